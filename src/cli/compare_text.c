@@ -117,7 +117,7 @@ static void add_row(const struct change *change, struct rows_table *table)
 {
 	_cleanup_free_ char *name = name_change(change);
 
-	rows_row(table, ROWS_ALL);
+	rows_row(table, ROWS_FIRST);
 	rows_cell(table, cell_words(name ? name : ""));
 	rows_cell(table, cell_words(tell(change->before, change).text));
 	rows_cell(table, cell_words(tell(change->after, change).text));
@@ -132,7 +132,7 @@ static struct rows *rows_of(const struct compared *all, size_t at)
 	};
 	const struct comparison *c = &all->comparisons[at];
 	struct rows *rows = rows_new();
-	struct rows_table *table = rows_table(rows, ROWS_ALL, NULL, columns, ARRAY_SIZE(columns));
+	struct rows_table *table = rows_table(rows, ROWS_FIRST, NULL, columns, ARRAY_SIZE(columns));
 	size_t shown = 0, hidden = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
@@ -140,7 +140,7 @@ static struct rows *rows_of(const struct compared *all, size_t at)
 			add_row(&c->items[i], table);
 	}
 	if (hidden)
-		rows_line(rows, ROWS_ALL, NULL, "%zu more number%s changed; --all shows %s.",
+		rows_line(rows, ROWS_FIRST, NULL, "%zu more number%s changed; --all shows %s.",
 			  hidden, hidden == 1 ? "" : "s", hidden == 1 ? "it" : "them");
 	return rows;
 }

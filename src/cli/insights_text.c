@@ -97,14 +97,16 @@ static struct rows *rows_of(const struct analysis *analysis)
 	return rows;
 }
 
-/* "score 47", "score 47, as billed": by a site's weights, "score -". */
+/* "CPU efficiency 47 %"; by a site's weights "score 47, as billed". */
 static struct human score_of(const struct efficiency *e)
 {
-	struct human h = { "score -" };
+	struct human h = { "CPU efficiency -" };
 
-	if (e->score.is_known)
+	if (e->score.is_known && e->billing)
 		snprintf(h.text, sizeof(h.text), "score %.0f%s", e->score.number,
 			 efficiency_basis(e));
+	else if (e->score.is_known)
+		snprintf(h.text, sizeof(h.text), "CPU efficiency %.0f %%", e->score.number);
 	return h;
 }
 

@@ -31,7 +31,7 @@ TEST(what_stands_out_is_told_with_numbers)
 	_cleanup_free_ char *text = NULL;
 
 	ASSERT_EQ(insights("DATA/made-train.json", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "train.sh  2 m 14 s  score 53\n");
+	ASSERT_CONTAINS(text, "train.sh  2 m 14 s  CPU efficiency 53 %\n");
 	ASSERT_CONTAINS(
 		text,
 		"warning     Waiting for reads of files took 39 % of the working time (3 m 24 s).");
@@ -45,7 +45,7 @@ TEST(markdown_is_for_tickets)
 	_cleanup_free_ char *text = NULL, *saved = NULL;
 
 	ASSERT_EQ(insights("--format markdown DATA/made-train.json", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "## train.sh\n\n2 m 14 s, score 53\n");
+	ASSERT_CONTAINS(text, "## train.sh\n\n2 m 14 s, CPU efficiency 53 %\n");
 	ASSERT_CONTAINS(text, "\n- **warning**: Waiting for reads of files");
 	ASSERT_CONTAINS(text, "`#SBATCH --mem=4G`");
 	ASSERT_EQ(insights("-q --output OUT/x.md DATA/made-train.json", NULL), CLI_WELL);
