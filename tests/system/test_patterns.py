@@ -32,6 +32,9 @@ PROGRAMS = {
     "idle-tail": "work(18, 0.2); time.sleep(27)",
     "steady": "work(47, 0.2)",
 }
+# Each program's share of a CPU is what its phases are known by: none of it is for others.
+pytestmark = pytest.mark.alone
+
 # Ten minutes of idling are much for a test.
 TAIL = "time: 10 min, part: 10 %, work: 1 min}"
 SHORT_TAIL = "time: 20 s, part: 10 %, work: 10 s}"
