@@ -33,9 +33,11 @@ start() {
 scrape() {
 	wget -qO /out/$1 http://127.0.0.1:9840/metrics
 }
-# Until a page has lines with all of these words; a task that ended is counted when the kernel frees it.
+# Until a page has lines with all of these words; a task that ended is counted when the kernel frees it.  As long as the case
+# may take: a guest may have a twentieth of a processor.
 await() {
-	for i in $(seq 300); do
+	given_up=$(($(cut -d. -f1 /proc/uptime) + 600))
+	while test $(cut -d. -f1 /proc/uptime) -lt $given_up; do
 		scrape page
 		shown=yes
 		for words in "$@"; do grep -q "$words" /out/page || shown=; done

@@ -5,7 +5,7 @@ record must have.  The host's tests and the guests' run the same scenes: they ne
 import collections
 import json
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 LIBRARY = Path(__file__).with_name("filesystems.sh")
@@ -35,10 +35,12 @@ def total(*rows):
 @dataclass(frozen=True)
 class Scene:
     """@setup and @job: shell, with W for the folder of all mounts; the job alone is metered.
-    @rows: {(mount, fstype): Row}, a mount without "/" in front being below W."""
+    @rows: {(mount, fstype): Row}, a mount without "/" in front being below W.
+    @names: {what else the job called a mount at some time: its name in @rows}: the meter's first reading of it decides."""
     setup: str
     job: str
     rows: dict
+    names: dict = field(default_factory=dict)
 
     def script(self, work, out):
         """The whole as one shell script; the record is left in @out."""
@@ -57,6 +59,8 @@ jobmeter run --quiet --output $OUT/record.json -- sh -ec {shlex.quote(self.job)}
     def differences(self, record, work):
         """In words, what in @record is not as expected; empty: nothing."""
         expected, found = self.expected(work), data_rows(record)
+        names = {f"{work}/{name}": mount for name, mount in self.names.items()}
+        found = {(names.get(mount, mount), fstype): row for (mount, fstype), row in found.items()}
         ours = {key: row for key, row in found.items() if key in expected or key[0].startswith(f"{work}/")}
         differences = [f"{key}: {expected.get(key)} expected, {ours.get(key)} recorded"
                        for key in sorted(expected.keys() | ours.keys()) if expected.get(key) != ours.get(key)]
@@ -186,6 +190,7 @@ exec %s\\""'
 """ % (dd(WRITE, "/inside/f", IN_ROOT), dd(MORE, "/dev/shm/f", IN_ROOT)),
     {("/inside", "tmpfs"): WRITE, ("/dev/shm", "tmpfs"): MORE,
      ("/", "overlay"): Row(0, 0, WRITE.write_calls + MORE.write_calls, WRITE.write_bytes + MORE.write_bytes)},
+    {"root": "/", "root/inside": "/inside", "root/dev/shm": "/dev/shm"},  # before it pivots
 )
 
 MOUNTS = {
