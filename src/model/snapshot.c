@@ -133,6 +133,13 @@ void snapshot_unrefp(struct snapshot **s)
 	snapshot_unref(*s);
 }
 
+static int compare_to(const struct snapshot_job *job, const char *manager, const char *id)
+{
+	int r = strcmp(job->job->manager, manager);
+
+	return r ? r : strverscmp(job->job->id, id);
+}
+
 const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager,
 					 const char *id)
 {
@@ -140,19 +147,15 @@ const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *m
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct snapshot_job *job = &s->jobs[middle];
-		int r = strcmp(job->job->manager, manager);
 
-		if (r == 0)
-			r = strverscmp(job->job->id, id);
-		if (r == 0)
-			return job;
-		if (r < 0)
+		if (compare_to(&s->jobs[middle], manager, id) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return NULL;
+	if (low == s->job_count || compare_to(&s->jobs[low], manager, id) != 0)
+		return NULL;
+	return &s->jobs[low];
 }
 
 /* Time that a task sleeps, which goes on while it does nothing. */

@@ -74,7 +74,9 @@ struct snapshot {
 	bool has_seconds; /* with the clock */
 	struct snapshot_mount *mounts;
 	size_t mount_count;
-	struct snapshot_job *jobs; /* sorted by manager, then id as strverscmp(3) has it */
+	struct snapshot_job *jobs; /* sorted by manager, then id as strverscmp(3) has it; of several
+				      of one id, as of a job that was requeued, the one to be
+				      shown is the first: the live one, or the last */
 	size_t job_count;
 };
 
@@ -90,7 +92,7 @@ struct snapshot_row *snapshot_rows_ref(struct snapshot_row *rows);
 struct snapshot_row *snapshot_rows_unref(struct snapshot_row *rows); /* NULL is fine; returns NULL
 								      */
 
-/* NULL: none such. */
+/* Of several of that id the one to be shown.  NULL: none such. */
 const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager,
 					 const char *id);
 

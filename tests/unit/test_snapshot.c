@@ -53,6 +53,18 @@ TEST(jobs_are_found_by_manager_and_id)
 	ASSERT(!snapshot_find(s, "zoo", ""));
 }
 
+TEST(of_a_requeued_job_the_first_is_found)
+{
+	static const char *const names[][2] = {
+		{ "slurm", "8" }, { "slurm", "9" },  { "slurm", "9" },
+		{ "slurm", "9" }, { "slurm", "10" },
+	};
+	_cleanup_(snapshot_unrefp) struct snapshot *s = make(names, 5);
+
+	ASSERT(snapshot_find(s, "slurm", "9") == &s->jobs[1]);
+	ASSERT(snapshot_find(s, "slurm", "10") == &s->jobs[4]);
+}
+
 TEST(nothing_is_found_in_an_empty_one)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *s = snapshot_new();
