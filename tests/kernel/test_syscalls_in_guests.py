@@ -34,7 +34,7 @@ def test_every_call_error_and_nap_is_counted(kernel, result, options):
     assert record["coverage"]["lost_events"] == lost(record, options)
 
 
-# Job 7 goes on while the agent is killed and started again.
+# Job 31 goes on while the agent is killed and started again.
 AGENTS = AGENT + """
 export JOBMETER_SYSCALLS=on
 call() {
@@ -43,18 +43,18 @@ call() {
 	sh -c "echo 0 >$task/cgroup.procs; exec /bin/calls" >>/out/said.$1
 }
 start
-call 7
-call 8
-await 'jobid="8"'
+call 31
+call 37
+await 'jobid="37"'
 kill -KILL $agent
 wait $agent || true
-call 7
-end 8
+call 31
+end 37
 start
-call 7
-await 'end_time.*jobid="8"' 'jobid="7"'
-jobmeter report --json slurm/7 >/out/7.json
-jobmeter report --json slurm/8 >/out/8.json
+call 31
+await 'end_time.*jobid="37"' 'jobid="31"'
+jobmeter report --json slurm/31 >/out/31.json
+jobmeter report --json slurm/37 >/out/37.json
 finish
 """
 
@@ -62,7 +62,7 @@ finish
 @pytest.mark.parametrize("result", [Case(AGENTS), Case(AGENTS, boot="preempt=full")], indirect=True, ids=["", "preempt=full"])
 def test_an_agent_has_each_jobs_own(kernel, result):
     assert result.status == 0, (result.stderr, result.files.get("log"))
-    for job in "78":
+    for job in ("31", "37"):
         record = json.loads(result.files[f"{job}.json"])
         if "T3" not in record["coverage"]["tiers"] and kernel.name in OPTIONAL:
             pytest.skip(f"kernel {kernel.name}: no T3: {'; '.join(record['coverage']['missing'])}")
