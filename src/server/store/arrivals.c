@@ -2,6 +2,7 @@
 /* What becomes of a line that a node sent. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +16,13 @@
 
 #define SECOND UINT64_C(1000000000)
 #define KEY_MAX_BYTES 1024 /* of each part of a record's key */
-#define CLOCK_TOLERANCE_NS SECOND
+#define CLOCK_TOLERANCE_NS (int64_t) SECOND
 #define CLOCK_EVENT_NS (3600 * SECOND) /* of a node not more than one in that time */
 
 struct arrival {
 	const struct store_line *line;
-	struct record *record;
+	struct record *record; /* its times by our clock */
+	uint64_t digest, start_ns; /* start: by the node's */
 	int64_t clock_offset_ns;
 };
 
@@ -31,28 +33,33 @@ static const char *text_or_empty(const char *text)
 
 /* ---- what is refused ---- */
 
-static int check_key(const char *what, const char *text, struct error *reason)
+static int check_key(const struct record *record, struct error *reason)
 {
-	if (!text || !*text)
-		return error_set(reason, -EINVAL, "it has no %s", what);
-	if (strlen(text) > KEY_MAX_BYTES)
-		return error_set(reason, -EINVAL, "its %s is longer than %d bytes", what,
-				 KEY_MAX_BYTES);
+	const struct {
+		const char *what, *text;
+		bool may_lack;
+	} parts[] = {
+		{ "node", record->node, false },      { "job.manager", record->job.manager, false },
+		{ "job.id", record->job.id, false },  { "cluster", record->cluster, true },
+		{ "boot_id", record->boot_id, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		size_t length = strlen(text_or_empty(parts[i].text));
+
+		if (!length && !parts[i].may_lack)
+			return error_set(reason, -EINVAL, "it has no %s", parts[i].what);
+		if (length > KEY_MAX_BYTES)
+			return error_set(reason, -EINVAL, "its %s is longer than %d bytes",
+					 parts[i].what, KEY_MAX_BYTES);
+	}
 	return 0;
 }
 
 static int check(const struct record *record, struct error *reason)
 {
-	int r = check_key("node", record->node, reason);
+	int r = check_key(record, reason);
 
-	if (r >= 0)
-		r = check_key("job.manager", record->job.manager, reason);
-	if (r >= 0)
-		r = check_key("job.id", record->job.id, reason);
-	if (r >= 0 && record->cluster && *record->cluster)
-		r = check_key("cluster", record->cluster, reason);
-	if (r >= 0 && record->boot_id && *record->boot_id)
-		r = check_key("boot_id", record->boot_id, reason);
 	if (r < 0)
 		return r;
 	if (!record->time.start_ns)
@@ -69,103 +76,73 @@ static int check(const struct record *record, struct error *reason)
 
 /* ---- what is there ---- */
 
-struct found {
-	uint64_t id; /* 0: none */
-	uint64_t sequence, digest, job;
-	bool is_final;
-};
+#define KEY_ARGS(a)                                                                        \
+	TEXT(text_or_empty((a)->record->cluster)), TEXT((a)->record->node),                \
+		TEXT(text_or_empty((a)->record->boot_id)), TEXT((a)->record->job.manager), \
+		TEXT((a)->record->job.id), NUMBER((a)->start_ns)
 
-static void bind_key(sqlite3_stmt *statement, const struct record *record)
+/* *ret_job: that the record has, 0 where there is none. */
+static int judge(struct store *s, const struct arrival *a, enum store_answer *ret,
+		 uint64_t *ret_job, struct error *reason)
 {
-	store_bind_text(statement, 1, text_or_empty(record->cluster));
-	store_bind_text(statement, 2, record->node);
-	store_bind_text(statement, 3, text_or_empty(record->boot_id));
-	store_bind_text(statement, 4, record->job.manager);
-	store_bind_text(statement, 5, record->job.id);
-	store_bind_number(statement, 6, record->time.start_ns);
-}
+	sqlite3_stmt *found =
+		store_ask(s,
+			  "SELECT sequence, final, digest, job FROM records WHERE cluster = ?1 "
+			  "AND node = ?2 AND boot_id = ?3 AND manager = ?4 AND job_id = ?5 "
+			  "AND start_ns = ?6",
+			  ARGS(KEY_ARGS(a)));
+	uint64_t sequence;
+	int r = store_step(s, found, reason);
 
-static int find(struct store *s, const struct record *record, struct found *ret, struct error *err)
-{
-	sqlite3_stmt *statement = store_sql(s, SQL_FIND_RECORD);
-	int r;
-
-	bind_key(statement, record);
-	r = store_step(s, statement, err);
+	*ret = STORE_TAKEN;
+	*ret_job = 0;
 	if (r <= 0)
 		return r;
-	ret->id = store_column_number(statement, 0);
-	ret->sequence = store_column_number(statement, 1);
-	ret->is_final = store_column_number(statement, 2);
-	ret->digest = store_column_number(statement, 3);
-	ret->job = store_column_number(statement, 4);
-	sqlite3_reset(statement);
-	return 0;
-}
-
-static uint64_t digest_of(const struct store_line *line)
-{
-	uint64_t length = line->length;
-
-	return fnv_bytes(fnv_bytes(FNV_BEGIN, line->text, line->length), &length, sizeof(length));
-}
-
-static enum store_answer judge(const struct found *found, const struct record *record,
-			       uint64_t digest, struct error *reason)
-{
-	if (!found->id)
-		return STORE_TAKEN;
-	if (found->sequence == record->sequence) {
-		if (found->digest == digest)
-			return STORE_KNOWN;
+	sequence = store_column_number(found, 0);
+	*ret_job = store_column_number(found, 3);
+	if (sequence == a->record->sequence && store_column_number(found, 2) != a->digest) {
 		error_set(reason, 0, "another record has this key and sequence");
-		return STORE_REFUSED;
+		*ret = STORE_REFUSED;
+	} else if (sequence >= a->record->sequence ||
+		   (store_column_number(found, 1) && !a->record->is_final)) {
+		*ret = STORE_KNOWN;
 	}
-	if (found->is_final && !record->is_final)
-		return STORE_KNOWN;
-	return record->sequence > found->sequence ? STORE_TAKEN : STORE_KNOWN;
+	sqlite3_reset(found);
+	return 0;
 }
 
 /* ---- the clock ---- */
 
-/* By how much the node's clock is ahead at least, from what cannot have been yet. */
+/* By how much the node's clock is ahead, where that is more than a second: as it was told, or else
+ * at least so much as the record lies in the future. */
 static int64_t clock_offset(const struct store_line *line, const struct record *record)
 {
-	uint64_t now_ns = line->arrived_ns,
-		 made_ns = MAX(record->time.start_ns, record->time.end_ns);
+	int64_t offset_ns = line->clock_offset_ns;
+	uint64_t made_ns = MAX(record->time.start_ns, record->time.end_ns);
 
-	if (line->clock_offset_ns)
-		return line->clock_offset_ns;
 	if (record->sequence < INT64_MAX / 1000)
 		made_ns = MAX(made_ns, record->sequence * 1000); /* it is a clock, in us */
-	return made_ns > now_ns + CLOCK_TOLERANCE_NS ? (int64_t)(made_ns - now_ns) : 0;
+	offset_ns = MAX(offset_ns, (int64_t)(made_ns - line->arrived_ns));
+	return offset_ns > CLOCK_TOLERANCE_NS || offset_ns < -CLOCK_TOLERANCE_NS ? offset_ns : 0;
 }
 
 static int note_clock(struct store *s, const struct arrival *a, struct error *err)
 {
 	uint64_t now_ns = a->line->arrived_ns;
-	sqlite3_stmt *statement = store_sql(s, SQL_FIND_CLOCK_EVENT);
 	char detail[96];
-	const struct event event = { .kind = "clock",
-				     .at_ns = now_ns,
-				     .cluster = text_or_empty(a->record->cluster),
-				     .node = a->record->node,
-				     .detail = detail };
-	int r;
 
 	if (!a->clock_offset_ns)
 		return 0;
-	store_bind_text(statement, 1, a->record->node);
-	store_bind_number(statement, 2, now_ns > CLOCK_EVENT_NS ? now_ns - CLOCK_EVENT_NS : 0);
-	r = store_step(s, statement, err);
-	if (statement)
-		sqlite3_reset(statement);
-	if (r != 0)
-		return r < 0 ? r : 0;
 	snprintf(detail, sizeof(detail), "the node's clock is %" PRId64 " ms %s",
 		 (a->clock_offset_ns < 0 ? -a->clock_offset_ns : a->clock_offset_ns) / 1000000,
 		 a->clock_offset_ns < 0 ? "behind" : "ahead");
-	return store_add_event(s, &event, err);
+	return store_do(s, err,
+			"INSERT INTO events (at_ns, kind, cluster, node, detail) "
+			"SELECT ?1, 'clock', ?2, ?3, ?4 WHERE NOT EXISTS "
+			"(SELECT 1 FROM events WHERE kind = 'clock' AND node = ?3 AND at_ns > ?5)",
+			NUMBER(now_ns), TEXT(text_or_empty(a->record->cluster)),
+			TEXT(a->record->node), TEXT(detail),
+			NUMBER(now_ns > CLOCK_EVENT_NS ? now_ns - CLOCK_EVENT_NS : 0));
 }
 
 /* ---- storing ---- */
@@ -173,7 +150,7 @@ static int note_clock(struct store *s, const struct arrival *a, struct error *er
 struct packed_line {
 	void *record, *timeline;
 	size_t record_length, timeline_length;
-	int64_t timeline_at;
+	int64_t timeline_at; /* in the record's text; -1: it is whole */
 };
 
 static void packed_line_clear(struct packed_line *p)
@@ -185,11 +162,10 @@ static void packed_line_clear(struct packed_line *p)
 static int pack(const struct arrival *a, struct packed_line *ret)
 {
 	/* checkpoints are replaced after some minutes */
-	int level = a->record->is_final ? GZIP_SMALL : GZIP_FAST;
+	int level = a->record->is_final ? GZIP_SMALL : GZIP_FAST, r;
 	const struct store_line *line = a->line;
 	_cleanup_free_ char *rest = NULL;
 	size_t at, length;
-	int r;
 
 	ret->timeline_at = -1;
 	if (!line_find_value(line->text, line->length, "timeline", &at, &length) ||
@@ -208,67 +184,56 @@ static int pack(const struct arrival *a, struct packed_line *ret)
 					&ret->timeline_length);
 }
 
-static int write_record(struct store *s, const struct arrival *a, bool is_new, uint64_t digest,
+static int write_record(struct store *s, const struct arrival *a, uint64_t *ret_id,
 			struct error *err)
 {
 	_cleanup_(packed_line_clear) struct packed_line packed = {};
-	sqlite3_stmt *statement = store_sql(s, is_new ? SQL_ADD_RECORD : SQL_REPLACE_RECORD);
+	sqlite3_stmt *record;
 	int r = pack(a, &packed);
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot compress the record");
-	if (!statement)
-		return store_fail(s, err);
-	bind_key(statement, a->record);
-	store_bind_number(statement, 7, a->record->sequence);
-	store_bind_number(statement, 8, a->record->is_final);
-	store_bind_number(statement, 9, digest);
-	store_bind_number(statement, 10, a->line->arrived_ns);
-	store_bind_number(statement, 11, (uint64_t)a->clock_offset_ns);
-	sqlite3_bind_blob64(statement, 12, packed.record, packed.record_length, SQLITE_STATIC);
-	if (packed.timeline)
-		sqlite3_bind_blob64(statement, 13, packed.timeline, packed.timeline_length,
-				    SQLITE_STATIC);
-	store_bind_number(statement, 14, (uint64_t)packed.timeline_at);
-	r = store_run(s, statement, err);
-	sqlite3_clear_bindings(statement); /* of what is freed now */
-	return r;
+	record = store_ask(
+		s,
+		"INSERT INTO records (cluster, node, boot_id, manager, job_id, start_ns, sequence, final, "
+		"digest, arrived_ns, clock_offset_ns, record, timeline, timeline_at, end_ns) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0) "
+		"ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns) DO UPDATE SET "
+		"sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, clock_offset_ns = ?11, "
+		"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL RETURNING id",
+		ARGS(KEY_ARGS(a), NUMBER(a->record->sequence), NUMBER(a->record->is_final),
+		     NUMBER(a->digest), NUMBER(a->line->arrived_ns), NUMBER(a->clock_offset_ns),
+		     BYTES(packed.record, packed.record_length),
+		     BYTES(packed.timeline, packed.timeline_length), NUMBER(packed.timeline_at)));
+	return store_get(s, record, ret_id, err);
 }
 
 /* A node that started anew will say nothing more of jobs before that. */
 static int close_older_boots(struct store *s, const struct arrival *a, struct error *err)
 {
 	_cleanup_(id_list_clear) struct id_list ids = {};
-	sqlite3_stmt *statement = store_sql(s, SQL_FIND_OLDER_BOOTS);
-	int r;
+	sqlite3_stmt *older = store_ask(
+		s,
+		"SELECT id FROM records WHERE cluster = ?1 AND node = ?2 AND final = 0 "
+		"AND closed IS NULL AND boot_id <> ?3 AND sequence < ?4 LIMIT 1000",
+		ARGS(TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
+		     TEXT(text_or_empty(a->record->boot_id)), NUMBER(a->record->sequence)));
+	int r = store_collect(s, older, &ids, err);
 
-	store_bind_text(statement, 1, text_or_empty(a->record->cluster));
-	store_bind_text(statement, 2, a->record->node);
-	store_bind_text(statement, 3, text_or_empty(a->record->boot_id));
-	store_bind_number(statement, 4, a->record->sequence);
-	r = store_collect(s, statement, &ids, err);
 	return r < 0 ? r
 		     : store_close_records(s, &ids, "the node started anew", a->line->arrived_ns,
 					   err);
 }
 
-static int take(struct store *s, const struct arrival *a, const struct found *found,
-		uint64_t digest, struct error *err)
+static int take(struct store *s, const struct arrival *a, uint64_t old_job, struct error *err)
 {
-	struct record_key key = { .id = found->id,
-				  .cluster = text_or_empty(a->record->cluster),
-				  .node = a->record->node,
-				  .manager = a->record->job.manager,
-				  .job_id = a->record->job.id,
-				  .record = a->record,
-				  .old_job = found->job,
-				  .is_new = true };
-	int r = write_record(s, a, !found->id, digest, err);
+	uint64_t id = 0, job = 0;
+	int r = write_record(s, a, &id, err);
 
-	if (r >= 0 && !found->id)
-		key.id = (uint64_t)sqlite3_last_insert_rowid(s->db);
 	if (r >= 0)
-		r = store_assign(s, &key, err);
+		r = store_assign(s, id, a->record, old_job, &job, err);
+	if (r >= 0)
+		r = store_fold_new(s, job, a->record, err);
 	if (r >= 0)
 		r = close_older_boots(s, a, err);
 	return r < 0 ? r : note_clock(s, a, err);
@@ -278,9 +243,8 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 		     struct error *reason)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
-	struct arrival arrival = { .line = line };
-	uint64_t digest = digest_of(line);
-	struct found found = {};
+	struct arrival a = { .line = line };
+	uint64_t old_job, length = line->length;
 	int r = record_parse(line->root, &record, reason);
 
 	if (r == 0)
@@ -292,11 +256,11 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 	if (r < 0)
 		return error_set_errno(reason, r, "cannot read the record");
 	timeline_clear(&record->timeline); /* no column comes of it */
-	arrival.record = record;
-	arrival.clock_offset_ns = clock_offset(line, record);
-	r = find(s, record, &found, reason);
-	if (r < 0)
-		return r;
-	*ret = judge(&found, record, digest, reason);
-	return *ret == STORE_TAKEN ? take(s, &arrival, &found, digest, reason) : 0;
+	a.record = record;
+	a.digest = fnv_bytes(fnv_bytes(FNV_BEGIN, line->text, length), &length, sizeof(length));
+	a.start_ns = record->time.start_ns;
+	a.clock_offset_ns = clock_offset(line, record);
+	line_correct_clock(record, a.clock_offset_ns);
+	r = judge(s, &a, ret, &old_job, reason);
+	return r < 0 || *ret != STORE_TAKEN ? r : take(s, &a, old_job, reason);
 }

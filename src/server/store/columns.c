@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns that are made of the metric table: of jobs, their mounts and their steps. */
+/* What stands in the rows of jobs, their mounts and their steps: columns of who and what, and those
+ * that are made of the metric table. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,29 +9,23 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "model/document.h"
+#include "model/job_row.h"
+#include "model/metric_json.h"
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
-#define NAME_SIZE 96
+#define HEAD_MAX 20 /* columns of a table before those of metrics */
+#define JOB_COLUMNS                                                                                 \
+	"cluster, node, manager, job_id, name, user_name, account, partition_name, state, reason, " \
+	"uid, final, start_ns, end_ns, elapsed_ns, nodes"
 
-static bool is_of_mounts(const struct metric *metric)
-{
-	return metric->scope == SCOPE_MOUNT || metric->scope == SCOPE_MOUNT_OP;
-}
-
-static bool is_scalar(const struct metric *metric)
-{
-	return metric->kind != KIND_HISTOGRAM &&
-	       (metric->scope == SCOPE_JOB || is_of_mounts(metric) ||
-		metric->scope == SCOPE_SOCKET);
-}
-
-/* ---- the columns of jobs ---- */
+/* ---- the columns of metrics ---- */
 
 struct columns {
 	size_t count;
 	enum metric_id ids[STORE_VALUES_MAX];
-	char names[STORE_VALUES_MAX][NAME_SIZE];
+	char names[STORE_VALUES_MAX][JOB_ROW_KEY_SIZE];
 };
 
 /* Made at the first call, of a table that never changes. */
@@ -38,15 +33,10 @@ static const struct columns *columns_get(void)
 {
 	static struct columns columns;
 
-	for (size_t id = columns.count ? METRIC_RECORD_END : 0; id < METRIC_RECORD_END; id++) {
-		const struct metric *metric = metric_get((enum metric_id)id);
-
-		if (!is_scalar(metric))
-			continue;
+	for (size_t id = columns.count ? JOB_ROW_VALUES : 0; id < JOB_ROW_VALUES; id++) {
 		assert(columns.count < STORE_VALUES_MAX);
-		snprintf(columns.names[columns.count], NAME_SIZE, "%s%s.%s",
-			 is_of_mounts(metric) ? "io." : "", metric->section, metric->key);
-		columns.ids[columns.count++] = (enum metric_id)id;
+		if (job_row_key((enum metric_id)id, columns.names[columns.count]))
+			columns.ids[columns.count++] = (enum metric_id)id;
 	}
 	return &columns;
 }
@@ -68,49 +58,48 @@ const struct metric *store_value_metric(size_t i)
 
 /* ---- tables of them ---- */
 
-struct indexed_table {
-	const char *name;
-	bool (*has)(const struct metric *metric); /* the columns that it has of those of jobs */
+static const struct table {
+	const char *name, *head; /* columns before those of metrics */
+	size_t head_count;
+	bool has_job, has_mounts, has_sockets; /* metrics of that scope */
+} tables[TABLE_COUNT] = {
+	[TABLE_JOBS] = { "jobs", "id, is_stale, " JOB_COLUMNS, 18, true, true, true },
+	[TABLE_MOUNTS] = { "job_mounts", "job, mount, fstype", 3, .has_mounts = true },
+	[TABLE_STEPS] = { "job_steps", "job, step, start_ns, end_ns", 4, .has_job = true },
 };
 
-static bool is_of_jobs(const struct metric *metric)
+static bool has_value(const struct table *table, size_t i)
 {
-	return metric->scope == SCOPE_JOB;
+	enum metric_scope scope = store_value_metric(i)->scope;
+
+	return scope == SCOPE_JOB      ? table->has_job
+	       : scope == SCOPE_SOCKET ? table->has_sockets
+				       : table->has_mounts;
 }
 
-static const struct indexed_table tables[] = {
-	{ "jobs", is_scalar },
-	{ "job_mounts", is_of_mounts },
-	{ "job_steps", is_of_jobs },
-};
-
-static int find_columns(struct store *s, const struct indexed_table *table,
-			bool is_there[STORE_VALUES_MAX], struct error *err)
+static int find_columns(struct store *s, const struct table *table, bool *is_there,
+			struct error *err)
 {
-	sqlite3_stmt *statement = NULL;
-	char text[64];
+	sqlite3_stmt *names = store_prepare(s, "SELECT name FROM pragma_table_info(?1)",
+					    ARGS(TEXT(table->name)));
 	int r;
 
-	snprintf(text, sizeof(text), "PRAGMA table_info(%s)", table->name);
-	if (sqlite3_prepare_v2(s->db, text, -1, &statement, NULL) != SQLITE_OK)
-		return store_fail(s, err);
-	while ((r = store_step(s, statement, err)) > 0) {
-		const char *name = store_column_text(statement, 1);
-
+	while ((r = store_step(s, names, err)) > 0) {
 		for (size_t i = 0; i < store_value_count(); i++)
-			is_there[i] |= name && strcmp(name, store_value_name(i)) == 0;
+			is_there[i] |= strcmp(store_column_text(names, 0), store_value_name(i)) ==
+				       0;
 	}
-	sqlite3_finalize(statement);
+	sqlite3_finalize(names);
 	return r;
 }
 
-static int add_columns(struct store *s, const struct indexed_table *table,
-		       bool is_there[STORE_VALUES_MAX], struct error *err)
+static int add_columns(struct store *s, const struct table *table, bool *is_there,
+		       struct error *err)
 {
 	for (size_t i = 0; i < store_value_count(); i++) {
-		char text[NAME_SIZE + 64];
+		char text[JOB_ROW_KEY_SIZE + 64];
 
-		if (is_there[i] || !table->has(store_value_metric(i)))
+		if (is_there[i] || !has_value(table, i))
 			continue;
 		snprintf(text, sizeof(text), "ALTER TABLE %s ADD COLUMN \"%s\" BIGINT", table->name,
 			 store_value_name(i));
@@ -121,49 +110,19 @@ static int add_columns(struct store *s, const struct indexed_table *table,
 	return 0;
 }
 
-/* ---- statements ---- */
-
-#define JOB_FIELDS 14 /* places before the values in SQL_SET_JOB_VALUES */
-
-/* "UPDATE jobs SET start_ns = ?2, ..., "cpu.user_seconds" = ?15, ... WHERE id = ?1" */
-static char *make_update(void)
-{
-	static const char *const fields[] = { "node",  "start_ns",  "end_ns",  "elapsed_ns",
-					      "nodes", "final",	    "state",   "name",
-					      "uid",   "user_name", "account", "partition_name",
-					      "reason" };
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	_Static_assert(ARRAY_SIZE(fields) == JOB_FIELDS - 1, "they begin behind the job's number");
-	if (!out)
-		return NULL;
-	fputs("UPDATE jobs SET is_stale = 0", out);
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		fprintf(out, ", %s = ?%zu", fields[i], i + 2);
-	for (size_t i = 0; i < store_value_count(); i++)
-		fprintf(out, ", \"%s\" = ?%zu", store_value_name(i), JOB_FIELDS + 1 + i);
-	fputs(" WHERE id = ?1", out);
-	fclose(out);
-	return text;
-}
-
 /* "INSERT INTO job_mounts (job, mount, fstype, ...) VALUES (?1, ?2, ?3, ...)" */
-static char *make_insert(const struct indexed_table *table, const char *fields, size_t count)
+static char *make_insert(const struct table *table)
 {
 	char *text = NULL;
-	size_t size;
+	size_t size, count = table->head_count;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
-	fprintf(out, "INSERT INTO %s (%s", table->name, fields);
+	fprintf(out, "INSERT INTO %s (%s", table->name, table->head);
 	for (size_t i = 0; i < store_value_count(); i++) {
-		if (!table->has(store_value_metric(i)))
-			continue;
-		fprintf(out, ", \"%s\"", store_value_name(i));
-		count++;
+		if (has_value(table, i) && ++count)
+			fprintf(out, ", \"%s\"", store_value_name(i));
 	}
 	fputs(") VALUES (?1", out);
 	for (size_t i = 2; i <= count; i++)
@@ -175,42 +134,23 @@ static char *make_insert(const struct indexed_table *table, const char *fields, 
 
 int store_open_columns(struct store *s, enum store_mode mode, struct error *err)
 {
-	int r = 0;
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		bool others[STORE_VALUES_MAX] = {};
+		bool *is_there = i == TABLE_JOBS ? s->has_column : others;
+		int r = find_columns(s, &tables[i], is_there, err);
 
-	for (size_t i = 0; i < ARRAY_SIZE(tables) && r >= 0; i++) {
-		bool others[STORE_VALUES_MAX] = {}, *is_there = i == 0 ? s->has_column : others;
-
-		r = find_columns(s, &tables[i], is_there, err);
 		if (r >= 0 && mode == STORE_WRITE)
 			r = add_columns(s, &tables[i], is_there, err);
+		if (r < 0)
+			return r;
+		s->inserts[i] = make_insert(&tables[i]);
+		if (!s->inserts[i])
+			return error_set_errno(err, ENOMEM, "cannot open the database");
 	}
-	if (r < 0 || mode == STORE_READ)
-		return r;
-	s->made[SQL_SET_JOB_VALUES] = make_update();
-	s->made[SQL_ADD_MOUNT] = make_insert(&tables[1], "job, mount, fstype", 3);
-	s->made[SQL_ADD_STEP] = make_insert(&tables[2], "job, step, start_ns, end_ns", 4);
-	if (!s->made[SQL_SET_JOB_VALUES] || !s->made[SQL_ADD_MOUNT] || !s->made[SQL_ADD_STEP])
-		return error_set_errno(err, ENOMEM, "cannot open the database");
 	return 0;
 }
 
-char *store_columns_to_read(const struct store *s)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	for (size_t i = 0; i < store_value_count(); i++)
-		fprintf(out, "%s%s%s%s", i ? ", " : "", s->has_column[i] ? "\"" : "",
-			s->has_column[i] ? store_value_name(i) : "NULL",
-			s->has_column[i] ? "\"" : "");
-	fclose(out);
-	return text;
-}
-
-/* ---- values ---- */
+/* ---- writing ---- */
 
 static struct value known(bool is_known, uint64_t number)
 {
@@ -219,45 +159,183 @@ static struct value known(bool is_known, uint64_t number)
 			       .is_known = is_known && number <= VALUE_MAX };
 }
 
-static struct value value_of_job(const struct record *record, enum metric_id id)
+/* A row, with the @values of all columns, of which the table has its own. */
+static int insert(struct store *s, enum store_table which, const struct arg *head,
+		  const struct value *values, struct error *err)
 {
-	uint64_t sum = 0;
-	bool is_known;
+	struct arg args[HEAD_MAX + STORE_VALUES_MAX];
+	size_t count = tables[which].head_count;
 
-	if (metric_get(id)->scope == SCOPE_JOB)
-		return record->reading.values[id];
-	is_known = record_total(record, id, &sum);
-	return known(is_known, sum);
-}
-
-void store_bind_job(sqlite3_stmt *statement, int place, const struct record *record)
-{
+	memcpy(args, head, count * sizeof(*args));
 	for (size_t i = 0; i < store_value_count(); i++) {
-		struct value value = value_of_job(record, columns_get()->ids[i]);
-
-		store_bind_value(statement, place++, &value);
+		if (has_value(&tables[which], i))
+			args[count++] = NUMBER_IF(values[i].is_known, values[i].number);
 	}
+	return store_run(s, store_ask(s, s->inserts[which], args, count), err);
 }
 
-void store_bind_mount(sqlite3_stmt *statement, int place, const struct mount_row *row)
+static int add_job(struct store *s, uint64_t id, const struct store_job *job, struct error *err)
 {
+	const struct arg head[] = {
+		NUMBER(id),
+		NUMBER(0),
+		TEXT(job->cluster),
+		TEXT(job->node),
+		TEXT(job->manager),
+		TEXT(job->id),
+		TEXT(job->name),
+		TEXT(job->user),
+		TEXT(job->account),
+		TEXT(job->partition),
+		TEXT(job->state),
+		TEXT(job->reason),
+		NUMBER_IF(job->uid >= 0, job->uid),
+		NUMBER(job->is_final),
+		NUMBER(job->start_ns),
+		NUMBER(job->end_ns),
+		NUMBER(job->elapsed_ns.number),
+		NUMBER(job->nodes.number),
+	};
+
+	return insert(s, TABLE_JOBS, head, job->values, err);
+}
+
+static int add_mount(struct store *s, uint64_t job, const struct mount_row *row, struct error *err)
+{
+	const struct arg head[] = { NUMBER(job), TEXT(row->mount), TEXT(row->fstype) };
+	struct value values[STORE_VALUES_MAX];
+
 	for (size_t i = 0; i < store_value_count(); i++) {
 		enum metric_id id = columns_get()->ids[i];
-		struct value value;
 
-		if (!is_of_mounts(metric_get(id)))
+		if (has_value(&tables[TABLE_MOUNTS], i))
+			values[i] = known(mount_row_knows(row, id), mount_row_number(row, id));
+	}
+	return insert(s, TABLE_MOUNTS, head, values, err);
+}
+
+static int add_step(struct store *s, uint64_t job, const struct step *step, struct error *err)
+{
+	const struct arg head[] = { NUMBER(job), TEXT(step->id),
+				    NUMBER_IF(step->start_ns, step->start_ns),
+				    NUMBER_IF(step->end_ns, step->end_ns) };
+	struct value values[STORE_VALUES_MAX];
+
+	for (size_t i = 0; i < store_value_count(); i++) {
+		if (has_value(&tables[TABLE_STEPS], i))
+			values[i] = step->values[columns_get()->ids[i]];
+	}
+	return insert(s, TABLE_STEPS, head, values, err);
+}
+
+int store_write_job(struct store *s, uint64_t id, struct store_job *job,
+		    const struct record *record, struct error *err)
+{
+	struct value values[STORE_VALUES_MAX];
+	int r;
+
+	for (size_t i = 0; i < store_value_count(); i++) {
+		enum metric_id metric = columns_get()->ids[i];
+		uint64_t sum = 0;
+		bool is_known;
+
+		if (metric < METRIC_JOB_COUNT) {
+			values[i] = record->reading.values[metric];
 			continue;
-		value = known(mount_row_knows(row, id), mount_row_number(row, id));
-		store_bind_value(statement, place++, &value);
+		}
+		is_known = record_total(record, metric, &sum);
+		values[i] = known(is_known, sum);
 	}
+	job->values = values;
+	r = add_job(s, id, job, err);
+	for (size_t i = 0; i < record->reading.mount_count && r >= 0; i++)
+		r = add_mount(s, id, &record->reading.mounts[i], err);
+	for (size_t i = 0; i < record->steps.count && r >= 0; i++)
+		r = add_step(s, id, &record->steps.items[i], err);
+	return r;
 }
 
-void store_bind_step(sqlite3_stmt *statement, int place, const struct value *values)
-{
-	for (size_t i = 0; i < store_value_count(); i++) {
-		enum metric_id id = columns_get()->ids[i];
+/* ---- reading ---- */
 
-		if (is_of_jobs(metric_get(id)))
-			store_bind_value(statement, place++, &values[id]);
-	}
+void store_print_columns(const struct store *s, FILE *out)
+{
+	fputs(JOB_COLUMNS, out);
+	for (size_t i = 0; i < store_value_count(); i++)
+		fprintf(out, s->has_column[i] ? ", \"%s\"" : ", NULL", store_value_name(i));
+}
+
+static struct value read_value(sqlite3_stmt *row, int column)
+{
+	return known(sqlite3_column_type(row, column) == SQLITE_INTEGER,
+		     store_column_number(row, column));
+}
+
+struct store_job store_read_job(sqlite3_stmt *row, struct value *values)
+{
+	struct value uid = read_value(row, 10);
+	const struct store_job job = {
+		.cluster = store_column_text(row, 0),
+		.node = store_column_text(row, 1),
+		.manager = store_column_text(row, 2),
+		.id = store_column_text(row, 3),
+		.name = store_column_text(row, 4),
+		.user = store_column_text(row, 5),
+		.account = store_column_text(row, 6),
+		.partition = store_column_text(row, 7),
+		.state = store_column_text(row, 8),
+		.reason = store_column_text(row, 9),
+		.uid = uid.is_known ? (int64_t)uid.number : -1,
+		.is_final = store_column_number(row, 11),
+		.start_ns = store_column_number(row, 12),
+		.end_ns = store_column_number(row, 11) ? store_column_number(row, 13) : 0,
+		.elapsed_ns = read_value(row, 14),
+		.nodes = read_value(row, 15),
+		.values = values,
+	};
+
+	for (size_t i = 0; i < store_value_count(); i++)
+		values[i] = read_value(row, 16 + (int)i);
+	return job;
+}
+
+static void put_decimal(struct document *d, const char *key, const struct value *value,
+			unsigned int places)
+{
+	document_key(d, key);
+	if (value->is_known)
+		document_decimal(d, value->number, places);
+	else
+		document_null(d);
+}
+
+static const char *text_or_null(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+void store_job_format(const struct store_job *job, struct document *d)
+{
+	const struct value uid = known(job->uid >= 0, (uint64_t)job->uid);
+
+	document_begin_map(d);
+	document_put_string(d, "cluster", text_or_null(job->cluster));
+	document_put_string(d, "node", text_or_null(job->node));
+	document_put_string(d, "manager", job->manager);
+	document_put_string(d, "id", job->id);
+	document_put_string(d, "name", job->name);
+	document_put_string(d, "user", job->user);
+	put_decimal(d, "uid", &uid, 0);
+	document_put_string(d, "account", job->account);
+	document_put_string(d, "partition", job->partition);
+	document_put_string(d, "state", job->state);
+	document_put_boolean(d, "final", job->is_final);
+	document_put_time(d, "start", job->start_ns);
+	document_put_time(d, "end", job->end_ns);
+	put_decimal(d, "elapsed_seconds", &job->elapsed_ns, metric_unit_places(UNIT_SECONDS));
+	put_decimal(d, "nodes", &job->nodes, 0);
+	document_put_string(d, "reason", job->reason);
+	for (size_t i = 0; i < store_value_count(); i++)
+		put_decimal(d, store_value_name(i), &job->values[i],
+			    metric_unit_places(store_value_metric(i)->unit));
+	document_end_map(d);
 }

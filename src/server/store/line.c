@@ -14,115 +14,129 @@
 
 #define TIMELINE_GONE "null"
 
-static size_t skip_blank(const char *text, size_t length, size_t at)
-{
-	while (at < length && strchr(" \t\r\n", text[at]) && text[at])
-		at++;
-	return at;
-}
-
-/* Behind the string that begins at @at. */
-static size_t skip_string(const char *text, size_t length, size_t at)
-{
-	for (at++; at < length && text[at] != '"'; at++)
-		at += text[at] == '\\';
-	return at < length ? at + 1 : length;
-}
-
-/* Behind the value that begins at @at: at the ',' or the bracket that ends it. */
-static size_t skip_value(const char *text, size_t length, size_t at)
-{
-	size_t depth = 0;
-
-	while (at < length) {
-		char c = text[at];
-
-		if (c == '"') {
-			at = skip_string(text, length, at);
-			continue;
-		}
-		if (depth == 0 && (c == ',' || c == '}' || c == ']'))
-			return at;
-		depth += c == '{' || c == '[';
-		depth -= c == '}' || c == ']';
-		at++;
-	}
-	return length;
-}
-
 /* The text has been parsed, so that it is well-formed; of another nothing is read behind its end.
  */
 bool line_find_value(const char *text, size_t length, const char *key, size_t *ret_at,
 		     size_t *ret_length)
 {
-	size_t at = skip_blank(text, length, 0), key_length = strlen(key);
+	size_t depth = 0, name = 0, name_length = 0, value = 0, key_length = strlen(key);
 
-	if (at >= length || text[at] != '{')
-		return false;
-	at++;
-	while ((at = skip_blank(text, length, at)) < length && text[at] == '"') {
-		size_t name = at + 1, end = skip_string(text, length, at), value;
+	for (size_t i = 0; i < length; i++) {
+		char c = text[i];
 
-		at = skip_blank(text, length, end);
-		value = skip_blank(text, length, at + 1);
-		if (at >= length || value >= length)
-			return false;
-		at = skip_value(text, length, value);
-		if (end - name == key_length + 1 && memcmp(text + name, key, key_length) == 0) {
-			*ret_at = value;
-			*ret_length = at - value;
-			return true;
+		if (c == '"') {
+			if (depth == 1 && !value)
+				name = i + 1;
+			for (i++; i < length && text[i] != '"'; i++)
+				i += text[i] == '\\';
+			if (depth == 1 && !value)
+				name_length = i - name;
+		} else if (c == ':' && depth == 1) {
+			value = i + 1 + strspn(text + i + 1, " \t\r\n");
+		} else if (depth == 1 && value && (c == ',' || c == '}')) {
+			if (name_length == key_length &&
+			    memcmp(text + name, key, key_length) == 0) {
+				*ret_at = value;
+				*ret_length = i - value;
+				return true;
+			}
+			value = 0;
 		}
-		at += at < length && text[at] == ',';
+		depth += c == '{' || c == '[';
+		depth -= (c == '}' || c == ']') && depth;
 	}
 	return false;
 }
 
-static int unpack(const void *packed, size_t length, char **ret, size_t *ret_length)
+static int unpack(sqlite3_stmt *statement, int column, char **ret, size_t *ret_length)
 {
+	const void *packed = sqlite3_column_blob(statement, column);
+	size_t length = (size_t)sqlite3_column_bytes(statement, column);
 	int r = gzip_members_unpack(packed, length, RECORD_FILE_MAX, ret, ret_length);
 
 	return r == -ENOMEM ? r : r < 0 ? -EBADMSG : 0;
 }
 
-int line_join(const struct line_parts *parts, char **ret, size_t *ret_length)
+/* Put @timeline where it stood. */
+static int join(struct stored_line *line, size_t at, const char *timeline, size_t length)
 {
-	_cleanup_free_ char *record = NULL, *timeline = NULL;
-	size_t record_length = 0, timeline_length = strlen(TIMELINE_GONE), at;
-	char *line;
-	int r = unpack(parts->record, parts->record_length, &record, &record_length);
+	char *whole = at <= line->length ? malloc(line->length + length + 1) : NULL;
 
-	if (r == 0 && parts->timeline)
-		r = unpack(parts->timeline, parts->timeline_length, &timeline, &timeline_length);
-	if (r < 0)
-		return r;
-	if (parts->timeline_at < 0) {
-		*ret = TAKE_PTR(record);
-		*ret_length = record_length;
-		return 0;
-	}
-	at = (size_t)parts->timeline_at;
-	if (at > record_length)
-		return -EBADMSG;
-	line = malloc(record_length + timeline_length + 1);
-	if (!line)
-		return -ENOMEM;
-	memcpy(line, record, at);
-	memcpy(line + at, timeline ? timeline : TIMELINE_GONE, timeline_length);
-	memcpy(line + at + timeline_length, record + at, record_length - at + 1);
-	*ret = line;
-	*ret_length = record_length + timeline_length;
+	if (!whole)
+		return at <= line->length ? -ENOMEM : -EBADMSG;
+	memcpy(whole, line->text, at);
+	memcpy(whole + at, timeline, length);
+	memcpy(whole + at + length, line->text + at, line->length - at + 1);
+	free(line->text);
+	line->text = whole;
+	line->length += length;
 	return 0;
 }
 
-int line_parse(const char *text, size_t length, struct record **ret, struct error *err)
+static int read_parts(sqlite3_stmt *row, struct stored_line *ret)
+{
+	_cleanup_free_ char *timeline = NULL;
+	int64_t at = sqlite3_column_int64(row, 2); /* -1: it has none */
+	size_t length = strlen(TIMELINE_GONE);
+	int r = unpack(row, 0, &ret->text, &ret->length);
+
+	if (r == 0 && at >= 0 && sqlite3_column_type(row, 1) != SQLITE_NULL)
+		r = unpack(row, 1, &timeline, &length);
+	return r < 0 || at < 0 ? r
+			       : join(ret, (size_t)at, timeline ? timeline : TIMELINE_GONE, length);
+}
+
+int line_read(struct store *s, uint64_t id, struct stored_line *ret, struct error *err)
+{
+	sqlite3_stmt *row =
+		store_ask(s,
+			  "SELECT record, timeline, timeline_at, closed, clock_offset_ns, job "
+			  "FROM records WHERE id = ?1",
+			  ARGS(NUMBER(id)));
+	int r = store_step(s, row, err);
+
+	if (r == 0)
+		return error_set(err, -ENOENT, "the record is gone");
+	if (r < 0)
+		return r;
+	*ret = (struct stored_line){
+		.is_closed = sqlite3_column_type(row, 3) != SQLITE_NULL,
+		.clock_offset_ns = sqlite3_column_int64(row, 4),
+		.job = store_column_number(row, 5),
+	};
+	r = read_parts(row, ret);
+	sqlite3_reset(row);
+	if (r == 0)
+		return 0;
+	free(ret->text);
+	ret->text = NULL;
+	return error_set_errno(err, r, "cannot read a record of the database");
+}
+
+void line_correct_clock(struct record *record, int64_t offset_ns)
+{
+	uint64_t *const times[] = { &record->time.start_ns, &record->time.end_ns,
+				    &record->time.measured_from_ns };
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		int64_t time_ns;
+
+		if (*times[i] && !__builtin_sub_overflow((int64_t)*times[i], offset_ns, &time_ns) &&
+		    time_ns > 0)
+			*times[i] = (uint64_t)time_ns;
+	}
+}
+
+int line_parse(const struct stored_line *line, struct record **ret, struct error *err)
 {
 	json_error_t error;
-	json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	json_t *root = json_loadb(line->text, line->length, JSON_REJECT_DUPLICATES, &error);
 	int r = root ? record_parse(root, ret, err) : error_set(err, -EINVAL, "%s", error.text);
 
 	json_decref(root);
-	if (r == 0)
-		timeline_clear(&(*ret)->timeline);
-	return r;
+	if (r < 0)
+		return r;
+	timeline_clear(&(*ret)->timeline);
+	line_correct_clock(*ret, line->clock_offset_ns);
+	return 0;
 }

@@ -85,6 +85,9 @@ struct store_filter { /* {}: all */
 };
 #define STORE_LIMIT_MAX 10000
 
+/* The texts of a filter and what questions call them: the one at @i, NULL behind the last. */
+const char **store_filter_text(const struct store_filter *filter, size_t i, const char **ret_key);
+
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
 struct store_job {
 	const char *cluster, *node; /* node: "" where it ran on several */
@@ -155,7 +158,7 @@ int store_backup(struct store *s, const char *path, struct error *err);
 
 struct store_facts {
 	uint64_t records, jobs, events, bytes; /* bytes: of the file and its log */
-	uint64_t closed, deleted_timelines, deleted_records, folded; /* since it was opened */
+	uint64_t closed, deleted_timelines, deleted_records; /* since it was opened */
 };
 /* Rows are counted one by one, which takes its time where there are many. */
 int store_read_facts(struct store *s, struct store_facts *ret, struct error *err);
