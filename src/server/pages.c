@@ -16,10 +16,6 @@
 #include "service/permission.h"
 
 #define LIMIT_STANDARD 1000
-#define STATUS_BAD_REQUEST 400
-#define STATUS_FORBIDDEN 403
-#define STATUS_NOT_FOUND 404
-#define STATUS_UNAVAILABLE 503
 
 static struct store_who who_asks(struct server *s, const struct http_request *request)
 {
@@ -29,10 +25,37 @@ static struct store_who who_asks(struct server *s, const struct http_request *re
 	};
 }
 
-static int fail_store(int code, const struct error *err, struct http_answer *ret)
+static int fail(int code, const struct error *err, struct http_answer *ret)
 {
-	return http_fail(ret, code == -ENOENT ? STATUS_NOT_FOUND : STATUS_UNAVAILABLE, "%s",
-			 err->text);
+	unsigned int status = code == -EINVAL	? 400
+			      : code == -EPERM	? 403
+			      : code == -ENOENT ? 404
+						: 503;
+
+	return http_fail(ret, status, "%s", err->text);
+}
+
+/* Answer with a map whose members @put writes. */
+static int answer_map(struct server *s, const struct http_request *request,
+		      int (*put)(struct server *s, const struct http_request *request,
+				 struct document *d, struct error *err),
+		      struct http_answer *ret)
+{
+	FILE *out = open_memstream(&ret->text, &ret->length);
+	struct document *d = out ? document_new_json(out, DOCUMENT_ONE_LINE) : NULL;
+	struct error err = {};
+	int r = d ? 0 : error_set_errno(&err, ENOMEM, "cannot answer");
+
+	if (d) {
+		document_begin_map(d);
+		r = put(s, request, d, &err);
+		document_end_map(d);
+		(void)document_finish(d); /* it is in memory */
+	}
+	document_free(d);
+	if (out && fclose(out) != 0 && r >= 0)
+		r = error_set_errno(&err, ENOMEM, "cannot answer");
+	return r < 0 ? fail(r, &err, ret) : 0;
 }
 
 /* ---- what was asked ---- */
@@ -76,6 +99,7 @@ static int take_filter(const struct http_request *request, struct store_filter *
 		       struct error *err)
 {
 	uint64_t limit = LIMIT_STANDARD, offset = 0;
+	const char **text, *key;
 	int r = take_time(request, "since", &ret->since_ns, err);
 
 	if (r == 0)
@@ -84,15 +108,8 @@ static int take_filter(const struct http_request *request, struct store_filter *
 		r = take_number(request, "limit", STORE_LIMIT_MAX, &limit, err);
 	if (r == 0)
 		r = take_number(request, "offset", INT32_MAX, &offset, err);
-	ret->user = text_of(request, "user");
-	ret->account = text_of(request, "account");
-	ret->partition = text_of(request, "partition");
-	ret->manager = text_of(request, "manager");
-	ret->cluster = text_of(request, "cluster");
-	ret->state = text_of(request, "state");
-	ret->name = text_of(request, "name");
-	ret->id = text_of(request, "id");
-	ret->text = text_of(request, "text");
+	for (size_t i = 0; (text = store_filter_text(ret, i, &key)); i++)
+		*text = text_of(request, key);
 	ret->limit = (unsigned int)limit;
 	ret->offset = (unsigned int)offset;
 	return r;
@@ -106,43 +123,25 @@ static int put_job(void *context, const struct store_job *job)
 	return 0;
 }
 
-static int list_jobs(struct server *s, const struct store_filter *filter,
-		     const struct store_who *who, FILE *out, struct error *err)
+static int put_jobs(struct server *s, const struct http_request *request, struct document *d,
+		    struct error *err)
 {
-	_cleanup_(document_freep) struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	const struct store_who who = who_asks(s, request);
+	struct store_filter filter = {};
 	bool has_more = false;
-	int r;
+	int r = take_filter(request, &filter, err);
 
-	if (!d)
-		return error_set_errno(err, ENOMEM, "cannot list the jobs");
-	document_begin_map(d);
 	document_begin_list_of(d, "jobs");
-	r = store_list_jobs(s->store, filter, who, put_job, d, &has_more, err);
-	if (r < 0)
-		return r;
+	if (r >= 0)
+		r = store_list_jobs(s->store, &filter, &who, put_job, d, &has_more, err);
 	document_end_list(d);
 	document_put_boolean(d, "more", has_more);
-	document_end_map(d);
-	return document_finish(d);
+	return r;
 }
 
 static int get_jobs(void *context, const struct http_request *request, struct http_answer *ret)
 {
-	struct server *s = context;
-	struct store_who who = who_asks(s, request);
-	struct store_filter filter = {};
-	struct error err = {};
-	FILE *out;
-	int r = take_filter(request, &filter, &err);
-
-	if (r < 0)
-		return http_fail(ret, STATUS_BAD_REQUEST, "%s", err.text);
-	out = open_memstream(&ret->text, &ret->length);
-	if (!out)
-		return -ENOMEM;
-	r = list_jobs(s, &filter, &who, out, &err);
-	fclose(out);
-	return r < 0 ? fail_store(r, &err, ret) : 0;
+	return answer_map(context, request, put_jobs, ret);
 }
 
 /* ---- records, one after the other ---- */
@@ -157,34 +156,27 @@ struct record_stream {
 
 static int next_line(struct record_stream *rs)
 {
+	int r = -ENOENT;
+
 	free(rs->line);
 	rs->line = NULL;
 	rs->length = rs->given = 0;
-	while (rs->next < rs->ids.count) {
-		int r = store_read_line(rs->store, rs->ids.items[rs->next++], &rs->line,
-					&rs->length, NULL);
-
-		if (r == -ENOENT) /* deleted meanwhile */
-			continue;
-		if (r == 0)
-			rs->line[rs->length++] = '\n'; /* in the place of the NUL */
-		return r;
-	}
-	return 0;
+	while (r == -ENOENT && rs->next < rs->ids.count) /* deleted meanwhile */
+		r = store_read_line(rs->store, rs->ids.items[rs->next++], &rs->line, &rs->length,
+				    NULL);
+	if (rs->line)
+		rs->line[rs->length++] = '\n'; /* in the place of the NUL */
+	return r == -ENOENT ? 0 : r;
 }
 
 static ssize_t give_lines(void *context, char *buffer, size_t size)
 {
 	struct record_stream *rs = context;
-	size_t length;
+	int r = rs->given == rs->length ? next_line(rs) : 0;
+	size_t length = MIN(size, rs->length - rs->given);
 
-	if (rs->given == rs->length) {
-		int r = next_line(rs);
-
-		if (r < 0)
-			return r;
-	}
-	length = MIN(size, rs->length - rs->given);
+	if (r < 0)
+		return r;
 	if (length)
 		memcpy(buffer, rs->line + rs->given, length);
 	rs->given += length;
@@ -200,20 +192,32 @@ static void free_stream(void *context)
 	free(rs);
 }
 
-static int answer_records(struct server *s, const struct store_question *question,
-			  const struct store_who *who, struct http_answer *ret)
+static int get_records(void *context, const struct http_request *request, struct http_answer *ret)
 {
+	struct server *s = context;
+	const struct store_who who = who_asks(s, request);
+	struct store_question question = {
+		.id = text_of(request, "id"),
+		.node = text_of(request, "node"),
+		.manager = text_of(request, "manager"),
+		.cluster = text_of(request, "cluster"),
+	};
 	struct record_stream *rs = calloc(1, sizeof(*rs));
 	struct error err = {};
-	int r;
+	int r = 0;
 
 	if (!rs)
 		return -ENOMEM;
 	rs->store = s->store;
-	r = store_find_records(s->store, question, who, &rs->ids, &err);
+	if (!question.id)
+		r = error_set(&err, -EINVAL, "id: the job's id is missing");
+	if (r >= 0)
+		r = take_number(request, "start", INT64_MAX, &question.start_ns, &err);
+	if (r >= 0)
+		r = store_find_records(s->store, &question, &who, &rs->ids, &err);
 	if (r < 0) {
 		free_stream(rs);
-		return fail_store(r, &err, ret);
+		return fail(r, &err, ret);
 	}
 	ret->type = "application/x-ndjson";
 	ret->next = give_lines;
@@ -222,85 +226,44 @@ static int answer_records(struct server *s, const struct store_question *questio
 	return 0;
 }
 
-static int get_records(void *context, const struct http_request *request, struct http_answer *ret)
-{
-	struct server *s = context;
-	struct store_who who = who_asks(s, request);
-	struct store_question question = {
-		.id = text_of(request, "id"),
-		.node = text_of(request, "node"),
-		.manager = text_of(request, "manager"),
-		.cluster = text_of(request, "cluster"),
-	};
-	struct error err = {};
-
-	if (!question.id)
-		return http_fail(ret, STATUS_BAD_REQUEST, "id: the job's id is missing");
-	if (take_number(request, "start", INT64_MAX, &question.start_ns, &err) < 0)
-		return http_fail(ret, STATUS_BAD_REQUEST, "%s", err.text);
-	return answer_records(s, &question, &who, ret);
-}
-
 /* ---- the server itself ---- */
 
-static int get_health(void *context UNUSED, const struct http_request *request UNUSED,
-		      struct http_answer *ret)
+int server_answer_health(void *context UNUSED, const struct http_request *request UNUSED,
+			 struct http_answer *ret)
 {
 	ret->text = strdup("ok\n");
 	ret->length = strlen("ok\n");
 	return ret->text ? 0 : -ENOMEM;
 }
 
-static void put_server(const struct server *s, const struct store_facts *facts, struct document *d)
-{
-	const struct {
-		const char *key;
-		uint64_t number;
-	} rows[] = {
-		{ "taken_records", s->counts.taken },
-		{ "known_records", s->counts.known },
-		{ "refused_records", s->counts.refused },
-		{ "records", facts->records },
-		{ "jobs", facts->jobs },
-		{ "events", facts->events },
-		{ "database_bytes", facts->bytes },
-	};
-
-	document_begin_map(d);
-	document_put_string(d, "version", JOBMETER_VERSION);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		document_put_unsigned(d, rows[i].key, rows[i].number);
-	document_end_map(d);
-}
-
 /* How much others do is not everybody's. */
-static int get_server(void *context, const struct http_request *request, struct http_answer *ret)
+static int put_server(struct server *s, const struct http_request *request, struct document *d,
+		      struct error *err)
 {
-	_cleanup_(document_freep) struct document *d = NULL;
-	struct server *s = context;
 	struct store_facts facts = {};
-	struct error err = {};
-	FILE *out;
 	int r;
 
 	if (!permission_sees_all(s->permission, &request->peer))
-		return http_fail(ret, STATUS_FORBIDDEN, "this is for root and for admin_groups");
-	r = store_read_facts(s->store, &facts, &err);
-	if (r < 0)
-		return fail_store(r, &err, ret);
-	out = open_memstream(&ret->text, &ret->length);
-	if (!out)
-		return -ENOMEM;
-	d = document_new_json(out, DOCUMENT_ONE_LINE);
-	if (d)
-		put_server(s, &facts, d);
-	r = d ? document_finish(d) : -ENOMEM;
-	fclose(out);
+		return error_set(err, -EPERM, "this is for root and for admin_groups");
+	r = store_read_facts(s->store, &facts, err);
+	document_put_string(d, "version", JOBMETER_VERSION);
+	document_put_unsigned(d, "taken_records", s->counts.answers[STORE_TAKEN]);
+	document_put_unsigned(d, "known_records", s->counts.answers[STORE_KNOWN]);
+	document_put_unsigned(d, "refused_records", s->counts.answers[STORE_REFUSED]);
+	document_put_unsigned(d, "records", facts.records);
+	document_put_unsigned(d, "jobs", facts.jobs);
+	document_put_unsigned(d, "events", facts.events);
+	document_put_unsigned(d, "database_bytes", facts.bytes);
 	return r;
 }
 
+static int get_server(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	return answer_map(context, request, put_server, ret);
+}
+
 const struct http_route server_socket_routes[] = {
-	{ "GET", "/health", get_health, .gives_text = true },
+	{ "GET", "/health", server_answer_health, .gives_text = true },
 	{ "GET", "/v1/jobs", get_jobs },
 	{ "GET", "/v1/records", get_records },
 	{ "GET", "/v1/server", get_server },

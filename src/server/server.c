@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
+#include "basic/endings.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
@@ -66,32 +66,15 @@ static int make_dirs(const struct server *s, const struct service_user *user, st
 	return r;
 }
 
-static int open_signals(struct server *s, struct error *err)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
-		return error_set_errno(err, errno, "cannot wait for signals");
-	s->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signal_fd < 0 ? error_set_errno(err, errno, "cannot wait for signals") : 0;
-}
-
 static int make_permission(struct server *s, struct error *err)
 {
 	const struct setting_list *groups = &s->config->admin_groups;
-	const char **names = calloc(groups->count + 1, sizeof(*names));
+	const char *names[PERMISSION_GROUPS_MAX + 1] = {}; /* the setting takes no more */
 	int r;
 
-	if (!names)
-		return -ENOMEM;
 	for (size_t i = 0; i < groups->count; i++)
 		names[i] = setting_list_get(groups, i, 0);
 	r = permission_new(names, &s->permission, err);
-	free(names);
 	return r < 0 ? error_prefix(err, r, "socket.admin_groups") : 0;
 }
 
@@ -133,25 +116,14 @@ static int listen_on_socket(struct server *s, struct error *err)
 	return *s->config->socket_path ? http_listen(&options, &s->socket, err) : 0;
 }
 
-/* Whoever takes it over has what its user has, and no right besides. */
-static int give_up_rights(const struct service_user *user, struct error *err)
-{
-	const struct privileges_options options = { .user = user };
-
-	return privileges_drop(&options, NULL, err);
-}
-
 static int open_all(struct server *s, struct error *err)
 {
 	struct service_user user = {};
-	int r = 0;
+	const struct privileges_options no_rights = { .user = &user };
+	int r = geteuid() == 0 ? service_user_find(s->config->user, &user, err) : 0;
 
-	if (geteuid() == 0)
-		r = service_user_find(s->config->user, &user, err);
 	if (r >= 0)
 		r = make_dirs(s, &user, err);
-	if (r >= 0)
-		r = open_signals(s, err);
 	if (r >= 0)
 		r = make_permission(s, err);
 	if (r >= 0)
@@ -159,10 +131,8 @@ static int open_all(struct server *s, struct error *err)
 	if (r >= 0)
 		r = listen_on_socket(s, err);
 	if (r >= 0)
-		r = give_up_rights(&user, err);
-	if (r >= 0)
-		r = store_open(s->config->database, STORE_WRITE, &s->store, err);
-	return r;
+		r = privileges_drop(&no_rights, NULL, err);
+	return r < 0 ? r : store_open(s->config->database, STORE_WRITE, &s->store, err);
 }
 
 int server_open(const struct server_config *config, struct server **ret, struct error *err)
@@ -173,11 +143,12 @@ int server_open(const struct server_config *config, struct server **ret, struct 
 	if (!s)
 		return error_set_errno(err, ENOMEM, "cannot start");
 	s->config = config;
-	s->signal_fd = -EBADF;
+	s->signal_fd = endings_open();
+	signal(SIGPIPE, SIG_IGN);
 	s->begun_ns = clock_now_ns(CLOCK_REALTIME);
 	log_set_program("jobmeter-server");
 	log_set_level(config->log_level);
-	r = open_all(s, err);
+	r = s->signal_fd < 0 ? s->signal_fd : open_all(s, err);
 	if (r < 0) {
 		server_close(s);
 		return *err->text ? r : error_set_errno(err, r, "cannot start");
@@ -206,20 +177,14 @@ static uint64_t before(uint64_t now_ns, uint64_t span_ns)
 	return now_ns > span_ns ? now_ns - span_ns : 0;
 }
 
-/* While the server was away no checkpoint could come: that counts from its start. */
-static uint64_t closing_before(const struct server *s, uint64_t now_ns)
-{
-	uint64_t patience_ns = MISSED_CHECKPOINTS * s->config->checkpoint_interval_ns;
-
-	return now_ns > s->begun_ns + patience_ns ? before(now_ns, patience_ns) : 0;
-}
-
 static void work(struct server *s, uint64_t now_ms)
 {
 	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+	uint64_t patience_ns = MISSED_CHECKPOINTS * s->config->checkpoint_interval_ns;
 	const struct store_upkeep upkeep = {
 		.now_ns = now_ns,
-		.closing_ns = closing_before(s, now_ns),
+		/* while the server was away no checkpoint could come: that counts from its start */
+		.closing_ns = now_ns > s->begun_ns + patience_ns ? now_ns - patience_ns : 0,
 		.timelines_ns = before(now_ns, s->config->timelines_ns),
 		.records_ns = before(now_ns, s->config->records_ns),
 	};
@@ -233,43 +198,36 @@ static void work(struct server *s, uint64_t now_ms)
 	s->next_work_ms = now_ms + (has_more ? BUSY_WORK_MS : IDLE_WORK_MS);
 }
 
-static int least(int a, int b)
-{
-	return a < 0 ? b : b < 0 ? a : MIN(a, b);
-}
-
-static void run_once(struct server *s)
-{
-	enum { SIGNALS, TCP, SOCKET, COUNT };
-	struct pollfd fds[COUNT] = {
-		[SIGNALS] = { s->signal_fd, POLLIN, 0 },
-		[TCP] = { s->tcp ? http_fd(s->tcp) : -1, POLLIN, 0 },
-		[SOCKET] = { s->socket ? http_fd(s->socket) : -1, POLLIN, 0 },
-	};
-	uint64_t now_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
-	int timeout = now_ms < s->next_work_ms ? (int)(s->next_work_ms - now_ms) : 0;
-
-	timeout = least(timeout, s->tcp ? http_timeout_ms(s->tcp) : -1);
-	timeout = least(timeout, s->socket ? http_timeout_ms(s->socket) : -1);
-	if (poll(fds, COUNT, timeout) < 0)
-		return;
-	s->is_ending = fds[SIGNALS].revents;
-	if (s->tcp)
-		http_run(s->tcp);
-	if (s->socket)
-		http_run(s->socket);
-	now_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
-	if (now_ms >= s->next_work_ms)
-		work(s, now_ms);
-}
-
 int server_run(struct server *s)
 {
+	struct http *const listeners[] = { s->tcp, s->socket };
+	struct pollfd fds[ARRAY_SIZE(listeners) + 1] = { { s->signal_fd, POLLIN, 0 } };
+
 	log_say(CONFIG_LOG_INFO, "started, with the database %s%s%s", s->config->database,
 		s->tcp ? "; takes records on " : "", s->tcp ? s->config->listen : "");
 	(void)notify_send("READY=1", NULL);
-	while (!s->is_ending)
-		run_once(s);
+	while (!fds[0].revents) {
+		uint64_t now_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
+		int timeout = 0;
+
+		if (now_ms >= s->next_work_ms)
+			work(s, now_ms);
+		else
+			timeout = (int)(s->next_work_ms - now_ms);
+		for (size_t i = 0; i < ARRAY_SIZE(listeners); i++) {
+			int wait_ms = listeners[i] ? http_timeout_ms(listeners[i]) : -1;
+
+			timeout = wait_ms < 0 ? timeout : MIN(timeout, wait_ms);
+			fds[i + 1] = (struct pollfd){ listeners[i] ? http_fd(listeners[i]) : -1,
+						      POLLIN, 0 };
+		}
+		if (poll(fds, ARRAY_SIZE(fds), timeout) < 0)
+			continue;
+		for (size_t i = 0; i < ARRAY_SIZE(listeners); i++) {
+			if (listeners[i])
+				http_run(listeners[i]);
+		}
+	}
 	(void)notify_send("STOPPING=1", NULL);
 	return 0;
 }

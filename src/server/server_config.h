@@ -28,7 +28,7 @@ struct server_config {
 	unsigned int log_level; /* enum config_log_level */
 
 	struct setting_origin origins[SETTINGS_MAX];
-	char *path;
+	const char *path; /* the caller's, if he gave one */
 };
 
 /* As config_load() of the agent. */

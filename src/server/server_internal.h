@@ -20,9 +20,12 @@ struct server {
 	uint64_t begun_ns; /* since the epoch: nothing is closed for what came before */
 	uint64_t next_work_ms; /* by CLOCK_MONOTONIC */
 	bool has_failed; /* it has been said that the database does not take what comes */
-	bool is_ending;
 	int signal_fd;
 };
 
 extern const struct http_route server_tcp_routes[]; /* push.c */
 extern const struct http_route server_socket_routes[]; /* pages.c */
+
+/* "ok", on both. */
+int server_answer_health(void *context, const struct http_request *request,
+			 struct http_answer *ret);
