@@ -84,11 +84,14 @@ static int add_job(struct store *s, const struct record *record, uint64_t *ret, 
 
 static int delete_job(struct store *s, uint64_t job, struct error *err)
 {
-	int r = store_do(s, err, "DELETE FROM job_mounts WHERE job = ?1", NUMBER(job));
+	static const char *const texts[] = { "DELETE FROM job_mounts WHERE job = ?1",
+					     "DELETE FROM job_steps WHERE job = ?1",
+					     "DELETE FROM jobs WHERE id = ?1" };
+	int r = 0;
 
-	if (r >= 0)
-		r = store_do(s, err, "DELETE FROM job_steps WHERE job = ?1", NUMBER(job));
-	return r < 0 ? r : store_do(s, err, "DELETE FROM jobs WHERE id = ?1", NUMBER(job));
+	for (size_t i = 0; i < ARRAY_SIZE(texts) && r >= 0; i++)
+		r = store_do(s, err, texts[i], NUMBER(job));
+	return r;
 }
 
 /* All of @jobs become the first one, which reaches as far as the record. */

@@ -11,41 +11,52 @@
 #include "basic/parse.h"
 #include "server/store/store_internal.h"
 
-#define CONDITIONS_MAX 20 /* and a limit and an offset */
+#define ARGS_MAX 16 /* of a question */
 #define LIST_NS UINT64_C(5000000000)
 
-/* ---- conditions ---- */
+/* ---- a question, with its conditions ---- */
 
-struct conditions {
-	const char *texts[CONDITIONS_MAX]; /* with "?": the value, as often as it stands there */
-	struct arg args[CONDITIONS_MAX];
+struct query {
+	FILE *out; /* the text, as it grows; NULL: no memory */
+	char *text;
+	size_t size;
+	struct arg args[ARGS_MAX]; /* ?1, ?2... */
 	size_t count;
 };
 
-static void add(struct conditions *c, bool is_asked, const char *text, struct arg arg)
+static void query_clear(struct query *q)
+{
+	if (q->out)
+		fclose(q->out);
+	free(q->text);
+}
+
+/* @condition: with "?": the value, as often as it stands there. */
+static void add(struct query *q, bool is_asked, const char *condition, struct arg arg)
 {
 	if (!is_asked)
 		return;
-	c->texts[c->count] = text;
-	c->args[c->count++] = arg;
-}
-
-static void add_who(struct conditions *c, const struct store_who *who)
-{
-	add(c, !who->sees_all, "uid = ?", NUMBER(who->uid));
-}
-
-static void print_conditions(const struct conditions *c, FILE *out)
-{
-	for (size_t i = 0; i < c->count; i++) {
-		fputs(i ? " AND " : " WHERE ", out);
-		for (const char *p = c->texts[i]; *p; p++) {
-			if (*p == '?')
-				fprintf(out, "?%zu", i + 1);
-			else
-				fputc(*p, out);
-		}
+	fputs(q->count ? " AND " : " WHERE ", q->out);
+	q->args[q->count++] = arg;
+	for (const char *p = condition; *p; p++) {
+		if (*p == '?')
+			fprintf(q->out, "?%zu", q->count);
+		else
+			fputc(*p, q->out);
 	}
+}
+
+static void add_who(struct query *q, const struct store_who *who)
+{
+	add(q, !who->sees_all, "uid = ?", NUMBER(who->uid));
+}
+
+/* Its statement, which the caller finalizes. */
+static sqlite3_stmt *query_prepare(struct store *s, struct query *q)
+{
+	fclose(q->out);
+	q->out = NULL;
+	return store_prepare(s, q->text, q->args, q->count);
 }
 
 #define AT(member) offsetof(struct store_filter, member)
@@ -76,62 +87,46 @@ const char **store_filter_text(const struct store_filter *filter, size_t i, cons
 	return (const char **)(void *)((char *)filter + filter_texts[i].offset);
 }
 
-static struct conditions conditions_of(const struct store_filter *filter,
-				       const struct store_who *who)
+static void add_filter(struct query *q, const struct store_filter *filter)
 {
-	struct conditions c = {};
 	const char **text, *key;
 	uint64_t uid;
 
-	add_who(&c, who);
 	for (size_t i = 0; (text = store_filter_text(filter, i, &key)); i++) {
 		if (text == &filter->user && *text && parse_u64(*text, &uid) == 0)
-			add(&c, true, "uid = ?", NUMBER(MIN(uid, (uint64_t)INT64_MAX)));
+			add(q, true, "uid = ?", NUMBER(MIN(uid, (uint64_t)INT64_MAX)));
 		else
-			add(&c, *text, filter_texts[i].condition, TEXT(*text));
+			add(q, *text, filter_texts[i].condition, TEXT(*text));
 	}
-	add(&c, filter->since_ns, "end_ns >= ?", NUMBER(MIN(filter->since_ns, INT64_MAX)));
-	add(&c, filter->until_ns, "start_ns < ?", NUMBER(MIN(filter->until_ns, INT64_MAX)));
-	return c;
+	add(q, filter->since_ns, "end_ns >= ?", NUMBER(MIN(filter->since_ns, INT64_MAX)));
+	add(q, filter->until_ns, "start_ns < ?", NUMBER(MIN(filter->until_ns, INT64_MAX)));
 }
 
 /* ---- the list ---- */
-
-static char *make_list_text(const struct store *s, const struct conditions *c)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	fputs("SELECT ", out);
-	store_print_columns(s, out);
-	fputs(" FROM jobs", out);
-	print_conditions(c, out);
-	fprintf(out, " ORDER BY start_ns DESC, id DESC LIMIT ?%zu OFFSET ?%zu", c->count + 1,
-		c->count + 2);
-	fclose(out);
-	return text;
-}
 
 int store_list_jobs(struct store *s, const struct store_filter *filter, const struct store_who *who,
 		    int (*take)(void *context, const struct store_job *job), void *context,
 		    bool *ret_more, struct error *err)
 {
-	unsigned int most = STORE_LIMIT_MAX, limit = MIN(filter->limit - 1, most - 1) + 1,
-		     count = 0;
-	struct conditions c = conditions_of(filter, who);
-	_cleanup_free_ char *text = make_list_text(s, &c);
+	_cleanup_(query_clear) struct query q = {};
 	struct value values[STORE_VALUES_MAX];
+	unsigned int limit = STORE_LIMIT_MAX, count = 0;
 	sqlite3_stmt *rows;
 	int r = 0;
 
-	if (!text)
+	if (filter->limit)
+		limit = MIN(limit, filter->limit);
+	q.out = open_memstream(&q.text, &q.size);
+	if (!q.out)
 		return error_set_errno(err, ENOMEM, "cannot list the jobs");
-	c.args[c.count] = NUMBER(limit + 1);
-	c.args[c.count + 1] = NUMBER(filter->offset);
-	rows = store_prepare(s, text, c.args, c.count + 2);
+	fputs("SELECT ", q.out);
+	store_print_columns(s, q.out);
+	fputs(" FROM jobs", q.out);
+	add_who(&q, who);
+	add_filter(&q, filter);
+	fprintf(q.out, " ORDER BY start_ns DESC, id DESC LIMIT %u OFFSET %u", limit + 1,
+		filter->offset);
+	rows = query_prepare(s, &q);
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + LIST_NS;
 	while (r >= 0 && (r = store_step(s, rows, err)) > 0 && ++count <= limit) {
 		const struct store_job job = store_read_job(rows, values);
@@ -147,55 +142,39 @@ int store_list_jobs(struct store *s, const struct store_filter *filter, const st
 
 /* ---- records of a job ---- */
 
-/* The newest job that @who sees, and of it the records that were asked for. */
-static char *make_records_text(const struct store_question *question, const struct conditions *c)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	fputs("SELECT id FROM records WHERE job = (SELECT id FROM jobs", out);
-	print_conditions(c, out);
-	fputs(" ORDER BY start_ns DESC, id DESC LIMIT 1)", out);
-	if (question->node)
-		fprintf(out, " AND node = ?%zu", c->count); /* the last condition's */
-	fputs(" ORDER BY node, start_ns, id", out);
-	fclose(out);
-	return text;
-}
-
+/* Of the newest job that @who sees the records that were asked for. */
 int store_find_records(struct store *s, const struct store_question *question,
 		       const struct store_who *who, struct id_list *ret, struct error *err)
 {
-	_cleanup_free_ char *text = NULL;
-	sqlite3_stmt *records;
-	struct conditions c = {};
+	_cleanup_(query_clear) struct query q = {};
+	const char *node = question->node;
 	size_t before = ret->count;
+	sqlite3_stmt *records;
 	int r;
 
-	add_who(&c, who);
-	add(&c, true, "job_id = ?", TEXT(question->id));
-	add(&c, question->manager, "manager = ?", TEXT(question->manager));
-	add(&c, question->cluster, "cluster = ?", TEXT(question->cluster));
-	add(&c, question->start_ns, "start_ns = ?", NUMBER(question->start_ns));
-	add(&c, question->node,
-	    "EXISTS (SELECT 1 FROM records WHERE records.job = jobs.id AND records.node = ?)",
-	    TEXT(question->node));
-	text = make_records_text(question, &c);
-	if (!text)
+	q.out = open_memstream(&q.text, &q.size);
+	if (!q.out)
 		return error_set_errno(err, ENOMEM, "cannot look for the job");
-	records = store_prepare(s, text, c.args, c.count);
+	fputs("SELECT id FROM records WHERE job = (SELECT id FROM jobs", q.out);
+	add_who(&q, who);
+	add(&q, true, "job_id = ?", TEXT(question->id));
+	add(&q, question->manager, "manager = ?", TEXT(question->manager));
+	add(&q, question->cluster, "cluster = ?", TEXT(question->cluster));
+	add(&q, question->start_ns, "start_ns = ?", NUMBER(question->start_ns));
+	add(&q, node,
+	    "EXISTS (SELECT 1 FROM records WHERE records.job = jobs.id AND records.node = ?)",
+	    TEXT(node));
+	fputs(" ORDER BY start_ns DESC, id DESC LIMIT 1)", q.out);
+	add(&q, node, "node = ?", TEXT(node));
+	fputs(" ORDER BY node, start_ns, id", q.out);
+	records = query_prepare(s, &q);
 	r = store_collect(s, records, ret, err);
 	sqlite3_finalize(records);
-	if (r < 0)
+	if (r < 0 || ret->count > before)
 		return r;
 	/* the same words whether there is none or it is another's */
-	return ret->count > before ? 0
-				   : error_set(err, -ENOENT, "there is no job '%s'%s%s",
-					       question->id, question->node ? " on node " : "",
-					       question->node ? question->node : "");
+	return error_set(err, -ENOENT, "there is no job '%s'%s%s", question->id,
+			 node ? " on node " : "", node ? node : "");
 }
 
 int store_read_line(struct store *s, uint64_t record, char **ret, size_t *ret_length,

@@ -33,21 +33,15 @@ static const char schema[] =
 
 static int code_of(int result)
 {
-	static const struct {
-		int result, code;
-	} codes[] = {
-		{ SQLITE_FULL, -ENOSPC },     { SQLITE_BUSY, -EBUSY },
-		{ SQLITE_LOCKED, -EBUSY },    { SQLITE_NOMEM, -ENOMEM },
-		{ SQLITE_CORRUPT, -EBADMSG }, { SQLITE_NOTADB, -EBADMSG },
-		{ SQLITE_CANTOPEN, -EACCES }, { SQLITE_READONLY, -EACCES },
-		{ SQLITE_PERM, -EACCES },     { SQLITE_INTERRUPT, -ETIME },
+	static const short codes[256] = {
+		[SQLITE_FULL] = ENOSPC,	    [SQLITE_BUSY] = EBUSY,     [SQLITE_LOCKED] = EBUSY,
+		[SQLITE_NOMEM] = ENOMEM,    [SQLITE_NOTADB] = EBADMSG, [SQLITE_CORRUPT] = EBADMSG,
+		[SQLITE_READONLY] = EACCES, [SQLITE_PERM] = EACCES,    [SQLITE_CANTOPEN] = EACCES,
+		[SQLITE_INTERRUPT] = ETIME,
 	};
+	int code = codes[result & 0xff];
 
-	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
-		if (codes[i].result == (result & 0xff))
-			return codes[i].code;
-	}
-	return -EIO;
+	return code ? -code : -EIO;
 }
 
 int store_fail(struct store *s, struct error *err)
@@ -161,6 +155,11 @@ const char *store_column_text(sqlite3_stmt *statement, int column)
 	return (const char *)sqlite3_column_text(statement, column);
 }
 
+int store_execute(struct store *s, const char *text, struct error *err)
+{
+	return sqlite3_exec(s->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_fail(s, err);
+}
+
 /* ---- transactions ---- */
 
 int store_begin(struct store *s, struct error *err)
@@ -182,11 +181,6 @@ void store_abandon(struct store *s)
 }
 
 /* ---- opening ---- */
-
-static int execute(struct store *s, const char *text, struct error *err)
-{
-	return sqlite3_exec(s->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_fail(s, err);
-}
 
 /* *ret_version: 0 where it is empty. */
 static int check_head(struct store *s, const char *path, uint64_t *ret_version, struct error *err)
@@ -222,13 +216,13 @@ static int set_up(struct store *s, const char *path, enum store_mode mode, struc
 	if (mode == STORE_READ)
 		return version ? 0
 			       : error_set(err, -EINVAL, "'%s' is no database of jobmeter", path);
-	r = execute(s, SETTINGS, err);
+	r = store_execute(s, SETTINGS, err);
 	snprintf(head, sizeof(head), "PRAGMA application_id = %d; PRAGMA user_version = %d",
 		 APPLICATION, VERSION);
 	/* what the head has is not written again, so that a full disk is no reason not to start */
 	if (r >= 0 && version != VERSION)
-		r = execute(s, head, err);
-	return r < 0 ? r : execute(s, schema, err);
+		r = store_execute(s, head, err);
+	return r < 0 ? r : store_execute(s, schema, err);
 }
 
 /* Ends what has taken too long. */

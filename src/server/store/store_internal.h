@@ -59,6 +59,8 @@ int store_run(struct store *s, sqlite3_stmt *statement, struct error *err);
 int store_get(struct store *s, sqlite3_stmt *statement, uint64_t *ret, struct error *err);
 /* Of all rows the first column, behind what @ret has. */
 int store_collect(struct store *s, sqlite3_stmt *statement, struct id_list *ret, struct error *err);
+/* Statements without values or rows. */
+int store_execute(struct store *s, const char *text, struct error *err);
 /* What the database says went wrong. */
 int store_fail(struct store *s, struct error *err);
 uint64_t store_column_number(sqlite3_stmt *statement, int column); /* of none: 0 */
@@ -73,7 +75,7 @@ void store_print_columns(const struct store *s, FILE *out);
 /* @values: room for store_value_count(). */
 struct store_job store_read_job(sqlite3_stmt *statement, struct value *values);
 /* Add the row of a job, and those of its mounts and steps. */
-int store_write_job(struct store *s, uint64_t id, struct store_job *job,
+int store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 		    const struct record *record, struct error *err);
 
 /* ---- line.c: a line and its timeline ---- */

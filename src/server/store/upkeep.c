@@ -32,16 +32,14 @@ static const char *const deleting_timeline[] = { "UPDATE records SET timeline = 
 static int run_each(struct store *s, const char *const *texts, const struct id_list *ids,
 		    uint64_t now_ns, const char *why, struct error *err)
 {
-	for (size_t i = 0; i < ids->count; i++) {
-		for (const char *const *text = texts; *text; text++) {
-			int r = store_do(s, err, *text, NUMBER(ids->items[i]), NUMBER(now_ns),
-					 TEXT(why));
+	int r = 0;
 
-			if (r < 0)
-				return r;
-		}
+	for (size_t i = 0; i < ids->count; i++) {
+		for (const char *const *text = texts; *text && r >= 0; text++)
+			r = store_do(s, err, *text, NUMBER(ids->items[i]), NUMBER(now_ns),
+				     TEXT(why));
 	}
-	return 0;
+	return r;
 }
 
 int store_close_records(struct store *s, const struct id_list *ids, const char *why,
@@ -51,10 +49,49 @@ int store_close_records(struct store *s, const struct id_list *ids, const char *
 	return run_each(s, closing, ids, now_ns, why, err);
 }
 
+/* ---- batches ---- */
+
+/* What a batch does: @ids gets what it was done with; none: there is no more. */
+typedef int (*batch_function)(struct store *s, const void *context, struct id_list *ids,
+			      struct error *err);
+
+static int run_batch(struct store *s, batch_function run, const void *context, size_t *ret_count,
+		     struct error *err)
+{
+	_cleanup_(id_list_clear) struct id_list ids = {};
+	int r = store_begin(s, err);
+
+	if (r >= 0)
+		r = run(s, context, &ids, err);
+	if (r >= 0)
+		r = store_commit(s, err);
+	if (r < 0)
+		store_abandon(s);
+	*ret_count = ids.count;
+	return r;
+}
+
+static int run_batches(struct store *s, batch_function run, const void *context,
+		       void (*tell)(void *context, uint64_t done), void *tell_context,
+		       uint64_t *ret_done, struct error *err)
+{
+	size_t count;
+	int r;
+
+	*ret_done = 0;
+	do {
+		r = run_batch(s, run, context, &count, err);
+		*ret_done += r < 0 ? 0 : count;
+		if (tell)
+			tell(tell_context, *ret_done);
+		usleep(PAUSE_US); /* for who waits to write */
+	} while (r >= 0 && count);
+	return r;
+}
+
 /* ---- retention ---- */
 
-/* At most a batch of records, or of events, that arrived before that; the first that finds some
- * ends it. */
+/* The first that finds records that arrived before that ends a batch. */
 static const struct task {
 	size_t before; /* offset in struct store_upkeep: 0 there: nothing */
 	const char *find;
@@ -80,89 +117,71 @@ static uint64_t *number_at(const void *of, size_t offset)
 	return (uint64_t *)(void *)((char *)of + offset);
 }
 
-static int run_task(struct store *s, const struct task *task, const struct store_upkeep *upkeep,
-		    struct id_list *ids, struct error *err)
+static int work(struct store *s, const void *context, struct id_list *ids, struct error *err)
 {
-	uint64_t before_ns = *number_at(upkeep, task->before);
-	int r = store_collect(s, store_ask(s, task->find, ARGS(NUMBER(before_ns), NUMBER(BATCH))),
-			      ids, err);
+	const struct store_upkeep *upkeep = context;
+	int r = 0;
 
-	*number_at(&s->facts, task->counter) += ids->count;
-	return r < 0 ? r : run_each(s, task->texts, ids, upkeep->now_ns, task->why, err);
-}
+	for (const struct task *t = tasks; t < tasks + ARRAY_SIZE(tasks) && !ids->count; t++) {
+		sqlite3_stmt *found = store_ask(
+			s, t->find, ARGS(NUMBER(*number_at(upkeep, t->before)), NUMBER(BATCH)));
 
-static int work(struct store *s, const struct store_upkeep *upkeep, struct id_list *ids,
-		struct error *err)
-{
-	int r = store_begin(s, err);
-
-	for (size_t i = 0; i < ARRAY_SIZE(tasks) && r >= 0 && !ids->count; i++)
-		r = run_task(s, &tasks[i], upkeep, ids, err);
-	if (r >= 0 && !ids->count)
+		r = store_collect(s, found, ids, err);
+		if (r >= 0)
+			r = run_each(s, t->texts, ids, upkeep->now_ns, t->why, err);
+		if (r < 0)
+			return r;
+		*number_at(&s->facts, t->counter) += ids->count;
+	}
+	if (!ids->count)
 		r = store_fold_large(s, FOLDS, ids, err);
-	if (r >= 0)
-		r = store_do(s, err,
-			     "DELETE FROM events WHERE id IN "
-			     "(SELECT id FROM events WHERE at_ns < ?1 LIMIT ?2)",
-			     NUMBER(upkeep->records_ns), NUMBER(BATCH));
-	return r < 0 ? r : store_commit(s, err);
+	if (r < 0)
+		return r;
+	return store_do(
+		s, err,
+		"DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at_ns < ?1 LIMIT ?2)",
+		NUMBER(upkeep->records_ns), NUMBER(BATCH));
 }
 
 int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_more,
 	       struct error *err)
 {
-	_cleanup_(id_list_clear) struct id_list ids = {};
-	int r = work(s, upkeep, &ids, err);
+	size_t count = 0;
+	int r = run_batch(s, work, upkeep, &count, err);
 
-	if (r < 0) {
-		store_abandon(s);
-		return r;
-	}
-	*ret_more = ids.count > 0;
-	return ids.count ? 0 : store_do(s, err, "PRAGMA incremental_vacuum(200)");
+	*ret_more = count > 0;
+	return r < 0 || count ? r : store_execute(s, "PRAGMA incremental_vacuum(200)", err);
 }
 
 /* ---- forgetting ---- */
 
-static int forget_batch(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
-			size_t *ret_count, struct error *err)
-{
-	_cleanup_(id_list_clear) struct id_list ids = {};
-	int r = store_begin(s, err);
+struct person {
+	const char *user;
+	int64_t uid; /* -1: not known */
+};
 
-	if (r >= 0)
-		r = store_collect(
-			s,
-			store_ask(s,
-				  "SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
-				  ARGS(TEXT(user), NUMBER_IF(uid >= 0, uid), NUMBER(BATCH))),
-			&ids, err);
-	if (r >= 0)
-		r = run_each(s, deleting, &ids, now_ns, NULL, err);
-	if (r >= 0)
-		r = store_commit(s, err);
-	if (r < 0)
-		store_abandon(s);
-	*ret_count = ids.count;
-	return r;
+static int forget_batch(struct store *s, const void *context, struct id_list *ids,
+			struct error *err)
+{
+	const struct person *person = context;
+	sqlite3_stmt *found = store_ask(
+		s, "SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
+		ARGS(TEXT(person->user), NUMBER_IF(person->uid >= 0, person->uid), NUMBER(BATCH)));
+	int r = store_collect(s, found, ids, err);
+
+	return r < 0 ? r : run_each(s, deleting, ids, 0, NULL, err);
 }
 
 int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
 		 uint64_t *ret_records, struct error *err)
 {
-	uint64_t records = 0;
+	const struct person person = { user, uid };
 	char detail[64];
-	size_t count;
-	int r;
+	int r = run_batches(s, forget_batch, &person, NULL, NULL, ret_records, err);
 
-	do {
-		r = forget_batch(s, user, uid, now_ns, &count, err);
-		records += r < 0 ? 0 : count;
-		usleep(PAUSE_US); /* for who waits to write */
-	} while (r >= 0 && count);
 	/* of whom it was, nothing is said */
-	snprintf(detail, sizeof(detail), "%" PRIu64 " records of one user", records);
-	if (r >= 0 && records)
+	snprintf(detail, sizeof(detail), "%" PRIu64 " records of one user", *ret_records);
+	if (r >= 0 && *ret_records)
 		r = store_do(
 			s, err,
 			"INSERT INTO events (at_ns, kind, detail) VALUES (?1, 'forgotten', ?2)",
@@ -171,7 +190,6 @@ int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns
 	if (r >= 0)
 		(void)sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
 						NULL);
-	*ret_records = records;
 	return r;
 }
 
@@ -193,57 +211,40 @@ static int index_again(struct store *s, uint64_t id, struct error *err)
 	return r == -EINVAL || r == -EBADMSG || r == -ENOENT ? 0 : r;
 }
 
-/* From the record behind *at, which was the last one; *at: 0 at the end. */
-static int reindex_batch(struct store *s, uint64_t *at, size_t *ret_count, struct error *err)
+/* From the record behind the last one, whose number is kept; 0 at the end. */
+static int reindex_batch(struct store *s, const void *context UNUSED, struct id_list *ids,
+			 struct error *err)
 {
-	_cleanup_(id_list_clear) struct id_list ids = {};
-	int r = store_collect(s,
-			      store_ask(s,
-					"SELECT id FROM records WHERE id > ?1 ORDER BY id LIMIT ?2",
-					ARGS(NUMBER(*at), NUMBER(BATCH))),
-			      &ids, err);
+	int r = store_collect(
+		s,
+		store_ask(s,
+			  "SELECT id FROM records WHERE id > COALESCE((SELECT value FROM meta "
+			  "WHERE name = 'reindex_at'), 0) ORDER BY id LIMIT ?1",
+			  ARGS(NUMBER(BATCH))),
+		ids, err);
 
-	for (size_t i = 0; i < ids.count && r >= 0; i++)
-		r = index_again(s, ids.items[i], err);
-	*at = ids.count ? ids.items[ids.count - 1] : 0;
-	*ret_count = ids.count;
+	for (size_t i = 0; i < ids->count && r >= 0; i++)
+		r = index_again(s, ids->items[i], err);
 	if (r >= 0)
 		r = store_do(s, err,
 			     "INSERT INTO meta (name, value) VALUES ('reindex_at', ?1) "
 			     "ON CONFLICT (name) DO UPDATE SET value = ?1",
-			     NUMBER(*at));
-	return r < 0 || *at ? r
-			    : store_do(s, err,
-				       "DELETE FROM jobs WHERE NOT EXISTS "
-				       "(SELECT 1 FROM records WHERE records.job = jobs.id)");
+			     NUMBER(ids->count ? ids->items[ids->count - 1] : 0));
+	if (r < 0 || ids->count)
+		return r;
+	return store_execute(s,
+			     "DELETE FROM jobs WHERE NOT EXISTS "
+			     "(SELECT 1 FROM records WHERE records.job = jobs.id)",
+			     err);
 }
 
 int store_reindex(struct store *s, void (*tell)(void *context, uint64_t done), void *context,
 		  struct error *err)
 {
-	uint64_t at = 0, done = 0;
-	size_t count = 0;
-	int r = store_get(s,
-			  store_ask(s, "SELECT value FROM meta WHERE name = 'reindex_at'", NULL, 0),
-			  &at, err);
-
+	uint64_t done;
 	/* where the jobs were dropped, numbers of jobs that will be made must mean nothing yet */
-	if (r >= 0)
-		r = store_do(s, err,
-			     "UPDATE records SET job = NULL WHERE NOT EXISTS (SELECT 1 FROM jobs)");
-	do {
-		if (r >= 0)
-			r = store_begin(s, err);
-		if (r >= 0)
-			r = reindex_batch(s, &at, &count, err);
-		if (r >= 0)
-			r = store_commit(s, err);
-		if (r < 0)
-			store_abandon(s);
-		done += count;
-		if (r >= 0 && tell)
-			tell(context, done);
-		usleep(PAUSE_US);
-	} while (r >= 0 && count);
-	return r;
+	int r = store_execute(
+		s, "UPDATE records SET job = NULL WHERE NOT EXISTS (SELECT 1 FROM jobs)", err);
+
+	return r < 0 ? r : run_batches(s, reindex_batch, NULL, tell, context, &done, err);
 }
