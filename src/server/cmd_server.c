@@ -98,17 +98,6 @@ static int run_task(const struct task *task, const char *database, const char *a
 
 /* ---- the command line ---- */
 
-static int serve(const struct server_config *config, struct error *err)
-{
-	struct server *server = NULL;
-	int r = server_open(config, &server, err);
-
-	if (r >= 0)
-		r = server_run(server);
-	server_close(server);
-	return r;
-}
-
 /* An option goes before the environment, which goes before the file. */
 static int set_option(const char *name, const char *value)
 {
@@ -182,7 +171,7 @@ static int run_with(const struct cli_command *command, const struct settings_giv
 	if (given->dumps)
 		return server_config_dump(config, stdout) < 0 ? CLI_FAILED : CLI_WELL;
 	r = task ? run_task(task, config->database, task->takes ? argv[1] : given->user, &err)
-		 : serve(config, &err);
+		 : server_run(config, &err);
 	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
 }
 

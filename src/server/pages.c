@@ -245,14 +245,13 @@ static int put_server(struct server *s, const struct http_request *request, stru
 
 	if (!permission_sees_all(s->permission, &request->peer))
 		return error_set(err, -EPERM, "this is for root and for admin_groups");
-	r = store_read_facts(s->store, &facts, err);
+	r = store_read_facts(s->store, true, &facts, err);
 	document_put_string(d, "version", JOBMETER_VERSION);
 	document_put_unsigned(d, "taken_records", s->counts.answers[STORE_TAKEN]);
 	document_put_unsigned(d, "known_records", s->counts.answers[STORE_KNOWN]);
 	document_put_unsigned(d, "refused_records", s->counts.answers[STORE_REFUSED]);
 	document_put_unsigned(d, "records", facts.records);
 	document_put_unsigned(d, "jobs", facts.jobs);
-	document_put_unsigned(d, "events", facts.events);
 	document_put_unsigned(d, "database_bytes", facts.bytes);
 	return r;
 }

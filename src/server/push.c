@@ -107,7 +107,7 @@ static int answer_metrics(void *context, const struct http_request *request UNUS
 
 	if (!out)
 		return -ENOMEM;
-	store_read_size(s->store, &facts);
+	(void)store_read_facts(s->store, false, &facts, NULL);
 	put_metrics(s, &facts, out);
 	ret->type = "text/plain; version=0.0.4; charset=utf-8";
 	return fclose(out) == 0 ? 0 : -ENOMEM;

@@ -135,41 +135,6 @@ static int open_all(struct server *s, struct error *err)
 	return r < 0 ? r : store_open(s->config->database, STORE_WRITE, &s->store, err);
 }
 
-int server_open(const struct server_config *config, struct server **ret, struct error *err)
-{
-	struct server *s = calloc(1, sizeof(*s));
-	int r;
-
-	if (!s)
-		return error_set_errno(err, ENOMEM, "cannot start");
-	s->config = config;
-	s->signal_fd = endings_open();
-	signal(SIGPIPE, SIG_IGN);
-	s->begun_ns = clock_now_ns(CLOCK_REALTIME);
-	log_set_program("jobmeter-server");
-	log_set_level(config->log_level);
-	r = s->signal_fd < 0 ? s->signal_fd : open_all(s, err);
-	if (r < 0) {
-		server_close(s);
-		return *err->text ? r : error_set_errno(err, r, "cannot start");
-	}
-	*ret = s;
-	return 0;
-}
-
-struct server *server_close(struct server *s)
-{
-	if (!s)
-		return NULL;
-	http_close(s->tcp);
-	http_close(s->socket);
-	permission_free(s->permission);
-	store_close(s->store);
-	closep(&s->signal_fd);
-	free(s);
-	return NULL;
-}
-
 /* ---- running ---- */
 
 static uint64_t before(uint64_t now_ns, uint64_t span_ns)
@@ -198,7 +163,7 @@ static void work(struct server *s, uint64_t now_ms)
 	s->next_work_ms = now_ms + (has_more ? BUSY_WORK_MS : IDLE_WORK_MS);
 }
 
-int server_run(struct server *s)
+static void serve(struct server *s)
 {
 	struct http *const listeners[] = { s->tcp, s->socket };
 	struct pollfd fds[ARRAY_SIZE(listeners) + 1] = { { s->signal_fd, POLLIN, 0 } };
@@ -229,5 +194,27 @@ int server_run(struct server *s)
 		}
 	}
 	(void)notify_send("STOPPING=1", NULL);
-	return 0;
+}
+
+int server_run(const struct server_config *config, struct error *err)
+{
+	struct server s = { .config = config,
+			    .begun_ns = clock_now_ns(CLOCK_REALTIME),
+			    .signal_fd = endings_open() };
+	int r;
+
+	log_set_program("jobmeter-server");
+	log_set_level(config->log_level);
+	signal(SIGPIPE, SIG_IGN);
+	r = s.signal_fd < 0 ? s.signal_fd : open_all(&s, err);
+	if (r >= 0)
+		serve(&s);
+	else if (!*err->text)
+		error_set_errno(err, r, "cannot start");
+	http_close(s.tcp);
+	http_close(s.socket);
+	permission_free(s.permission);
+	store_close(s.store);
+	closep(&s.signal_fd);
+	return r;
 }

@@ -7,12 +7,7 @@
 #pragma once
 
 struct error;
-struct server;
 struct server_config;
 
-/* @config stays the caller's, and has to outlive the server. */
-int server_open(const struct server_config *config, struct server **ret, struct error *err);
-struct server *server_close(struct server *s); /* NULL is fine; returns NULL */
-
-/* Until SIGTERM or SIGINT. */
-int server_run(struct server *s);
+/* Until SIGTERM, SIGINT or SIGHUP.  Negative: it could not start, and *err says why. */
+int server_run(const struct server_config *config, struct error *err);

@@ -90,7 +90,7 @@ static int judge(struct store *s, const struct arrival *a, enum store_answer *re
 			  "SELECT sequence, final, digest, job FROM records WHERE cluster = ?1 "
 			  "AND node = ?2 AND boot_id = ?3 AND manager = ?4 AND job_id = ?5 "
 			  "AND start_ns = ?6",
-			  ARGS(KEY_ARGS(a)));
+			  KEY_ARGS(a));
 	uint64_t sequence;
 	int r = store_step(s, found, reason);
 
@@ -98,13 +98,13 @@ static int judge(struct store *s, const struct arrival *a, enum store_answer *re
 	*ret_job = 0;
 	if (r <= 0)
 		return r;
-	sequence = store_column_number(found, 0);
-	*ret_job = store_column_number(found, 3);
-	if (sequence == a->record->sequence && store_column_number(found, 2) != a->digest) {
+	sequence = COLUMN_NUMBER(found, 0);
+	*ret_job = COLUMN_NUMBER(found, 3);
+	if (sequence == a->record->sequence && COLUMN_NUMBER(found, 2) != a->digest) {
 		error_set(reason, 0, "another record has this key and sequence");
 		*ret = STORE_REFUSED;
 	} else if (sequence >= a->record->sequence ||
-		   (store_column_number(found, 1) && !a->record->is_final)) {
+		   (COLUMN_NUMBER(found, 1) && !a->record->is_final)) {
 		*ret = STORE_KNOWN;
 	}
 	sqlite3_reset(found);
@@ -201,10 +201,10 @@ static int write_record(struct store *s, const struct arrival *a, uint64_t *ret_
 		"ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns) DO UPDATE SET "
 		"sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, clock_offset_ns = ?11, "
 		"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL RETURNING id",
-		ARGS(KEY_ARGS(a), NUMBER(a->record->sequence), NUMBER(a->record->is_final),
-		     NUMBER(a->digest), NUMBER(a->line->arrived_ns), NUMBER(a->clock_offset_ns),
-		     BYTES(packed.record, packed.record_length),
-		     BYTES(packed.timeline, packed.timeline_length), NUMBER(packed.timeline_at)));
+		KEY_ARGS(a), NUMBER(a->record->sequence), NUMBER(a->record->is_final),
+		NUMBER(a->digest), NUMBER(a->line->arrived_ns), NUMBER(a->clock_offset_ns),
+		BYTES(packed.record, packed.record_length),
+		BYTES(packed.timeline, packed.timeline_length), NUMBER(packed.timeline_at));
 	return store_get(s, record, ret_id, err);
 }
 
@@ -212,12 +212,12 @@ static int write_record(struct store *s, const struct arrival *a, uint64_t *ret_
 static int close_older_boots(struct store *s, const struct arrival *a, struct error *err)
 {
 	_cleanup_(id_list_clear) struct id_list ids = {};
-	sqlite3_stmt *older = store_ask(
-		s,
-		"SELECT id FROM records WHERE cluster = ?1 AND node = ?2 AND final = 0 "
-		"AND closed IS NULL AND boot_id <> ?3 AND sequence < ?4 LIMIT 1000",
-		ARGS(TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
-		     TEXT(text_or_empty(a->record->boot_id)), NUMBER(a->record->sequence)));
+	sqlite3_stmt *older =
+		store_ask(s,
+			  "SELECT id FROM records WHERE cluster = ?1 AND node = ?2 AND final = 0 "
+			  "AND closed IS NULL AND boot_id <> ?3 AND sequence < ?4 LIMIT 1000",
+			  TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
+			  TEXT(text_or_empty(a->record->boot_id)), NUMBER(a->record->sequence));
 	int r = store_collect(s, older, &ids, err);
 
 	return r < 0 ? r

@@ -106,7 +106,7 @@ static int open_table(struct store *s, const struct table *table, enum store_mod
 
 	while ((r = store_step(s, names, err)) > 0) {
 		for (size_t i = 0; i < store_value_count(); i++)
-			has_column[i] |= !strcmp(store_column_text(names, 0), store_value_name(i));
+			has_column[i] |= !strcmp(COLUMN_TEXT(names, 0), store_value_name(i));
 	}
 	sqlite3_finalize(names);
 	for (size_t i = 0; i < store_value_count() && r >= 0 && mode == STORE_WRITE; i++) {
@@ -193,7 +193,8 @@ static int insert(struct store *s, enum store_table which, const struct arg *hea
 		value = value_of(which, of, columns_get()->ids[i]);
 		args[count++] = NUMBER_IF(value.is_known, value.number);
 	}
-	return store_run(s, store_ask(s, s->inserts[which], args, count), err);
+	return store_get(s, store_ask_with(s, s->inserts[which], args, count), &(uint64_t){ 0 },
+			 err);
 }
 
 int store_write_job(struct store *s, uint64_t id, const struct store_job *job,
@@ -240,16 +241,16 @@ void store_print_columns(const struct store *s, FILE *out)
 static struct value read_value(sqlite3_stmt *row, int column)
 {
 	return known(sqlite3_column_type(row, column) == SQLITE_INTEGER,
-		     store_column_number(row, column));
+		     COLUMN_NUMBER(row, column));
 }
 
 struct store_job store_read_job(sqlite3_stmt *row, struct value *values)
 {
 	struct value uid = read_value(row, 5);
 	struct store_job job = {
-		.is_final = store_column_number(row, 0),
-		.start_ns = store_column_number(row, 1),
-		.end_ns = store_column_number(row, 0) ? store_column_number(row, 2) : 0,
+		.is_final = COLUMN_NUMBER(row, 0),
+		.start_ns = COLUMN_NUMBER(row, 1),
+		.end_ns = COLUMN_NUMBER(row, 0) ? COLUMN_NUMBER(row, 2) : 0,
 		.elapsed_ns = read_value(row, 3),
 		.nodes = read_value(row, 4),
 		.uid = uid.is_known ? (int64_t)uid.number : -1,
@@ -257,7 +258,7 @@ struct store_job store_read_job(sqlite3_stmt *row, struct value *values)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		*text_of(&job, i) = store_column_text(row, JOB_NUMBERS + (int)i);
+		*text_of(&job, i) = COLUMN_TEXT(row, JOB_NUMBERS + (int)i);
 	for (size_t i = 0; i < store_value_count(); i++)
 		values[i] = read_value(row, JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + i));
 	return job;

@@ -2,9 +2,6 @@
 /*
  * Which records are one job, and what its row says: always made of its records, never of a row
  * that was there, so that it is the same in whatever order they came.
- *
- * jobs.is_stale: 1: the row is made anew before the commit; 2: at the next store_work(); 0: it is
- * what the records say.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,19 +16,11 @@
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
-#define NEAR_NS UINT64_C(60000000000) /* apart, and yet one job: nodes begin and end one by one */
+#define NEAR_NS "60000000000" /* apart, and yet one job: nodes begin and end one by one */
 #define FOLDED_NOW 8 /* records of a job; of more it waits, since each of them comes here */
 
 /* Whose ids are those of jobs on all their nodes. */
-static bool is_site_manager(const char *manager)
-{
-	static const char *const managers[] = { "slurm", "pbs", "lsf", "flux" };
-	size_t i = 0;
-
-	while (i < ARRAY_SIZE(managers) && strcmp(manager, managers[i]) != 0)
-		i++;
-	return i < ARRAY_SIZE(managers);
-}
+#define SITE_MANAGERS "('slurm', 'pbs', 'lsf', 'flux')"
 
 /* The moment at which it was last seen, or ended. */
 static uint64_t end_of(const struct record *record)
@@ -53,19 +42,17 @@ static const char *cluster_of(const struct record *record)
 static int find_jobs(struct store *s, const struct record *record, uint64_t old_job,
 		     struct id_list *ret, struct error *err)
 {
-	uint64_t start_ns = record->time.start_ns;
-	uint64_t end_ns = MIN(end_of(record), (uint64_t)INT64_MAX - NEAR_NS);
-	sqlite3_stmt *jobs;
+	sqlite3_stmt *jobs =
+		store_ask(s,
+			  "SELECT id FROM jobs WHERE cluster = ?1 AND manager = ?2 AND job_id = ?3 "
+			  "AND COALESCE(uid, -1) = ?4 AND start_ns - " NEAR_NS
+			  " <= ?5 AND end_ns >= ?6 - " NEAR_NS " AND ?2 IN " SITE_MANAGERS
+			  " UNION SELECT id FROM jobs WHERE id = ?7 AND ?2 NOT IN " SITE_MANAGERS
+			  " ORDER BY id",
+			  TEXT(cluster_of(record)), TEXT(record->job.manager), TEXT(record->job.id),
+			  NUMBER(record->job.uid), NUMBER(end_of(record)),
+			  NUMBER(record->time.start_ns), NUMBER(old_job));
 
-	if (!is_site_manager(record->job.manager))
-		return old_job ? id_list_add(ret, old_job) : 0;
-	jobs = store_ask(
-		s,
-		"SELECT id FROM jobs WHERE cluster = ?1 AND manager = ?2 AND job_id = ?3 "
-		"AND COALESCE(uid, -1) = ?4 AND start_ns <= ?5 AND end_ns >= ?6 ORDER BY id",
-		ARGS(TEXT(cluster_of(record)), TEXT(record->job.manager), TEXT(record->job.id),
-		     NUMBER(record->job.uid), NUMBER(end_ns + NEAR_NS),
-		     NUMBER(start_ns > NEAR_NS ? start_ns - NEAR_NS : 0)));
 	return store_collect(s, jobs, ret, err);
 }
 
@@ -75,9 +62,9 @@ static int add_job(struct store *s, const struct record *record, uint64_t *ret, 
 		s,
 		"INSERT INTO jobs (cluster, node, manager, job_id, uid, start_ns, end_ns, is_stale) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1) RETURNING id",
-		ARGS(TEXT(cluster_of(record)), TEXT(record->node), TEXT(record->job.manager),
-		     TEXT(record->job.id), NUMBER_IF(record->job.uid >= 0, record->job.uid),
-		     NUMBER(record->time.start_ns), NUMBER(end_of(record))));
+		TEXT(cluster_of(record)), TEXT(record->node), TEXT(record->job.manager),
+		TEXT(record->job.id), NUMBER_IF(record->job.uid >= 0, record->job.uid),
+		NUMBER(record->time.start_ns), NUMBER(end_of(record)));
 
 	return store_get(s, job, ret, err);
 }
@@ -157,10 +144,9 @@ static int add_record(struct store *s, uint64_t id, struct folding *f, struct er
 	struct stored_line line = {};
 	int r = line_read(s, id, &line, err);
 
-	if (r == 0) {
+	if (r == 0)
 		r = line_parse(&line, &record, err);
-		free(line.text);
-	}
+	free(line.text);
 	if (r == 0)
 		r = records_add(&f->records, record);
 	if (r < 0)
@@ -171,6 +157,7 @@ static int add_record(struct store *s, uint64_t id, struct folding *f, struct er
 	return 0;
 }
 
+/* Into @buffer; NULL: there is none. */
 static const char *find_reason(const struct rules *rules, const struct record *record, char *buffer,
 			       size_t size)
 {
@@ -183,72 +170,60 @@ static const char *find_reason(const struct rules *rules, const struct record *r
 		reason = insights.items[0].rule->id;
 	else if (classes_find(rules, record, NULL, &classes) == 0 && classes.count)
 		reason = classes.items[0].rule->id;
-	if (reason)
-		snprintf(buffer, size, "%s", reason);
+	snprintf(buffer, size, "%s", reason ? reason : "");
 	insights_clear(&insights);
 	classes_clear(&classes);
-	return reason ? buffer : NULL;
+	return *buffer ? buffer : NULL;
 }
 
-static int write_job(struct store *s, uint64_t id, const struct folding *f,
-		     const struct record *record, struct error *err)
-{
-	const struct record *first = f->records.items[0];
-	char reason[128];
-	struct store_job job = {
-		.cluster = cluster_of(first),
-		.node = record->merged_nodes > 1 || !record->node ? "" : record->node,
-		.manager = first->job.manager,
-		.id = first->job.id,
-		.name = record->job.name,
-		.user = record->job.user,
-		.account = record->job.account,
-		.partition = record->job.partition,
-		.state = f->open     ? "RUNNING"
-			 : f->closed ? "INCOMPLETE"
-				     : record->job.state,
-		.reason = find_reason(s->rules, record, reason, sizeof(reason)),
-		.uid = record->job.uid,
-		.is_final = f->open == 0,
-		.start_ns = UINT64_MAX,
-		.elapsed_ns.number = MIN(record->time.elapsed_ns, (uint64_t)INT64_MAX),
-		.nodes.number = MAX(record->merged_nodes, 1U),
-	};
-	int r = delete_job(s, id, err);
-
-	for (size_t i = 0; i < f->records.count; i++) {
-		job.start_ns = MIN(job.start_ns, f->records.items[i]->time.start_ns);
-		job.end_ns = MAX(job.end_ns, end_of(f->records.items[i]));
-	}
-	return r < 0 ? r : store_write_job(s, id, &job, record, err);
-}
-
-static int write_folded(struct store *s, uint64_t job, const struct folding *f, struct error *err)
+static int write_job(struct store *s, uint64_t id, const struct folding *f, struct error *err)
 {
 	_cleanup_(record_freep) struct record *merged = NULL;
-	int r = 0;
+	struct record *const *records = f->records.items;
+	const struct record *record = f->records.count ? records[0] : NULL;
+	struct store_job job = { .start_ns = UINT64_MAX, .is_final = f->open == 0 };
+	char reason[128];
+	int r;
 
-	if (!f->records.count)
-		return store_do(s, err, "UPDATE jobs SET is_stale = 0 WHERE id = ?1", NUMBER(job));
-	if (f->records.count > 1)
-		r = record_merge((const struct record *const *)f->records.items, f->records.count,
-				 &merged);
-	if (r < 0)
-		return error_set_errno(err, r, "cannot merge the records of a job");
-	return write_job(s, job, f, merged ? merged : f->records.items[0], err);
+	if (!record)
+		return store_do(s, err, "UPDATE jobs SET is_stale = 0 WHERE id = ?1", NUMBER(id));
+	if (f->records.count > 1) {
+		r = record_merge((const struct record *const *)records, f->records.count, &merged);
+		if (r < 0)
+			return error_set_errno(err, r, "cannot merge the records of a job");
+		record = merged;
+	}
+	for (size_t i = 0; i < f->records.count; i++) {
+		job.start_ns = MIN(job.start_ns, records[i]->time.start_ns);
+		job.end_ns = MAX(job.end_ns, end_of(records[i]));
+	}
+	job.cluster = cluster_of(records[0]);
+	job.node = record->merged_nodes > 1 || !record->node ? "" : record->node;
+	job.manager = records[0]->job.manager;
+	job.id = records[0]->job.id;
+	job.name = record->job.name;
+	job.user = record->job.user;
+	job.account = record->job.account;
+	job.partition = record->job.partition;
+	job.state = f->open ? "RUNNING" : f->closed ? "INCOMPLETE" : record->job.state;
+	job.reason = find_reason(s->rules, record, reason, sizeof(reason));
+	job.uid = record->job.uid;
+	job.elapsed_ns.number = MIN(record->time.elapsed_ns, (uint64_t)INT64_MAX);
+	job.nodes.number = MAX(record->merged_nodes, 1U);
+	r = delete_job(s, id, err);
+	return r < 0 ? r : store_write_job(s, id, &job, record, err);
 }
 
 static int find_records(struct store *s, uint64_t job, struct id_list *ret, struct error *err)
 {
-	sqlite3_stmt *ids =
+	return store_collect(
+		s,
 		store_ask(s, "SELECT id FROM records WHERE job = ?1 ORDER BY node, start_ns, id",
-			  ARGS(NUMBER(job)));
-
-	return store_collect(s, ids, ret, err);
+			  NUMBER(job)),
+		ret, err);
 }
 
-/* Of more than @max records it waits. */
-static int fold(struct store *s, uint64_t job, size_t max, struct error *err)
+static int fold(struct store *s, uint64_t job, enum store_stale stale, struct error *err)
 {
 	_cleanup_(folding_clear) struct folding f = {};
 	_cleanup_(id_list_clear) struct id_list ids = {};
@@ -256,36 +231,24 @@ static int fold(struct store *s, uint64_t job, size_t max, struct error *err)
 
 	if (r >= 0 && !ids.count)
 		return delete_job(s, job, err);
-	if (r >= 0 && ids.count > max)
+	if (r >= 0 && ids.count > FOLDED_NOW && stale == STALE_NOW)
 		return store_do(s, err, "UPDATE jobs SET is_stale = 2 WHERE id = ?1", NUMBER(job));
 	for (size_t i = 0; i < ids.count && r >= 0; i++)
 		r = add_record(s, ids.items[i], &f, err);
-	return r < 0 ? r : write_folded(s, job, &f, err);
+	return r < 0 ? r : write_job(s, job, &f, err);
 }
 
-static int fold_all(struct store *s, uint64_t stale, unsigned int limit, size_t max,
-		    struct id_list *jobs, struct error *err)
+int store_fold(struct store *s, enum store_stale stale, unsigned int limit, struct id_list *ret,
+	       struct error *err)
 {
 	int r = store_collect(s,
 			      store_ask(s, "SELECT id FROM jobs WHERE is_stale = ?1 LIMIT ?2",
-					ARGS(NUMBER(stale), NUMBER(limit))),
-			      jobs, err);
+					NUMBER(stale), NUMBER(limit)),
+			      ret, err);
 
-	for (size_t i = 0; i < jobs->count && r >= 0; i++)
-		r = fold(s, jobs->items[i], max, err);
+	for (size_t i = 0; i < ret->count && r >= 0; i++)
+		r = fold(s, ret->items[i], stale, err);
 	return r;
-}
-
-int store_fold_waiting(struct store *s, struct error *err)
-{
-	_cleanup_(id_list_clear) struct id_list jobs = {};
-
-	return fold_all(s, 1, INT32_MAX, FOLDED_NOW, &jobs, err);
-}
-
-int store_fold_large(struct store *s, unsigned int max, struct id_list *ret, struct error *err)
-{
-	return fold_all(s, 2, max, SIZE_MAX, ret, err);
 }
 
 int store_fold_new(struct store *s, uint64_t job, struct record *record, struct error *err)
@@ -294,5 +257,5 @@ int store_fold_new(struct store *s, uint64_t job, struct record *record, struct 
 	_cleanup_(id_list_clear) struct id_list ids = {};
 	int r = find_records(s, job, &ids, err);
 
-	return r < 0 || ids.count > 1 ? r : write_folded(s, job, &f, err);
+	return r < 0 || ids.count > 1 ? r : write_job(s, job, &f, err);
 }

@@ -92,7 +92,7 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret, struct erro
 		store_ask(s,
 			  "SELECT record, timeline, timeline_at, closed, clock_offset_ns, job "
 			  "FROM records WHERE id = ?1",
-			  ARGS(NUMBER(id)));
+			  NUMBER(id));
 	int r = store_step(s, row, err);
 
 	if (r == 0)
@@ -102,7 +102,7 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret, struct erro
 	*ret = (struct stored_line){
 		.is_closed = sqlite3_column_type(row, 3) != SQLITE_NULL,
 		.clock_offset_ns = sqlite3_column_int64(row, 4),
-		.job = store_column_number(row, 5),
+		.job = COLUMN_NUMBER(row, 5),
 	};
 	r = read_parts(row, ret);
 	sqlite3_reset(row);

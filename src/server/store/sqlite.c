@@ -14,8 +14,9 @@
 #include "basic/clock.h"
 #include "basic/error.h"
 
-#define APPLICATION 0x6a6f626d /* "jobm", in the file's head */
+#define APPLICATION 1785684589 /* "jobm", in the file's head */
 #define VERSION 1 /* of the tables */
+#define HEAD "PRAGMA application_id = 1785684589; PRAGMA user_version = 1"
 #define BUSY_MS 10000
 #define OPERATIONS_A_LOOK 10000 /* of the database's machine, between looks at the clock */
 
@@ -82,7 +83,8 @@ sqlite3_stmt *store_prepare(struct store *s, const char *text, const struct arg 
 	return statement;
 }
 
-sqlite3_stmt *store_ask(struct store *s, const char *text, const struct arg *args, size_t count)
+sqlite3_stmt *store_ask_with(struct store *s, const char *text, const struct arg *args,
+			     size_t count)
 {
 	struct statement *kept = s->statements;
 
@@ -112,21 +114,12 @@ int store_step(struct store *s, sqlite3_stmt *statement, struct error *err)
 	return r;
 }
 
-int store_run(struct store *s, sqlite3_stmt *statement, struct error *err)
-{
-	int r;
-
-	while ((r = store_step(s, statement, err)) > 0)
-		;
-	return r;
-}
-
 int store_get(struct store *s, sqlite3_stmt *statement, uint64_t *ret, struct error *err)
 {
 	int r = store_step(s, statement, err);
 
 	if (r >= 0)
-		*ret = r ? store_column_number(statement, 0) : 0;
+		*ret = r ? COLUMN_NUMBER(statement, 0) : 0;
 	sqlite3_reset(statement);
 	return r < 0 ? r : 0;
 }
@@ -136,23 +129,13 @@ int store_collect(struct store *s, sqlite3_stmt *statement, struct id_list *ret,
 	int r;
 
 	while ((r = store_step(s, statement, err)) > 0) {
-		r = id_list_add(ret, store_column_number(statement, 0));
+		r = id_list_add(ret, COLUMN_NUMBER(statement, 0));
 		if (r < 0) {
 			sqlite3_reset(statement);
 			return error_set_errno(err, r, "cannot read the database");
 		}
 	}
 	return r;
-}
-
-uint64_t store_column_number(sqlite3_stmt *statement, int column)
-{
-	return (uint64_t)sqlite3_column_int64(statement, column);
-}
-
-const char *store_column_text(sqlite3_stmt *statement, int column)
-{
-	return (const char *)sqlite3_column_text(statement, column);
 }
 
 int store_execute(struct store *s, const char *text, struct error *err)
@@ -169,7 +152,8 @@ int store_begin(struct store *s, struct error *err)
 
 int store_commit(struct store *s, struct error *err)
 {
-	int r = store_fold_waiting(s, err);
+	_cleanup_(id_list_clear) struct id_list jobs = {};
+	int r = store_fold(s, STALE_NOW, INT32_MAX, &jobs, err);
 
 	return r < 0 ? r : store_do(s, err, "COMMIT");
 }
@@ -182,46 +166,30 @@ void store_abandon(struct store *s)
 
 /* ---- opening ---- */
 
-/* *ret_version: 0 where it is empty. */
-static int check_head(struct store *s, const char *path, uint64_t *ret_version, struct error *err)
+static int set_up(struct store *s, const char *path, enum store_mode mode, struct error *err)
 {
-	uint64_t application = 0, tables = 0;
-	int r = store_get(s, store_ask(s, "PRAGMA application_id", NULL, 0), &application, err);
+	sqlite3_stmt *head = store_ask(
+		s, "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+		   "FROM pragma_application_id, pragma_user_version");
+	int r = store_step(s, head, err), version = sqlite3_column_int(head, 1);
 
-	if (r >= 0)
-		r = store_get(s, store_ask(s, "PRAGMA user_version", NULL, 0), ret_version, err);
-	if (r >= 0)
-		r = store_get(s, store_ask(s, "SELECT count(*) FROM sqlite_master", NULL, 0),
-			      &tables, err);
 	if (r < 0)
 		return error_prefix(err, r == -EBADMSG ? -EINVAL : r, "'%s'", path);
-	if (tables && application != APPLICATION)
+	if (sqlite3_column_int(head, 0) != APPLICATION &&
+	    (mode == STORE_READ || sqlite3_column_int(head, 2)))
 		return error_set(err, -EINVAL, "'%s' is no database of jobmeter", path);
-	if (*ret_version > VERSION)
+	if (version > VERSION)
 		return error_set(err, -EINVAL,
 				 "'%s' was written by a newer jobmeter-server (its tables are "
 				 "version %d, these are %d)",
-				 path, (int)*ret_version, VERSION);
-	return 0;
-}
-
-static int set_up(struct store *s, const char *path, enum store_mode mode, struct error *err)
-{
-	uint64_t version = 0;
-	char head[96];
-	int r = check_head(s, path, &version, err);
-
-	if (r < 0)
-		return r;
+				 path, version, VERSION);
+	sqlite3_reset(head);
 	if (mode == STORE_READ)
-		return version ? 0
-			       : error_set(err, -EINVAL, "'%s' is no database of jobmeter", path);
+		return 0;
 	r = store_execute(s, SETTINGS, err);
-	snprintf(head, sizeof(head), "PRAGMA application_id = %d; PRAGMA user_version = %d",
-		 APPLICATION, VERSION);
 	/* what the head has is not written again, so that a full disk is no reason not to start */
 	if (r >= 0 && version != VERSION)
-		r = store_execute(s, head, err);
+		r = store_execute(s, HEAD, err);
 	return r < 0 ? r : store_execute(s, schema, err);
 }
 
@@ -328,29 +296,17 @@ static uint64_t bytes_of(const char *path, const char *end)
 	return (uint64_t)st.st_size;
 }
 
-void store_read_size(struct store *s, struct store_facts *ret)
+int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err)
 {
 	const char *path = sqlite3_db_filename(s->db, "main");
+	struct store_facts facts = s->facts;
+	int r = 0;
 
-	*ret = s->facts;
-	ret->bytes = bytes_of(path, "") + bytes_of(path, "-wal");
-}
-
-int store_read_facts(struct store *s, struct store_facts *ret, struct error *err)
-{
-	sqlite3_stmt *counts =
-		store_ask(s,
-			  "SELECT (SELECT count(*) FROM records), "
-			  "(SELECT count(*) FROM jobs), (SELECT count(*) FROM events)",
-			  NULL, 0);
-	int r = store_step(s, counts, err);
-
-	if (r <= 0)
-		return r;
-	store_read_size(s, ret);
-	ret->records = store_column_number(counts, 0);
-	ret->jobs = store_column_number(counts, 1);
-	ret->events = store_column_number(counts, 2);
-	sqlite3_reset(counts);
-	return 0;
+	facts.bytes = bytes_of(path, "") + bytes_of(path, "-wal");
+	if (counts_rows)
+		r = store_get(s, store_ask(s, "SELECT count(*) FROM records"), &facts.records, err);
+	if (counts_rows && r >= 0)
+		r = store_get(s, store_ask(s, "SELECT count(*) FROM jobs"), &facts.jobs, err);
+	*ret = facts;
+	return r;
 }

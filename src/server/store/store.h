@@ -157,10 +157,8 @@ int store_reindex(struct store *s, void (*tell)(void *context, uint64_t done), v
 int store_backup(struct store *s, const char *path, struct error *err);
 
 struct store_facts {
-	uint64_t records, jobs, events, bytes; /* bytes: of the file and its log */
+	uint64_t records, jobs; /* 0 unless they are counted, which takes its time */
+	uint64_t bytes; /* of the file and its log */
 	uint64_t closed, deleted_timelines, deleted_records; /* since it was opened */
 };
-/* Rows are counted one by one, which takes its time where there are many. */
-int store_read_facts(struct store *s, struct store_facts *ret, struct error *err);
-/* The same without the counts of rows, which are 0. */
-void store_read_size(struct store *s, struct store_facts *ret);
+int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err);

@@ -49,22 +49,23 @@ struct arg {
 sqlite3_stmt *store_prepare(struct store *s, const char *text, const struct arg *args,
 			    size_t count);
 /* The same, of a text that stays as long as the store: it is kept, and is the store's. */
-sqlite3_stmt *store_ask(struct store *s, const char *text, const struct arg *args, size_t count);
+sqlite3_stmt *store_ask_with(struct store *s, const char *text, const struct arg *args,
+			     size_t count);
+#define store_ask(s, text, ...) store_ask_with((s), (text), ARGS(__VA_ARGS__))
 /* 1: a row; 0: the end, and it is reset; negative: as store.h says. */
 int store_step(struct store *s, sqlite3_stmt *statement, struct error *err);
-/* To its end, whatever rows it has. */
-int store_run(struct store *s, sqlite3_stmt *statement, struct error *err);
-#define store_do(s, err, text, ...) store_run((s), store_ask((s), (text), ARGS(__VA_ARGS__)), (err))
-/* The first number of the first row, 0 where there is none; the statement is reset. */
+/* One step, and reset.  *ret: the first number of the row, 0 where there is none. */
 int store_get(struct store *s, sqlite3_stmt *statement, uint64_t *ret, struct error *err);
+#define store_do(s, err, text, ...) \
+	store_get((s), store_ask((s), (text), __VA_ARGS__), &(uint64_t){ 0 }, (err))
 /* Of all rows the first column, behind what @ret has. */
 int store_collect(struct store *s, sqlite3_stmt *statement, struct id_list *ret, struct error *err);
 /* Statements without values or rows. */
 int store_execute(struct store *s, const char *text, struct error *err);
 /* What the database says went wrong. */
 int store_fail(struct store *s, struct error *err);
-uint64_t store_column_number(sqlite3_stmt *statement, int column); /* of none: 0 */
-const char *store_column_text(sqlite3_stmt *statement, int column); /* NULL: NULL */
+#define COLUMN_NUMBER(row, column) ((uint64_t)sqlite3_column_int64((row), (column))) /* none: 0 */
+#define COLUMN_TEXT(row, column) ((const char *)sqlite3_column_text((row), (column)))
 
 /* ---- columns.c: the metric table as columns ---- */
 
@@ -104,12 +105,15 @@ void line_correct_clock(struct record *record, int64_t offset_ns);
  * it had; 0: none. */
 int store_assign(struct store *s, uint64_t id, const struct record *record, uint64_t old_job,
 		 uint64_t *ret_job, struct error *err);
-/* The same at once, where @record, which has come just now, is the only one of its job. */
+/* Make it anew at once, if @record, which has come just now, is its only one. */
 int store_fold_new(struct store *s, uint64_t job, struct record *record, struct error *err);
-/* All that wait for the commit; those of many records go on waiting, for store_work(). */
-int store_fold_waiting(struct store *s, struct error *err);
-/* At most @max of those that wait for store_work(), whose numbers come into @ret. */
-int store_fold_large(struct store *s, unsigned int max, struct id_list *ret, struct error *err);
+/* At most @limit jobs of those that are @stale, whose numbers come into @ret. */
+enum store_stale {
+	STALE_NOW = 1, /* it is made anew before the commit; of many records it becomes... */
+	STALE_LATER = 2, /* ...by store_work() */
+};
+int store_fold(struct store *s, enum store_stale stale, unsigned int limit, struct id_list *ret,
+	       struct error *err);
 /* Have a record's job, ?1, made anew before the commit. */
 #define SQL_WAIT_JOB_OF \
 	"UPDATE jobs SET is_stale = 1 WHERE id = (SELECT job FROM records WHERE id = ?1)"

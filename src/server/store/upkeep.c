@@ -123,8 +123,8 @@ static int work(struct store *s, const void *context, struct id_list *ids, struc
 	int r = 0;
 
 	for (const struct task *t = tasks; t < tasks + ARRAY_SIZE(tasks) && !ids->count; t++) {
-		sqlite3_stmt *found = store_ask(
-			s, t->find, ARGS(NUMBER(*number_at(upkeep, t->before)), NUMBER(BATCH)));
+		sqlite3_stmt *found = store_ask(s, t->find, NUMBER(*number_at(upkeep, t->before)),
+						NUMBER(BATCH));
 
 		r = store_collect(s, found, ids, err);
 		if (r >= 0)
@@ -134,7 +134,7 @@ static int work(struct store *s, const void *context, struct id_list *ids, struc
 		*number_at(&s->facts, t->counter) += ids->count;
 	}
 	if (!ids->count)
-		r = store_fold_large(s, FOLDS, ids, err);
+		r = store_fold(s, STALE_LATER, FOLDS, ids, err);
 	if (r < 0)
 		return r;
 	return store_do(
@@ -166,7 +166,7 @@ static int forget_batch(struct store *s, const void *context, struct id_list *id
 	const struct person *person = context;
 	sqlite3_stmt *found = store_ask(
 		s, "SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
-		ARGS(TEXT(person->user), NUMBER_IF(person->uid >= 0, person->uid), NUMBER(BATCH)));
+		TEXT(person->user), NUMBER_IF(person->uid >= 0, person->uid), NUMBER(BATCH));
 	int r = store_collect(s, found, ids, err);
 
 	return r < 0 ? r : run_each(s, deleting, ids, 0, NULL, err);
@@ -220,7 +220,7 @@ static int reindex_batch(struct store *s, const void *context UNUSED, struct id_
 		store_ask(s,
 			  "SELECT id FROM records WHERE id > COALESCE((SELECT value FROM meta "
 			  "WHERE name = 'reindex_at'), 0) ORDER BY id LIMIT ?1",
-			  ARGS(NUMBER(BATCH))),
+			  NUMBER(BATCH)),
 		ids, err);
 
 	for (size_t i = 0; i < ids->count && r >= 0; i++)
