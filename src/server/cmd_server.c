@@ -39,34 +39,26 @@ static const struct cli_option options[] = {
 };
 /* clang-format on */
 
-/* ---- what is done with the database ---- */
-
-static void tell_progress(void *context UNUSED, uint64_t done)
-{
-	fprintf(stderr, "\r%" PRIu64 " records", done);
-}
-
 static int run_reindex(struct store *s, const char *none UNUSED, struct error *err)
 {
-	bool is_watched = isatty(STDERR_FILENO);
-	int r = store_reindex(s, is_watched ? tell_progress : NULL, NULL, err);
+	uint64_t records;
+	int r = store_reindex(s, &records, err);
 
-	if (is_watched)
-		fputc('\n', stderr);
+	if (r >= 0)
+		printf("%" PRIu64 " records indexed\n", records);
 	return r;
 }
 
 static int run_forget(struct store *s, const char *user, struct error *err)
 {
 	const struct passwd *entry = getpwnam(user);
-	uint64_t records = 0, uid = UINT64_MAX;
+	uint64_t records, number;
+	int64_t uid = entry ? (int64_t)entry->pw_uid : -1;
 	int r;
 
-	if (entry)
-		uid = entry->pw_uid;
-	else if (parse_u64(user, &uid) < 0 || uid > UINT32_MAX)
-		uid = UINT64_MAX;
-	r = store_forget(s, user, (int64_t)uid, clock_now_ns(CLOCK_REALTIME), &records, err);
+	if (!entry && parse_u64(user, &number) == 0 && number <= UINT32_MAX)
+		uid = (int64_t)number;
+	r = store_forget(s, user, uid, clock_now_ns(CLOCK_REALTIME), &records, err);
 	if (r >= 0)
 		printf("%" PRIu64 " records deleted\n", records);
 	return r;
@@ -96,38 +88,33 @@ static int run_task(const struct task *task, const char *database, const char *a
 	return r < 0 ? r : task->run(store, argument, err);
 }
 
-/* ---- the command line ---- */
-
-/* An option goes before the environment, which goes before the file. */
-static int set_option(const char *name, const char *value)
-{
-	return value && setenv(name, value, 1) < 0 ? -errno : 0;
-}
-
-/* Settings want absolute paths; of the command line one is relative to where we are. */
-static int set_path(const char *name, const char *path)
-{
-	_cleanup_free_ char *whole = NULL, *here = NULL;
-
-	if (!path || *path == '/' || !*path)
-		return set_option(name, path);
-	here = getcwd(NULL, 0);
-	if (!here || asprintf(&whole, "%s/%s", here, path) < 0) {
-		whole = NULL;
-		return -ENOMEM;
-	}
-	return set_option(name, whole);
-}
-
+/* An option goes before the environment, which goes before the file.  Settings want absolute paths;
+ * of the command line one is relative to where we are. */
 static int set_options(const struct settings_given *given)
 {
-	int r = set_path(PREFIX "DATABASE", given->database);
+	const struct {
+		const char *name, *value;
+		bool is_path;
+	} rows[] = {
+		{ PREFIX "DATABASE", given->database, true },
+		{ PREFIX "SOCKET_PATH", given->socket, true },
+		{ PREFIX "LISTEN", given->listen, false },
+		{ PREFIX "INSECURE", given->is_insecure ? "on" : NULL, false },
+	};
 
-	if (r >= 0)
-		r = set_path(PREFIX "SOCKET_PATH", given->socket);
-	if (r >= 0)
-		r = set_option(PREFIX "LISTEN", given->listen);
-	return r < 0 ? r : set_option(PREFIX "INSECURE", given->is_insecure ? "on" : NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *value = rows[i].value;
+		bool is_relative = rows[i].is_path && value && *value && *value != '/';
+		_cleanup_free_ char *here = is_relative ? getcwd(NULL, 0) : strdup(""),
+				    *whole = NULL;
+
+		if (!value)
+			continue;
+		if (!here || asprintf(&whole, "%s%s%s", here, is_relative ? "/" : "", value) < 0 ||
+		    setenv(rows[i].name, whole, 1) < 0)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int find_task(int argc, char **argv, const struct settings_given *given,

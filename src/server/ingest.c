@@ -108,29 +108,19 @@ static int put_line(struct batch *b, const char *text, size_t length, struct err
 	return r;
 }
 
-/* Of @text the line that begins at @at; the last one need have no newline. */
-static size_t line_length(const char *text, size_t length, size_t at)
-{
-	const char *end = memchr(text + at, '\n', length - at);
-
-	return end ? (size_t)(end - text) - at : length - at;
-}
-
 static int put_lines(struct batch *b, const char *text, size_t length, struct error *err)
 {
 	size_t count = 0, line;
-	int r;
+	int r = store_begin(b->store, err);
 
-	for (size_t at = 0; at < length; at += line_length(text, length, at) + 1)
-		count++;
-	if (count > INGEST_LINES_MAX)
-		return error_set(err, -EFBIG, "it has more than %d lines", INGEST_LINES_MAX);
-	r = store_begin(b->store, err);
-	if (r < 0)
-		return r;
 	for (size_t at = 0; at < length && r >= 0; at += line + 1) {
-		line = line_length(text, length, at);
-		r = put_line(b, text + at, line, err);
+		const char *end = memchr(text + at, '\n', length - at);
+
+		line = end ? (size_t)(end - text) - at : length - at; /* the last one need have none
+								       */
+		r = ++count > INGEST_LINES_MAX
+			    ? error_set(err, -EFBIG, "it has more than %d lines", INGEST_LINES_MAX)
+			    : put_line(b, text + at, line, err);
 	}
 	if (r >= 0 && b->has_taken)
 		r = store_commit(b->store, err);

@@ -18,7 +18,6 @@
 #include "basic/macro.h"
 #include "basic/notify.h"
 #include "server/server_config.h"
-#include "server/server_internal.h"
 #include "service/log.h"
 #include "service/permission.h"
 #include "service/privileges.h"
@@ -29,8 +28,6 @@
 #define BUSY_WORK_MS 20 /* between batches of upkeep, while there is more to do */
 #define IDLE_WORK_MS 1000
 #define MISSED_CHECKPOINTS 3
-
-/* ---- opening, as root perhaps ---- */
 
 /* The directory of @path: what is there stays as it is; what is made is @user's alone where it is
  * private, else everybody may look into it. */
@@ -54,18 +51,6 @@ static int make_dir_of(const char *path, bool is_private, const struct service_u
 	return r < 0 ? error_set_errno(err, r, "cannot make the directory '%s'", dir) : 0;
 }
 
-static int make_dirs(const struct server *s, const struct service_user *user, struct error *err)
-{
-	const struct server_config *config = s->config;
-	int r = make_dir_of(config->database, true, user, err);
-
-	if (r >= 0 && *config->socket_path)
-		r = make_dir_of(config->socket_path, false, user, err);
-	if (r >= 0 && *config->listen && !config->is_insecure)
-		r = make_dir_of(config->token_file, false, user, err);
-	return r;
-}
-
 static int make_permission(struct server *s, struct error *err)
 {
 	const struct setting_list *groups = &s->config->admin_groups;
@@ -78,11 +63,11 @@ static int make_permission(struct server *s, struct error *err)
 	return r < 0 ? error_prefix(err, r, "socket.admin_groups") : 0;
 }
 
-static int listen_on_tcp(struct server *s, const struct service_user *user, struct error *err)
+static int listen_on_both(struct server *s, const struct service_user *user, struct error *err)
 {
 	const struct server_config *config = s->config;
 	char token[TOKEN_SIZE];
-	const struct http_options options = {
+	const struct http_options tcp = {
 		.routes = server_tcp_routes,
 		.context = s,
 		.silence_s = SILENCE_S,
@@ -90,56 +75,43 @@ static int listen_on_tcp(struct server *s, const struct service_user *user, stru
 		.token = config->is_insecure ? NULL : token,
 		.certificate = *config->tls_certificate ? config->tls_certificate : NULL,
 		.key = *config->tls_key ? config->tls_key : NULL,
+	}, socket = {
+		.routes = server_socket_routes,
+		.context = s,
+		.socket_path = config->socket_path,
+		.socket_mode = 0666, /* who asks is told by the kernel */
 	};
 	int r = 0;
 
-	if (!*config->listen)
-		return 0;
-	if (!config->is_insecure)
+	if (*config->listen && !config->is_insecure)
 		r = token_get(config->token_file, user->is_known ? user->gid : getegid(), token,
 			      err);
-	if (r >= 0)
-		r = http_listen(&options, &s->tcp, err);
+	if (r >= 0 && *config->listen)
+		r = http_listen(&tcp, &s->tcp, err);
 	explicit_bzero(token, sizeof(token));
-	return r;
-}
-
-static int listen_on_socket(struct server *s, struct error *err)
-{
-	const struct http_options options = {
-		.routes = server_socket_routes,
-		.context = s,
-		.socket_path = s->config->socket_path,
-		.socket_mode = 0666, /* who asks is told by the kernel */
-	};
-
-	return *s->config->socket_path ? http_listen(&options, &s->socket, err) : 0;
+	return r >= 0 && *config->socket_path ? http_listen(&socket, &s->socket, err) : r;
 }
 
 static int open_all(struct server *s, struct error *err)
 {
+	const struct server_config *config = s->config;
 	struct service_user user = {};
 	const struct privileges_options no_rights = { .user = &user };
-	int r = geteuid() == 0 ? service_user_find(s->config->user, &user, err) : 0;
+	int r = geteuid() == 0 ? service_user_find(config->user, &user, err) : 0;
 
 	if (r >= 0)
-		r = make_dirs(s, &user, err);
+		r = make_dir_of(config->database, true, &user, err);
+	if (r >= 0 && *config->socket_path)
+		r = make_dir_of(config->socket_path, false, &user, err);
+	if (r >= 0 && *config->listen && !config->is_insecure)
+		r = make_dir_of(config->token_file, false, &user, err);
 	if (r >= 0)
 		r = make_permission(s, err);
 	if (r >= 0)
-		r = listen_on_tcp(s, &user, err);
-	if (r >= 0)
-		r = listen_on_socket(s, err);
+		r = listen_on_both(s, &user, err);
 	if (r >= 0)
 		r = privileges_drop(&no_rights, NULL, err);
-	return r < 0 ? r : store_open(s->config->database, STORE_WRITE, &s->store, err);
-}
-
-/* ---- running ---- */
-
-static uint64_t before(uint64_t now_ns, uint64_t span_ns)
-{
-	return now_ns > span_ns ? now_ns - span_ns : 0;
+	return r < 0 ? r : store_open(config->database, STORE_WRITE, &s->store, err);
 }
 
 static void work(struct server *s, uint64_t now_ms)
@@ -150,16 +122,14 @@ static void work(struct server *s, uint64_t now_ms)
 		.now_ns = now_ns,
 		/* while the server was away no checkpoint could come: that counts from its start */
 		.closing_ns = now_ns > s->begun_ns + patience_ns ? now_ns - patience_ns : 0,
-		.timelines_ns = before(now_ns, s->config->timelines_ns),
-		.records_ns = before(now_ns, s->config->records_ns),
+		.timelines_ns = now_ns - MIN(now_ns, s->config->timelines_ns),
+		.records_ns = now_ns - MIN(now_ns, s->config->records_ns),
 	};
 	struct error err = {};
 	bool has_more = false;
 
-	if (store_work(s->store, &upkeep, &has_more, &err) < 0) {
-		if (s->failed_works++ == 0)
-			log_say(CONFIG_LOG_ERROR, "nothing is closed or deleted: %s", err.text);
-	}
+	if (store_work(s->store, &upkeep, &has_more, &err) < 0 && s->failed_works++ == 0)
+		log_say(CONFIG_LOG_ERROR, "nothing is closed or deleted: %s", err.text);
 	s->next_work_ms = now_ms + (has_more ? BUSY_WORK_MS : IDLE_WORK_MS);
 }
 

@@ -110,18 +110,11 @@ int server_config_load(const char *path, char *const *environment, struct server
 	return 0;
 }
 
-struct server_config *server_config_free(struct server_config *c)
-{
-	if (!c)
-		return NULL;
-	settings_clear(&settings, c);
-	free(c);
-	return NULL;
-}
-
 void server_config_freep(struct server_config **c)
 {
-	server_config_free(*c);
+	if (*c)
+		settings_clear(&settings, *c);
+	free(*c);
 }
 
 int server_config_dump(const struct server_config *c, FILE *out)

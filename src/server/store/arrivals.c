@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of a line that a node sent. */
+/* What becomes of a line that a node sent, and how it comes back. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,13 +11,175 @@
 #include "basic/fnv.h"
 #include "codec/gzip_member.h"
 #include "codec/record_parse.h"
+#include "codec/records.h"
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
 #define SECOND UINT64_C(1000000000)
 #define KEY_MAX_BYTES 1024 /* of each part of a record's key */
+#define TIMELINE_GONE "null"
 #define CLOCK_TOLERANCE_NS (int64_t) SECOND
 #define CLOCK_EVENT_NS (3600 * SECOND) /* of a node not more than one in that time */
+
+/* ---- a line, its timeline apart ---- */
+
+/* Where the value of the member @key of the map that the text is stands.  The text has been parsed,
+ * so that it is well-formed. */
+static bool find_value(const char *text, size_t length, const char *key, size_t *ret_at,
+		       size_t *ret_length)
+{
+	size_t depth = 0, name = 0, name_length = 0, value = 0, key_length = strlen(key);
+
+	for (size_t i = 0; i < length; i++) {
+		char c = text[i];
+
+		if (c == '"') {
+			if (depth == 1 && !value)
+				name = i + 1;
+			for (i++; i < length && text[i] != '"'; i++)
+				i += text[i] == '\\';
+			if (depth == 1 && !value)
+				name_length = i - name;
+		} else if (c == ':' && depth == 1) {
+			value = i + 1 + strspn(text + i + 1, " \t\r\n");
+		} else if (depth == 1 && value && (c == ',' || c == '}')) {
+			if (name_length == key_length &&
+			    memcmp(text + name, key, key_length) == 0) {
+				*ret_at = value;
+				*ret_length = i - value;
+				return true;
+			}
+			value = 0;
+		}
+		depth += c == '{' || c == '[';
+		depth -= (c == '}' || c == ']') && depth;
+	}
+	return false;
+}
+
+struct line_parts { /* both as gzip */
+	void *record, *timeline; /* timeline: NULL: the record has none, or has it still */
+	size_t record_length, timeline_length;
+	int64_t timeline_at; /* in the record's text; -1: it is whole */
+};
+/* Take a line apart; the caller frees both. */
+static int line_pack(const struct store_line *line, int level, struct line_parts *ret)
+{
+	_cleanup_free_ char *rest = NULL;
+	size_t at, length, end;
+
+	ret->timeline_at = -1;
+	if (!find_value(line->text, line->length, "timeline", &at, &length) ||
+	    line->text[at] != '{')
+		return gzip_member_pack(line->text, line->length, level, &ret->record,
+					&ret->record_length);
+	end = at + length;
+	rest = malloc(line->length - length);
+	if (!rest || gzip_member_pack(line->text + at, length, level, &ret->timeline,
+				      &ret->timeline_length) < 0)
+		return -ENOMEM;
+	memcpy(rest, line->text, at);
+	memcpy(rest + at, line->text + end, line->length - end);
+	ret->timeline_at = (int64_t)at;
+	return gzip_member_pack(rest, line->length - length, level, &ret->record,
+				&ret->record_length);
+}
+
+static int unpack(sqlite3_stmt *row, int column, char **ret, size_t *ret_length)
+{
+	const void *packed = sqlite3_column_blob(row, column);
+	size_t length = (size_t)sqlite3_column_bytes(row, column);
+	int r = gzip_members_unpack(packed, length, RECORD_FILE_MAX, ret, ret_length);
+
+	return r == -ENOMEM ? r : r < 0 ? -EBADMSG : 0;
+}
+
+static int join(sqlite3_stmt *row, struct stored_line *line)
+{
+	_cleanup_free_ char *timeline = NULL, *record = NULL;
+	size_t length = strlen(TIMELINE_GONE), record_length = 0, at;
+	int r = unpack(row, 0, &record, &record_length);
+
+	if (r == 0 && sqlite3_column_type(row, 1) != SQLITE_NULL)
+		r = unpack(row, 1, &timeline, &length);
+	if (r < 0)
+		return r;
+	if (sqlite3_column_int64(row, 2) < 0) { /* it had none */
+		line->text = TAKE_PTR(record);
+		line->length = record_length;
+		return 0;
+	}
+	at = COLUMN_NUMBER(row, 2);
+	if (at > record_length)
+		return -EBADMSG;
+	line->length = record_length + length;
+	line->text = malloc(line->length + 1);
+	if (!line->text)
+		return -ENOMEM;
+	memcpy(line->text, record, at);
+	memcpy(line->text + at, timeline ? timeline : TIMELINE_GONE, length);
+	memcpy(line->text + at + length, record + at, record_length - at + 1);
+	return 0;
+}
+
+int line_read(struct store *s, uint64_t id, struct stored_line *ret)
+{
+	sqlite3_stmt *row = store_ask(
+		s,
+		"SELECT record, timeline, timeline_at, closed, clock_offset_ns, job FROM records WHERE id = ?1",
+		NUMBER(id));
+	int r;
+
+	*ret = (struct stored_line){};
+	if (!store_next(s, row))
+		return s->failure ? s->failure : -ENOENT;
+	ret->is_closed = sqlite3_column_type(row, 3) != SQLITE_NULL;
+	ret->clock_offset_ns = sqlite3_column_int64(row, 4);
+	ret->job = COLUMN_NUMBER(row, 5);
+	r = join(row, ret);
+	sqlite3_reset(row);
+	if (r == -ENOMEM)
+		store_fail_at(s, r, "cannot read a record of the database");
+	return r;
+}
+
+/* Move the times of a record from its node's clock, which is so much ahead, to ours. */
+static void line_correct_clock(struct record *record, int64_t offset_ns)
+{
+	uint64_t *const times[] = { &record->time.start_ns, &record->time.end_ns,
+				    &record->time.measured_from_ns };
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		int64_t time_ns;
+
+		if (*times[i] && !__builtin_sub_overflow((int64_t)*times[i], offset_ns, &time_ns) &&
+		    time_ns > 0)
+			*times[i] = (uint64_t)time_ns;
+	}
+}
+
+struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line)
+{
+	struct record *record = NULL;
+	json_t *root = NULL;
+	int r = line_read(s, id, ret_line);
+
+	if (r == 0)
+		root = json_loadb(ret_line->text, ret_line->length, JSON_REJECT_DUPLICATES, NULL);
+	if (root)
+		r = record_parse(root, &record, NULL);
+	json_decref(root);
+	free(TAKE_PTR(ret_line->text));
+	if (r == -ENOMEM)
+		store_fail_at(s, r, "cannot read a record of the database");
+	if (!record)
+		return NULL;
+	timeline_clear(&record->timeline);
+	line_correct_clock(record, ret_line->clock_offset_ns);
+	return record;
+}
+
+/* ---- what comes ---- */
 
 struct arrival {
 	const struct store_line *line;
@@ -30,8 +192,6 @@ static const char *text_or_empty(const char *text)
 {
 	return text ? text : "";
 }
-
-/* ---- what is refused ---- */
 
 static int check_key(const struct record *record, struct error *reason)
 {
@@ -74,169 +234,110 @@ static int check(const struct record *record, struct error *reason)
 	return 0;
 }
 
-/* ---- what is there ---- */
-
 #define KEY_ARGS(a)                                                                        \
 	TEXT(text_or_empty((a)->record->cluster)), TEXT((a)->record->node),                \
 		TEXT(text_or_empty((a)->record->boot_id)), TEXT((a)->record->job.manager), \
 		TEXT((a)->record->job.id), NUMBER((a)->start_ns)
 
 /* *ret_job: that the record has, 0 where there is none. */
-static int judge(struct store *s, const struct arrival *a, enum store_answer *ret,
-		 uint64_t *ret_job, struct error *reason)
+static enum store_answer judge(struct store *s, const struct arrival *a, uint64_t *ret_job,
+			       struct error *reason)
 {
-	sqlite3_stmt *found =
-		store_ask(s,
-			  "SELECT sequence, final, digest, job FROM records WHERE cluster = ?1 "
-			  "AND node = ?2 AND boot_id = ?3 AND manager = ?4 AND job_id = ?5 "
-			  "AND start_ns = ?6",
-			  KEY_ARGS(a));
-	uint64_t sequence;
-	int r = store_step(s, found, reason);
+	sqlite3_stmt *found = store_ask(
+		s,
+		"SELECT job, sequence, digest, final FROM records WHERE cluster = ?1 AND node = ?2 "
+		"AND boot_id = ?3 AND manager = ?4 AND job_id = ?5 AND start_ns = ?6",
+		KEY_ARGS(a));
+	bool is_there = store_next(s, found), is_final = is_there && COLUMN_NUMBER(found, 3);
+	uint64_t sequence = is_there ? COLUMN_NUMBER(found, 1) : 0;
+	uint64_t digest = is_there ? COLUMN_NUMBER(found, 2) : 0;
 
-	*ret = STORE_TAKEN;
-	*ret_job = 0;
-	if (r <= 0)
-		return r;
-	sequence = COLUMN_NUMBER(found, 0);
-	*ret_job = COLUMN_NUMBER(found, 3);
-	if (sequence == a->record->sequence && COLUMN_NUMBER(found, 2) != a->digest) {
-		error_set(reason, 0, "another record has this key and sequence");
-		*ret = STORE_REFUSED;
-	} else if (sequence >= a->record->sequence ||
-		   (COLUMN_NUMBER(found, 1) && !a->record->is_final)) {
-		*ret = STORE_KNOWN;
-	}
+	*ret_job = is_there ? COLUMN_NUMBER(found, 0) : 0;
 	sqlite3_reset(found);
-	return 0;
+	if (!is_there)
+		return STORE_TAKEN;
+	if (sequence == a->record->sequence && digest != a->digest) {
+		error_set(reason, 0, "another record has this key and sequence");
+		return STORE_REFUSED;
+	}
+	return sequence >= a->record->sequence || (is_final && !a->record->is_final) ? STORE_KNOWN
+										     : STORE_TAKEN;
 }
-
-/* ---- the clock ---- */
 
 /* By how much the node's clock is ahead, where that is more than a second: as it was told, or else
  * at least so much as the record lies in the future. */
 static int64_t clock_offset(const struct store_line *line, const struct record *record)
 {
-	int64_t offset_ns = line->clock_offset_ns;
+	int64_t offset_ns = line->clock_offset_ns, future_ns;
 	uint64_t made_ns = MAX(record->time.start_ns, record->time.end_ns);
 
 	if (record->sequence < INT64_MAX / 1000)
 		made_ns = MAX(made_ns, record->sequence * 1000); /* it is a clock, in us */
-	offset_ns = MAX(offset_ns, (int64_t)(made_ns - line->arrived_ns));
+	future_ns = (int64_t)(made_ns - line->arrived_ns);
+	if (future_ns > MAX(offset_ns, 0))
+		offset_ns = future_ns;
 	return offset_ns > CLOCK_TOLERANCE_NS || offset_ns < -CLOCK_TOLERANCE_NS ? offset_ns : 0;
 }
 
-static int note_clock(struct store *s, const struct arrival *a, struct error *err)
+static void note_clock(struct store *s, const struct arrival *a)
 {
 	uint64_t now_ns = a->line->arrived_ns;
 	char detail[96];
 
 	if (!a->clock_offset_ns)
-		return 0;
+		return;
 	snprintf(detail, sizeof(detail), "the node's clock is %" PRId64 " ms %s",
 		 (a->clock_offset_ns < 0 ? -a->clock_offset_ns : a->clock_offset_ns) / 1000000,
 		 a->clock_offset_ns < 0 ? "behind" : "ahead");
-	return store_do(s, err,
-			"INSERT INTO events (at_ns, kind, cluster, node, detail) "
-			"SELECT ?1, 'clock', ?2, ?3, ?4 WHERE NOT EXISTS "
-			"(SELECT 1 FROM events WHERE kind = 'clock' AND node = ?3 AND at_ns > ?5)",
-			NUMBER(now_ns), TEXT(text_or_empty(a->record->cluster)),
-			TEXT(a->record->node), TEXT(detail),
-			NUMBER(now_ns > CLOCK_EVENT_NS ? now_ns - CLOCK_EVENT_NS : 0));
+	store_do(s,
+		 "INSERT INTO events (at_ns, kind, cluster, node, detail) "
+		 "SELECT ?1, 'clock', ?2, ?3, ?4 WHERE NOT EXISTS "
+		 "(SELECT 1 FROM events WHERE kind = 'clock' AND node = ?3 AND at_ns > ?5)",
+		 NUMBER(now_ns), TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
+		 TEXT(detail), NUMBER(now_ns > CLOCK_EVENT_NS ? now_ns - CLOCK_EVENT_NS : 0));
 }
 
-/* ---- storing ---- */
-
-struct packed_line {
-	void *record, *timeline;
-	size_t record_length, timeline_length;
-	int64_t timeline_at; /* in the record's text; -1: it is whole */
-};
-
-static void packed_line_clear(struct packed_line *p)
+static uint64_t write_record(struct store *s, const struct arrival *a)
 {
-	free(p->record);
-	free(p->timeline);
-}
+	struct line_parts parts = {};
+	uint64_t id;
 
-static int pack(const struct arrival *a, struct packed_line *ret)
-{
 	/* checkpoints are replaced after some minutes */
-	int level = a->record->is_final ? GZIP_SMALL : GZIP_FAST, r;
-	const struct store_line *line = a->line;
-	_cleanup_free_ char *rest = NULL;
-	size_t at, length;
-
-	ret->timeline_at = -1;
-	if (!line_find_value(line->text, line->length, "timeline", &at, &length) ||
-	    line->text[at] != '{')
-		return gzip_member_pack(line->text, line->length, level, &ret->record,
-					&ret->record_length);
-	rest = malloc(line->length - length);
-	if (!rest)
-		return -ENOMEM;
-	memcpy(rest, line->text, at);
-	memcpy(rest + at, line->text + at + length, line->length - at - length);
-	ret->timeline_at = (int64_t)at;
-	r = gzip_member_pack(rest, line->length - length, level, &ret->record, &ret->record_length);
-	return r < 0 ? r
-		     : gzip_member_pack(line->text + at, length, level, &ret->timeline,
-					&ret->timeline_length);
-}
-
-static int write_record(struct store *s, const struct arrival *a, uint64_t *ret_id,
-			struct error *err)
-{
-	_cleanup_(packed_line_clear) struct packed_line packed = {};
-	sqlite3_stmt *record;
-	int r = pack(a, &packed);
-
-	if (r < 0)
-		return error_set_errno(err, r, "cannot compress the record");
-	record = store_ask(
+	if (line_pack(a->line, a->record->is_final ? GZIP_SMALL : GZIP_FAST, &parts) < 0)
+		store_fail_at(s, -ENOMEM, "cannot compress the record");
+	id = store_get(
 		s,
-		"INSERT INTO records (cluster, node, boot_id, manager, job_id, start_ns, sequence, final, "
-		"digest, arrived_ns, clock_offset_ns, record, timeline, timeline_at, end_ns) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0) "
-		"ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns) DO UPDATE SET "
-		"sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, clock_offset_ns = ?11, "
-		"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL RETURNING id",
-		KEY_ARGS(a), NUMBER(a->record->sequence), NUMBER(a->record->is_final),
-		NUMBER(a->digest), NUMBER(a->line->arrived_ns), NUMBER(a->clock_offset_ns),
-		BYTES(packed.record, packed.record_length),
-		BYTES(packed.timeline, packed.timeline_length), NUMBER(packed.timeline_at));
-	return store_get(s, record, ret_id, err);
+		store_ask(
+			s,
+			"INSERT INTO records (cluster, node, boot_id, manager, job_id, start_ns, sequence, final, "
+			"digest, arrived_ns, clock_offset_ns, record, timeline, timeline_at, end_ns) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0) "
+			"ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns) DO UPDATE SET "
+			"sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, clock_offset_ns = ?11, "
+			"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL RETURNING id",
+			KEY_ARGS(a), NUMBER(a->record->sequence), NUMBER(a->record->is_final),
+			NUMBER(a->digest), NUMBER(a->line->arrived_ns), NUMBER(a->clock_offset_ns),
+			BYTES(parts.record, parts.record_length),
+			BYTES(parts.timeline, parts.timeline_length), NUMBER(parts.timeline_at)));
+	free(parts.record);
+	free(parts.timeline);
+	return id;
 }
 
 /* A node that started anew will say nothing more of jobs before that. */
-static int close_older_boots(struct store *s, const struct arrival *a, struct error *err)
+static void close_older_boots(struct store *s, const struct arrival *a)
 {
 	_cleanup_(id_list_clear) struct id_list ids = {};
-	sqlite3_stmt *older =
+
+	store_collect(
+		s,
 		store_ask(s,
 			  "SELECT id FROM records WHERE cluster = ?1 AND node = ?2 AND final = 0 "
 			  "AND closed IS NULL AND boot_id <> ?3 AND sequence < ?4 LIMIT 1000",
 			  TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
-			  TEXT(text_or_empty(a->record->boot_id)), NUMBER(a->record->sequence));
-	int r = store_collect(s, older, &ids, err);
-
-	return r < 0 ? r
-		     : store_close_records(s, &ids, "the node started anew", a->line->arrived_ns,
-					   err);
-}
-
-static int take(struct store *s, const struct arrival *a, uint64_t old_job, struct error *err)
-{
-	uint64_t id = 0, job = 0;
-	int r = write_record(s, a, &id, err);
-
-	if (r >= 0)
-		r = store_assign(s, id, a->record, old_job, &job, err);
-	if (r >= 0)
-		r = store_fold_new(s, job, a->record, err);
-	if (r >= 0)
-		r = close_older_boots(s, a, err);
-	return r < 0 ? r : note_clock(s, a, err);
+			  TEXT(text_or_empty(a->record->boot_id)), NUMBER(a->record->sequence)),
+		&ids);
+	store_close_records(s, &ids, "the node started anew", a->line->arrived_ns);
 }
 
 int store_put_record(struct store *s, const struct store_line *line, enum store_answer *ret,
@@ -244,7 +345,7 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 {
 	_cleanup_(record_freep) struct record *record = NULL;
 	struct arrival a = { .line = line };
-	uint64_t old_job, length = line->length;
+	uint64_t id, old_job, length = line->length;
 	int r = record_parse(line->root, &record, reason);
 
 	if (r == 0)
@@ -261,6 +362,12 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 	a.start_ns = record->time.start_ns;
 	a.clock_offset_ns = clock_offset(line, record);
 	line_correct_clock(record, a.clock_offset_ns);
-	r = judge(s, &a, ret, &old_job, reason);
-	return r < 0 || *ret != STORE_TAKEN ? r : take(s, &a, old_job, reason);
+	*ret = judge(s, &a, &old_job, reason);
+	if (*ret == STORE_TAKEN && !s->failure) {
+		id = write_record(s, &a);
+		store_fold_new(s, store_assign(s, id, record, old_job), record);
+		close_older_boots(s, &a);
+		note_clock(s, &a);
+	}
+	return store_told(s, reason);
 }

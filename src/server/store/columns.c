@@ -73,52 +73,44 @@ const struct metric *store_value_metric(size_t i)
 	return metric_get(columns_get()->ids[i]);
 }
 
-/* ---- tables of them ---- */
-
+#define OF_MOUNTS (1U << SCOPE_MOUNT | 1U << SCOPE_MOUNT_OP)
 static const struct table {
 	const char *name, *head; /* columns before those of metrics */
 	size_t head_count;
-	bool has_job, has_mounts, has_sockets; /* metrics of that scope */
+	unsigned int scopes; /* of its metrics */
 } tables[TABLE_COUNT] = {
-	[TABLE_JOBS] = { "jobs", "id, " JOB_COLUMNS, 17, true, true, true },
-	[TABLE_MOUNTS] = { "job_mounts", "job, mount, fstype", 3, .has_mounts = true },
-	[TABLE_STEPS] = { "job_steps", "job, step, start_ns, end_ns", 4, .has_job = true },
+	[TABLE_JOBS] = { "jobs", "id, " JOB_COLUMNS, 17, ~0U },
+	[TABLE_MOUNTS] = { "job_mounts", "job, mount, fstype", 3, OF_MOUNTS },
+	[TABLE_STEPS] = { "job_steps", "job, step, start_ns, end_ns", 4, 1U << SCOPE_JOB },
 };
 
 static bool has_value(const struct table *table, size_t i)
 {
-	enum metric_scope scope = store_value_metric(i)->scope;
-
-	return scope == SCOPE_JOB      ? table->has_job
-	       : scope == SCOPE_SOCKET ? table->has_sockets
-				       : table->has_mounts;
+	return table->scopes >> store_value_metric(i)->scope & 1;
 }
 
 /* Find those that the table has of jobs, and add the others where we write. */
-static int open_table(struct store *s, const struct table *table, enum store_mode mode,
-		      struct error *err)
+static void open_table(struct store *s, const struct table *table, enum store_mode mode)
 {
 	sqlite3_stmt *names = store_prepare(s, "SELECT name FROM pragma_table_info(?1)",
 					    ARGS(TEXT(table->name)));
 	bool has_column[STORE_VALUES_MAX] = {};
 	char text[JOB_ROW_KEY_SIZE + 64];
-	int r;
 
-	while ((r = store_step(s, names, err)) > 0) {
+	while (store_next(s, names)) {
 		for (size_t i = 0; i < store_value_count(); i++)
 			has_column[i] |= !strcmp(COLUMN_TEXT(names, 0), store_value_name(i));
 	}
 	sqlite3_finalize(names);
-	for (size_t i = 0; i < store_value_count() && r >= 0 && mode == STORE_WRITE; i++) {
+	for (size_t i = 0; i < store_value_count() && mode == STORE_WRITE; i++) {
 		snprintf(text, sizeof(text), "ALTER TABLE %s ADD COLUMN \"%s\" BIGINT", table->name,
 			 store_value_name(i));
 		if (!has_column[i] && has_value(table, i))
-			r = store_execute(s, text, err);
+			store_execute(s, text);
 		has_column[i] = true;
 	}
 	if (table == &tables[TABLE_JOBS])
 		memcpy(s->has_column, has_column, sizeof(has_column));
-	return r;
 }
 
 /* "INSERT INTO job_mounts (job, mount, fstype, ...) VALUES (?1, ?2, ?3, ...)" */
@@ -143,16 +135,14 @@ static char *make_insert(const struct table *table)
 	return text;
 }
 
-int store_open_columns(struct store *s, enum store_mode mode, struct error *err)
+void store_open_columns(struct store *s, enum store_mode mode)
 {
 	for (size_t i = 0; i < TABLE_COUNT; i++) {
-		int r = open_table(s, &tables[i], mode, err);
-
-		s->inserts[i] = r < 0 ? NULL : make_insert(&tables[i]);
+		open_table(s, &tables[i], mode);
+		s->inserts[i] = make_insert(&tables[i]);
 		if (!s->inserts[i])
-			return r < 0 ? r : error_set_errno(err, ENOMEM, "cannot open the database");
+			store_fail_at(s, -ENOMEM, "cannot open the database");
 	}
-	return 0;
 }
 
 /* ---- writing ---- */
@@ -178,8 +168,7 @@ static struct value value_of(enum store_table which, const void *of, enum metric
 	return record_total(of, id, &sum) ? known(true, sum) : (struct value){};
 }
 
-static int insert(struct store *s, enum store_table which, const struct arg *head, const void *of,
-		  struct error *err)
+static void insert(struct store *s, enum store_table which, const struct arg *head, const void *of)
 {
 	struct arg args[HEAD_MAX + STORE_VALUES_MAX];
 	size_t count = tables[which].head_count;
@@ -193,43 +182,38 @@ static int insert(struct store *s, enum store_table which, const struct arg *hea
 		value = value_of(which, of, columns_get()->ids[i]);
 		args[count++] = NUMBER_IF(value.is_known, value.number);
 	}
-	return store_get(s, store_ask_with(s, s->inserts[which], args, count), &(uint64_t){ 0 },
-			 err);
+	(void)store_get(s, store_ask_with(s, s->inserts[which], args, count));
 }
 
-int store_write_job(struct store *s, uint64_t id, const struct store_job *job,
-		    const struct record *record, struct error *err)
+void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
+		     const struct record *record)
 {
-	struct arg head[HEAD_MAX] = { NUMBER(id),
-				      NUMBER(job->is_final),
-				      NUMBER(job->start_ns),
-				      NUMBER(job->end_ns),
-				      NUMBER(job->elapsed_ns.number),
-				      NUMBER(job->nodes.number),
-				      NUMBER_IF(job->uid >= 0, job->uid) };
-	int r;
+	const uint64_t numbers[] = { id,	  job->is_final,	  job->start_ns,
+				     job->end_ns, job->elapsed_ns.number, job->nodes.number };
+	struct arg head[HEAD_MAX];
+	size_t count = 0;
 
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		head[count++] = NUMBER(numbers[i]);
+	head[count++] = NUMBER_IF(job->uid >= 0, job->uid);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		head[JOB_NUMBERS + 1 + i] = TEXT(*text_of(job, i));
-	r = insert(s, TABLE_JOBS, head, record, err);
-	for (size_t i = 0; i < record->reading.mount_count && r >= 0; i++) {
+		head[count++] = TEXT(*text_of(job, i));
+	insert(s, TABLE_JOBS, head, record);
+	for (size_t i = 0; i < record->reading.mount_count; i++) {
 		const struct mount_row *row = &record->reading.mounts[i];
-		const struct arg of_mount[] = { NUMBER(id), TEXT(row->mount), TEXT(row->fstype) };
 
-		r = insert(s, TABLE_MOUNTS, of_mount, row, err);
+		insert(s, TABLE_MOUNTS,
+		       (struct arg[]){ NUMBER(id), TEXT(row->mount), TEXT(row->fstype) }, row);
 	}
-	for (size_t i = 0; i < record->steps.count && r >= 0; i++) {
+	for (size_t i = 0; i < record->steps.count; i++) {
 		const struct step *step = &record->steps.items[i];
 		const struct arg of_step[] = { NUMBER(id), TEXT(step->id),
 					       NUMBER_IF(step->start_ns, step->start_ns),
 					       NUMBER_IF(step->end_ns, step->end_ns) };
 
-		r = insert(s, TABLE_STEPS, of_step, step, err);
+		insert(s, TABLE_STEPS, of_step, step);
 	}
-	return r;
 }
-
-/* ---- reading ---- */
 
 void store_print_columns(const struct store *s, FILE *out)
 {

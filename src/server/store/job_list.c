@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
@@ -11,165 +10,98 @@
 #include "basic/parse.h"
 #include "server/store/store_internal.h"
 
-#define ARGS_MAX 16 /* of a question */
 #define LIST_NS UINT64_C(5000000000)
+#define HAS(column) "instr(lower(" column "), lower(?12)) > 0"
 
-/* ---- a question, with its conditions ---- */
-
-struct query {
-	FILE *out; /* the text, as it grows; NULL: no memory */
-	char *text;
+/* What an index finds stands there only where it is asked for; of the rest NULL is any. */
+static char *make_list_text(const struct store *s, const struct store_filter *filter,
+			    const struct store_who *who)
+{
+	char *text = NULL;
 	size_t size;
-	struct arg args[ARGS_MAX]; /* ?1, ?2... */
-	size_t count;
-};
+	FILE *out = open_memstream(&text, &size);
 
-static void query_clear(struct query *q)
-{
-	if (q->out)
-		fclose(q->out);
-	free(q->text);
-}
-
-/* @condition: with "?": the value, as often as it stands there. */
-static void add(struct query *q, bool is_asked, const char *condition, struct arg arg)
-{
-	if (!is_asked)
-		return;
-	fputs(q->count ? " AND " : " WHERE ", q->out);
-	q->args[q->count++] = arg;
-	for (const char *p = condition; *p; p++) {
-		if (*p == '?')
-			fprintf(q->out, "?%zu", q->count);
-		else
-			fputc(*p, q->out);
-	}
-}
-
-static void add_who(struct query *q, const struct store_who *who)
-{
-	add(q, !who->sees_all, "uid = ?", NUMBER(who->uid));
-}
-
-/* Its statement, which the caller finalizes. */
-static sqlite3_stmt *query_prepare(struct store *s, struct query *q)
-{
-	fclose(q->out);
-	q->out = NULL;
-	return store_prepare(s, q->text, q->args, q->count);
-}
-
-#define AT(member) offsetof(struct store_filter, member)
-#define HAS(column) "instr(lower(" column "), lower(?)) > 0"
-static const struct filter_text {
-	const char *key;
-	size_t offset;
-	const char *condition;
-} filter_texts[] = {
-	{ "user", AT(user), "user_name = ?" },
-	{ "account", AT(account), "account = ?" },
-	{ "partition", AT(partition), "partition_name = ?" },
-	{ "manager", AT(manager), "manager = ?" },
-	{ "cluster", AT(cluster), "cluster = ?" },
-	{ "state", AT(state), "lower(state) = lower(?)" },
-	{ "name", AT(name), "name = ?" },
-	{ "id", AT(id), "job_id = ?" },
-	{ "text", AT(text),
-	  "(" HAS("job_id") " OR " HAS("name") " OR " HAS("user_name") " OR " HAS(
-		  "account") " OR " HAS("reason") ")" },
-};
-
-const char **store_filter_text(const struct store_filter *filter, size_t i, const char **ret_key)
-{
-	if (i == ARRAY_SIZE(filter_texts))
+	if (!out)
 		return NULL;
-	*ret_key = filter_texts[i].key;
-	return (const char **)(void *)((char *)filter + filter_texts[i].offset);
+	fputs("SELECT ", out);
+	store_print_columns(s, out);
+	fprintf(out, " FROM jobs WHERE end_ns >= ?1 AND start_ns < ?2%s%s",
+		who->sees_all ? "" : " AND uid = ?3", filter->id ? " AND job_id = ?4" : "");
+	fputs(" AND (?5 IS NULL OR user_name = ?5 OR uid = ?6)"
+	      " AND (?7 IS NULL OR account = ?7)"
+	      " AND (?8 IS NULL OR partition_name = ?8)"
+	      " AND (?9 IS NULL OR manager = ?9)"
+	      " AND (?10 IS NULL OR lower(state) = lower(?10))"
+	      " AND (?11 IS NULL OR name = ?11)"
+	      " AND (?12 IS NULL OR " HAS("job_id") " OR " HAS("name") " OR " HAS("user_name") " OR " HAS(
+		      "account") " OR " HAS("reason") ")"
+						      " AND (?13 IS NULL OR cluster = ?13)"
+						      " ORDER BY start_ns DESC, id DESC LIMIT ?14 OFFSET ?15",
+	      out);
+	fclose(out);
+	return text;
 }
-
-static void add_filter(struct query *q, const struct store_filter *filter)
-{
-	const char **text, *key;
-	uint64_t uid;
-
-	for (size_t i = 0; (text = store_filter_text(filter, i, &key)); i++) {
-		if (text == &filter->user && *text && parse_u64(*text, &uid) == 0)
-			add(q, true, "uid = ?", NUMBER(MIN(uid, (uint64_t)INT64_MAX)));
-		else
-			add(q, *text, filter_texts[i].condition, TEXT(*text));
-	}
-	add(q, filter->since_ns, "end_ns >= ?", NUMBER(MIN(filter->since_ns, INT64_MAX)));
-	add(q, filter->until_ns, "start_ns < ?", NUMBER(MIN(filter->until_ns, INT64_MAX)));
-}
-
-/* ---- the list ---- */
 
 int store_list_jobs(struct store *s, const struct store_filter *filter, const struct store_who *who,
 		    int (*take)(void *context, const struct store_job *job), void *context,
 		    bool *ret_more, struct error *err)
 {
-	_cleanup_(query_clear) struct query q = {};
+	unsigned int limit = MIN(filter->limit ? filter->limit : UINT32_MAX, STORE_LIMIT_MAX);
+	_cleanup_free_ char *text = make_list_text(s, filter, who);
+	uint64_t until_ns = filter->until_ns ? filter->until_ns : INT64_MAX, count = 0, uid;
+	bool is_number = filter->user && parse_u64(filter->user, &uid) == 0 && uid <= UINT32_MAX;
 	struct value values[STORE_VALUES_MAX];
-	unsigned int limit = STORE_LIMIT_MAX, count = 0;
 	sqlite3_stmt *rows;
 	int r = 0;
 
-	if (filter->limit)
-		limit = MIN(limit, filter->limit);
-	q.out = open_memstream(&q.text, &q.size);
-	if (!q.out)
+	if (!text)
 		return error_set_errno(err, ENOMEM, "cannot list the jobs");
-	fputs("SELECT ", q.out);
-	store_print_columns(s, q.out);
-	fputs(" FROM jobs", q.out);
-	add_who(&q, who);
-	add_filter(&q, filter);
-	fprintf(q.out, " ORDER BY start_ns DESC, id DESC LIMIT %u OFFSET %u", limit + 1,
-		filter->offset);
-	rows = query_prepare(s, &q);
+	rows = store_prepare(s, text,
+			     ARGS(NUMBER(MIN(filter->since_ns, INT64_MAX)),
+				  NUMBER(MIN(until_ns, INT64_MAX)), NUMBER(who->uid),
+				  TEXT(filter->id), TEXT(filter->user), NUMBER_IF(is_number, uid),
+				  TEXT(filter->account), TEXT(filter->partition),
+				  TEXT(filter->manager), TEXT(filter->state), TEXT(filter->name),
+				  TEXT(filter->text), TEXT(filter->cluster), NUMBER(limit + 1),
+				  NUMBER(filter->offset)));
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + LIST_NS;
-	while (r >= 0 && (r = store_step(s, rows, err)) > 0 && ++count <= limit) {
+	while (r >= 0 && store_next(s, rows) && ++count <= limit) {
 		const struct store_job job = store_read_job(rows, values);
 
 		r = take(context, &job);
 	}
 	s->deadline_ns = 0;
 	sqlite3_finalize(rows);
-	if (r >= 0 && ret_more)
+	if (ret_more)
 		*ret_more = count > limit;
-	return MIN(r, 0);
+	return r < 0 ? r : store_told(s, err);
 }
 
-/* ---- records of a job ---- */
-
-/* Of the newest job that @who sees the records that were asked for. */
 int store_find_records(struct store *s, const struct store_question *question,
 		       const struct store_who *who, struct id_list *ret, struct error *err)
 {
-	_cleanup_(query_clear) struct query q = {};
 	const char *node = question->node;
 	size_t before = ret->count;
-	sqlite3_stmt *records;
 	int r;
 
-	q.out = open_memstream(&q.text, &q.size);
-	if (!q.out)
-		return error_set_errno(err, ENOMEM, "cannot look for the job");
-	fputs("SELECT id FROM records WHERE job = (SELECT id FROM jobs", q.out);
-	add_who(&q, who);
-	add(&q, true, "job_id = ?", TEXT(question->id));
-	add(&q, question->manager, "manager = ?", TEXT(question->manager));
-	add(&q, question->cluster, "cluster = ?", TEXT(question->cluster));
-	add(&q, question->start_ns, "start_ns = ?", NUMBER(question->start_ns));
-	add(&q, node,
-	    "EXISTS (SELECT 1 FROM records WHERE records.job = jobs.id AND records.node = ?)",
-	    TEXT(node));
-	fputs(" ORDER BY start_ns DESC, id DESC LIMIT 1)", q.out);
-	add(&q, node, "node = ?", TEXT(node));
-	fputs(" ORDER BY node, start_ns, id", q.out);
-	records = query_prepare(s, &q);
-	r = store_collect(s, records, ret, err);
-	sqlite3_finalize(records);
+	store_collect(
+		s,
+		store_ask(
+			s,
+			"SELECT id FROM records WHERE job = (SELECT id FROM jobs WHERE job_id = ?1"
+			" AND (?2 IS NULL OR uid = ?2)"
+			" AND (?3 IS NULL OR manager = ?3)"
+			" AND (?4 IS NULL OR cluster = ?4)"
+			" AND (?5 IS NULL OR start_ns = ?5)"
+			" AND (?6 IS NULL OR EXISTS"
+			" (SELECT 1 FROM records WHERE records.job = jobs.id AND records.node = ?6))"
+			" ORDER BY start_ns DESC, id DESC LIMIT 1)"
+			" AND (?6 IS NULL OR node = ?6) ORDER BY node, start_ns, id",
+			TEXT(question->id), NUMBER_IF(!who->sees_all, who->uid),
+			TEXT(question->manager), TEXT(question->cluster),
+			NUMBER_IF(question->start_ns, question->start_ns), TEXT(node)),
+		ret);
+	r = store_told(s, err);
 	if (r < 0 || ret->count > before)
 		return r;
 	/* the same words whether there is none or it is another's */
@@ -181,10 +113,12 @@ int store_read_line(struct store *s, uint64_t record, char **ret, size_t *ret_le
 		    struct error *err)
 {
 	struct stored_line line;
-	int r = line_read(s, record, &line, err);
+	int r = line_read(s, record, &line);
 
-	if (r < 0)
-		return r;
+	if (r < 0) {
+		store_fail_at(s, r, "cannot read a record of the database");
+		return store_told(s, err);
+	}
 	*ret = line.text;
 	*ret_length = line.length;
 	return 0;

@@ -30,8 +30,6 @@ static const char schema[] =
 	"PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; "           \
 	"PRAGMA cache_size = -16384" /* KiB */
 
-/* ---- errors ---- */
-
 static int code_of(int result)
 {
 	static const short codes[256] = {
@@ -45,16 +43,33 @@ static int code_of(int result)
 	return code ? -code : -EIO;
 }
 
-int store_fail(struct store *s, struct error *err)
+void store_fail(struct store *s)
 {
 	int code = code_of(sqlite3_errcode(s->db)), system = sqlite3_system_errno(s->db);
 
+	if (s->failure)
+		return;
+	if (code == -EIO && (system == ENOSPC || system == EDQUOT))
+		code = -ENOSPC;
+	s->failure = error_set(&s->error, code, "the database: %s", sqlite3_errmsg(s->db));
 	if (code == -ETIME)
-		return error_set(err, code,
-				 "that takes too long: ask for less at once (since, until)");
-	if (code == -ENOSPC || (code == -EIO && (system == ENOSPC || system == EDQUOT)))
-		return error_set(err, -ENOSPC, "there is no space left for the database");
-	return error_set(err, code, "the database: %s", sqlite3_errmsg(s->db));
+		error_set(&s->error, 0, "that takes too long: ask for less at once (since, until)");
+	if (code == -ENOSPC)
+		error_set(&s->error, 0, "there is no space left for the database");
+}
+
+void store_fail_at(struct store *s, int code, const char *what)
+{
+	if (!s->failure)
+		s->failure = error_set_errno(&s->error, code, "%s", what);
+}
+
+int store_told(struct store *s, struct error *err)
+{
+	int r = s->failure;
+
+	s->failure = 0;
+	return r < 0 ? error_set(err, r, "%s", s->error.text) : 0;
 }
 
 /* ---- statements ---- */
@@ -78,8 +93,11 @@ sqlite3_stmt *store_prepare(struct store *s, const char *text, const struct arg 
 {
 	sqlite3_stmt *statement = NULL;
 
-	if (sqlite3_prepare_v3(s->db, text, -1, 0, &statement, NULL) == SQLITE_OK)
-		bind(statement, args, count);
+	if (s->failure)
+		return NULL;
+	if (sqlite3_prepare_v3(s->db, text, -1, 0, &statement, NULL) != SQLITE_OK)
+		store_fail(s);
+	bind(statement, args, count);
 	return statement;
 }
 
@@ -95,7 +113,7 @@ sqlite3_stmt *store_ask_with(struct store *s, const char *text, const struct arg
 		kept->prepared = store_prepare(s, text, NULL, 0);
 		kept->text = kept->prepared ? text : NULL;
 	}
-	if (!kept->text)
+	if (s->failure)
 		return NULL;
 	sqlite3_reset(kept->prepared);
 	sqlite3_clear_bindings(kept->prepared);
@@ -103,65 +121,60 @@ sqlite3_stmt *store_ask_with(struct store *s, const char *text, const struct arg
 	return kept->prepared;
 }
 
-int store_step(struct store *s, sqlite3_stmt *statement, struct error *err)
+bool store_next(struct store *s, sqlite3_stmt *row)
 {
-	int r = statement ? sqlite3_step(statement) : SQLITE_ERROR;
+	int r = s->failure ? SQLITE_DONE : sqlite3_step(row);
 
 	if (r == SQLITE_ROW)
-		return 1;
-	r = r == SQLITE_DONE ? 0 : store_fail(s, err);
-	sqlite3_reset(statement); /* NULL is fine */
-	return r;
+		return true;
+	if (r != SQLITE_DONE)
+		store_fail(s);
+	sqlite3_reset(row); /* NULL is fine */
+	return false;
 }
 
-int store_get(struct store *s, sqlite3_stmt *statement, uint64_t *ret, struct error *err)
+uint64_t store_get(struct store *s, sqlite3_stmt *row)
 {
-	int r = store_step(s, statement, err);
+	uint64_t number = store_next(s, row) ? COLUMN_NUMBER(row, 0) : 0;
 
-	if (r >= 0)
-		*ret = r ? COLUMN_NUMBER(statement, 0) : 0;
-	sqlite3_reset(statement);
-	return r < 0 ? r : 0;
+	sqlite3_reset(row);
+	return number;
 }
 
-int store_collect(struct store *s, sqlite3_stmt *statement, struct id_list *ret, struct error *err)
+void store_collect(struct store *s, sqlite3_stmt *row, struct id_list *ret)
 {
-	int r;
-
-	while ((r = store_step(s, statement, err)) > 0) {
-		r = id_list_add(ret, COLUMN_NUMBER(statement, 0));
-		if (r < 0) {
-			sqlite3_reset(statement);
-			return error_set_errno(err, r, "cannot read the database");
-		}
+	while (store_next(s, row)) {
+		if (id_list_add(ret, COLUMN_NUMBER(row, 0)) < 0)
+			store_fail_at(s, -ENOMEM, "cannot read the database");
 	}
-	return r;
 }
 
-int store_execute(struct store *s, const char *text, struct error *err)
+void store_execute(struct store *s, const char *text)
 {
-	return sqlite3_exec(s->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_fail(s, err);
+	if (!s->failure && sqlite3_exec(s->db, text, NULL, NULL, NULL) != SQLITE_OK)
+		store_fail(s);
 }
-
-/* ---- transactions ---- */
 
 int store_begin(struct store *s, struct error *err)
 {
-	return store_do(s, err, "BEGIN IMMEDIATE");
+	store_execute(s, "BEGIN IMMEDIATE");
+	return store_told(s, err);
 }
 
 int store_commit(struct store *s, struct error *err)
 {
 	_cleanup_(id_list_clear) struct id_list jobs = {};
-	int r = store_fold(s, STALE_NOW, INT32_MAX, &jobs, err);
 
-	return r < 0 ? r : store_do(s, err, "COMMIT");
+	store_fold(s, STALE_NOW, INT32_MAX, &jobs);
+	store_execute(s, "COMMIT");
+	return store_told(s, err);
 }
 
 void store_abandon(struct store *s)
 {
+	s->failure = 0;
 	if (!sqlite3_get_autocommit(s->db)) /* a full disk has ended it by itself */
-		(void)store_do(s, NULL, "ROLLBACK");
+		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
 /* ---- opening ---- */
@@ -171,8 +184,9 @@ static int set_up(struct store *s, const char *path, enum store_mode mode, struc
 	sqlite3_stmt *head = store_ask(
 		s, "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
 		   "FROM pragma_application_id, pragma_user_version");
-	int r = store_step(s, head, err), version = sqlite3_column_int(head, 1);
+	int version = store_next(s, head) ? sqlite3_column_int(head, 1) : 0, r;
 
+	r = store_told(s, err);
 	if (r < 0)
 		return error_prefix(err, r == -EBADMSG ? -EINVAL : r, "'%s'", path);
 	if (sqlite3_column_int(head, 0) != APPLICATION &&
@@ -184,13 +198,14 @@ static int set_up(struct store *s, const char *path, enum store_mode mode, struc
 				 "version %d, these are %d)",
 				 path, version, VERSION);
 	sqlite3_reset(head);
-	if (mode == STORE_READ)
-		return 0;
-	r = store_execute(s, SETTINGS, err);
-	/* what the head has is not written again, so that a full disk is no reason not to start */
-	if (r >= 0 && version != VERSION)
-		r = store_execute(s, HEAD, err);
-	return r < 0 ? r : store_execute(s, schema, err);
+	if (mode == STORE_WRITE) {
+		store_execute(s, SETTINGS);
+		/* not written again, so that a full disk is no reason not to start */
+		store_execute(s, version == VERSION ? "" : HEAD);
+		store_execute(s, schema);
+	}
+	store_open_columns(s, mode);
+	return store_told(s, err);
 }
 
 /* Ends what has taken too long. */
@@ -201,39 +216,27 @@ static int watch_clock(void *context)
 	return s->deadline_ns && clock_now_ns(CLOCK_MONOTONIC) > s->deadline_ns;
 }
 
-static int open_file(struct store *s, const char *path, enum store_mode mode, struct error *err)
+int store_open(const char *path, enum store_mode mode, struct store **ret, struct error *err)
 {
 	int flags = mode == STORE_READ ? SQLITE_OPEN_READONLY
 				       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-	int r;
-
-	if (mode == STORE_READ && access(path, R_OK) < 0)
-		return error_set_errno(err, errno, "cannot read the database '%s'", path);
-	r = sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-	if (!s->db)
-		return error_set_errno(err, ENOMEM, "cannot open the database '%s'", path);
-	if (r != SQLITE_OK)
-		return error_prefix(err, store_fail(s, err), "'%s'", path);
-	sqlite3_extended_result_codes(s->db, 1);
-	sqlite3_busy_timeout(s->db, BUSY_MS);
-	sqlite3_progress_handler(s->db, OPERATIONS_A_LOOK, watch_clock, s);
-	return 0;
-}
-
-int store_open(const char *path, enum store_mode mode, struct store **ret, struct error *err)
-{
 	_cleanup_(store_closep) struct store *s = calloc(1, sizeof(*s));
 	mode_t mask;
 	int r;
 
-	if (!s)
-		return error_set_errno(err, ENOMEM, "cannot open the database '%s'", path);
+	if (mode == STORE_READ && access(path, R_OK) < 0)
+		return error_set_errno(err, errno, "cannot read the database '%s'", path);
 	mask = umask(077); /* also of the log beside it */
-	r = open_file(s, path, mode, err);
-	if (r >= 0)
+	r = s ? sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL) : SQLITE_NOMEM;
+	if (r == SQLITE_OK) {
+		sqlite3_extended_result_codes(s->db, 1);
+		sqlite3_busy_timeout(s->db, BUSY_MS);
+		sqlite3_progress_handler(s->db, OPERATIONS_A_LOOK, watch_clock, s);
 		r = set_up(s, path, mode, err);
-	if (r >= 0)
-		r = store_open_columns(s, mode, err);
+	} else {
+		r = error_set(err, code_of(r), "cannot open the database '%s': %s", path,
+			      sqlite3_errstr(r));
+	}
 	umask(mask);
 	if (r >= 0 && mode == STORE_WRITE)
 		r = rules_load_built_in(&s->rules, err);
@@ -262,8 +265,6 @@ void store_closep(struct store **s)
 	store_close(*s);
 }
 
-/* ---- a copy ---- */
-
 int store_backup(struct store *s, const char *path, struct error *err)
 {
 	_cleanup_free_ char *temporary = NULL;
@@ -276,7 +277,8 @@ int store_backup(struct store *s, const char *path, struct error *err)
 	if (fd < 0)
 		return error_set_errno(err, errno, "cannot write '%s'", path);
 	/* one file, that can be read where nothing can be written */
-	r = store_do(s, err, "VACUUM INTO ?1", TEXT(temporary));
+	store_do(s, "VACUUM INTO ?1", TEXT(temporary));
+	r = store_told(s, err);
 	if (r >= 0 && (fsync(fd) < 0 || rename(temporary, path) < 0))
 		r = error_set_errno(err, errno, "%s", "it cannot take its place");
 	if (r < 0)
@@ -284,29 +286,16 @@ int store_backup(struct store *s, const char *path, struct error *err)
 	return r < 0 ? error_prefix(err, r, "cannot write '%s'", path) : 0;
 }
 
-/* ---- facts ---- */
-
-static uint64_t bytes_of(const char *path, const char *end)
-{
-	_cleanup_free_ char *name = NULL;
-	struct stat st;
-
-	if (asprintf(&name, "%s%s", path, end) < 0 || stat(name, &st) < 0)
-		return 0;
-	return (uint64_t)st.st_size;
-}
-
 int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err)
 {
-	const char *path = sqlite3_db_filename(s->db, "main");
-	struct store_facts facts = s->facts;
-	int r = 0;
-
-	facts.bytes = bytes_of(path, "") + bytes_of(path, "-wal");
-	if (counts_rows)
-		r = store_get(s, store_ask(s, "SELECT count(*) FROM records"), &facts.records, err);
-	if (counts_rows && r >= 0)
-		r = store_get(s, store_ask(s, "SELECT count(*) FROM jobs"), &facts.jobs, err);
-	*ret = facts;
-	return r;
+	*ret = s->facts;
+	ret->bytes = store_get(
+		s,
+		store_ask(s,
+			  "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"));
+	if (counts_rows) {
+		ret->records = store_get(s, store_ask(s, "SELECT count(*) FROM records"));
+		ret->jobs = store_get(s, store_ask(s, "SELECT count(*) FROM jobs"));
+	}
+	return store_told(s, err);
 }

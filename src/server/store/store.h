@@ -85,9 +85,6 @@ struct store_filter { /* {}: all */
 };
 #define STORE_LIMIT_MAX 10000
 
-/* The texts of a filter and what questions call them: the one at @i, NULL behind the last. */
-const char **store_filter_text(const struct store_filter *filter, size_t i, const char **ret_key);
-
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
 struct store_job {
 	const char *cluster, *node; /* node: "" where it ran on several */
@@ -147,10 +144,8 @@ int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_mor
 int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
 		 uint64_t *ret_records, struct error *err);
 
-/* Make the index again of all records, from where an earlier one was broken off.  @tell (may be
- * NULL) is called after each batch. */
-int store_reindex(struct store *s, void (*tell)(void *context, uint64_t done), void *context,
-		  struct error *err);
+/* Make the index again of all records, from where an earlier one was broken off. */
+int store_reindex(struct store *s, uint64_t *ret_records, struct error *err);
 
 /* A copy of all that is committed, while others go on writing; it takes the place of @path when
  * it is whole. */
@@ -158,7 +153,7 @@ int store_backup(struct store *s, const char *path, struct error *err);
 
 struct store_facts {
 	uint64_t records, jobs; /* 0 unless they are counted, which takes its time */
-	uint64_t bytes; /* of the file and its log */
+	uint64_t bytes; /* of the file, without its log */
 	uint64_t closed, deleted_timelines, deleted_records; /* since it was opened */
 };
 int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err);

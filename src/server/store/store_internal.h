@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include "basic/error.h"
 #include "basic/macro.h"
 #include "server/store/store.h"
 
@@ -24,11 +25,23 @@ struct store {
 	char *inserts[TABLE_COUNT]; /* texts of statements that add a row */
 	bool has_column[STORE_VALUES_MAX]; /* of jobs: else it is read as NULL */
 	struct rules *rules; /* NULL: it is only read */
+	int failure; /* the first one that nobody was told of, and its words; 0: none */
+	struct error error;
 	uint64_t deadline_ns; /* of a list, by CLOCK_MONOTONIC; 0: none */
 	struct store_facts facts; /* what was counted since it was opened */
 };
 
 /* ---- sqlite.c: statements ---- */
+
+/*
+ * A failure is remembered, as a document does it, and told once by store_told().  Until then
+ * nothing is asked any more and there are no rows, so that only who loops or gives away has to look
+ * at it.
+ */
+int store_told(struct store *s, struct error *err);
+/* Remember what the database says went wrong; or else what did. */
+void store_fail(struct store *s);
+void store_fail_at(struct store *s, int code, const char *what);
 
 /* A value in the place of ?1, ?2...  Texts and bytes have to stay until the statement is run. */
 struct arg {
@@ -44,46 +57,38 @@ struct arg {
 	((const struct arg[]){ __VA_ARGS__ }), \
 		sizeof((const struct arg[]){ __VA_ARGS__ }) / sizeof(struct arg)
 
-/* A statement, to be run; NULL: it cannot be prepared (store_fail() says why).  The caller
- * finalizes it. */
+/* A statement, to be run; NULL: it has failed.  The caller finalizes it. */
 sqlite3_stmt *store_prepare(struct store *s, const char *text, const struct arg *args,
 			    size_t count);
 /* The same, of a text that stays as long as the store: it is kept, and is the store's. */
 sqlite3_stmt *store_ask_with(struct store *s, const char *text, const struct arg *args,
 			     size_t count);
 #define store_ask(s, text, ...) store_ask_with((s), (text), ARGS(__VA_ARGS__))
-/* 1: a row; 0: the end, and it is reset; negative: as store.h says. */
-int store_step(struct store *s, sqlite3_stmt *statement, struct error *err);
-/* One step, and reset.  *ret: the first number of the row, 0 where there is none. */
-int store_get(struct store *s, sqlite3_stmt *statement, uint64_t *ret, struct error *err);
-#define store_do(s, err, text, ...) \
-	store_get((s), store_ask((s), (text), __VA_ARGS__), &(uint64_t){ 0 }, (err))
+/* Whether there is a row; at the end it is reset. */
+bool store_next(struct store *s, sqlite3_stmt *row);
+/* One step, and reset.  The first number of the row, 0 where there is none. */
+uint64_t store_get(struct store *s, sqlite3_stmt *row);
+#define store_do(s, text, ...) ((void)store_get((s), store_ask((s), (text), __VA_ARGS__)))
 /* Of all rows the first column, behind what @ret has. */
-int store_collect(struct store *s, sqlite3_stmt *statement, struct id_list *ret, struct error *err);
+void store_collect(struct store *s, sqlite3_stmt *row, struct id_list *ret);
 /* Statements without values or rows. */
-int store_execute(struct store *s, const char *text, struct error *err);
-/* What the database says went wrong. */
-int store_fail(struct store *s, struct error *err);
+void store_execute(struct store *s, const char *text);
 #define COLUMN_NUMBER(row, column) ((uint64_t)sqlite3_column_int64((row), (column))) /* none: 0 */
 #define COLUMN_TEXT(row, column) ((const char *)sqlite3_column_text((row), (column)))
 
 /* ---- columns.c: the metric table as columns ---- */
 
 /* Columns that a table lacks are added; statements that name them are made. */
-int store_open_columns(struct store *s, enum store_mode mode, struct error *err);
+void store_open_columns(struct store *s, enum store_mode mode);
 /* The columns of struct store_job for SELECT, as store_read_job() wants them. */
 void store_print_columns(const struct store *s, FILE *out);
 /* @values: room for store_value_count(). */
-struct store_job store_read_job(sqlite3_stmt *statement, struct value *values);
+struct store_job store_read_job(sqlite3_stmt *row, struct value *values);
 /* Add the row of a job, and those of its mounts and steps. */
-int store_write_job(struct store *s, uint64_t id, const struct store_job *job,
-		    const struct record *record, struct error *err);
+void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
+		     const struct record *record);
 
-/* ---- line.c: a line and its timeline ---- */
-
-/* Where the value of the member @key of the map that the text is stands.  False: it has none. */
-bool line_find_value(const char *text, size_t length, const char *key, size_t *ret_at,
-		     size_t *ret_length);
+/* ---- arrivals.c: a line that was stored ---- */
 
 struct stored_line {
 	char *text; /* as it was sent, NUL-ended; the caller frees */
@@ -92,34 +97,30 @@ struct stored_line {
 	int64_t clock_offset_ns;
 	uint64_t job;
 };
-/* Read a record's line.  -ENOENT: there is none; -EBADMSG. */
-int line_read(struct store *s, uint64_t id, struct stored_line *ret, struct error *err);
-/* Its record without a timeline, its times by the server's clock.  -EINVAL. */
-int line_parse(const struct stored_line *line, struct record **ret, struct error *err);
-/* Move the times of a record from its node's clock, which is so much ahead, to ours. */
-void line_correct_clock(struct record *record, int64_t offset_ns);
-
+/* Read a record's line.  -ENOENT: there is none; -EBADMSG; what else fails is remembered, too. */
+int line_read(struct store *s, uint64_t id, struct stored_line *ret);
+/* Read the record itself, without a timeline, its times by the server's clock.  NULL: it is gone,
+ * or of another version, or that failed.  @ret_line: what is said of it, without the text. */
+struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line);
 /* ---- fold.c: from records to jobs ---- */
 
 /* Find or make the record's job, and have it made anew before the commit.  @old_job: the one that
  * it had; 0: none. */
-int store_assign(struct store *s, uint64_t id, const struct record *record, uint64_t old_job,
-		 uint64_t *ret_job, struct error *err);
+uint64_t store_assign(struct store *s, uint64_t id, const struct record *record, uint64_t old_job);
 /* Make it anew at once, if @record, which has come just now, is its only one. */
-int store_fold_new(struct store *s, uint64_t job, struct record *record, struct error *err);
+void store_fold_new(struct store *s, uint64_t job, struct record *record);
 /* At most @limit jobs of those that are @stale, whose numbers come into @ret. */
 enum store_stale {
 	STALE_NOW = 1, /* it is made anew before the commit; of many records it becomes... */
 	STALE_LATER = 2, /* ...by store_work() */
 };
-int store_fold(struct store *s, enum store_stale stale, unsigned int limit, struct id_list *ret,
-	       struct error *err);
+void store_fold(struct store *s, enum store_stale stale, unsigned int limit, struct id_list *ret);
 /* Have a record's job, ?1, made anew before the commit. */
-#define SQL_WAIT_JOB_OF \
+#define SQL_MAKE_STALE \
 	"UPDATE jobs SET is_stale = 1 WHERE id = (SELECT job FROM records WHERE id = ?1)"
 
 /* ---- upkeep.c ---- */
 
 /* Close records, with this reason. */
-int store_close_records(struct store *s, const struct id_list *ids, const char *why,
-			uint64_t now_ns, struct error *err);
+void store_close_records(struct store *s, const struct id_list *ids, const char *why,
+			 uint64_t now_ns);
