@@ -139,45 +139,34 @@ static int find_task(int argc, char **argv, const struct settings_given *given,
 	return 0;
 }
 
-static int run_with(const struct cli_command *command, const struct settings_given *given, int argc,
-		    char **argv)
+static int run_server(const struct cli_command *command, int argc, char **argv)
 {
 	_cleanup_(server_config_freep) struct server_config *config = NULL;
-	const struct task *task = NULL;
+	struct settings_given given = {};
+	const struct cli_options group = { options, ARRAY_SIZE(options), &given };
 	struct error err = {}, unknown = {};
-	int r = find_task(argc, argv, given, &task, &err);
+	const struct task *task = NULL;
+	int r = cli_parse(command, &group, 1, &argc, argv, &err);
 
-	if (r >= 0 && set_options(given) < 0)
+	if (r > 0 && given.is_version_asked)
+		puts("jobmeter-server " JOBMETER_VERSION);
+	if (r == 0 || given.is_version_asked)
+		return CLI_WELL;
+	if (r > 0)
+		r = find_task(argc, argv, &given, &task, &err);
+	if (r >= 0 && set_options(&given) < 0)
 		r = error_set_errno(&err, ENOMEM, "cannot start");
 	if (r >= 0)
-		r = server_config_load(given->config, environ, &config, &unknown, &err);
+		r = server_config_load(given.config, environ, &config, &unknown, &err);
 	if (r < 0)
 		return cli_misuse(command, &err);
 	if (*unknown.text)
 		cli_say(command, &unknown);
-	if (given->dumps)
+	if (given.dumps)
 		return server_config_dump(config, stdout) < 0 ? CLI_FAILED : CLI_WELL;
-	r = task ? run_task(task, config->database, task->takes ? argv[1] : given->user, &err)
+	r = task ? run_task(task, config->database, task->takes ? argv[1] : given.user, &err)
 		 : server_run(config, &err);
 	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
-}
-
-static int run_server(const struct cli_command *command, int argc, char **argv)
-{
-	struct settings_given given = {};
-	const struct cli_options group = { options, ARRAY_SIZE(options), &given };
-	struct error err = {};
-	int r = cli_parse(command, &group, 1, &argc, argv, &err);
-
-	if (r == 0)
-		return CLI_WELL;
-	if (r < 0)
-		return cli_misuse(command, &err);
-	if (given.is_version_asked) {
-		puts("jobmeter-server " JOBMETER_VERSION);
-		return CLI_WELL;
-	}
-	return run_with(command, &given, argc, argv);
 }
 
 const struct cli_command cmd_server = {

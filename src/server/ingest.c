@@ -92,9 +92,11 @@ static int put_line(struct batch *b, const char *text, size_t length, struct err
 	struct error reason = {};
 	json_t *root = parse(text, length, &reason);
 	const struct schema *schema = root ? find_schema(root, &reason) : NULL;
-	const struct store_line line = {
-		.text = text, .length = length, .root = root, .arrived_ns = b->request->now_ns
-	};
+	const struct store_line line = { .text = text,
+					 .length = length,
+					 .root = root,
+					 .arrived_ns = b->request->now_ns,
+					 .clock_offset_ns = b->request->clock_offset_ns };
 	enum store_answer answer = STORE_REFUSED;
 	int r = schema ? schema->put(b->store, &line, &answer, &reason) : 0;
 

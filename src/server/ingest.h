@@ -26,6 +26,7 @@ struct ingest_request {
 	size_t length;
 	const char *encoding; /* Content-Encoding; NULL: none */
 	uint64_t now_ns; /* since the epoch */
+	int64_t clock_offset_ns; /* by which the node's clock is ahead; 0: not known */
 };
 
 /*

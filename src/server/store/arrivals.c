@@ -15,11 +15,10 @@
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
-#define SECOND UINT64_C(1000000000)
 #define KEY_MAX_BYTES 1024 /* of each part of a record's key */
 #define TIMELINE_GONE "null"
-#define CLOCK_TOLERANCE_NS (int64_t) SECOND
-#define CLOCK_EVENT_NS (3600 * SECOND) /* of a node not more than one in that time */
+#define CLOCK_TOLERANCE_NS INT64_C(1000000000)
+#define CLOCK_EVENT_NS UINT64_C(3600000000000) /* of a node not more than one in that time */
 
 /* ---- a line, its timeline apart ---- */
 
@@ -97,19 +96,15 @@ static int unpack(sqlite3_stmt *row, int column, char **ret, size_t *ret_length)
 static int join(sqlite3_stmt *row, struct stored_line *line)
 {
 	_cleanup_free_ char *timeline = NULL, *record = NULL;
-	size_t length = strlen(TIMELINE_GONE), record_length = 0, at;
+	bool had_timeline = sqlite3_column_int64(row, 2) >= 0;
+	size_t length = had_timeline ? strlen(TIMELINE_GONE) : 0, record_length = 0, at;
 	int r = unpack(row, 0, &record, &record_length);
 
 	if (r == 0 && sqlite3_column_type(row, 1) != SQLITE_NULL)
 		r = unpack(row, 1, &timeline, &length);
 	if (r < 0)
 		return r;
-	if (sqlite3_column_int64(row, 2) < 0) { /* it had none */
-		line->text = TAKE_PTR(record);
-		line->length = record_length;
-		return 0;
-	}
-	at = COLUMN_NUMBER(row, 2);
+	at = had_timeline ? COLUMN_NUMBER(row, 2) : record_length;
 	if (at > record_length)
 		return -EBADMSG;
 	line->length = record_length + length;
@@ -193,7 +188,7 @@ static const char *text_or_empty(const char *text)
 	return text ? text : "";
 }
 
-static int check_key(const struct record *record, struct error *reason)
+static int check(const struct record *record, struct error *reason)
 {
 	const struct {
 		const char *what, *text;
@@ -213,19 +208,10 @@ static int check_key(const struct record *record, struct error *reason)
 			return error_set(reason, -EINVAL, "its %s is longer than %d bytes",
 					 parts[i].what, KEY_MAX_BYTES);
 	}
-	return 0;
-}
-
-static int check(const struct record *record, struct error *reason)
-{
-	int r = check_key(record, reason);
-
-	if (r < 0)
-		return r;
 	if (!record->time.start_ns)
 		return error_set(reason, -EINVAL, "it has no time.start");
-	if (record->time.start_ns > INT64_MAX || record->time.end_ns > INT64_MAX ||
-	    record->time.elapsed_ns > INT64_MAX || record->sequence > INT64_MAX)
+	if (MAX(record->time.start_ns, record->time.end_ns) > INT64_MAX ||
+	    MAX(record->time.elapsed_ns, record->sequence) > INT64_MAX)
 		return error_set(reason, -EINVAL, "its time or sequence is beyond 2^63");
 	if (record->job.uid > UINT32_MAX)
 		return error_set(reason, -EINVAL, "job.uid is no user's number");

@@ -47,15 +47,16 @@ void store_fail(struct store *s)
 {
 	int code = code_of(sqlite3_errcode(s->db)), system = sqlite3_system_errno(s->db);
 
-	if (s->failure)
-		return;
 	if (code == -EIO && (system == ENOSPC || system == EDQUOT))
 		code = -ENOSPC;
-	s->failure = error_set(&s->error, code, "the database: %s", sqlite3_errmsg(s->db));
-	if (code == -ETIME)
-		error_set(&s->error, 0, "that takes too long: ask for less at once (since, until)");
-	if (code == -ENOSPC)
-		error_set(&s->error, 0, "there is no space left for the database");
+	if (s->failure)
+		return;
+	s->failure = error_set(&s->error, code, "%s%s",
+			       code == -ENOSPC || code == -ETIME ? "" : "the database: ",
+			       code == -ENOSPC ? "there is no space left for the database"
+			       : code == -ETIME
+				       ? "that takes too long: ask for less at once (since, until)"
+				       : sqlite3_errmsg(s->db));
 }
 
 void store_fail_at(struct store *s, int code, const char *what)

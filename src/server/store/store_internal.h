@@ -32,7 +32,6 @@ struct store {
 };
 
 /* ---- sqlite.c: statements ---- */
-
 /*
  * A failure is remembered, as a document does it, and told once by store_told().  Until then
  * nothing is asked any more and there are no rows, so that only who loops or gives away has to look
@@ -77,7 +76,6 @@ void store_execute(struct store *s, const char *text);
 #define COLUMN_TEXT(row, column) ((const char *)sqlite3_column_text((row), (column)))
 
 /* ---- columns.c: the metric table as columns ---- */
-
 /* Columns that a table lacks are added; statements that name them are made. */
 void store_open_columns(struct store *s, enum store_mode mode);
 /* The columns of struct store_job for SELECT, as store_read_job() wants them. */
@@ -89,7 +87,6 @@ void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 		     const struct record *record);
 
 /* ---- arrivals.c: a line that was stored ---- */
-
 struct stored_line {
 	char *text; /* as it was sent, NUL-ended; the caller frees */
 	size_t length;
@@ -103,7 +100,6 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret);
  * or of another version, or that failed.  @ret_line: what is said of it, without the text. */
 struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line);
 /* ---- fold.c: from records to jobs ---- */
-
 /* Find or make the record's job, and have it made anew before the commit.  @old_job: the one that
  * it had; 0: none. */
 uint64_t store_assign(struct store *s, uint64_t id, const struct record *record, uint64_t old_job);
@@ -120,7 +116,6 @@ void store_fold(struct store *s, enum store_stale stale, unsigned int limit, str
 	"UPDATE jobs SET is_stale = 1 WHERE id = (SELECT job FROM records WHERE id = ?1)"
 
 /* ---- upkeep.c ---- */
-
 /* Close records, with this reason. */
 void store_close_records(struct store *s, const struct id_list *ids, const char *why,
 			 uint64_t now_ns);

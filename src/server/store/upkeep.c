@@ -128,20 +128,14 @@ int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_mor
 	return store_told(s, err);
 }
 
-struct person {
-	const char *user;
-	int64_t uid; /* -1: not known */
-};
-
 static void forget_batch(struct store *s, const void *context, struct id_list *ids)
 {
-	const struct person *person = context;
+	const struct arg *whose = context; /* name and uid */
 
 	store_collect(s,
 		      store_ask(s,
 				"SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
-				TEXT(person->user), NUMBER_IF(person->uid >= 0, person->uid),
-				NUMBER(BATCH)),
+				whose[0], whose[1], NUMBER(BATCH)),
 		      ids);
 	run_each(s, deleting, ids, 0, NULL);
 }
@@ -149,9 +143,9 @@ static void forget_batch(struct store *s, const void *context, struct id_list *i
 int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
 		 uint64_t *ret_records, struct error *err)
 {
-	const struct person person = { user, uid };
+	const struct arg whose[] = { TEXT(user), NUMBER_IF(uid >= 0, uid) };
 	char detail[64];
-	int r = run_batches(s, forget_batch, &person, ret_records, err);
+	int r = run_batches(s, forget_batch, whose, ret_records, err);
 
 	if (r < 0)
 		return r;
