@@ -39,192 +39,134 @@ static const struct cli_option options[] = {
 };
 /* clang-format on */
 
-/* ---- what is done with the database ---- */
-
-struct task {
-	const struct cli_command *command;
-	const struct settings_given *given;
-	struct store *store;
-	const char *argument; /* NULL: none was given */
-};
-
-static int run_backup(const struct task *task, struct error *err)
+static int run_reindex(struct store *s, const char *none UNUSED, struct error *err)
 {
-	return store_backup(task->store, task->argument, err);
-}
+	uint64_t records;
+	int r = store_reindex(s, &records, err);
 
-static void tell_progress(void *context UNUSED, uint64_t done)
-{
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r%" PRIu64 " records", done);
-}
-
-static int run_reindex(const struct task *task, struct error *err)
-{
-	int r = store_reindex(task->store, tell_progress, NULL, err);
-
-	if (isatty(STDERR_FILENO))
-		fputc('\n', stderr);
+	if (r >= 0)
+		printf("%" PRIu64 " records indexed\n", records);
 	return r;
 }
 
-static int64_t find_uid(const char *user)
+static int run_forget(struct store *s, const char *user, struct error *err)
 {
 	const struct passwd *entry = getpwnam(user);
-	uint64_t uid;
+	uint64_t records, number;
+	int64_t uid = entry ? (int64_t)entry->pw_uid : -1;
+	int r;
 
-	if (entry)
-		return entry->pw_uid;
-	return parse_u64(user, &uid) == 0 && uid <= UINT32_MAX ? (int64_t)uid : -1;
-}
-
-static int run_forget(const struct task *task, struct error *err)
-{
-	const char *user = task->given->user;
-	uint64_t records = 0;
-	int r = store_forget(task->store, user, find_uid(user), clock_now_ns(CLOCK_REALTIME),
-			     &records, err);
-
+	if (!entry && parse_u64(user, &number) == 0 && number <= UINT32_MAX)
+		uid = (int64_t)number;
+	r = store_forget(s, user, uid, clock_now_ns(CLOCK_REALTIME), &records, err);
 	if (r >= 0)
 		printf("%" PRIu64 " records deleted\n", records);
 	return r;
 }
 
-static const struct task_row {
-	const char *word;
-	bool wants_argument, wants_user;
+static const struct task {
+	const char *word, *takes; /* behind the word; NULL: nothing */
+	bool wants_user;
 	enum store_mode mode;
-	int (*run)(const struct task *task, struct error *err);
-} task_rows[] = {
-	{ "backup", true, false, STORE_READ, run_backup },
-	{ "reindex", false, false, STORE_WRITE, run_reindex },
-	{ "forget", false, true, STORE_WRITE, run_forget },
+	int (*run)(struct store *s, const char *argument, struct error *err); /* or the user */
+} tasks[] = {
+	{ "backup", "the name of a file", false, STORE_READ, store_backup },
+	{ "reindex", NULL, false, STORE_WRITE, run_reindex },
+	{ "forget", NULL, true, STORE_WRITE, run_forget },
 };
 
-static int run_task(const struct task_row *row, const struct server_config *config,
-		    struct task *task)
+static int run_task(const struct task *task, const char *database, const char *argument,
+		    struct error *err)
 {
-	struct error err = {};
-	int r = 0;
+	_cleanup_(store_closep) struct store *store = NULL;
+	int r;
 
 	/* nothing is made where there is nothing */
-	if (access(config->database, F_OK) < 0)
-		r = error_set_errno(&err, errno, "cannot open the database '%s'", config->database);
-	if (r >= 0)
-		r = store_open(config->database, row->mode, &task->store, &err);
-	if (r >= 0)
-		r = row->run(task, &err);
-	store_close(task->store);
-	return r < 0 ? cli_fail(task->command, &err) : CLI_WELL;
+	if (access(database, F_OK) < 0)
+		return error_set_errno(err, errno, "cannot open the database '%s'", database);
+	r = store_open(database, task->mode, &store, err);
+	return r < 0 ? r : task->run(store, argument, err);
 }
 
-/* ---- the command line ---- */
-
-static int serve(const struct cli_command *command, const struct server_config *config)
-{
-	struct server *server = NULL;
-	struct error err = {};
-	int r = server_open(config, &server, &err);
-
-	if (r >= 0)
-		r = server_run(server);
-	server_close(server);
-	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
-}
-
-/* An option goes before the environment, which goes before the file. */
-static int set_option(const char *name, const char *value)
-{
-	return value && setenv(name, value, 1) < 0 ? -errno : 0;
-}
-
-/* Settings want absolute paths; of the command line one is relative to where we are. */
-static int set_path(const char *name, const char *path)
-{
-	_cleanup_free_ char *whole = NULL, *here = NULL;
-
-	if (!path || *path == '/' || !*path)
-		return set_option(name, path);
-	here = getcwd(NULL, 0);
-	if (!here || asprintf(&whole, "%s/%s", here, path) < 0) {
-		whole = NULL;
-		return -ENOMEM;
-	}
-	return set_option(name, whole);
-}
-
+/* An option goes before the environment, which goes before the file.  Settings want absolute paths;
+ * of the command line one is relative to where we are. */
 static int set_options(const struct settings_given *given)
 {
-	int r = set_path(PREFIX "DATABASE", given->database);
+	const struct {
+		const char *name, *value;
+		bool is_path;
+	} rows[] = {
+		{ PREFIX "DATABASE", given->database, true },
+		{ PREFIX "SOCKET_PATH", given->socket, true },
+		{ PREFIX "LISTEN", given->listen, false },
+		{ PREFIX "INSECURE", given->is_insecure ? "on" : NULL, false },
+	};
 
-	if (r >= 0)
-		r = set_path(PREFIX "SOCKET_PATH", given->socket);
-	if (r >= 0)
-		r = set_option(PREFIX "LISTEN", given->listen);
-	return r < 0 ? r : set_option(PREFIX "INSECURE", given->is_insecure ? "on" : NULL);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *value = rows[i].value;
+		bool is_relative = rows[i].is_path && value && *value && *value != '/';
+		_cleanup_free_ char *here = is_relative ? getcwd(NULL, 0) : strdup(""),
+				    *whole = NULL;
 
-static int find_task(int argc, char **argv, const struct settings_given *given,
-		     const struct task_row **ret, struct error *err)
-{
-	*ret = NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(task_rows) && argc; i++) {
-		if (strcmp(task_rows[i].word, argv[0]) == 0)
-			*ret = &task_rows[i];
+		if (!value)
+			continue;
+		if (!here || asprintf(&whole, "%s%s%s", here, is_relative ? "/" : "", value) < 0 ||
+		    setenv(rows[i].name, whole, 1) < 0)
+			return -ENOMEM;
 	}
-	if (argc && !*ret)
-		return error_set(err, -EINVAL, "'%s' is none of backup, reindex, forget", argv[0]);
-	if (*ret && argc != ((*ret)->wants_argument ? 2 : 1))
-		return error_set(err, -EINVAL, "'%s' takes %s", argv[0],
-				 (*ret)->wants_argument ? "the name of a file" : "no argument");
-	if (*ret && (*ret)->wants_user && !given->user)
-		return error_set(err, -EINVAL, "'%s' wants --user NAME", argv[0]);
-	if (given->user && !(*ret && (*ret)->wants_user))
-		return error_set(err, -EINVAL, "--user goes with 'forget' only");
 	return 0;
 }
 
-static int run_with(const struct cli_command *command, const struct settings_given *given, int argc,
-		    char **argv)
+static int find_task(int argc, char **argv, const struct settings_given *given,
+		     const struct task **ret, struct error *err)
 {
-	_cleanup_(server_config_freep) struct server_config *config = NULL;
-	struct task task = { .command = command, .given = given };
-	const struct task_row *row;
-	struct error err = {}, unknown = {};
-	int r = find_task(argc, argv, given, &row, &err);
+	const struct task *task = NULL;
 
-	if (r >= 0 && set_options(given) < 0)
-		r = error_set_errno(&err, ENOMEM, "cannot start");
-	if (r >= 0)
-		r = server_config_load(given->config, environ, &config, &unknown, &err);
-	if (r < 0)
-		return cli_misuse(command, &err);
-	if (*unknown.text)
-		cli_say(command, &unknown);
-	if (given->dumps)
-		return server_config_dump(config, stdout) < 0 ? CLI_FAILED : CLI_WELL;
-	if (!row)
-		return serve(command, config);
-	task.argument = row->wants_argument ? argv[1] : NULL;
-	return run_task(row, config, &task);
+	for (size_t i = 0; i < ARRAY_SIZE(tasks) && argc; i++) {
+		if (strcmp(tasks[i].word, argv[0]) == 0)
+			task = &tasks[i];
+	}
+	if (argc && !task)
+		return error_set(err, -EINVAL, "'%s' is none of backup, reindex, forget", argv[0]);
+	if (task && argc != (task->takes ? 2 : 1))
+		return error_set(err, -EINVAL, "'%s' takes %s", argv[0],
+				 task->takes ? task->takes : "no argument");
+	if (task && task->wants_user && !given->user)
+		return error_set(err, -EINVAL, "'%s' wants --user NAME", argv[0]);
+	if (given->user && !(task && task->wants_user))
+		return error_set(err, -EINVAL, "--user goes with 'forget' only");
+	*ret = task;
+	return 0;
 }
 
 static int run_server(const struct cli_command *command, int argc, char **argv)
 {
+	_cleanup_(server_config_freep) struct server_config *config = NULL;
 	struct settings_given given = {};
 	const struct cli_options group = { options, ARRAY_SIZE(options), &given };
-	struct error err = {};
+	struct error err = {}, unknown = {};
+	const struct task *task = NULL;
 	int r = cli_parse(command, &group, 1, &argc, argv, &err);
 
-	if (r == 0)
+	if (r > 0 && given.is_version_asked)
+		puts("jobmeter-server " JOBMETER_VERSION);
+	if (r == 0 || given.is_version_asked)
 		return CLI_WELL;
+	if (r > 0)
+		r = find_task(argc, argv, &given, &task, &err);
+	if (r >= 0 && set_options(&given) < 0)
+		r = error_set_errno(&err, ENOMEM, "cannot start");
+	if (r >= 0)
+		r = server_config_load(given.config, environ, &config, &unknown, &err);
 	if (r < 0)
 		return cli_misuse(command, &err);
-	if (given.is_version_asked) {
-		puts("jobmeter-server " JOBMETER_VERSION);
-		return CLI_WELL;
-	}
-	return run_with(command, &given, argc, argv);
+	if (*unknown.text)
+		cli_say(command, &unknown);
+	if (given.dumps)
+		return server_config_dump(config, stdout) < 0 ? CLI_FAILED : CLI_WELL;
+	r = task ? run_task(task, config->database, task->takes ? argv[1] : given.user, &err)
+		 : server_run(config, &err);
+	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
 }
 
 const struct cli_command cmd_server = {

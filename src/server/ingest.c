@@ -30,7 +30,8 @@ static const struct schema {
 struct batch {
 	struct store *store;
 	const struct ingest_request *request;
-	struct ingest_counts counts; /* of this batch */
+	struct ingest_counts counts; /* as they are if it is taken */
+	bool has_taken;
 	FILE *out;
 };
 
@@ -48,9 +49,21 @@ static void put_answer(struct batch *b, enum store_answer answer, const struct e
 	document_end_map(d);
 	(void)document_finish(d); /* the stream remembers what fails */
 	document_free(d);
-	b->counts.taken += answer == STORE_TAKEN;
-	b->counts.known += answer == STORE_KNOWN;
-	b->counts.refused += answer == STORE_REFUSED;
+	b->counts.answers[answer]++;
+	b->has_taken |= answer == STORE_TAKEN;
+}
+
+static json_t *parse(const char *text, size_t length, struct error *reason)
+{
+	json_error_t error = {};
+	json_t *root = NULL;
+
+	if (length > RECORD_FILE_MAX)
+		error_set(reason, 0, "the line has %zu bytes, and may have %d", length,
+			  RECORD_FILE_MAX);
+	else if (!(root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error)))
+		error_set(reason, 0, "column %d: %s", error.column, error.text);
+	return root;
 }
 
 static const struct schema *find_schema(const json_t *root, struct error *reason)
@@ -74,85 +87,46 @@ static void note_lag(struct batch *b, const json_t *root)
 	b->counts.lag_ns = b->request->now_ns > made_ns ? b->request->now_ns - made_ns : 0;
 }
 
-static int put_root(struct batch *b, const json_t *root, const char *text, size_t length,
-		    struct error *err)
-{
-	const struct store_line line = {
-		.text = text, .length = length, .root = root, .arrived_ns = b->request->now_ns
-	};
-	struct error reason = {};
-	const struct schema *schema = find_schema(root, &reason);
-	enum store_answer answer = STORE_REFUSED;
-	int r = schema ? schema->put(b->store, &line, &answer, &reason) : 0;
-
-	if (r < 0) {
-		*err = reason;
-		return r;
-	}
-	if (answer == STORE_TAKEN)
-		note_lag(b, root);
-	put_answer(b, answer, &reason);
-	return 0;
-}
-
 static int put_line(struct batch *b, const char *text, size_t length, struct error *err)
 {
 	struct error reason = {};
-	json_error_t error = {};
-	json_t *root = NULL;
-	int r;
+	json_t *root = parse(text, length, &reason);
+	const struct schema *schema = root ? find_schema(root, &reason) : NULL;
+	const struct store_line line = { .text = text,
+					 .length = length,
+					 .root = root,
+					 .arrived_ns = b->request->now_ns,
+					 .clock_offset_ns = b->request->clock_offset_ns };
+	enum store_answer answer = STORE_REFUSED;
+	int r = schema ? schema->put(b->store, &line, &answer, &reason) : 0;
 
-	if (length > RECORD_FILE_MAX)
-		error_set(&reason, 0, "the line has %zu bytes, and may have %d", length,
-			  RECORD_FILE_MAX);
+	if (r < 0)
+		*err = reason;
 	else
-		root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-	if (!root) {
-		if (!*reason.text)
-			error_set(&reason, 0, "column %d: %s", error.column, error.text);
-		put_answer(b, STORE_REFUSED, &reason);
-		return 0;
-	}
-	r = put_root(b, root, text, length, err);
+		put_answer(b, answer, &reason);
+	if (r >= 0 && answer == STORE_TAKEN)
+		note_lag(b, root);
 	json_decref(root);
 	return r;
 }
 
-/* Of @text the line that begins at @at; the last one need have no newline. */
-static size_t line_length(const char *text, size_t length, size_t at)
-{
-	const char *end = memchr(text + at, '\n', length - at);
-
-	return end ? (size_t)(end - text) - at : length - at;
-}
-
-static size_t count_lines(const char *text, size_t length)
-{
-	size_t count = 0;
-
-	for (size_t at = 0; at < length; at += line_length(text, length, at) + 1)
-		count++;
-	return count;
-}
-
 static int put_lines(struct batch *b, const char *text, size_t length, struct error *err)
 {
+	size_t count = 0, line;
 	int r = store_begin(b->store, err);
 
-	if (r < 0)
-		return r;
-	for (size_t at = 0; at < length && r >= 0;) {
-		size_t line = line_length(text, length, at);
+	for (size_t at = 0; at < length && r >= 0; at += line + 1) {
+		const char *end = memchr(text + at, '\n', length - at);
 
-		r = put_line(b, text + at, line, err);
-		at += line + 1;
+		line = end ? (size_t)(end - text) - at : length - at; /* the last one need have none
+								       */
+		r = ++count > INGEST_LINES_MAX
+			    ? error_set(err, -EFBIG, "it has more than %d lines", INGEST_LINES_MAX)
+			    : put_line(b, text + at, line, err);
 	}
-	if (r >= 0 && b->counts.taken)
+	if (r >= 0 && b->has_taken)
 		r = store_commit(b->store, err);
-	else
-		store_abandon(b->store);
-	if (r < 0)
-		store_abandon(b->store);
+	store_abandon(b->store); /* what is committed stays */
 	return r;
 }
 
@@ -178,24 +152,6 @@ static int unpack(const struct ingest_request *request, char **ret, const char *
 	return 0;
 }
 
-static void add_counts(struct ingest_counts *to, const struct ingest_counts *from)
-{
-	to->taken += from->taken;
-	to->known += from->known;
-	to->refused += from->refused;
-	to->bytes += from->bytes;
-	if (from->taken)
-		to->lag_ns = from->lag_ns;
-}
-
-static int take_text(struct batch *b, const char *text, size_t length, struct error *err)
-{
-	if (count_lines(text, length) > INGEST_LINES_MAX)
-		return error_set(err, -EFBIG, "it has more than %d lines", INGEST_LINES_MAX);
-	b->counts.bytes = length;
-	return put_lines(b, text, length, err);
-}
-
 int ingest_take(struct store *s, const struct ingest_request *request, struct ingest_counts *counts,
 		char **ret, size_t *ret_length, struct error *err)
 {
@@ -206,17 +162,18 @@ int ingest_take(struct store *s, const struct ingest_request *request, struct in
 	int r = unpack(request, &unpacked, &text, &length, err);
 
 	counts->batches++;
-	if (r >= 0) {
-		b.out = open_memstream(&answers, &size);
-		r = b.out ? take_text(&b, text, length, err) : -ENOMEM;
-		if (b.out && fclose(b.out) != 0 && r >= 0)
-			r = -ENOMEM; /* it is stored, and said again it will be known */
-	}
-	if (r < 0) {
-		counts->failed_batches++;
+	counts->failed_batches++;
+	b.counts = *counts;
+	b.out = open_memstream(&answers, &size);
+	if (r >= 0)
+		r = b.out ? put_lines(&b, text, length, err) : -ENOMEM;
+	if (b.out && fclose(b.out) != 0 && r >= 0)
+		r = -ENOMEM; /* it is stored, and said again it will be known */
+	if (r < 0)
 		return r;
-	}
-	add_counts(counts, &b.counts);
+	*counts = b.counts;
+	counts->failed_batches--;
+	counts->bytes += length;
 	*ret = TAKE_PTR(answers);
 	*ret_length = size;
 	return 0;

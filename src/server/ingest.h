@@ -16,7 +16,7 @@ struct error;
 struct store;
 
 struct ingest_counts { /* of lines, since the start */
-	uint64_t taken, known, refused;
+	uint64_t answers[3]; /* by enum store_answer */
 	uint64_t batches, failed_batches, bytes; /* bytes: unpacked, of what was judged */
 	uint64_t lag_ns; /* between the making and the arrival of the record taken last */
 };
@@ -26,6 +26,7 @@ struct ingest_request {
 	size_t length;
 	const char *encoding; /* Content-Encoding; NULL: none */
 	uint64_t now_ns; /* since the epoch */
+	int64_t clock_offset_ns; /* by which the node's clock is ahead; 0: not known */
 };
 
 /*

@@ -1,25 +1,165 @@
 /* SPDX-License-Identifier: MIT */
-/* What is served on the Unix socket: each sees his own jobs, root and the admins all. */
+/* What is served: on TCP records come in, and nothing of a job goes out; on the Unix socket each
+ * sees his own jobs, root and the admins all. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/ids.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "basic/timestamp.h"
 #include "model/document.h"
-#include "server/server_internal.h"
+#include "server/server.h"
+#include "service/log.h"
 #include "service/permission.h"
 
 #define LIMIT_STANDARD 1000
-#define STATUS_BAD_REQUEST 400
-#define STATUS_FORBIDDEN 403
-#define STATUS_NOT_FOUND 404
-#define STATUS_UNAVAILABLE 503
+#define RETRY_AFTER_S 30
+#define NS INT64_C(1000000000)
+#define SOON_BYTES (1u << 20) /* are here within a second */
+
+/* ---- on TCP: records ---- */
+
+/* Said when it begins and when it ends, not at each request. */
+static void tell_state(struct server *s, const struct error *failure)
+{
+	if (failure && !s->has_failed)
+		log_say(CONFIG_LOG_ERROR, "records are not taken: %s", failure->text);
+	if (!failure && s->has_failed)
+		log_say(CONFIG_LOG_INFO, "records are taken again");
+	s->has_failed = failure;
+}
+
+static int fail_push(struct server *s, int code, const struct error *err, struct http_answer *ret)
+{
+	unsigned int status = code == -EFBIG ? 413 : code == -EPROTO ? 400 : 503;
+	int r = http_fail(ret, status, "%s", err->text);
+
+	if (status == 503) {
+		tell_state(s, err);
+		ret->retry_after_s = RETRY_AFTER_S;
+	}
+	return r;
+}
+
+/* By how much the node's clock is ahead for sure, as "Date" says it to the second: half a second in
+ * the midst.  A large body may have been long on its way, which looks like a clock that is behind.
+ */
+static int64_t clock_offset(const struct http_request *request, uint64_t now_ns)
+{
+	const char *text = http_header(request, "Date"), *end;
+	struct tm date = {};
+	int64_t ahead_ns;
+
+	end = text ? strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &date) : NULL;
+	if (!end || *end)
+		return 0;
+	ahead_ns = (int64_t)(timegm(&date) * NS - (int64_t)now_ns);
+	if (ahead_ns > NS || (ahead_ns < -2 * NS && request->body_length < SOON_BYTES))
+		return ahead_ns + NS / 2;
+	return 0;
+}
+
+static int answer_push(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	struct server *s = context;
+	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+	const struct ingest_request ingest = {
+		.body = request->body,
+		.length = request->body_length,
+		.encoding = http_header(request, "Content-Encoding"),
+		.now_ns = now_ns,
+		.clock_offset_ns = clock_offset(request, now_ns),
+	};
+	const char *type = http_header(request, "Content-Type");
+	struct error err = {};
+	int r;
+
+	if (type && strncmp(type, "application/x-ndjson", strlen("application/x-ndjson")) != 0)
+		return http_fail(ret, 415, "this takes application/x-ndjson");
+	r = ingest_take(s->store, &ingest, &s->counts, &ret->text, &ret->length, &err);
+	if (r < 0)
+		return fail_push(s, r, &err, ret);
+	tell_state(s, NULL);
+	ret->type = "application/x-ndjson";
+	return 0;
+}
+
+/* clang-format off */
+static void put_metrics(const struct server *s, const struct store_facts *facts, FILE *out)
+{
+	const struct ingest_counts *c = &s->counts;
+	const struct family {
+		const char *name; /* behind jobmeter_server_ */
+		const char *type, *help; /* help: "" where another row of the family stands before */
+		uint64_t number;
+	} families[] = {
+		{ "info{version=\"" JOBMETER_VERSION "\"}", "gauge", "The server's version.", 1 },
+		{ "records_total{answer=\"taken\"}", "counter", "Records that came since the start, by what was answered.",
+		  c->answers[STORE_TAKEN] },
+		{ "records_total{answer=\"known\"}", "counter", "", c->answers[STORE_KNOWN] },
+		{ "records_total{answer=\"refused\"}", "counter", "", c->answers[STORE_REFUSED] },
+		{ "batches_total", "counter", "Requests that brought records.", c->batches },
+		{ "failed_batches_total", "counter", "Requests of which nothing was stored: too large, no gzip, or the database failed.",
+		  c->failed_batches },
+		{ "ingested_bytes_total", "counter", "Bytes of records that came, unpacked.", c->bytes },
+		{ "lag_seconds", "gauge", "Time between the making and the arrival of the record that was taken last.",
+		  c->lag_ns / 1000000000 },
+		{ "database_bytes", "gauge", "Size of the database's file, without its log.", facts->bytes },
+		{ "closed_records_total", "counter", "Records of jobs that were closed as incomplete.", facts->closed },
+		{ "deleted_timelines_total", "counter", "Timelines that were deleted since they were too old.", facts->deleted_timelines },
+		{ "deleted_records_total", "counter", "Records that were deleted since they were too old.", facts->deleted_records },
+		{ "failed_upkeep_total", "counter", "Times that closing and deleting failed; the log says why.", s->failed_works },
+	};
+
+	for (const struct family *f = families; f < families + ARRAY_SIZE(families); f++) {
+		int length = (int)strcspn(f->name, "{");
+
+		if (*f->help)
+			fprintf(out, "# HELP jobmeter_server_%.*s %s\n# TYPE jobmeter_server_%.*s %s\n", length, f->name, f->help,
+				length, f->name, f->type);
+		fprintf(out, "jobmeter_server_%s %" PRIu64 "\n", f->name, f->number);
+	}
+}
+/* clang-format on */
+
+static int answer_metrics(void *context, const struct http_request *request UNUSED,
+			  struct http_answer *ret)
+{
+	struct server *s = context;
+	struct store_facts facts = {};
+	FILE *out = open_memstream(&ret->text, &ret->length);
+
+	if (!out)
+		return -ENOMEM;
+	(void)store_read_facts(s->store, false, &facts, NULL);
+	put_metrics(s, &facts, out);
+	ret->type = "text/plain; version=0.0.4; charset=utf-8";
+	return fclose(out) == 0 ? 0 : -ENOMEM;
+}
+
+static int answer_health(void *context UNUSED, const struct http_request *request UNUSED,
+			 struct http_answer *ret)
+{
+	ret->text = strdup("ok\n");
+	ret->length = strlen("ok\n");
+	return ret->text ? 0 : -ENOMEM;
+}
+
+const struct http_route server_tcp_routes[] = {
+	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX },
+	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true },
+	{ "GET", "/health", answer_health, .is_open = true, .gives_text = true },
+	{},
+};
+
+/* ---- on the Unix socket ---- */
 
 static struct store_who who_asks(struct server *s, const struct http_request *request)
 {
@@ -29,13 +169,38 @@ static struct store_who who_asks(struct server *s, const struct http_request *re
 	};
 }
 
-static int fail_store(int code, const struct error *err, struct http_answer *ret)
+static int fail(int code, const struct error *err, struct http_answer *ret)
 {
-	return http_fail(ret, code == -ENOENT ? STATUS_NOT_FOUND : STATUS_UNAVAILABLE, "%s",
-			 err->text);
+	unsigned int status = code == -EINVAL	? 400
+			      : code == -EPERM	? 403
+			      : code == -ENOENT ? 404
+						: 503;
+
+	return http_fail(ret, status, "%s", err->text);
 }
 
-/* ---- what was asked ---- */
+/* Answer with a map whose members @put writes. */
+static int answer_map(struct server *s, const struct http_request *request,
+		      int (*put)(struct server *s, const struct http_request *request,
+				 struct document *d, struct error *err),
+		      struct http_answer *ret)
+{
+	FILE *out = open_memstream(&ret->text, &ret->length);
+	struct document *d = out ? document_new_json(out, DOCUMENT_ONE_LINE) : NULL;
+	struct error err = {};
+	int r = d ? 0 : error_set_errno(&err, ENOMEM, "cannot answer");
+
+	if (d) {
+		document_begin_map(d);
+		r = put(s, request, d, &err);
+		document_end_map(d);
+		(void)document_finish(d); /* it is in memory */
+	}
+	document_free(d);
+	if (out && fclose(out) != 0 && r >= 0)
+		r = error_set_errno(&err, ENOMEM, "cannot answer");
+	return r < 0 ? fail(r, &err, ret) : 0;
+}
 
 /* Each is strict: what is not understood is said, and never left out. */
 static int take_time(const struct http_request *request, const char *key, uint64_t *ret,
@@ -98,54 +263,32 @@ static int take_filter(const struct http_request *request, struct store_filter *
 	return r;
 }
 
-/* ---- jobs ---- */
-
 static int put_job(void *context, const struct store_job *job)
 {
 	store_job_format(job, context);
 	return 0;
 }
 
-static int list_jobs(struct server *s, const struct store_filter *filter,
-		     const struct store_who *who, FILE *out, struct error *err)
+static int put_jobs(struct server *s, const struct http_request *request, struct document *d,
+		    struct error *err)
 {
-	_cleanup_(document_freep) struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	const struct store_who who = who_asks(s, request);
+	struct store_filter filter = {};
 	bool has_more = false;
-	int r;
+	int r = take_filter(request, &filter, err);
 
-	if (!d)
-		return error_set_errno(err, ENOMEM, "cannot list the jobs");
-	document_begin_map(d);
 	document_begin_list_of(d, "jobs");
-	r = store_list_jobs(s->store, filter, who, put_job, d, &has_more, err);
-	if (r < 0)
-		return r;
+	if (r >= 0)
+		r = store_list_jobs(s->store, &filter, &who, put_job, d, &has_more, err);
 	document_end_list(d);
 	document_put_boolean(d, "more", has_more);
-	document_end_map(d);
-	return document_finish(d);
+	return r;
 }
 
 static int get_jobs(void *context, const struct http_request *request, struct http_answer *ret)
 {
-	struct server *s = context;
-	struct store_who who = who_asks(s, request);
-	struct store_filter filter = {};
-	struct error err = {};
-	FILE *out;
-	int r = take_filter(request, &filter, &err);
-
-	if (r < 0)
-		return http_fail(ret, STATUS_BAD_REQUEST, "%s", err.text);
-	out = open_memstream(&ret->text, &ret->length);
-	if (!out)
-		return -ENOMEM;
-	r = list_jobs(s, &filter, &who, out, &err);
-	fclose(out);
-	return r < 0 ? fail_store(r, &err, ret) : 0;
+	return answer_map(context, request, put_jobs, ret);
 }
-
-/* ---- records, one after the other ---- */
 
 struct record_stream {
 	struct store *store;
@@ -157,34 +300,27 @@ struct record_stream {
 
 static int next_line(struct record_stream *rs)
 {
+	int r = -ENOENT;
+
 	free(rs->line);
 	rs->line = NULL;
 	rs->length = rs->given = 0;
-	while (rs->next < rs->ids.count) {
-		int r = store_read_line(rs->store, rs->ids.items[rs->next++], &rs->line,
-					&rs->length, NULL);
-
-		if (r == -ENOENT) /* deleted meanwhile */
-			continue;
-		if (r == 0)
-			rs->line[rs->length++] = '\n'; /* in the place of the NUL */
-		return r;
-	}
-	return 0;
+	while (r == -ENOENT && rs->next < rs->ids.count) /* deleted meanwhile */
+		r = store_read_line(rs->store, rs->ids.items[rs->next++], &rs->line, &rs->length,
+				    NULL);
+	if (rs->line)
+		rs->line[rs->length++] = '\n'; /* in the place of the NUL */
+	return r == -ENOENT ? 0 : r;
 }
 
 static ssize_t give_lines(void *context, char *buffer, size_t size)
 {
 	struct record_stream *rs = context;
-	size_t length;
+	int r = rs->given == rs->length ? next_line(rs) : 0;
+	size_t length = MIN(size, rs->length - rs->given);
 
-	if (rs->given == rs->length) {
-		int r = next_line(rs);
-
-		if (r < 0)
-			return r;
-	}
-	length = MIN(size, rs->length - rs->given);
+	if (r < 0)
+		return r;
 	if (length)
 		memcpy(buffer, rs->line + rs->given, length);
 	rs->given += length;
@@ -200,20 +336,32 @@ static void free_stream(void *context)
 	free(rs);
 }
 
-static int answer_records(struct server *s, const struct store_question *question,
-			  const struct store_who *who, struct http_answer *ret)
+static int get_records(void *context, const struct http_request *request, struct http_answer *ret)
 {
+	struct server *s = context;
+	const struct store_who who = who_asks(s, request);
+	struct store_question question = {
+		.id = text_of(request, "id"),
+		.node = text_of(request, "node"),
+		.manager = text_of(request, "manager"),
+		.cluster = text_of(request, "cluster"),
+	};
 	struct record_stream *rs = calloc(1, sizeof(*rs));
 	struct error err = {};
-	int r;
+	int r = 0;
 
 	if (!rs)
 		return -ENOMEM;
 	rs->store = s->store;
-	r = store_find_records(s->store, question, who, &rs->ids, &err);
+	if (!question.id)
+		r = error_set(&err, -EINVAL, "id: the job's id is missing");
+	if (r >= 0)
+		r = take_number(request, "start", INT64_MAX, &question.start_ns, &err);
+	if (r >= 0)
+		r = store_find_records(s->store, &question, &who, &rs->ids, &err);
 	if (r < 0) {
 		free_stream(rs);
-		return fail_store(r, &err, ret);
+		return fail(r, &err, ret);
 	}
 	ret->type = "application/x-ndjson";
 	ret->next = give_lines;
@@ -222,85 +370,30 @@ static int answer_records(struct server *s, const struct store_question *questio
 	return 0;
 }
 
-static int get_records(void *context, const struct http_request *request, struct http_answer *ret)
-{
-	struct server *s = context;
-	struct store_who who = who_asks(s, request);
-	struct store_question question = {
-		.id = text_of(request, "id"),
-		.node = text_of(request, "node"),
-		.manager = text_of(request, "manager"),
-		.cluster = text_of(request, "cluster"),
-	};
-	struct error err = {};
-
-	if (!question.id)
-		return http_fail(ret, STATUS_BAD_REQUEST, "id: the job's id is missing");
-	if (take_number(request, "start", INT64_MAX, &question.start_ns, &err) < 0)
-		return http_fail(ret, STATUS_BAD_REQUEST, "%s", err.text);
-	return answer_records(s, &question, &who, ret);
-}
-
-/* ---- the server itself ---- */
-
-static int get_health(void *context UNUSED, const struct http_request *request UNUSED,
-		      struct http_answer *ret)
-{
-	ret->text = strdup("ok\n");
-	ret->length = strlen("ok\n");
-	return ret->text ? 0 : -ENOMEM;
-}
-
-static void put_server(const struct server *s, const struct store_facts *facts, struct document *d)
-{
-	const struct {
-		const char *key;
-		uint64_t number;
-	} rows[] = {
-		{ "taken_records", s->counts.taken },
-		{ "known_records", s->counts.known },
-		{ "refused_records", s->counts.refused },
-		{ "records", facts->records },
-		{ "jobs", facts->jobs },
-		{ "events", facts->events },
-		{ "database_bytes", facts->bytes },
-	};
-
-	document_begin_map(d);
-	document_put_string(d, "version", JOBMETER_VERSION);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		document_put_unsigned(d, rows[i].key, rows[i].number);
-	document_end_map(d);
-}
-
 /* How much others do is not everybody's. */
-static int get_server(void *context, const struct http_request *request, struct http_answer *ret)
+static int put_server(struct server *s, const struct http_request *request, struct document *d,
+		      struct error *err)
 {
-	_cleanup_(document_freep) struct document *d = NULL;
-	struct server *s = context;
 	struct store_facts facts = {};
-	struct error err = {};
-	FILE *out;
 	int r;
 
 	if (!permission_sees_all(s->permission, &request->peer))
-		return http_fail(ret, STATUS_FORBIDDEN, "this is for root and for admin_groups");
-	r = store_read_facts(s->store, &facts, &err);
-	if (r < 0)
-		return fail_store(r, &err, ret);
-	out = open_memstream(&ret->text, &ret->length);
-	if (!out)
-		return -ENOMEM;
-	d = document_new_json(out, DOCUMENT_ONE_LINE);
-	if (d)
-		put_server(s, &facts, d);
-	r = d ? document_finish(d) : -ENOMEM;
-	fclose(out);
+		return error_set(err, -EPERM, "this is for root and for admin_groups");
+	r = store_read_facts(s->store, true, &facts, err);
+	document_put_string(d, "version", JOBMETER_VERSION);
+	document_put_unsigned(d, "records", facts.records);
+	document_put_unsigned(d, "jobs", facts.jobs);
+	document_put_unsigned(d, "database_bytes", facts.bytes);
 	return r;
 }
 
+static int get_server(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	return answer_map(context, request, put_server, ret);
+}
+
 const struct http_route server_socket_routes[] = {
-	{ "GET", "/health", get_health, .gives_text = true },
+	{ "GET", "/health", answer_health, .gives_text = true },
 	{ "GET", "/v1/jobs", get_jobs },
 	{ "GET", "/v1/records", get_records },
 	{ "GET", "/v1/server", get_server },

@@ -7,18 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
+#include "basic/endings.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
 #include "basic/notify.h"
 #include "server/server_config.h"
-#include "server/server_internal.h"
 #include "service/log.h"
 #include "service/permission.h"
 #include "service/privileges.h"
@@ -29,8 +28,6 @@
 #define BUSY_WORK_MS 20 /* between batches of upkeep, while there is more to do */
 #define IDLE_WORK_MS 1000
 #define MISSED_CHECKPOINTS 3
-
-/* ---- opening, as root perhaps ---- */
 
 /* The directory of @path: what is there stays as it is; what is made is @user's alone where it is
  * private, else everybody may look into it. */
@@ -54,52 +51,23 @@ static int make_dir_of(const char *path, bool is_private, const struct service_u
 	return r < 0 ? error_set_errno(err, r, "cannot make the directory '%s'", dir) : 0;
 }
 
-static int make_dirs(const struct server *s, const struct service_user *user, struct error *err)
-{
-	const struct server_config *config = s->config;
-	int r = make_dir_of(config->database, true, user, err);
-
-	if (r >= 0 && *config->socket_path)
-		r = make_dir_of(config->socket_path, false, user, err);
-	if (r >= 0 && *config->listen && !config->is_insecure)
-		r = make_dir_of(config->token_file, false, user, err);
-	return r;
-}
-
-static int open_signals(struct server *s, struct error *err)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
-		return error_set_errno(err, errno, "cannot wait for signals");
-	s->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signal_fd < 0 ? error_set_errno(err, errno, "cannot wait for signals") : 0;
-}
-
 static int make_permission(struct server *s, struct error *err)
 {
 	const struct setting_list *groups = &s->config->admin_groups;
-	const char **names = calloc(groups->count + 1, sizeof(*names));
+	const char *names[PERMISSION_GROUPS_MAX + 1] = {}; /* the setting takes no more */
 	int r;
 
-	if (!names)
-		return -ENOMEM;
 	for (size_t i = 0; i < groups->count; i++)
 		names[i] = setting_list_get(groups, i, 0);
 	r = permission_new(names, &s->permission, err);
-	free(names);
 	return r < 0 ? error_prefix(err, r, "socket.admin_groups") : 0;
 }
 
-static int listen_on_tcp(struct server *s, const struct service_user *user, struct error *err)
+static int listen_on_both(struct server *s, const struct service_user *user, struct error *err)
 {
 	const struct server_config *config = s->config;
 	char token[TOKEN_SIZE];
-	const struct http_options options = {
+	const struct http_options tcp = {
 		.routes = server_tcp_routes,
 		.context = s,
 		.silence_s = SILENCE_S,
@@ -107,169 +75,116 @@ static int listen_on_tcp(struct server *s, const struct service_user *user, stru
 		.token = config->is_insecure ? NULL : token,
 		.certificate = *config->tls_certificate ? config->tls_certificate : NULL,
 		.key = *config->tls_key ? config->tls_key : NULL,
+	}, socket = {
+		.routes = server_socket_routes,
+		.context = s,
+		.socket_path = config->socket_path,
+		.socket_mode = 0666, /* who asks is told by the kernel */
 	};
 	int r = 0;
 
-	if (!*config->listen)
-		return 0;
-	if (!config->is_insecure)
+	if (*config->listen && !config->is_insecure)
 		r = token_get(config->token_file, user->is_known ? user->gid : getegid(), token,
 			      err);
-	if (r >= 0)
-		r = http_listen(&options, &s->tcp, err);
+	if (r >= 0 && *config->listen)
+		r = http_listen(&tcp, &s->tcp, err);
 	explicit_bzero(token, sizeof(token));
-	return r;
-}
-
-static int listen_on_socket(struct server *s, struct error *err)
-{
-	const struct http_options options = {
-		.routes = server_socket_routes,
-		.context = s,
-		.socket_path = s->config->socket_path,
-		.socket_mode = 0666, /* who asks is told by the kernel */
-	};
-
-	return *s->config->socket_path ? http_listen(&options, &s->socket, err) : 0;
-}
-
-/* Whoever takes it over has what its user has, and no right besides. */
-static int give_up_rights(const struct service_user *user, struct error *err)
-{
-	const struct privileges_options options = { .user = user };
-
-	return privileges_drop(&options, NULL, err);
+	return r >= 0 && *config->socket_path ? http_listen(&socket, &s->socket, err) : r;
 }
 
 static int open_all(struct server *s, struct error *err)
 {
+	const struct server_config *config = s->config;
 	struct service_user user = {};
-	int r = 0;
+	const struct privileges_options no_rights = { .user = &user };
+	int r = geteuid() == 0 ? service_user_find(config->user, &user, err) : 0;
 
-	if (geteuid() == 0)
-		r = service_user_find(s->config->user, &user, err);
 	if (r >= 0)
-		r = make_dirs(s, &user, err);
-	if (r >= 0)
-		r = open_signals(s, err);
+		r = make_dir_of(config->database, true, &user, err);
+	if (r >= 0 && *config->socket_path)
+		r = make_dir_of(config->socket_path, false, &user, err);
+	if (r >= 0 && *config->listen && !config->is_insecure)
+		r = make_dir_of(config->token_file, false, &user, err);
 	if (r >= 0)
 		r = make_permission(s, err);
 	if (r >= 0)
-		r = listen_on_tcp(s, &user, err);
+		r = listen_on_both(s, &user, err);
 	if (r >= 0)
-		r = listen_on_socket(s, err);
-	if (r >= 0)
-		r = give_up_rights(&user, err);
-	if (r >= 0)
-		r = store_open(s->config->database, STORE_WRITE, &s->store, err);
-	return r;
-}
-
-int server_open(const struct server_config *config, struct server **ret, struct error *err)
-{
-	struct server *s = calloc(1, sizeof(*s));
-	int r;
-
-	if (!s)
-		return error_set_errno(err, ENOMEM, "cannot start");
-	s->config = config;
-	s->signal_fd = -EBADF;
-	s->begun_ns = clock_now_ns(CLOCK_REALTIME);
-	log_set_program("jobmeter-server");
-	log_set_level(config->log_level);
-	r = open_all(s, err);
-	if (r < 0) {
-		server_close(s);
-		return *err->text ? r : error_set_errno(err, r, "cannot start");
-	}
-	*ret = s;
-	return 0;
-}
-
-struct server *server_close(struct server *s)
-{
-	if (!s)
-		return NULL;
-	http_close(s->tcp);
-	http_close(s->socket);
-	permission_free(s->permission);
-	store_close(s->store);
-	closep(&s->signal_fd);
-	free(s);
-	return NULL;
-}
-
-/* ---- running ---- */
-
-static uint64_t before(uint64_t now_ns, uint64_t span_ns)
-{
-	return now_ns > span_ns ? now_ns - span_ns : 0;
-}
-
-/* While the server was away no checkpoint could come: that counts from its start. */
-static uint64_t closing_before(const struct server *s, uint64_t now_ns)
-{
-	uint64_t patience_ns = MISSED_CHECKPOINTS * s->config->checkpoint_interval_ns;
-
-	return now_ns > s->begun_ns + patience_ns ? before(now_ns, patience_ns) : 0;
+		r = privileges_drop(&no_rights, NULL, err);
+	return r < 0 ? r : store_open(config->database, STORE_WRITE, &s->store, err);
 }
 
 static void work(struct server *s, uint64_t now_ms)
 {
 	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+	uint64_t patience_ns = MISSED_CHECKPOINTS * s->config->checkpoint_interval_ns;
 	const struct store_upkeep upkeep = {
 		.now_ns = now_ns,
-		.closing_ns = closing_before(s, now_ns),
-		.timelines_ns = before(now_ns, s->config->timelines_ns),
-		.records_ns = before(now_ns, s->config->records_ns),
+		/* while the server was away no checkpoint could come: that counts from its start */
+		.closing_ns = now_ns > s->begun_ns + patience_ns ? now_ns - patience_ns : 0,
+		.timelines_ns = now_ns - MIN(now_ns, s->config->timelines_ns),
+		.records_ns = now_ns - MIN(now_ns, s->config->records_ns),
 	};
 	struct error err = {};
 	bool has_more = false;
 
-	if (store_work(s->store, &upkeep, &has_more, &err) < 0) {
-		if (s->failed_works++ == 0)
-			log_say(CONFIG_LOG_ERROR, "nothing is closed or deleted: %s", err.text);
-	}
+	if (store_work(s->store, &upkeep, &has_more, &err) < 0 && s->failed_works++ == 0)
+		log_say(CONFIG_LOG_ERROR, "nothing is closed or deleted: %s", err.text);
 	s->next_work_ms = now_ms + (has_more ? BUSY_WORK_MS : IDLE_WORK_MS);
 }
 
-static int least(int a, int b)
+static void serve(struct server *s)
 {
-	return a < 0 ? b : b < 0 ? a : MIN(a, b);
-}
+	struct http *const listeners[] = { s->tcp, s->socket };
+	struct pollfd fds[ARRAY_SIZE(listeners) + 1] = { { s->signal_fd, POLLIN, 0 } };
 
-static void run_once(struct server *s)
-{
-	enum { SIGNALS, TCP, SOCKET, COUNT };
-	struct pollfd fds[COUNT] = {
-		[SIGNALS] = { s->signal_fd, POLLIN, 0 },
-		[TCP] = { s->tcp ? http_fd(s->tcp) : -1, POLLIN, 0 },
-		[SOCKET] = { s->socket ? http_fd(s->socket) : -1, POLLIN, 0 },
-	};
-	uint64_t now_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
-	int timeout = now_ms < s->next_work_ms ? (int)(s->next_work_ms - now_ms) : 0;
-
-	timeout = least(timeout, s->tcp ? http_timeout_ms(s->tcp) : -1);
-	timeout = least(timeout, s->socket ? http_timeout_ms(s->socket) : -1);
-	if (poll(fds, COUNT, timeout) < 0)
-		return;
-	s->is_ending = fds[SIGNALS].revents;
-	if (s->tcp)
-		http_run(s->tcp);
-	if (s->socket)
-		http_run(s->socket);
-	now_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
-	if (now_ms >= s->next_work_ms)
-		work(s, now_ms);
-}
-
-int server_run(struct server *s)
-{
 	log_say(CONFIG_LOG_INFO, "started, with the database %s%s%s", s->config->database,
 		s->tcp ? "; takes records on " : "", s->tcp ? s->config->listen : "");
 	(void)notify_send("READY=1", NULL);
-	while (!s->is_ending)
-		run_once(s);
+	while (!fds[0].revents) {
+		uint64_t now_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
+		int timeout = 0;
+
+		if (now_ms >= s->next_work_ms)
+			work(s, now_ms);
+		else
+			timeout = (int)(s->next_work_ms - now_ms);
+		for (size_t i = 0; i < ARRAY_SIZE(listeners); i++) {
+			int wait_ms = listeners[i] ? http_timeout_ms(listeners[i]) : -1;
+
+			timeout = wait_ms < 0 ? timeout : MIN(timeout, wait_ms);
+			fds[i + 1] = (struct pollfd){ listeners[i] ? http_fd(listeners[i]) : -1,
+						      POLLIN, 0 };
+		}
+		if (poll(fds, ARRAY_SIZE(fds), timeout) < 0)
+			continue;
+		for (size_t i = 0; i < ARRAY_SIZE(listeners); i++) {
+			if (listeners[i])
+				http_run(listeners[i]);
+		}
+	}
 	(void)notify_send("STOPPING=1", NULL);
-	return 0;
+}
+
+int server_run(const struct server_config *config, struct error *err)
+{
+	struct server s = { .config = config,
+			    .begun_ns = clock_now_ns(CLOCK_REALTIME),
+			    .signal_fd = endings_open() };
+	int r;
+
+	log_set_program("jobmeter-server");
+	log_set_level(config->log_level);
+	signal(SIGPIPE, SIG_IGN);
+	r = s.signal_fd < 0 ? s.signal_fd : open_all(&s, err);
+	if (r >= 0)
+		serve(&s);
+	else if (!*err->text)
+		error_set_errno(err, r, "cannot start");
+	http_close(s.tcp);
+	http_close(s.socket);
+	permission_free(s.permission);
+	store_close(s.store);
+	closep(&s.signal_fd);
+	return r;
 }

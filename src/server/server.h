@@ -6,13 +6,31 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "http/http.h"
+#include "server/ingest.h"
+#include "server/store/store.h"
+
 struct error;
-struct server;
 struct server_config;
 
-/* @config stays the caller's, and has to outlive the server. */
-int server_open(const struct server_config *config, struct server **ret, struct error *err);
-struct server *server_close(struct server *s); /* NULL is fine; returns NULL */
+struct server { /* what its files share */
+	const struct server_config *config;
+	struct store *store;
+	struct permission *permission;
+	struct http *tcp, *socket; /* NULL: not wanted */
+	struct ingest_counts counts;
+	uint64_t failed_works;
+	uint64_t begun_ns; /* since the epoch: nothing is closed for what came before */
+	uint64_t next_work_ms; /* by CLOCK_MONOTONIC */
+	bool has_failed; /* it has been said that the database does not take what comes */
+	int signal_fd;
+};
 
-/* Until SIGTERM or SIGINT. */
-int server_run(struct server *s);
+extern const struct http_route server_tcp_routes[]; /* pages.c */
+extern const struct http_route server_socket_routes[]; /* pages.c */
+
+/* Until SIGTERM, SIGINT or SIGHUP.  Negative: it could not start, and *err says why. */
+int server_run(const struct server_config *config, struct error *err);

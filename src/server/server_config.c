@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
@@ -81,58 +80,41 @@ static int check(const struct server_config *c, struct error *err)
 	return 0;
 }
 
-static int parse(struct server_config *c, const char *text, size_t length, char *const *environment,
-		 struct error *unknown, struct error *err)
-{
-	const char *name = settings_base_name(c->path);
-	int r = settings_set_defaults(&settings, c);
-
-	if (r >= 0)
-		r = settings_parse_yaml(&settings, text, length, name, c, c->origins, err);
-	if (r >= 0)
-		r = settings_parse_environment(&settings, environment, c, c->origins, unknown, err);
-	if (r == -ENOMEM)
-		return error_set_errno(err, ENOMEM, "cannot read the configuration");
-	return r < 0 ? r : check(c, err);
-}
-
 int server_config_load(const char *path, char *const *environment, struct server_config **ret,
 		       struct error *unknown, struct error *err)
 {
 	_cleanup_(server_config_freep) struct server_config *c = calloc(1, sizeof(*c));
-	const char *name = path ? path : SERVER_CONFIG_PATH;
 	_cleanup_free_ char *text = NULL;
 	size_t length = 0;
-	int r = settings_read(name, &text, &length, err);
+	int r;
 
-	if (r == -ENOENT && !path)
-		text = strdup("");
-	else if (r < 0)
-		return r;
-	if (c)
-		c->path = strdup(name);
-	if (!c || !c->path || !text)
+	if (!c)
 		return error_set_errno(err, ENOMEM, "cannot read the configuration");
-	r = parse(c, text, length, environment, unknown, err);
+	c->path = path ? path : SERVER_CONFIG_PATH;
+	r = settings_read(c->path, &text, &length, err);
+	if (r < 0 && (r != -ENOENT || path))
+		return r;
+	r = settings_set_defaults(&settings, c);
+	if (r >= 0)
+		r = settings_parse_yaml(&settings, text ? text : "", length,
+					settings_base_name(c->path), c, c->origins, err);
+	if (r >= 0)
+		r = settings_parse_environment(&settings, environment, c, c->origins, unknown, err);
+	if (r == -ENOMEM)
+		return error_set_errno(err, ENOMEM, "cannot read the configuration");
+	if (r >= 0)
+		r = check(c, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(c);
 	return 0;
 }
 
-struct server_config *server_config_free(struct server_config *c)
-{
-	if (!c)
-		return NULL;
-	settings_clear(&settings, c);
-	free(c->path);
-	free(c);
-	return NULL;
-}
-
 void server_config_freep(struct server_config **c)
 {
-	server_config_free(*c);
+	if (*c)
+		settings_clear(&settings, *c);
+	free(*c);
 }
 
 int server_config_dump(const struct server_config *c, FILE *out)

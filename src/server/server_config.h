@@ -28,13 +28,12 @@ struct server_config {
 	unsigned int log_level; /* enum config_log_level */
 
 	struct setting_origin origins[SETTINGS_MAX];
-	char *path;
+	const char *path; /* the caller's, if he gave one */
 };
 
 /* As config_load() of the agent. */
 int server_config_load(const char *path, char *const *environment, struct server_config **ret,
 		       struct error *unknown, struct error *err);
-struct server_config *server_config_free(struct server_config *c); /* NULL is fine; returns NULL */
 void server_config_freep(struct server_config **c);
 
 int server_config_dump(const struct server_config *c, FILE *out);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
@@ -151,7 +152,12 @@ static int make_headers(const struct library *curl, const char *token, struct cu
 {
 	_cleanup_free_ char *authorization = NULL;
 	struct curl_slist *list = NULL;
-	bool is_made = add_header(curl, &list, "Content-Type: application/x-ndjson") &&
+	time_t now = time(NULL);
+	char date[64]; /* by our clock, which the server compares with its own */
+	bool is_made = strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT",
+				gmtime(&now)) &&
+		       add_header(curl, &list, date) &&
+		       add_header(curl, &list, "Content-Type: application/x-ndjson") &&
 		       add_header(curl, &list, "Content-Encoding: gzip") &&
 		       add_header(curl, &list, "User-Agent: jobmeter-agent/" JOBMETER_VERSION) &&
 		       add_header(curl, &list, "Expect:");

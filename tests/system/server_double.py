@@ -3,6 +3,7 @@
 test wrote down (401, 413, cut connections, lies), keeps records in memory by the rules of their key, and
 stores nothing."""
 
+import email.utils
 import gzip
 import http.server
 import json
@@ -98,6 +99,7 @@ class Server:
         body = handler.rfile.read(int(handler.headers["Content-Length"]))
         assert handler.path == "/api/v1/records" and handler.headers["Content-Type"] == "application/x-ndjson"
         assert handler.headers["Content-Encoding"] == "gzip"
+        assert abs(email.utils.parsedate_to_datetime(handler.headers["Date"]).timestamp() - time.time()) < 600
         lines = gzip.decompress(body).decode().splitlines()
         if self.token and handler.headers.get("Authorization") != f"Bearer {self.token}":
             return self.send(handler, 401, lines=len(lines))

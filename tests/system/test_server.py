@@ -4,6 +4,8 @@
 $JOBMETER_MADE_RECORDS (1,009) is how many finals the long cases have."""
 
 import contextlib
+import datetime
+import email.utils
 import gzip
 import http.client
 import json
@@ -21,7 +23,7 @@ import time
 import pytest
 
 from command import command
-from made_records import line, lines, record
+from made_records import BEGUN, line, lines, record
 from server import USER, Server
 
 pytestmark = pytest.mark.node  # it makes a user
@@ -266,6 +268,27 @@ def test_a_job_that_falls_silent_is_closed_until_its_final_comes(folder, keeper)
         server.push([line(record(7, sequence=2))])
         job, = server.jobs()
         assert (job["state"], job["final"]) == ("ENDED", True)
+
+
+def test_a_nodes_clock_is_told_by_the_date_of_its_requests(server):
+    now = int(time.time())
+    for node, off in (("made-right", 0), ("made-ahead", 100), ("made-behind", -100)):
+        started = now - 1000 + off - int(BEGUN.timestamp())
+        answer = server.post(line(record(7, node=node, started=started)), Date=email.utils.formatdate(now + off, usegmt=True))
+        assert json.loads(answer.text) == TAKEN
+    server.post(line(record(8, started=now + 5000 - int(BEGUN.timestamp()))))  # from the future
+    server.post(line(record(9)), Date="yesterday")
+    with reading(server.database) as db:
+        offsets = {row[0]: row[1] / 1e9 for row in db.execute("SELECT node || '/' || job_id, clock_offset_ns FROM records")}
+        told = dict(db.execute("SELECT node, detail FROM events WHERE kind = 'clock'"))
+    assert offsets == {"made-right/7": 0, "made-ahead/7": pytest.approx(100, abs=2), "made-behind/7": pytest.approx(-100, abs=2),
+                       "made-node1/8": pytest.approx(5600, abs=2), "made-node1/9": 0}
+    assert told["made-ahead"].endswith("ms ahead") and told["made-behind"].endswith("ms behind")
+    job, = server.jobs("id=7")
+    times = [datetime.datetime.fromisoformat(job[key].replace("Z", "+00:00")[:19] + "+00:00").timestamp() for key in ("start", "end")]
+    assert job["nodes"] == 3 and times == [pytest.approx(now - 1000, abs=2), pytest.approx(now - 400, abs=2)]
+    job, = server.jobs("id=8")
+    assert datetime.datetime.fromisoformat(job["end"][:19] + "+00:00").timestamp() == pytest.approx(now, abs=2)
 
 
 def test_what_is_old_is_deleted(folder, keeper):

@@ -234,6 +234,14 @@ static char *dump_index(const char *name)
 	return text;
 }
 
+static void reindex(struct store *s)
+{
+	struct error err = {};
+	uint64_t records;
+
+	ASSERT_OK(store_reindex(s, &records, &err));
+}
+
 /* ---- one record ---- */
 
 /* Without its last bracket. */
@@ -386,11 +394,10 @@ TEST(unknown_and_missing_sections_are_stored_whole)
 	_cleanup_(store_closep) struct store *s = open_store("unknown");
 	const struct store_question question = { .id = "9" };
 	_cleanup_free_ char *before = NULL, *after = NULL, *back = NULL;
-	struct error err = {};
 
 	ASSERT_EQ(put_text_at(s, line, NOW), 't');
 	before = dump_index("unknown");
-	ASSERT_OK(store_reindex(s, NULL, NULL, &err));
+	reindex(s);
 	after = dump_index("unknown");
 	ASSERT_STREQ(after, before);
 	back = read_lines(s, &question, &all);
@@ -648,6 +655,50 @@ TEST(a_record_from_the_future_is_noted)
 		     "clock|a|the node's clock is 5000 ms ahead\n");
 }
 
+/* Of one job; its node's clock is so much ahead. */
+static void put_by_clock(struct store *s, const char *node, int64_t offset_ns)
+{
+	struct record *record = made_job("7", node, 0);
+	struct store_line line = { .arrived_ns = NOW, .clock_offset_ns = offset_ns };
+	enum store_answer answer = STORE_REFUSED;
+	_cleanup_free_ char *text = NULL;
+	struct error err;
+
+	record->time.start_ns += (uint64_t)offset_ns;
+	record->time.end_ns += (uint64_t)offset_ns;
+	text = line_of(record);
+	record_free(record);
+	line.text = text;
+	line.length = strlen(text);
+	line.root = json_loads(text, 0, NULL);
+	ASSERT_OK(store_begin(s, &err));
+	ASSERT_OK(store_put_record(s, &line, &answer, &err));
+	ASSERT_OK(store_commit(s, &err));
+	ASSERT_EQ(answer, STORE_TAKEN);
+	json_decref((json_t *)line.root);
+}
+
+TEST(nodes_whose_clocks_differ_have_the_same_times)
+{
+	_cleanup_(store_closep) struct store *s = open_store("clocks");
+	_cleanup_free_ char *before = NULL, *after = NULL;
+
+	put_by_clock(s, "a", 0);
+	put_by_clock(s, "b", 300 * (int64_t)SECOND);
+	put_by_clock(s, "c", -300 * (int64_t)SECOND);
+	put_by_clock(s, "d", 999999999); /* less than a second is none */
+	ASSERT_ASKED("clocks", "SELECT nodes, end_ns - start_ns FROM jobs", "4|100999999999\n");
+	ASSERT_ASKED("clocks", "SELECT node, clock_offset_ns FROM records ORDER BY node",
+		     "a|0\nb|300000000000\nc|-300000000000\nd|0\n");
+	ASSERT_ASKED(
+		"clocks", "SELECT node, detail FROM events ORDER BY node",
+		"b|the node's clock is 300000 ms ahead\nc|the node's clock is 300000 ms behind\n");
+	before = dump_index("clocks");
+	reindex(s);
+	after = dump_index("clocks");
+	ASSERT_STREQ(after, before);
+}
+
 /* ---- what is deleted ---- */
 
 TEST(timelines_go_first_and_records_later)
@@ -750,18 +801,17 @@ TEST(the_index_made_anew_is_the_same)
 {
 	struct store *s = open_store("reindex");
 	_cleanup_free_ char *before = NULL, *again = NULL, *from_nothing = NULL;
-	struct error err = {};
 
 	fill(s);
 	before = dump_index("reindex");
 	ASSERT_CONTAINS(before, "INCOMPLETE");
-	ASSERT_OK(store_reindex(s, NULL, NULL, &err));
+	reindex(s);
 	again = dump_index("reindex");
 	ASSERT_STREQ(again, before);
 	store_close(s);
 	execute("reindex", "DROP TABLE jobs; DROP TABLE job_mounts; DROP TABLE job_steps");
 	s = open_store("reindex");
-	ASSERT_OK(store_reindex(s, NULL, NULL, &err));
+	reindex(s);
 	work(s, &(struct store_upkeep){ .now_ns = NOW });
 	from_nothing = dump_index("reindex");
 	ASSERT_STREQ(from_nothing, before);
@@ -781,7 +831,7 @@ TEST(a_column_that_is_new_is_empty_until_then)
 	store_close(s);
 	s = open_store("column");
 	ASSERT_ASKED("column", "SELECT \"cpu.user_seconds\" FROM jobs", "-\n");
-	ASSERT_OK(store_reindex(s, NULL, NULL, &err));
+	reindex(s);
 	ASSERT_ASKED("column", "SELECT \"cpu.user_seconds\" FROM jobs", "190000000001\n");
 	store_close(s);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of a line that a node sent. */
+/* What becomes of a line that a node sent, and how it comes back. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,17 +11,175 @@
 #include "basic/fnv.h"
 #include "codec/gzip_member.h"
 #include "codec/record_parse.h"
+#include "codec/records.h"
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
-#define SECOND UINT64_C(1000000000)
 #define KEY_MAX_BYTES 1024 /* of each part of a record's key */
-#define CLOCK_TOLERANCE_NS SECOND
-#define CLOCK_EVENT_NS (3600 * SECOND) /* of a node not more than one in that time */
+#define TIMELINE_GONE "null"
+#define CLOCK_TOLERANCE_NS INT64_C(1000000000)
+#define CLOCK_EVENT_NS UINT64_C(3600000000000) /* of a node not more than one in that time */
+
+/* ---- a line, its timeline apart ---- */
+
+/* Where the value of the member @key of the map that the text is stands.  The text has been parsed,
+ * so that it is well-formed. */
+static bool find_value(const char *text, size_t length, const char *key, size_t *ret_at,
+		       size_t *ret_length)
+{
+	size_t depth = 0, name = 0, name_length = 0, value = 0, key_length = strlen(key);
+
+	for (size_t i = 0; i < length; i++) {
+		char c = text[i];
+
+		if (c == '"') {
+			if (depth == 1 && !value)
+				name = i + 1;
+			for (i++; i < length && text[i] != '"'; i++)
+				i += text[i] == '\\';
+			if (depth == 1 && !value)
+				name_length = i - name;
+		} else if (c == ':' && depth == 1) {
+			value = i + 1 + strspn(text + i + 1, " \t\r\n");
+		} else if (depth == 1 && value && (c == ',' || c == '}')) {
+			if (name_length == key_length &&
+			    memcmp(text + name, key, key_length) == 0) {
+				*ret_at = value;
+				*ret_length = i - value;
+				return true;
+			}
+			value = 0;
+		}
+		depth += c == '{' || c == '[';
+		depth -= (c == '}' || c == ']') && depth;
+	}
+	return false;
+}
+
+struct line_parts { /* both as gzip */
+	void *record, *timeline; /* timeline: NULL: the record has none, or has it still */
+	size_t record_length, timeline_length;
+	int64_t timeline_at; /* in the record's text; -1: it is whole */
+};
+/* Take a line apart; the caller frees both. */
+static int line_pack(const struct store_line *line, int level, struct line_parts *ret)
+{
+	_cleanup_free_ char *rest = NULL;
+	size_t at, length, end;
+
+	ret->timeline_at = -1;
+	if (!find_value(line->text, line->length, "timeline", &at, &length) ||
+	    line->text[at] != '{')
+		return gzip_member_pack(line->text, line->length, level, &ret->record,
+					&ret->record_length);
+	end = at + length;
+	rest = malloc(line->length - length);
+	if (!rest || gzip_member_pack(line->text + at, length, level, &ret->timeline,
+				      &ret->timeline_length) < 0)
+		return -ENOMEM;
+	memcpy(rest, line->text, at);
+	memcpy(rest + at, line->text + end, line->length - end);
+	ret->timeline_at = (int64_t)at;
+	return gzip_member_pack(rest, line->length - length, level, &ret->record,
+				&ret->record_length);
+}
+
+static int unpack(sqlite3_stmt *row, int column, char **ret, size_t *ret_length)
+{
+	const void *packed = sqlite3_column_blob(row, column);
+	size_t length = (size_t)sqlite3_column_bytes(row, column);
+	int r = gzip_members_unpack(packed, length, RECORD_FILE_MAX, ret, ret_length);
+
+	return r == -ENOMEM ? r : r < 0 ? -EBADMSG : 0;
+}
+
+static int join(sqlite3_stmt *row, struct stored_line *line)
+{
+	_cleanup_free_ char *timeline = NULL, *record = NULL;
+	bool had_timeline = sqlite3_column_int64(row, 2) >= 0;
+	size_t length = had_timeline ? strlen(TIMELINE_GONE) : 0, record_length = 0, at;
+	int r = unpack(row, 0, &record, &record_length);
+
+	if (r == 0 && sqlite3_column_type(row, 1) != SQLITE_NULL)
+		r = unpack(row, 1, &timeline, &length);
+	if (r < 0)
+		return r;
+	at = had_timeline ? COLUMN_NUMBER(row, 2) : record_length;
+	if (at > record_length)
+		return -EBADMSG;
+	line->length = record_length + length;
+	line->text = malloc(line->length + 1);
+	if (!line->text)
+		return -ENOMEM;
+	memcpy(line->text, record, at);
+	memcpy(line->text + at, timeline ? timeline : TIMELINE_GONE, length);
+	memcpy(line->text + at + length, record + at, record_length - at + 1);
+	return 0;
+}
+
+int line_read(struct store *s, uint64_t id, struct stored_line *ret)
+{
+	sqlite3_stmt *row = store_ask(
+		s,
+		"SELECT record, timeline, timeline_at, closed, clock_offset_ns, job FROM records WHERE id = ?1",
+		NUMBER(id));
+	int r;
+
+	*ret = (struct stored_line){};
+	if (!store_next(s, row))
+		return s->failure ? s->failure : -ENOENT;
+	ret->is_closed = sqlite3_column_type(row, 3) != SQLITE_NULL;
+	ret->clock_offset_ns = sqlite3_column_int64(row, 4);
+	ret->job = COLUMN_NUMBER(row, 5);
+	r = join(row, ret);
+	sqlite3_reset(row);
+	if (r == -ENOMEM)
+		store_fail_at(s, r, "cannot read a record of the database");
+	return r;
+}
+
+/* Move the times of a record from its node's clock, which is so much ahead, to ours. */
+static void line_correct_clock(struct record *record, int64_t offset_ns)
+{
+	uint64_t *const times[] = { &record->time.start_ns, &record->time.end_ns,
+				    &record->time.measured_from_ns };
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		int64_t time_ns;
+
+		if (*times[i] && !__builtin_sub_overflow((int64_t)*times[i], offset_ns, &time_ns) &&
+		    time_ns > 0)
+			*times[i] = (uint64_t)time_ns;
+	}
+}
+
+struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line)
+{
+	struct record *record = NULL;
+	json_t *root = NULL;
+	int r = line_read(s, id, ret_line);
+
+	if (r == 0)
+		root = json_loadb(ret_line->text, ret_line->length, JSON_REJECT_DUPLICATES, NULL);
+	if (root)
+		r = record_parse(root, &record, NULL);
+	json_decref(root);
+	free(TAKE_PTR(ret_line->text));
+	if (r == -ENOMEM)
+		store_fail_at(s, r, "cannot read a record of the database");
+	if (!record)
+		return NULL;
+	timeline_clear(&record->timeline);
+	line_correct_clock(record, ret_line->clock_offset_ns);
+	return record;
+}
+
+/* ---- what comes ---- */
 
 struct arrival {
 	const struct store_line *line;
-	struct record *record;
+	struct record *record; /* its times by our clock */
+	uint64_t digest, start_ns; /* start: by the node's */
 	int64_t clock_offset_ns;
 };
 
@@ -29,36 +188,30 @@ static const char *text_or_empty(const char *text)
 	return text ? text : "";
 }
 
-/* ---- what is refused ---- */
-
-static int check_key(const char *what, const char *text, struct error *reason)
-{
-	if (!text || !*text)
-		return error_set(reason, -EINVAL, "it has no %s", what);
-	if (strlen(text) > KEY_MAX_BYTES)
-		return error_set(reason, -EINVAL, "its %s is longer than %d bytes", what,
-				 KEY_MAX_BYTES);
-	return 0;
-}
-
 static int check(const struct record *record, struct error *reason)
 {
-	int r = check_key("node", record->node, reason);
+	const struct {
+		const char *what, *text;
+		bool may_lack;
+	} parts[] = {
+		{ "node", record->node, false },      { "job.manager", record->job.manager, false },
+		{ "job.id", record->job.id, false },  { "cluster", record->cluster, true },
+		{ "boot_id", record->boot_id, true },
+	};
 
-	if (r >= 0)
-		r = check_key("job.manager", record->job.manager, reason);
-	if (r >= 0)
-		r = check_key("job.id", record->job.id, reason);
-	if (r >= 0 && record->cluster && *record->cluster)
-		r = check_key("cluster", record->cluster, reason);
-	if (r >= 0 && record->boot_id && *record->boot_id)
-		r = check_key("boot_id", record->boot_id, reason);
-	if (r < 0)
-		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		size_t length = strlen(text_or_empty(parts[i].text));
+
+		if (!length && !parts[i].may_lack)
+			return error_set(reason, -EINVAL, "it has no %s", parts[i].what);
+		if (length > KEY_MAX_BYTES)
+			return error_set(reason, -EINVAL, "its %s is longer than %d bytes",
+					 parts[i].what, KEY_MAX_BYTES);
+	}
 	if (!record->time.start_ns)
 		return error_set(reason, -EINVAL, "it has no time.start");
-	if (record->time.start_ns > INT64_MAX || record->time.end_ns > INT64_MAX ||
-	    record->time.elapsed_ns > INT64_MAX || record->sequence > INT64_MAX)
+	if (MAX(record->time.start_ns, record->time.end_ns) > INT64_MAX ||
+	    MAX(record->time.elapsed_ns, record->sequence) > INT64_MAX)
 		return error_set(reason, -EINVAL, "its time or sequence is beyond 2^63");
 	if (record->job.uid > UINT32_MAX)
 		return error_set(reason, -EINVAL, "job.uid is no user's number");
@@ -67,220 +220,118 @@ static int check(const struct record *record, struct error *reason)
 	return 0;
 }
 
-/* ---- what is there ---- */
+#define KEY_ARGS(a)                                                                        \
+	TEXT(text_or_empty((a)->record->cluster)), TEXT((a)->record->node),                \
+		TEXT(text_or_empty((a)->record->boot_id)), TEXT((a)->record->job.manager), \
+		TEXT((a)->record->job.id), NUMBER((a)->start_ns)
 
-struct found {
-	uint64_t id; /* 0: none */
-	uint64_t sequence, digest, job;
-	bool is_final;
-};
-
-static void bind_key(sqlite3_stmt *statement, const struct record *record)
+/* *ret_job: that the record has, 0 where there is none. */
+static enum store_answer judge(struct store *s, const struct arrival *a, uint64_t *ret_job,
+			       struct error *reason)
 {
-	store_bind_text(statement, 1, text_or_empty(record->cluster));
-	store_bind_text(statement, 2, record->node);
-	store_bind_text(statement, 3, text_or_empty(record->boot_id));
-	store_bind_text(statement, 4, record->job.manager);
-	store_bind_text(statement, 5, record->job.id);
-	store_bind_number(statement, 6, record->time.start_ns);
-}
+	sqlite3_stmt *found = store_ask(
+		s,
+		"SELECT job, sequence, digest, final FROM records WHERE cluster = ?1 AND node = ?2 "
+		"AND boot_id = ?3 AND manager = ?4 AND job_id = ?5 AND start_ns = ?6",
+		KEY_ARGS(a));
+	bool is_there = store_next(s, found), is_final = is_there && COLUMN_NUMBER(found, 3);
+	uint64_t sequence = is_there ? COLUMN_NUMBER(found, 1) : 0;
+	uint64_t digest = is_there ? COLUMN_NUMBER(found, 2) : 0;
 
-static int find(struct store *s, const struct record *record, struct found *ret, struct error *err)
-{
-	sqlite3_stmt *statement = store_sql(s, SQL_FIND_RECORD);
-	int r;
-
-	bind_key(statement, record);
-	r = store_step(s, statement, err);
-	if (r <= 0)
-		return r;
-	ret->id = store_column_number(statement, 0);
-	ret->sequence = store_column_number(statement, 1);
-	ret->is_final = store_column_number(statement, 2);
-	ret->digest = store_column_number(statement, 3);
-	ret->job = store_column_number(statement, 4);
-	sqlite3_reset(statement);
-	return 0;
-}
-
-static uint64_t digest_of(const struct store_line *line)
-{
-	uint64_t length = line->length;
-
-	return fnv_bytes(fnv_bytes(FNV_BEGIN, line->text, line->length), &length, sizeof(length));
-}
-
-static enum store_answer judge(const struct found *found, const struct record *record,
-			       uint64_t digest, struct error *reason)
-{
-	if (!found->id)
+	*ret_job = is_there ? COLUMN_NUMBER(found, 0) : 0;
+	sqlite3_reset(found);
+	if (!is_there)
 		return STORE_TAKEN;
-	if (found->sequence == record->sequence) {
-		if (found->digest == digest)
-			return STORE_KNOWN;
+	if (sequence == a->record->sequence && digest != a->digest) {
 		error_set(reason, 0, "another record has this key and sequence");
 		return STORE_REFUSED;
 	}
-	if (found->is_final && !record->is_final)
-		return STORE_KNOWN;
-	return record->sequence > found->sequence ? STORE_TAKEN : STORE_KNOWN;
+	return sequence >= a->record->sequence || (is_final && !a->record->is_final) ? STORE_KNOWN
+										     : STORE_TAKEN;
 }
 
-/* ---- the clock ---- */
-
-/* By how much the node's clock is ahead at least, from what cannot have been yet. */
+/* By how much the node's clock is ahead, where that is more than a second: as it was told, or else
+ * at least so much as the record lies in the future. */
 static int64_t clock_offset(const struct store_line *line, const struct record *record)
 {
-	uint64_t now_ns = line->arrived_ns,
-		 made_ns = MAX(record->time.start_ns, record->time.end_ns);
+	int64_t offset_ns = line->clock_offset_ns, future_ns;
+	uint64_t made_ns = MAX(record->time.start_ns, record->time.end_ns);
 
-	if (line->clock_offset_ns)
-		return line->clock_offset_ns;
 	if (record->sequence < INT64_MAX / 1000)
 		made_ns = MAX(made_ns, record->sequence * 1000); /* it is a clock, in us */
-	return made_ns > now_ns + CLOCK_TOLERANCE_NS ? (int64_t)(made_ns - now_ns) : 0;
+	future_ns = (int64_t)(made_ns - line->arrived_ns);
+	if (future_ns > MAX(offset_ns, 0))
+		offset_ns = future_ns;
+	return offset_ns > CLOCK_TOLERANCE_NS || offset_ns < -CLOCK_TOLERANCE_NS ? offset_ns : 0;
 }
 
-static int note_clock(struct store *s, const struct arrival *a, struct error *err)
+static void note_clock(struct store *s, const struct arrival *a)
 {
 	uint64_t now_ns = a->line->arrived_ns;
-	sqlite3_stmt *statement = store_sql(s, SQL_FIND_CLOCK_EVENT);
 	char detail[96];
-	const struct event event = { .kind = "clock",
-				     .at_ns = now_ns,
-				     .cluster = text_or_empty(a->record->cluster),
-				     .node = a->record->node,
-				     .detail = detail };
-	int r;
 
 	if (!a->clock_offset_ns)
-		return 0;
-	store_bind_text(statement, 1, a->record->node);
-	store_bind_number(statement, 2, now_ns > CLOCK_EVENT_NS ? now_ns - CLOCK_EVENT_NS : 0);
-	r = store_step(s, statement, err);
-	if (statement)
-		sqlite3_reset(statement);
-	if (r != 0)
-		return r < 0 ? r : 0;
+		return;
 	snprintf(detail, sizeof(detail), "the node's clock is %" PRId64 " ms %s",
 		 (a->clock_offset_ns < 0 ? -a->clock_offset_ns : a->clock_offset_ns) / 1000000,
 		 a->clock_offset_ns < 0 ? "behind" : "ahead");
-	return store_add_event(s, &event, err);
+	store_do(s,
+		 "INSERT INTO events (at_ns, kind, cluster, node, detail) "
+		 "SELECT ?1, 'clock', ?2, ?3, ?4 WHERE NOT EXISTS "
+		 "(SELECT 1 FROM events WHERE kind = 'clock' AND node = ?3 AND at_ns > ?5)",
+		 NUMBER(now_ns), TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
+		 TEXT(detail), NUMBER(now_ns > CLOCK_EVENT_NS ? now_ns - CLOCK_EVENT_NS : 0));
 }
 
-/* ---- storing ---- */
-
-struct packed_line {
-	void *record, *timeline;
-	size_t record_length, timeline_length;
-	int64_t timeline_at;
-};
-
-static void packed_line_clear(struct packed_line *p)
+static uint64_t write_record(struct store *s, const struct arrival *a)
 {
-	free(p->record);
-	free(p->timeline);
-}
+	struct line_parts parts = {};
+	uint64_t id;
 
-static int pack(const struct arrival *a, struct packed_line *ret)
-{
 	/* checkpoints are replaced after some minutes */
-	int level = a->record->is_final ? GZIP_SMALL : GZIP_FAST;
-	const struct store_line *line = a->line;
-	_cleanup_free_ char *rest = NULL;
-	size_t at, length;
-	int r;
-
-	ret->timeline_at = -1;
-	if (!line_find_value(line->text, line->length, "timeline", &at, &length) ||
-	    line->text[at] != '{')
-		return gzip_member_pack(line->text, line->length, level, &ret->record,
-					&ret->record_length);
-	rest = malloc(line->length - length);
-	if (!rest)
-		return -ENOMEM;
-	memcpy(rest, line->text, at);
-	memcpy(rest + at, line->text + at + length, line->length - at - length);
-	ret->timeline_at = (int64_t)at;
-	r = gzip_member_pack(rest, line->length - length, level, &ret->record, &ret->record_length);
-	return r < 0 ? r
-		     : gzip_member_pack(line->text + at, length, level, &ret->timeline,
-					&ret->timeline_length);
-}
-
-static int write_record(struct store *s, const struct arrival *a, bool is_new, uint64_t digest,
-			struct error *err)
-{
-	_cleanup_(packed_line_clear) struct packed_line packed = {};
-	sqlite3_stmt *statement = store_sql(s, is_new ? SQL_ADD_RECORD : SQL_REPLACE_RECORD);
-	int r = pack(a, &packed);
-
-	if (r < 0)
-		return error_set_errno(err, r, "cannot compress the record");
-	if (!statement)
-		return store_fail(s, err);
-	bind_key(statement, a->record);
-	store_bind_number(statement, 7, a->record->sequence);
-	store_bind_number(statement, 8, a->record->is_final);
-	store_bind_number(statement, 9, digest);
-	store_bind_number(statement, 10, a->line->arrived_ns);
-	store_bind_number(statement, 11, (uint64_t)a->clock_offset_ns);
-	sqlite3_bind_blob64(statement, 12, packed.record, packed.record_length, SQLITE_STATIC);
-	if (packed.timeline)
-		sqlite3_bind_blob64(statement, 13, packed.timeline, packed.timeline_length,
-				    SQLITE_STATIC);
-	store_bind_number(statement, 14, (uint64_t)packed.timeline_at);
-	r = store_run(s, statement, err);
-	sqlite3_clear_bindings(statement); /* of what is freed now */
-	return r;
+	if (line_pack(a->line, a->record->is_final ? GZIP_SMALL : GZIP_FAST, &parts) < 0)
+		store_fail_at(s, -ENOMEM, "cannot compress the record");
+	id = store_get(
+		s,
+		store_ask(
+			s,
+			"INSERT INTO records (cluster, node, boot_id, manager, job_id, start_ns, sequence, final, "
+			"digest, arrived_ns, clock_offset_ns, record, timeline, timeline_at, end_ns) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0) "
+			"ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns) DO UPDATE SET "
+			"sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, clock_offset_ns = ?11, "
+			"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL RETURNING id",
+			KEY_ARGS(a), NUMBER(a->record->sequence), NUMBER(a->record->is_final),
+			NUMBER(a->digest), NUMBER(a->line->arrived_ns), NUMBER(a->clock_offset_ns),
+			BYTES(parts.record, parts.record_length),
+			BYTES(parts.timeline, parts.timeline_length), NUMBER(parts.timeline_at)));
+	free(parts.record);
+	free(parts.timeline);
+	return id;
 }
 
 /* A node that started anew will say nothing more of jobs before that. */
-static int close_older_boots(struct store *s, const struct arrival *a, struct error *err)
+static void close_older_boots(struct store *s, const struct arrival *a)
 {
 	_cleanup_(id_list_clear) struct id_list ids = {};
-	sqlite3_stmt *statement = store_sql(s, SQL_FIND_OLDER_BOOTS);
-	int r;
 
-	store_bind_text(statement, 1, text_or_empty(a->record->cluster));
-	store_bind_text(statement, 2, a->record->node);
-	store_bind_text(statement, 3, text_or_empty(a->record->boot_id));
-	store_bind_number(statement, 4, a->record->sequence);
-	r = store_collect(s, statement, &ids, err);
-	return r < 0 ? r
-		     : store_close_records(s, &ids, "the node started anew", a->line->arrived_ns,
-					   err);
-}
-
-static int take(struct store *s, const struct arrival *a, const struct found *found,
-		uint64_t digest, struct error *err)
-{
-	struct record_key key = { .id = found->id,
-				  .cluster = text_or_empty(a->record->cluster),
-				  .node = a->record->node,
-				  .manager = a->record->job.manager,
-				  .job_id = a->record->job.id,
-				  .record = a->record,
-				  .old_job = found->job,
-				  .is_new = true };
-	int r = write_record(s, a, !found->id, digest, err);
-
-	if (r >= 0 && !found->id)
-		key.id = (uint64_t)sqlite3_last_insert_rowid(s->db);
-	if (r >= 0)
-		r = store_assign(s, &key, err);
-	if (r >= 0)
-		r = close_older_boots(s, a, err);
-	return r < 0 ? r : note_clock(s, a, err);
+	store_collect(
+		s,
+		store_ask(s,
+			  "SELECT id FROM records WHERE cluster = ?1 AND node = ?2 AND final = 0 "
+			  "AND closed IS NULL AND boot_id <> ?3 AND sequence < ?4 LIMIT 1000",
+			  TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
+			  TEXT(text_or_empty(a->record->boot_id)), NUMBER(a->record->sequence)),
+		&ids);
+	store_close_records(s, &ids, "the node started anew", a->line->arrived_ns);
 }
 
 int store_put_record(struct store *s, const struct store_line *line, enum store_answer *ret,
 		     struct error *reason)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
-	struct arrival arrival = { .line = line };
-	uint64_t digest = digest_of(line);
-	struct found found = {};
+	struct arrival a = { .line = line };
+	uint64_t id, old_job, length = line->length;
 	int r = record_parse(line->root, &record, reason);
 
 	if (r == 0)
@@ -292,11 +343,17 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 	if (r < 0)
 		return error_set_errno(reason, r, "cannot read the record");
 	timeline_clear(&record->timeline); /* no column comes of it */
-	arrival.record = record;
-	arrival.clock_offset_ns = clock_offset(line, record);
-	r = find(s, record, &found, reason);
-	if (r < 0)
-		return r;
-	*ret = judge(&found, record, digest, reason);
-	return *ret == STORE_TAKEN ? take(s, &arrival, &found, digest, reason) : 0;
+	a.record = record;
+	a.digest = fnv_bytes(fnv_bytes(FNV_BEGIN, line->text, length), &length, sizeof(length));
+	a.start_ns = record->time.start_ns;
+	a.clock_offset_ns = clock_offset(line, record);
+	line_correct_clock(record, a.clock_offset_ns);
+	*ret = judge(s, &a, &old_job, reason);
+	if (*ret == STORE_TAKEN && !s->failure) {
+		id = write_record(s, &a);
+		store_fold_new(s, store_assign(s, id, record, old_job), record);
+		close_older_boots(s, &a);
+		note_clock(s, &a);
+	}
+	return store_told(s, reason);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns that are made of the metric table: of jobs, their mounts and their steps. */
+/* What stands in the rows of jobs, their mounts and their steps: columns of who and what, and those
+ * that are made of the metric table. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,29 +9,40 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "model/document.h"
+#include "model/job_row.h"
+#include "model/metric_json.h"
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
-#define NAME_SIZE 96
+#define HEAD_MAX 20 /* columns of a table before those of metrics */
+#define JOB_NUMBERS 6 /* before the texts */
+#define JOB_COLUMNS                                                                               \
+	"final, start_ns, end_ns, elapsed_ns, nodes, uid, cluster, node, manager, job_id, name, " \
+	"user_name, account, partition_name, state, reason"
 
-static bool is_of_mounts(const struct metric *metric)
+#define AT(member) offsetof(struct store_job, member)
+static const struct text { /* in the order of the columns */
+	const char *key;
+	size_t offset;
+} texts[] = {
+	{ "cluster", AT(cluster) }, { "node", AT(node) },	    { "manager", AT(manager) },
+	{ "id", AT(id) },	    { "name", AT(name) },	    { "user", AT(user) },
+	{ "account", AT(account) }, { "partition", AT(partition) }, { "state", AT(state) },
+	{ "reason", AT(reason) },
+};
+
+static const char **text_of(const struct store_job *job, size_t i)
 {
-	return metric->scope == SCOPE_MOUNT || metric->scope == SCOPE_MOUNT_OP;
+	return (const char **)(void *)((char *)job + texts[i].offset);
 }
 
-static bool is_scalar(const struct metric *metric)
-{
-	return metric->kind != KIND_HISTOGRAM &&
-	       (metric->scope == SCOPE_JOB || is_of_mounts(metric) ||
-		metric->scope == SCOPE_SOCKET);
-}
-
-/* ---- the columns of jobs ---- */
+/* ---- the columns of metrics ---- */
 
 struct columns {
 	size_t count;
 	enum metric_id ids[STORE_VALUES_MAX];
-	char names[STORE_VALUES_MAX][NAME_SIZE];
+	char names[STORE_VALUES_MAX][JOB_ROW_KEY_SIZE];
 };
 
 /* Made at the first call, of a table that never changes. */
@@ -38,15 +50,10 @@ static const struct columns *columns_get(void)
 {
 	static struct columns columns;
 
-	for (size_t id = columns.count ? METRIC_RECORD_END : 0; id < METRIC_RECORD_END; id++) {
-		const struct metric *metric = metric_get((enum metric_id)id);
-
-		if (!is_scalar(metric))
-			continue;
+	for (size_t id = columns.count ? JOB_ROW_VALUES : 0; id < JOB_ROW_VALUES; id++) {
 		assert(columns.count < STORE_VALUES_MAX);
-		snprintf(columns.names[columns.count], NAME_SIZE, "%s%s.%s",
-			 is_of_mounts(metric) ? "io." : "", metric->section, metric->key);
-		columns.ids[columns.count++] = (enum metric_id)id;
+		if (job_row_key((enum metric_id)id, columns.names[columns.count]))
+			columns.ids[columns.count++] = (enum metric_id)id;
 	}
 	return &columns;
 }
@@ -66,104 +73,59 @@ const struct metric *store_value_metric(size_t i)
 	return metric_get(columns_get()->ids[i]);
 }
 
-/* ---- tables of them ---- */
-
-struct indexed_table {
-	const char *name;
-	bool (*has)(const struct metric *metric); /* the columns that it has of those of jobs */
+#define OF_MOUNTS (1U << SCOPE_MOUNT | 1U << SCOPE_MOUNT_OP)
+static const struct table {
+	const char *name, *head; /* columns before those of metrics */
+	size_t head_count;
+	unsigned int scopes; /* of its metrics */
+} tables[TABLE_COUNT] = {
+	[TABLE_JOBS] = { "jobs", "id, " JOB_COLUMNS, 17, ~0U },
+	[TABLE_MOUNTS] = { "job_mounts", "job, mount, fstype", 3, OF_MOUNTS },
+	[TABLE_STEPS] = { "job_steps", "job, step, start_ns, end_ns", 4, 1U << SCOPE_JOB },
 };
 
-static bool is_of_jobs(const struct metric *metric)
+static bool has_value(const struct table *table, size_t i)
 {
-	return metric->scope == SCOPE_JOB;
+	return table->scopes >> store_value_metric(i)->scope & 1;
 }
 
-static const struct indexed_table tables[] = {
-	{ "jobs", is_scalar },
-	{ "job_mounts", is_of_mounts },
-	{ "job_steps", is_of_jobs },
-};
-
-static int find_columns(struct store *s, const struct indexed_table *table,
-			bool is_there[STORE_VALUES_MAX], struct error *err)
+/* Find those that the table has of jobs, and add the others where we write. */
+static void open_table(struct store *s, const struct table *table, enum store_mode mode)
 {
-	sqlite3_stmt *statement = NULL;
-	char text[64];
-	int r;
+	sqlite3_stmt *names = store_prepare(s, "SELECT name FROM pragma_table_info(?1)",
+					    ARGS(TEXT(table->name)));
+	bool has_column[STORE_VALUES_MAX] = {};
+	char text[JOB_ROW_KEY_SIZE + 64];
 
-	snprintf(text, sizeof(text), "PRAGMA table_info(%s)", table->name);
-	if (sqlite3_prepare_v2(s->db, text, -1, &statement, NULL) != SQLITE_OK)
-		return store_fail(s, err);
-	while ((r = store_step(s, statement, err)) > 0) {
-		const char *name = store_column_text(statement, 1);
-
+	while (store_next(s, names)) {
 		for (size_t i = 0; i < store_value_count(); i++)
-			is_there[i] |= name && strcmp(name, store_value_name(i)) == 0;
+			has_column[i] |= !strcmp(COLUMN_TEXT(names, 0), store_value_name(i));
 	}
-	sqlite3_finalize(statement);
-	return r;
-}
-
-static int add_columns(struct store *s, const struct indexed_table *table,
-		       bool is_there[STORE_VALUES_MAX], struct error *err)
-{
-	for (size_t i = 0; i < store_value_count(); i++) {
-		char text[NAME_SIZE + 64];
-
-		if (is_there[i] || !table->has(store_value_metric(i)))
-			continue;
+	sqlite3_finalize(names);
+	for (size_t i = 0; i < store_value_count() && mode == STORE_WRITE; i++) {
 		snprintf(text, sizeof(text), "ALTER TABLE %s ADD COLUMN \"%s\" BIGINT", table->name,
 			 store_value_name(i));
-		if (sqlite3_exec(s->db, text, NULL, NULL, NULL) != SQLITE_OK)
-			return store_fail(s, err);
-		is_there[i] = true;
+		if (!has_column[i] && has_value(table, i))
+			store_execute(s, text);
+		has_column[i] = true;
 	}
-	return 0;
-}
-
-/* ---- statements ---- */
-
-#define JOB_FIELDS 14 /* places before the values in SQL_SET_JOB_VALUES */
-
-/* "UPDATE jobs SET start_ns = ?2, ..., "cpu.user_seconds" = ?15, ... WHERE id = ?1" */
-static char *make_update(void)
-{
-	static const char *const fields[] = { "node",  "start_ns",  "end_ns",  "elapsed_ns",
-					      "nodes", "final",	    "state",   "name",
-					      "uid",   "user_name", "account", "partition_name",
-					      "reason" };
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	_Static_assert(ARRAY_SIZE(fields) == JOB_FIELDS - 1, "they begin behind the job's number");
-	if (!out)
-		return NULL;
-	fputs("UPDATE jobs SET is_stale = 0", out);
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		fprintf(out, ", %s = ?%zu", fields[i], i + 2);
-	for (size_t i = 0; i < store_value_count(); i++)
-		fprintf(out, ", \"%s\" = ?%zu", store_value_name(i), JOB_FIELDS + 1 + i);
-	fputs(" WHERE id = ?1", out);
-	fclose(out);
-	return text;
+	if (table == &tables[TABLE_JOBS])
+		memcpy(s->has_column, has_column, sizeof(has_column));
 }
 
 /* "INSERT INTO job_mounts (job, mount, fstype, ...) VALUES (?1, ?2, ?3, ...)" */
-static char *make_insert(const struct indexed_table *table, const char *fields, size_t count)
+static char *make_insert(const struct table *table)
 {
 	char *text = NULL;
-	size_t size;
+	size_t size, count = table->head_count;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
-	fprintf(out, "INSERT INTO %s (%s", table->name, fields);
+	fprintf(out, "INSERT INTO %s (%s", table->name, table->head);
 	for (size_t i = 0; i < store_value_count(); i++) {
-		if (!table->has(store_value_metric(i)))
-			continue;
-		fprintf(out, ", \"%s\"", store_value_name(i));
-		count++;
+		if (has_value(table, i) && ++count)
+			fprintf(out, ", \"%s\"", store_value_name(i));
 	}
 	fputs(") VALUES (?1", out);
 	for (size_t i = 2; i <= count; i++)
@@ -173,44 +135,17 @@ static char *make_insert(const struct indexed_table *table, const char *fields, 
 	return text;
 }
 
-int store_open_columns(struct store *s, enum store_mode mode, struct error *err)
+void store_open_columns(struct store *s, enum store_mode mode)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(tables) && r >= 0; i++) {
-		bool others[STORE_VALUES_MAX] = {}, *is_there = i == 0 ? s->has_column : others;
-
-		r = find_columns(s, &tables[i], is_there, err);
-		if (r >= 0 && mode == STORE_WRITE)
-			r = add_columns(s, &tables[i], is_there, err);
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		open_table(s, &tables[i], mode);
+		s->inserts[i] = make_insert(&tables[i]);
+		if (!s->inserts[i])
+			store_fail_at(s, -ENOMEM, "cannot open the database");
 	}
-	if (r < 0 || mode == STORE_READ)
-		return r;
-	s->made[SQL_SET_JOB_VALUES] = make_update();
-	s->made[SQL_ADD_MOUNT] = make_insert(&tables[1], "job, mount, fstype", 3);
-	s->made[SQL_ADD_STEP] = make_insert(&tables[2], "job, step, start_ns, end_ns", 4);
-	if (!s->made[SQL_SET_JOB_VALUES] || !s->made[SQL_ADD_MOUNT] || !s->made[SQL_ADD_STEP])
-		return error_set_errno(err, ENOMEM, "cannot open the database");
-	return 0;
 }
 
-char *store_columns_to_read(const struct store *s)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	for (size_t i = 0; i < store_value_count(); i++)
-		fprintf(out, "%s%s%s%s", i ? ", " : "", s->has_column[i] ? "\"" : "",
-			s->has_column[i] ? store_value_name(i) : "NULL",
-			s->has_column[i] ? "\"" : "");
-	fclose(out);
-	return text;
-}
-
-/* ---- values ---- */
+/* ---- writing ---- */
 
 static struct value known(bool is_known, uint64_t number)
 {
@@ -219,45 +154,128 @@ static struct value known(bool is_known, uint64_t number)
 			       .is_known = is_known && number <= VALUE_MAX };
 }
 
-static struct value value_of_job(const struct record *record, enum metric_id id)
+/* @of: the record, its mount_row or its step. */
+static struct value value_of(enum store_table which, const void *of, enum metric_id id)
 {
 	uint64_t sum = 0;
-	bool is_known;
 
-	if (metric_get(id)->scope == SCOPE_JOB)
-		return record->reading.values[id];
-	is_known = record_total(record, id, &sum);
-	return known(is_known, sum);
+	if (which == TABLE_STEPS)
+		return ((const struct step *)of)->values[id];
+	if (which == TABLE_MOUNTS)
+		return known(mount_row_knows(of, id), mount_row_number(of, id));
+	if (id < METRIC_JOB_COUNT)
+		return ((const struct record *)of)->reading.values[id];
+	return record_total(of, id, &sum) ? known(true, sum) : (struct value){};
 }
 
-void store_bind_job(sqlite3_stmt *statement, int place, const struct record *record)
+static void insert(struct store *s, enum store_table which, const struct arg *head, const void *of)
 {
-	for (size_t i = 0; i < store_value_count(); i++) {
-		struct value value = value_of_job(record, columns_get()->ids[i]);
+	struct arg args[HEAD_MAX + STORE_VALUES_MAX];
+	size_t count = tables[which].head_count;
 
-		store_bind_value(statement, place++, &value);
-	}
-}
-
-void store_bind_mount(sqlite3_stmt *statement, int place, const struct mount_row *row)
-{
+	memcpy(args, head, count * sizeof(*args));
 	for (size_t i = 0; i < store_value_count(); i++) {
-		enum metric_id id = columns_get()->ids[i];
 		struct value value;
 
-		if (!is_of_mounts(metric_get(id)))
+		if (!has_value(&tables[which], i))
 			continue;
-		value = known(mount_row_knows(row, id), mount_row_number(row, id));
-		store_bind_value(statement, place++, &value);
+		value = value_of(which, of, columns_get()->ids[i]);
+		args[count++] = NUMBER_IF(value.is_known, value.number);
+	}
+	(void)store_get(s, store_ask_with(s, s->inserts[which], args, count));
+}
+
+void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
+		     const struct record *record)
+{
+	const uint64_t numbers[] = { id,	  job->is_final,	  job->start_ns,
+				     job->end_ns, job->elapsed_ns.number, job->nodes.number };
+	struct arg head[HEAD_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		head[count++] = NUMBER(numbers[i]);
+	head[count++] = NUMBER_IF(job->uid >= 0, job->uid);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		head[count++] = TEXT(*text_of(job, i));
+	insert(s, TABLE_JOBS, head, record);
+	for (size_t i = 0; i < record->reading.mount_count; i++) {
+		const struct mount_row *row = &record->reading.mounts[i];
+
+		insert(s, TABLE_MOUNTS,
+		       (struct arg[]){ NUMBER(id), TEXT(row->mount), TEXT(row->fstype) }, row);
+	}
+	for (size_t i = 0; i < record->steps.count; i++) {
+		const struct step *step = &record->steps.items[i];
+		const struct arg of_step[] = { NUMBER(id), TEXT(step->id),
+					       NUMBER_IF(step->start_ns, step->start_ns),
+					       NUMBER_IF(step->end_ns, step->end_ns) };
+
+		insert(s, TABLE_STEPS, of_step, step);
 	}
 }
 
-void store_bind_step(sqlite3_stmt *statement, int place, const struct value *values)
+void store_print_columns(const struct store *s, FILE *out)
 {
-	for (size_t i = 0; i < store_value_count(); i++) {
-		enum metric_id id = columns_get()->ids[i];
+	fputs(JOB_COLUMNS, out);
+	for (size_t i = 0; i < store_value_count(); i++)
+		fprintf(out, s->has_column[i] ? ", \"%s\"" : ", NULL", store_value_name(i));
+}
 
-		if (is_of_jobs(metric_get(id)))
-			store_bind_value(statement, place++, &values[id]);
+static struct value read_value(sqlite3_stmt *row, int column)
+{
+	return known(sqlite3_column_type(row, column) == SQLITE_INTEGER,
+		     COLUMN_NUMBER(row, column));
+}
+
+struct store_job store_read_job(sqlite3_stmt *row, struct value *values)
+{
+	struct value uid = read_value(row, 5);
+	struct store_job job = {
+		.is_final = COLUMN_NUMBER(row, 0),
+		.start_ns = COLUMN_NUMBER(row, 1),
+		.end_ns = COLUMN_NUMBER(row, 0) ? COLUMN_NUMBER(row, 2) : 0,
+		.elapsed_ns = read_value(row, 3),
+		.nodes = read_value(row, 4),
+		.uid = uid.is_known ? (int64_t)uid.number : -1,
+		.values = values,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		*text_of(&job, i) = COLUMN_TEXT(row, JOB_NUMBERS + (int)i);
+	for (size_t i = 0; i < store_value_count(); i++)
+		values[i] = read_value(row, JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + i));
+	return job;
+}
+
+static void put_decimal(struct document *d, const char *key, const struct value *value,
+			unsigned int places)
+{
+	document_key(d, key);
+	if (value->is_known)
+		document_decimal(d, value->number, places);
+	else
+		document_null(d);
+}
+
+void store_job_format(const struct store_job *job, struct document *d)
+{
+	const struct value uid = known(job->uid >= 0, (uint64_t)job->uid);
+
+	document_begin_map(d);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		const char *text = *text_of(job, i);
+
+		document_put_string(d, texts[i].key, text && *text ? text : NULL);
 	}
+	put_decimal(d, "uid", &uid, 0);
+	document_put_boolean(d, "final", job->is_final);
+	document_put_time(d, "start", job->start_ns);
+	document_put_time(d, "end", job->end_ns);
+	put_decimal(d, "elapsed_seconds", &job->elapsed_ns, metric_unit_places(UNIT_SECONDS));
+	put_decimal(d, "nodes", &job->nodes, 0);
+	for (size_t i = 0; i < store_value_count(); i++)
+		put_decimal(d, store_value_name(i), &job->values[i],
+			    metric_unit_places(store_value_metric(i)->unit));
+	document_end_map(d);
 }

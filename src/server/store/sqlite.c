@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/store/store_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,281 +14,199 @@
 #include "basic/clock.h"
 #include "basic/error.h"
 
-#define APPLICATION 0x6a6f626d /* "jobm", in the file's head */
+#define APPLICATION 1785684589 /* "jobm", in the file's head */
 #define VERSION 1 /* of the tables */
+#define HEAD "PRAGMA application_id = 1785684589; PRAGMA user_version = 1"
 #define BUSY_MS 10000
-#define CACHE_KIB 16384
-#define LOG_MAX_BYTES (64 << 20) /* of what stays of the write-ahead log */
 #define OPERATIONS_A_LOOK 10000 /* of the database's machine, between looks at the clock */
 
 static const char schema[] =
 #include "server/store/schema_sql.h"
 	;
 
-#define RECORD_KEY \
-	"cluster = ?1 AND node = ?2 AND boot_id = ?3 AND manager = ?4 AND job_id = ?5 AND start_ns = ?6"
-
-/* clang-format off */
-static const char *const statement_texts[SQL_COUNT] = {
-	[SQL_BEGIN] = "BEGIN IMMEDIATE",
-	[SQL_COMMIT] = "COMMIT",
-	[SQL_ROLLBACK] = "ROLLBACK",
-	[SQL_FIND_RECORD] = "SELECT id, sequence, final, digest, job FROM records WHERE " RECORD_KEY,
-	[SQL_ADD_RECORD] = "INSERT INTO records (cluster, node, boot_id, manager, job_id, start_ns, sequence, final, digest, "
-		"arrived_ns, clock_offset_ns, record, timeline, timeline_at, end_ns) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0)",
-	[SQL_REPLACE_RECORD] = "UPDATE records SET sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, "
-		"clock_offset_ns = ?11, record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL WHERE " RECORD_KEY,
-	[SQL_INDEX_RECORD] = "UPDATE records SET uid = ?2, user_name = ?3, end_ns = ?4 WHERE id = ?1",
-	[SQL_SET_JOB] = "UPDATE records SET job = ?2 WHERE id = ?1",
-	[SQL_READ_RECORD] = "SELECT record, timeline, timeline_at, closed, cluster, node, manager, job_id, job, final "
-		"FROM records WHERE id = ?1",
-	[SQL_READ_JOB_RECORDS] = "SELECT id FROM records WHERE job = ?1 ORDER BY node, start_ns, id",
-	[SQL_DELETE_RECORD] = "DELETE FROM records WHERE id = ?1",
-	[SQL_FIND_OLDER_BOOTS] = "SELECT id FROM records WHERE cluster = ?1 AND node = ?2 AND final = 0 AND closed IS NULL "
-		"AND boot_id <> ?3 AND sequence < ?4 LIMIT 1000",
-	[SQL_CLOSE_RECORD] = "UPDATE records SET closed = ?2 WHERE id = ?1",
-	[SQL_FIND_STALLED] = "SELECT id FROM records WHERE final = 0 AND closed IS NULL AND arrived_ns < ?1 LIMIT ?2",
-	[SQL_FIND_OLD_TIMELINES] = "SELECT id FROM records WHERE timeline IS NOT NULL AND arrived_ns < ?1 LIMIT ?2",
-	[SQL_DELETE_TIMELINE] = "UPDATE records SET timeline = NULL WHERE id = ?1",
-	[SQL_FIND_OLD_RECORDS] = "SELECT id FROM records WHERE arrived_ns < ?1 ORDER BY arrived_ns LIMIT ?2",
-	[SQL_FIND_USER_RECORDS] = "SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
-	[SQL_FIND_NEXT_RECORDS] = "SELECT id FROM records WHERE id > ?1 ORDER BY id LIMIT ?2",
-	[SQL_FIND_STALE_JOBS] = "SELECT id FROM jobs WHERE is_stale = 1 LIMIT ?1",
-	[SQL_MARK_STALE] = "UPDATE jobs SET is_stale = ?2 WHERE id = ?1",
-	[SQL_FIND_JOBS] = "SELECT id FROM jobs WHERE cluster = ?1 AND manager = ?2 AND job_id = ?3 AND COALESCE(uid, -1) = ?4 "
-		"AND start_ns <= ?6 AND end_ns >= ?5 ORDER BY id",
-	[SQL_ADD_JOB] = "INSERT INTO jobs (cluster, node, manager, job_id, uid, start_ns, end_ns, is_stale) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1)",
-	[SQL_WIDEN_JOB] = "UPDATE jobs SET start_ns = CASE WHEN start_ns > ?2 THEN ?2 ELSE start_ns END, "
-		"end_ns = CASE WHEN end_ns < ?3 THEN ?3 ELSE end_ns END WHERE id = ?1",
-	[SQL_MOVE_RECORDS] = "UPDATE records SET job = ?2 WHERE job = ?1",
-	[SQL_DELETE_JOB] = "DELETE FROM jobs WHERE id = ?1",
-	[SQL_DELETE_MOUNTS] = "DELETE FROM job_mounts WHERE job = ?1",
-	[SQL_DELETE_STEPS] = "DELETE FROM job_steps WHERE job = ?1",
-	[SQL_ADD_EVENT] = "INSERT INTO events (at_ns, kind, cluster, node, manager, job_id, detail) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-	[SQL_FIND_CLOCK_EVENT] = "SELECT id FROM events WHERE kind = 'clock' AND node = ?1 AND at_ns > ?2 LIMIT 1",
-	[SQL_DELETE_EVENTS] = "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at_ns < ?1 LIMIT ?2)",
-	[SQL_GET_META] = "SELECT value FROM meta WHERE name = ?1",
-	[SQL_SET_META] = "INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2",
-	[SQL_DELETE_META] = "DELETE FROM meta WHERE name = ?1",
-	[SQL_FORGET_JOBS] = "UPDATE records SET job = NULL WHERE NOT EXISTS (SELECT 1 FROM jobs)",
-	[SQL_DELETE_ORPHANS] = "DELETE FROM jobs WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.job = jobs.id)",
-	[SQL_COUNT_RECORDS] = "SELECT count(*) FROM records",
-	[SQL_COUNT_JOBS] = "SELECT count(*) FROM jobs",
-	[SQL_COUNT_EVENTS] = "SELECT count(*) FROM events",
-	[SQL_VACUUM] = "PRAGMA incremental_vacuum(200)",
-};
-/* clang-format on */
-
-/* ---- errors ---- */
+#define SETTINGS                                                            \
+	"PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; "     \
+	"PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; " \
+	"PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; "           \
+	"PRAGMA cache_size = -16384" /* KiB */
 
 static int code_of(int result)
 {
-	switch (result & 0xff) {
-	case SQLITE_FULL:
-		return -ENOSPC;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return -EBUSY;
-	case SQLITE_NOMEM:
-		return -ENOMEM;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return -EBADMSG;
-	case SQLITE_CANTOPEN:
-	case SQLITE_PERM:
-	case SQLITE_READONLY:
-		return -EACCES;
-	case SQLITE_INTERRUPT:
-		return -ETIME;
-	}
-	return -EIO;
+	static const short codes[256] = {
+		[SQLITE_FULL] = ENOSPC,	    [SQLITE_BUSY] = EBUSY,     [SQLITE_LOCKED] = EBUSY,
+		[SQLITE_NOMEM] = ENOMEM,    [SQLITE_NOTADB] = EBADMSG, [SQLITE_CORRUPT] = EBADMSG,
+		[SQLITE_READONLY] = EACCES, [SQLITE_PERM] = EACCES,    [SQLITE_CANTOPEN] = EACCES,
+		[SQLITE_INTERRUPT] = ETIME,
+	};
+	int code = codes[result & 0xff];
+
+	return code ? -code : -EIO;
 }
 
-int store_fail(struct store *s, struct error *err)
+void store_fail(struct store *s)
 {
 	int code = code_of(sqlite3_errcode(s->db)), system = sqlite3_system_errno(s->db);
 
-	if (code == -ETIME)
-		return error_set(err, code,
-				 "that takes too long: ask for less at once (since, until)");
 	if (code == -EIO && (system == ENOSPC || system == EDQUOT))
 		code = -ENOSPC;
-	if (code == -ENOSPC)
-		return error_set(err, code, "there is no space left for the database");
-	return error_set(err, code, "the database: %s", sqlite3_errmsg(s->db));
+	if (s->failure)
+		return;
+	s->failure = error_set(&s->error, code, "%s%s",
+			       code == -ENOSPC || code == -ETIME ? "" : "the database: ",
+			       code == -ENOSPC ? "there is no space left for the database"
+			       : code == -ETIME
+				       ? "that takes too long: ask for less at once (since, until)"
+				       : sqlite3_errmsg(s->db));
+}
+
+void store_fail_at(struct store *s, int code, const char *what)
+{
+	if (!s->failure)
+		s->failure = error_set_errno(&s->error, code, "%s", what);
+}
+
+int store_told(struct store *s, struct error *err)
+{
+	int r = s->failure;
+
+	s->failure = 0;
+	return r < 0 ? error_set(err, r, "%s", s->error.text) : 0;
 }
 
 /* ---- statements ---- */
 
-sqlite3_stmt *store_sql(struct store *s, enum statement which)
+static void bind(sqlite3_stmt *statement, const struct arg *args, size_t count)
 {
-	const char *text = s->made[which] ? s->made[which] : statement_texts[which];
-	sqlite3_stmt **statement = &s->statements[which];
+	for (int i = 0; i < (int)count; i++) {
+		const struct arg *arg = &args[i];
 
-	if (!*statement && sqlite3_prepare_v3(s->db, text, -1, SQLITE_PREPARE_PERSISTENT, statement,
-					      NULL) != SQLITE_OK)
+		if (arg->type == ARG_NUMBER)
+			sqlite3_bind_int64(statement, i + 1, (sqlite3_int64)arg->number);
+		else if (arg->type == ARG_TEXT)
+			sqlite3_bind_text(statement, i + 1, arg->bytes, -1, SQLITE_STATIC);
+		else if (arg->type == ARG_BYTES)
+			sqlite3_bind_blob64(statement, i + 1, arg->bytes, arg->number,
+					    SQLITE_STATIC);
+	}
+}
+
+sqlite3_stmt *store_prepare(struct store *s, const char *text, const struct arg *args, size_t count)
+{
+	sqlite3_stmt *statement = NULL;
+
+	if (s->failure)
 		return NULL;
-	sqlite3_reset(*statement);
-	sqlite3_clear_bindings(*statement);
-	return *statement;
+	if (sqlite3_prepare_v3(s->db, text, -1, 0, &statement, NULL) != SQLITE_OK)
+		store_fail(s);
+	bind(statement, args, count);
+	return statement;
 }
 
-void store_bind_text(sqlite3_stmt *statement, int place, const char *text)
+sqlite3_stmt *store_ask_with(struct store *s, const char *text, const struct arg *args,
+			     size_t count)
 {
-	if (statement && text)
-		sqlite3_bind_text(statement, place, text, -1, SQLITE_STATIC);
+	struct statement *kept = s->statements;
+
+	while (kept->text && kept->text != text)
+		kept++;
+	assert(kept < &s->statements[STORE_STATEMENTS_MAX - 1]); /* the last one stays free */
+	if (!kept->text) {
+		kept->prepared = store_prepare(s, text, NULL, 0);
+		kept->text = kept->prepared ? text : NULL;
+	}
+	if (s->failure)
+		return NULL;
+	sqlite3_reset(kept->prepared);
+	sqlite3_clear_bindings(kept->prepared);
+	bind(kept->prepared, args, count);
+	return kept->prepared;
 }
 
-void store_bind_number(sqlite3_stmt *statement, int place, uint64_t number)
+bool store_next(struct store *s, sqlite3_stmt *row)
 {
-	if (statement)
-		sqlite3_bind_int64(statement, place, (sqlite3_int64)number);
-}
-
-void store_bind_value(sqlite3_stmt *statement, int place, const struct value *value)
-{
-	if (value->is_known)
-		store_bind_number(statement, place, value->number);
-}
-
-int store_step(struct store *s, sqlite3_stmt *statement, struct error *err)
-{
-	int r = statement ? sqlite3_step(statement) : SQLITE_ERROR;
+	int r = s->failure ? SQLITE_DONE : sqlite3_step(row);
 
 	if (r == SQLITE_ROW)
-		return 1;
+		return true;
 	if (r != SQLITE_DONE)
-		r = store_fail(s, err);
-	else
-		r = 0;
-	if (statement)
-		sqlite3_reset(statement);
-	return r;
+		store_fail(s);
+	sqlite3_reset(row); /* NULL is fine */
+	return false;
 }
 
-int store_run(struct store *s, sqlite3_stmt *statement, struct error *err)
+uint64_t store_get(struct store *s, sqlite3_stmt *row)
 {
-	int r;
+	uint64_t number = store_next(s, row) ? COLUMN_NUMBER(row, 0) : 0;
 
-	while ((r = store_step(s, statement, err)) > 0)
-		;
-	return r;
+	sqlite3_reset(row);
+	return number;
 }
 
-int store_collect(struct store *s, sqlite3_stmt *statement, struct id_list *ret, struct error *err)
+void store_collect(struct store *s, sqlite3_stmt *row, struct id_list *ret)
 {
-	int r;
-
-	while ((r = store_step(s, statement, err)) > 0) {
-		r = id_list_add(ret, store_column_number(statement, 0));
-		if (r < 0) {
-			sqlite3_reset(statement);
-			return error_set_errno(err, r, "cannot read the database");
-		}
+	while (store_next(s, row)) {
+		if (id_list_add(ret, COLUMN_NUMBER(row, 0)) < 0)
+			store_fail_at(s, -ENOMEM, "cannot read the database");
 	}
-	return r;
 }
 
-uint64_t store_column_number(sqlite3_stmt *statement, int column)
+void store_execute(struct store *s, const char *text)
 {
-	return (uint64_t)sqlite3_column_int64(statement, column);
+	if (!s->failure && sqlite3_exec(s->db, text, NULL, NULL, NULL) != SQLITE_OK)
+		store_fail(s);
 }
-
-const char *store_column_text(sqlite3_stmt *statement, int column)
-{
-	return (const char *)sqlite3_column_text(statement, column);
-}
-
-/* ---- transactions ---- */
 
 int store_begin(struct store *s, struct error *err)
 {
-	store_clear_touched(s);
-	return store_run(s, store_sql(s, SQL_BEGIN), err);
+	store_execute(s, "BEGIN IMMEDIATE");
+	return store_told(s, err);
 }
 
 int store_commit(struct store *s, struct error *err)
 {
-	int r = store_fold_touched(s, err);
+	_cleanup_(id_list_clear) struct id_list jobs = {};
 
-	return r < 0 ? r : store_run(s, store_sql(s, SQL_COMMIT), err);
+	store_fold(s, STALE_NOW, INT32_MAX, &jobs);
+	store_execute(s, "COMMIT");
+	return store_told(s, err);
 }
 
 void store_abandon(struct store *s)
 {
-	store_clear_touched(s);
+	s->failure = 0;
 	if (!sqlite3_get_autocommit(s->db)) /* a full disk has ended it by itself */
-		(void)store_run(s, store_sql(s, SQL_ROLLBACK), NULL);
+		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
 /* ---- opening ---- */
 
-static int execute(struct store *s, const char *text, struct error *err)
+static int set_up(struct store *s, const char *path, enum store_mode mode, struct error *err)
 {
-	return sqlite3_exec(s->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_fail(s, err);
-}
+	sqlite3_stmt *head = store_ask(
+		s, "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+		   "FROM pragma_application_id, pragma_user_version");
+	int version = store_next(s, head) ? sqlite3_column_int(head, 1) : 0, r;
 
-static int read_number(struct store *s, const char *text, int64_t *ret, struct error *err)
-{
-	sqlite3_stmt *statement = NULL;
-	int r = 0;
-
-	if (sqlite3_prepare_v2(s->db, text, -1, &statement, NULL) != SQLITE_OK ||
-	    sqlite3_step(statement) != SQLITE_ROW)
-		r = store_fail(s, err);
-	else
-		*ret = sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	return r;
-}
-
-/* 0 where it is empty. */
-static int check_head(struct store *s, const char *path, int64_t *ret_version, struct error *err)
-{
-	int64_t application = 0, tables = 0;
-	int r = read_number(s, "PRAGMA application_id", &application, err);
-
-	if (r >= 0)
-		r = read_number(s, "PRAGMA user_version", ret_version, err);
-	if (r >= 0)
-		r = read_number(s, "SELECT count(*) FROM sqlite_master", &tables, err);
+	r = store_told(s, err);
 	if (r < 0)
 		return error_prefix(err, r == -EBADMSG ? -EINVAL : r, "'%s'", path);
-	if (tables && application != APPLICATION)
+	if (sqlite3_column_int(head, 0) != APPLICATION &&
+	    (mode == STORE_READ || sqlite3_column_int(head, 2)))
 		return error_set(err, -EINVAL, "'%s' is no database of jobmeter", path);
-	if (*ret_version > VERSION)
+	if (version > VERSION)
 		return error_set(err, -EINVAL,
 				 "'%s' was written by a newer jobmeter-server (its tables are "
 				 "version %d, these are %d)",
-				 path, (int)*ret_version, VERSION);
-	return 0;
-}
-
-static int set_up(struct store *s, const char *path, enum store_mode mode, struct error *err)
-{
-	char text[512];
-	int64_t version = 0;
-	int r = check_head(s, path, &version, err);
-
-	if (r < 0)
-		return r;
-	if (mode == STORE_READ)
-		return version ? 0
-			       : error_set(err, -EINVAL, "'%s' is no database of jobmeter", path);
-	snprintf(text, sizeof(text),
-		 "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; "
-		 "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = %d; "
-		 "PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; "
-		 "PRAGMA application_id = %d; PRAGMA user_version = %d",
-		 LOG_MAX_BYTES, APPLICATION, VERSION);
-	/* what the head has is not written again, so that a full disk is no reason not to start */
-	if (version == VERSION)
-		*strstr(text, "PRAGMA application_id") = '\0';
-	r = execute(s, text, err);
-	return r < 0 ? r : execute(s, schema, err);
+				 path, version, VERSION);
+	sqlite3_reset(head);
+	if (mode == STORE_WRITE) {
+		store_execute(s, SETTINGS);
+		/* not written again, so that a full disk is no reason not to start */
+		store_execute(s, version == VERSION ? "" : HEAD);
+		store_execute(s, schema);
+	}
+	store_open_columns(s, mode);
+	return store_told(s, err);
 }
 
 /* Ends what has taken too long. */
@@ -298,43 +217,27 @@ static int watch_clock(void *context)
 	return s->deadline_ns && clock_now_ns(CLOCK_MONOTONIC) > s->deadline_ns;
 }
 
-static int open_file(struct store *s, const char *path, enum store_mode mode, struct error *err)
+int store_open(const char *path, enum store_mode mode, struct store **ret, struct error *err)
 {
 	int flags = mode == STORE_READ ? SQLITE_OPEN_READONLY
 				       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+	_cleanup_(store_closep) struct store *s = calloc(1, sizeof(*s));
+	mode_t mask;
 	int r;
 
 	if (mode == STORE_READ && access(path, R_OK) < 0)
 		return error_set_errno(err, errno, "cannot read the database '%s'", path);
-	r = sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-	if (!s->db)
-		return error_set_errno(err, ENOMEM, "cannot open the database '%s'", path);
-	if (r != SQLITE_OK)
-		return error_prefix(err, store_fail(s, err), "'%s'", path);
-	sqlite3_extended_result_codes(s->db, 1);
-	sqlite3_busy_timeout(s->db, BUSY_MS);
-	sqlite3_progress_handler(s->db, OPERATIONS_A_LOOK, watch_clock, s);
-	return 0;
-}
-
-int store_open(const char *path, enum store_mode mode, struct store **ret, struct error *err)
-{
-	_cleanup_(store_closep) struct store *s = calloc(1, sizeof(*s));
-	char cache[64];
-	mode_t mask;
-	int r;
-
-	if (!s)
-		return error_set_errno(err, ENOMEM, "cannot open the database '%s'", path);
 	mask = umask(077); /* also of the log beside it */
-	r = open_file(s, path, mode, err);
-	if (r >= 0)
+	r = s ? sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL) : SQLITE_NOMEM;
+	if (r == SQLITE_OK) {
+		sqlite3_extended_result_codes(s->db, 1);
+		sqlite3_busy_timeout(s->db, BUSY_MS);
+		sqlite3_progress_handler(s->db, OPERATIONS_A_LOOK, watch_clock, s);
 		r = set_up(s, path, mode, err);
-	snprintf(cache, sizeof(cache), "PRAGMA cache_size = -%d", CACHE_KIB);
-	if (r >= 0)
-		r = execute(s, cache, err);
-	if (r >= 0)
-		r = store_open_columns(s, mode, err);
+	} else {
+		r = error_set(err, code_of(r), "cannot open the database '%s': %s", path,
+			      sqlite3_errstr(r));
+	}
 	umask(mask);
 	if (r >= 0 && mode == STORE_WRITE)
 		r = rules_load_built_in(&s->rules, err);
@@ -348,13 +251,12 @@ struct store *store_close(struct store *s)
 {
 	if (!s)
 		return NULL;
-	for (size_t i = 0; i < SQL_COUNT; i++) {
-		sqlite3_finalize(s->statements[i]);
-		free(s->made[i]);
-	}
+	for (struct statement *kept = s->statements; kept->text; kept++)
+		sqlite3_finalize(kept->prepared);
+	for (size_t i = 0; i < TABLE_COUNT; i++)
+		free(s->inserts[i]);
 	sqlite3_close(s->db);
 	rules_free(s->rules);
-	store_clear_touched(s);
 	free(s);
 	return NULL;
 }
@@ -364,28 +266,10 @@ void store_closep(struct store **s)
 	store_close(*s);
 }
 
-/* ---- a copy ---- */
-
-static int copy_to(struct store *s, sqlite3 *to, struct error *err)
-{
-	sqlite3_backup *backup = sqlite3_backup_init(to, "main", s->db, "main");
-	int r = backup ? sqlite3_backup_step(backup, -1) : sqlite3_errcode(to);
-
-	if (backup)
-		sqlite3_backup_finish(backup);
-	if (r != SQLITE_DONE)
-		return error_set(err, code_of(r), "%s", sqlite3_errstr(r));
-	/* one file, that can be read where nothing can be written */
-	if (sqlite3_exec(to, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL) != SQLITE_OK)
-		return error_set(err, -EIO, "%s", sqlite3_errmsg(to));
-	return 0;
-}
-
 int store_backup(struct store *s, const char *path, struct error *err)
 {
 	_cleanup_free_ char *temporary = NULL;
 	_cleanup_close_ int fd = -EBADF;
-	sqlite3 *to = NULL;
 	int r;
 
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
@@ -393,10 +277,9 @@ int store_backup(struct store *s, const char *path, struct error *err)
 	fd = mkstemp(temporary); /* 0600 */
 	if (fd < 0)
 		return error_set_errno(err, errno, "cannot write '%s'", path);
-	r = sqlite3_open_v2(temporary, &to, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK
-		    ? copy_to(s, to, err)
-		    : error_set(err, -EIO, "%s", to ? sqlite3_errmsg(to) : "no memory");
-	sqlite3_close(to);
+	/* one file, that can be read where nothing can be written */
+	store_do(s, "VACUUM INTO ?1", TEXT(temporary));
+	r = store_told(s, err);
 	if (r >= 0 && (fsync(fd) < 0 || rename(temporary, path) < 0))
 		r = error_set_errno(err, errno, "%s", "it cannot take its place");
 	if (r < 0)
@@ -404,50 +287,16 @@ int store_backup(struct store *s, const char *path, struct error *err)
 	return r < 0 ? error_prefix(err, r, "cannot write '%s'", path) : 0;
 }
 
-/* ---- facts ---- */
-
-static int count_rows(struct store *s, enum statement which, uint64_t *ret, struct error *err)
+int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err)
 {
-	sqlite3_stmt *statement = store_sql(s, which);
-	int r = store_step(s, statement, err);
-
-	if (r > 0)
-		*ret = store_column_number(statement, 0);
-	if (statement)
-		sqlite3_reset(statement);
-	return r < 0 ? r : 0;
-}
-
-static uint64_t bytes_of(const char *path, const char *end)
-{
-	_cleanup_free_ char *name = NULL;
-	struct stat st;
-
-	if (asprintf(&name, "%s%s", path, end) < 0 || stat(name, &st) < 0)
-		return 0;
-	return (uint64_t)st.st_size;
-}
-
-void store_read_size(struct store *s, struct store_facts *ret)
-{
-	const char *path = sqlite3_db_filename(s->db, "main");
-
 	*ret = s->facts;
-	ret->bytes = bytes_of(path, "") + bytes_of(path, "-wal");
-}
-
-int store_read_facts(struct store *s, struct store_facts *ret, struct error *err)
-{
-	struct store_facts facts;
-	int r;
-
-	store_read_size(s, &facts);
-	r = count_rows(s, SQL_COUNT_RECORDS, &facts.records, err);
-	if (r >= 0)
-		r = count_rows(s, SQL_COUNT_JOBS, &facts.jobs, err);
-	if (r >= 0)
-		r = count_rows(s, SQL_COUNT_EVENTS, &facts.events, err);
-	if (r >= 0)
-		*ret = facts;
-	return r;
+	ret->bytes = store_get(
+		s,
+		store_ask(s,
+			  "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"));
+	if (counts_rows) {
+		ret->records = store_get(s, store_ask(s, "SELECT count(*) FROM records"));
+		ret->jobs = store_get(s, store_ask(s, "SELECT count(*) FROM jobs"));
+	}
+	return store_told(s, err);
 }

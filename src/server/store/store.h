@@ -144,20 +144,16 @@ int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_mor
 int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
 		 uint64_t *ret_records, struct error *err);
 
-/* Make the index again of all records, from where an earlier one was broken off.  @tell (may be
- * NULL) is called after each batch. */
-int store_reindex(struct store *s, void (*tell)(void *context, uint64_t done), void *context,
-		  struct error *err);
+/* Make the index again of all records, from where an earlier one was broken off. */
+int store_reindex(struct store *s, uint64_t *ret_records, struct error *err);
 
 /* A copy of all that is committed, while others go on writing; it takes the place of @path when
  * it is whole. */
 int store_backup(struct store *s, const char *path, struct error *err);
 
 struct store_facts {
-	uint64_t records, jobs, events, bytes; /* bytes: of the file and its log */
-	uint64_t closed, deleted_timelines, deleted_records, folded; /* since it was opened */
+	uint64_t records, jobs; /* 0 unless they are counted, which takes its time */
+	uint64_t bytes; /* of the file, without its log */
+	uint64_t closed, deleted_timelines, deleted_records; /* since it was opened */
 };
-/* Rows are counted one by one, which takes its time where there are many. */
-int store_read_facts(struct store *s, struct store_facts *ret, struct error *err);
-/* The same without the counts of rows, which are 0. */
-void store_read_size(struct store *s, struct store_facts *ret);
+int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err);

@@ -4,153 +4,118 @@
 
 #include <sqlite3.h>
 
+#include "basic/error.h"
 #include "basic/macro.h"
 #include "server/store/store.h"
 
 struct record;
 struct rules;
 
-/* Statements of fixed text, each prepared once: statement_texts[] in sqlite.c. */
-enum statement {
-	SQL_BEGIN,
-	SQL_COMMIT,
-	SQL_ROLLBACK,
-	SQL_FIND_RECORD,
-	SQL_ADD_RECORD,
-	SQL_REPLACE_RECORD,
-	SQL_INDEX_RECORD,
-	SQL_SET_JOB,
-	SQL_READ_RECORD,
-	SQL_READ_JOB_RECORDS,
-	SQL_DELETE_RECORD,
-	SQL_FIND_OLDER_BOOTS,
-	SQL_CLOSE_RECORD,
-	SQL_FIND_STALLED,
-	SQL_FIND_OLD_TIMELINES,
-	SQL_DELETE_TIMELINE,
-	SQL_FIND_OLD_RECORDS,
-	SQL_FIND_USER_RECORDS,
-	SQL_FIND_NEXT_RECORDS,
-	SQL_FIND_STALE_JOBS,
-	SQL_MARK_STALE,
-	SQL_FIND_JOBS,
-	SQL_ADD_JOB,
-	SQL_WIDEN_JOB,
-	SQL_MOVE_RECORDS,
-	SQL_DELETE_JOB,
-	SQL_DELETE_MOUNTS,
-	SQL_DELETE_STEPS,
-	SQL_ADD_EVENT,
-	SQL_FIND_CLOCK_EVENT,
-	SQL_DELETE_EVENTS,
-	SQL_GET_META,
-	SQL_SET_META,
-	SQL_DELETE_META,
-	SQL_FORGET_JOBS,
-	SQL_DELETE_ORPHANS,
-	SQL_COUNT_RECORDS,
-	SQL_COUNT_JOBS,
-	SQL_COUNT_EVENTS,
-	SQL_VACUUM,
-	/* These are made of the metric table as the store is opened. */
-	SQL_SET_JOB_VALUES,
-	SQL_ADD_MOUNT,
-	SQL_ADD_STEP,
-	SQL_COUNT,
-};
+#define STORE_VALUES_MAX 160 /* columns of metrics */
+#define STORE_STATEMENTS_MAX 48
 
-#define STORE_VALUES_MAX 160
-#define STORE_TOUCHED_MAX 128 /* then they are folded within the transaction */
+enum store_table { TABLE_JOBS, TABLE_MOUNTS, TABLE_STEPS, TABLE_COUNT };
 
 struct store {
 	sqlite3 *db;
-	sqlite3_stmt *statements[SQL_COUNT];
-	char *made[SQL_COUNT]; /* the text of those that are made */
+	struct statement { /* prepared once; known by the address of its text */
+		const char *text;
+		sqlite3_stmt *prepared;
+	} statements[STORE_STATEMENTS_MAX];
+	char *inserts[TABLE_COUNT]; /* texts of statements that add a row */
 	bool has_column[STORE_VALUES_MAX]; /* of jobs: else it is read as NULL */
 	struct rules *rules; /* NULL: it is only read */
-	struct touched { /* jobs that are to be folded before the commit */
-		uint64_t job;
-		struct record *record; /* where it may be the only one: shared; else NULL */
-	} touched[STORE_TOUCHED_MAX];
-	size_t touched_count;
+	int failure; /* the first one that nobody was told of, and its words; 0: none */
+	struct error error;
 	uint64_t deadline_ns; /* of a list, by CLOCK_MONOTONIC; 0: none */
 	struct store_facts facts; /* what was counted since it was opened */
 };
 
-/* ---- sqlite.c ---- */
+/* ---- sqlite.c: statements ---- */
+/*
+ * A failure is remembered, as a document does it, and told once by store_told().  Until then
+ * nothing is asked any more and there are no rows, so that only who loops or gives away has to look
+ * at it.
+ */
+int store_told(struct store *s, struct error *err);
+/* Remember what the database says went wrong; or else what did. */
+void store_fail(struct store *s);
+void store_fail_at(struct store *s, int code, const char *what);
 
-/* The statement, without values; NULL: it cannot be prepared (store_fail() says why). */
-sqlite3_stmt *store_sql(struct store *s, enum statement which);
-/* Places from 1.  Texts and bytes have to stay until the statement is run. */
-void store_bind_text(sqlite3_stmt *statement, int place, const char *text); /* NULL: NULL */
-void store_bind_number(sqlite3_stmt *statement, int place, uint64_t number);
-void store_bind_value(sqlite3_stmt *statement, int place, const struct value *value);
-/* 1: a row; 0: the end, and it is reset; negative: as store.h says. */
-int store_step(struct store *s, sqlite3_stmt *statement, struct error *err);
-/* To its end; the same without rows. */
-int store_run(struct store *s, sqlite3_stmt *statement, struct error *err);
-/* Of all rows the first column.  At most @max rows. */
-int store_collect(struct store *s, sqlite3_stmt *statement, struct id_list *ret, struct error *err);
-/* What the database says went wrong. */
-int store_fail(struct store *s, struct error *err);
-uint64_t store_column_number(sqlite3_stmt *statement, int column); /* of none: 0 */
-const char *store_column_text(sqlite3_stmt *statement, int column); /* NULL: NULL */
+/* A value in the place of ?1, ?2...  Texts and bytes have to stay until the statement is run. */
+struct arg {
+	enum { ARG_NULL, ARG_NUMBER, ARG_TEXT, ARG_BYTES } type;
+	const void *bytes; /* NULL: NULL */
+	uint64_t number; /* or how many bytes */
+};
+#define NUMBER(n) ((struct arg){ ARG_NUMBER, NULL, (uint64_t)(n) })
+#define NUMBER_IF(is_known, n) ((is_known) ? NUMBER(n) : (struct arg){})
+#define TEXT(t) ((struct arg){ ARG_TEXT, (t), 0 })
+#define BYTES(b, length) ((struct arg){ ARG_BYTES, (b), (length) })
+#define ARGS(...)                              \
+	((const struct arg[]){ __VA_ARGS__ }), \
+		sizeof((const struct arg[]){ __VA_ARGS__ }) / sizeof(struct arg)
+
+/* A statement, to be run; NULL: it has failed.  The caller finalizes it. */
+sqlite3_stmt *store_prepare(struct store *s, const char *text, const struct arg *args,
+			    size_t count);
+/* The same, of a text that stays as long as the store: it is kept, and is the store's. */
+sqlite3_stmt *store_ask_with(struct store *s, const char *text, const struct arg *args,
+			     size_t count);
+#define store_ask(s, text, ...) store_ask_with((s), (text), ARGS(__VA_ARGS__))
+/* Whether there is a row; at the end it is reset. */
+bool store_next(struct store *s, sqlite3_stmt *row);
+/* One step, and reset.  The first number of the row, 0 where there is none. */
+uint64_t store_get(struct store *s, sqlite3_stmt *row);
+#define store_do(s, text, ...) ((void)store_get((s), store_ask((s), (text), __VA_ARGS__)))
+/* Of all rows the first column, behind what @ret has. */
+void store_collect(struct store *s, sqlite3_stmt *row, struct id_list *ret);
+/* Statements without values or rows. */
+void store_execute(struct store *s, const char *text);
+#define COLUMN_NUMBER(row, column) ((uint64_t)sqlite3_column_int64((row), (column))) /* none: 0 */
+#define COLUMN_TEXT(row, column) ((const char *)sqlite3_column_text((row), (column)))
 
 /* ---- columns.c: the metric table as columns ---- */
-
 /* Columns that a table lacks are added; statements that name them are made. */
-int store_open_columns(struct store *s, enum store_mode mode, struct error *err);
-/* "\"cpu.user_seconds\", ..." for jobs, of what is not there NULL; the caller frees. */
-char *store_columns_to_read(const struct store *s);
-/* Bind what the record says to @place and those behind it: of a job, a mount, a step. */
-void store_bind_job(sqlite3_stmt *statement, int place, const struct record *record);
-void store_bind_mount(sqlite3_stmt *statement, int place, const struct mount_row *row);
-void store_bind_step(sqlite3_stmt *statement, int place, const struct value *values);
+void store_open_columns(struct store *s, enum store_mode mode);
+/* The columns of struct store_job for SELECT, as store_read_job() wants them. */
+void store_print_columns(const struct store *s, FILE *out);
+/* @values: room for store_value_count(). */
+struct store_job store_read_job(sqlite3_stmt *row, struct value *values);
+/* Add the row of a job, and those of its mounts and steps. */
+void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
+		     const struct record *record);
 
-/* ---- line.c: a line and its timeline ---- */
-
-/* Where the value of the member @key of the map that the text is stands.  False: it has none. */
-bool line_find_value(const char *text, size_t length, const char *key, size_t *ret_at,
-		     size_t *ret_length);
-/* As it was sent; @timeline NULL: with "null" in its place.  -EBADMSG. */
-struct line_parts {
-	const void *record, *timeline;
-	size_t record_length, timeline_length;
-	int64_t timeline_at; /* in the record's text; -1: it is whole */
+/* ---- arrivals.c: a line that was stored ---- */
+struct stored_line {
+	char *text; /* as it was sent, NUL-ended; the caller frees */
+	size_t length;
+	bool is_closed;
+	int64_t clock_offset_ns;
+	uint64_t job;
 };
-int line_join(const struct line_parts *parts, char **ret, size_t *ret_length);
-/* The record of a joined line, without a timeline. */
-int line_parse(const char *text, size_t length, struct record **ret, struct error *err);
-
+/* Read a record's line.  -ENOENT: there is none; -EBADMSG; what else fails is remembered, too. */
+int line_read(struct store *s, uint64_t id, struct stored_line *ret);
+/* Read the record itself, without a timeline, its times by the server's clock.  NULL: it is gone,
+ * or of another version, or that failed.  @ret_line: what is said of it, without the text. */
+struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line);
 /* ---- fold.c: from records to jobs ---- */
-
-struct record_key { /* of a record in the database */
-	uint64_t id;
-	const char *cluster, *node, *manager, *job_id;
-	struct record *record; /* without a timeline */
-	uint64_t old_job; /* 0: none */
-	bool is_new; /* taken just now, and so not closed */
+/* Find or make the record's job, and have it made anew before the commit.  @old_job: the one that
+ * it had; 0: none. */
+uint64_t store_assign(struct store *s, uint64_t id, const struct record *record, uint64_t old_job);
+/* Make it anew at once, if @record, which has come just now, is its only one. */
+void store_fold_new(struct store *s, uint64_t job, struct record *record);
+/* At most @limit jobs of those that are @stale, whose numbers come into @ret. */
+enum store_stale {
+	STALE_NOW = 1, /* it is made anew before the commit; of many records it becomes... */
+	STALE_LATER = 2, /* ...by store_work() */
 };
-/* The moment at which it was last seen, or ended. */
-uint64_t store_end_of(const struct record *record);
-/* Find or make its job, and let it be made anew from its records before the commit. */
-int store_assign(struct store *s, const struct record_key *key, struct error *err);
-/* @record, which may be NULL, is shared; an earlier one of the job is forgotten. */
-int store_touch(struct store *s, uint64_t job, struct record *record, struct error *err);
-void store_clear_touched(struct store *s);
-/* All touched jobs; those of many records wait for store_work(). */
-int store_fold_touched(struct store *s, struct error *err);
-/* At once, however many they are. */
-int store_fold(struct store *s, uint64_t job, struct error *err);
+void store_fold(struct store *s, enum store_stale stale, unsigned int limit, struct id_list *ret);
+/* Have a record's job, ?1, made anew before the commit. */
+#define SQL_MAKE_STALE \
+	"UPDATE jobs SET is_stale = 1 WHERE id = (SELECT job FROM records WHERE id = ?1)"
 
 /* ---- upkeep.c ---- */
-
-struct event {
-	const char *kind; /* "closed", "clock", "forgotten" */
-	uint64_t at_ns;
-	const char *cluster, *node, *manager, *job_id, *detail;
-};
-int store_add_event(struct store *s, const struct event *event, struct error *err);
-/* Close records whose numbers are in @ids, with this reason. */
-int store_close_records(struct store *s, const struct id_list *ids, const char *why,
-			uint64_t now_ns, struct error *err);
+/* Close records, with this reason. */
+void store_close_records(struct store *s, const struct id_list *ids, const char *why,
+			 uint64_t now_ns);

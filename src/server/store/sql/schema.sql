@@ -20,13 +20,13 @@ CREATE TABLE IF NOT EXISTS jobs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   cluster TEXT NOT NULL, node TEXT NOT NULL, manager TEXT NOT NULL, job_id TEXT NOT NULL, uid BIGINT,
   start_ns BIGINT NOT NULL, end_ns BIGINT NOT NULL, elapsed_ns BIGINT, nodes BIGINT, final INTEGER, state TEXT,
-  name TEXT, user_name TEXT, account TEXT, partition_name TEXT, reason TEXT, is_stale INTEGER NOT NULL
+  name TEXT, user_name TEXT, account TEXT, partition_name TEXT, reason TEXT, is_stale INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS jobs_start ON jobs (start_ns);
 CREATE INDEX IF NOT EXISTS jobs_of_user ON jobs (uid, start_ns);
 CREATE INDEX IF NOT EXISTS jobs_id_of_user ON jobs (uid, job_id);
 CREATE INDEX IF NOT EXISTS jobs_id ON jobs (job_id, manager, cluster);
-CREATE INDEX IF NOT EXISTS jobs_stale ON jobs (id) WHERE is_stale = 1;
+CREATE INDEX IF NOT EXISTS jobs_waiting ON jobs (is_stale) WHERE is_stale > 0;
 CREATE TABLE IF NOT EXISTS job_mounts (job BIGINT NOT NULL, mount TEXT NOT NULL, fstype TEXT);
 CREATE INDEX IF NOT EXISTS job_mounts_job ON job_mounts (job);
 CREATE TABLE IF NOT EXISTS job_steps (job BIGINT NOT NULL, step TEXT NOT NULL, start_ns BIGINT, end_ns BIGINT);
