@@ -236,7 +236,8 @@ def test_of_checkpoints_that_wait_there_is_one_a_job(start, server, live):
     live(7)
     live(8)
     await_page(agent, lambda page: number(page, "written_records_total", kind="checkpoint") > 8)
-    assert len(unsent(agent)) <= 2
+    await_page(agent, lambda _: len(unsent(agent)) <= 2)  # who sends removes the older ones, every other second
+    assert len(unsent(agent)) <= 4
 
 
 @pytest.mark.smoke
