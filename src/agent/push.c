@@ -27,9 +27,10 @@
 #define RETRY_NS UINT64_C(10000000000) /* after a failure of writing */
 
 struct push {
-	struct push_options options;
-	char *spool_path, *server, *token_file, *ca;
-	uint64_t max_bytes, checkpoint_interval_ns, reading_interval_ns;
+	const struct service_user *user;
+	const struct config *config;
+	char *spool_path;
+	char *destination; /* settings that begin anew when they change, in a text */
 	struct sampler *sampler;
 	struct spool *spool; /* NULL: there is no server */
 	struct sender_process sender;
@@ -45,7 +46,12 @@ struct push {
 
 static uint64_t step_of(const struct push *p)
 {
-	return MAX(p->checkpoint_interval_ns / STEPS, STEP_MIN_NS);
+	return MAX(p->config->checkpoint_interval_ns / STEPS, STEP_MIN_NS);
+}
+
+static uint64_t max_bytes(const struct push *p)
+{
+	return p->config->spool_mib << 20;
 }
 
 static void switch_off(struct push *p)
@@ -56,7 +62,7 @@ static void switch_off(struct push *p)
 
 static int make_dirs(const struct push *p, struct error *err)
 {
-	return spool_make_dirs(p->spool_path, p->options.user->uid, p->options.user->gid, err);
+	return spool_make_dirs(p->spool_path, p->user->uid, p->user->gid, err);
 }
 
 /* Jobs are measured also where it fails. */
@@ -65,51 +71,40 @@ static void switch_on(struct push *p)
 	struct error err = {};
 
 	if (make_dirs(p, &err) < 0 ||
-	    spool_open(p->spool_path, p->max_bytes, &p->spool, &err) < 0) {
-		log_say(CONFIG_LOG_ERROR, "%s: no records go to '%s'", err.text, p->server);
+	    spool_open(p->spool_path, max_bytes(p), &p->spool, &err) < 0) {
+		log_say(CONFIG_LOG_ERROR, "%s: no records go to '%s'", err.text, p->config->server);
 		return;
 	}
 	p->done_ns = clock_now_ns(CLOCK_BOOTTIME);
 	p->next_ns = p->done_ns + step_of(p);
 	p->looked_ns = 0;
 	p->finals_ns = UINT64_MAX;
-	p->sender = (struct sender_process){ .spool = p->spool_path,
-					     .url = p->server,
-					     .ca = p->ca,
-					     .token_file = p->token_file,
-					     .user = p->options.user,
-					     .fd = -EBADF };
+	p->sender = (struct sender_process){
+		.spool = p->spool_path, .user = p->user, .config = p->config, .fd = -EBADF
+	};
 	sender_process_work(&p->sender, p->done_ns);
 }
 
 static int take_settings(struct push *p, const struct config *config)
 {
-	const struct {
-		char **to;
-		const char *text;
-	} texts[] = { { &p->server, config->server },
-		      { &p->token_file, config->server_token_file },
-		      { &p->ca, config->server_ca } };
-	bool is_other = false, is_whole = true;
+	char *destination;
 
-	p->max_bytes = config->spool_mib << 20;
-	p->checkpoint_interval_ns = config->checkpoint_interval_ns;
-	p->reading_interval_ns = config->interval_ns;
+	p->config = p->sender.config = config;
 	if (p->spool)
-		p->spool->max_bytes = p->max_bytes;
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		is_other |= !*texts[i].to || strcmp(*texts[i].to, texts[i].text) != 0;
-	if (!is_other)
+		p->spool->max_bytes = max_bytes(p);
+	if (asprintf(&destination, "%s\n%s\n%s", config->server, config->server_ca,
+		     config->server_token_file) < 0)
+		return -ENOMEM;
+	if (p->destination && strcmp(p->destination, destination) == 0) {
+		free(destination);
 		return 0;
-	switch_off(p); /* which uses them */
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		free(*texts[i].to);
-		*texts[i].to = strdup(texts[i].text);
-		is_whole &= *texts[i].to != NULL;
 	}
-	if (is_whole && *p->server)
+	free(p->destination);
+	p->destination = destination;
+	switch_off(p);
+	if (*config->server)
 		switch_on(p);
-	return is_whole ? 0 : -ENOMEM;
+	return 0;
 }
 
 struct push *push_close(struct push *p)
@@ -118,9 +113,7 @@ struct push *push_close(struct push *p)
 		return NULL;
 	switch_off(p);
 	free(p->spool_path);
-	free(p->server);
-	free(p->token_file);
-	free(p->ca);
+	free(p->destination);
 	free(p);
 	return NULL;
 }
@@ -130,16 +123,16 @@ static void push_closep(struct push **p)
 	push_close(*p);
 }
 
-int push_open(const struct push_options *options, const struct config *config, struct push **ret,
-	      struct error *err)
+int push_open(const char *state_dir, const struct service_user *user, const struct config *config,
+	      struct push **ret, struct error *err)
 {
 	_cleanup_(push_closep) struct push *p = calloc(1, sizeof(*p));
 
 	if (p)
 		p->sender.fd = -EBADF;
-	if (!p || asprintf(&p->spool_path, "%s/spool", options->state_dir) < 0)
+	if (!p || asprintf(&p->spool_path, "%s/spool", state_dir) < 0)
 		return error_set_errno(err, ENOMEM, "cannot start");
-	p->options = *options;
+	p->user = user;
 	/* also without a server: one may be set later, when we have no right to make it */
 	(void)make_dirs(p, NULL);
 	if (take_settings(p, config) < 0)
@@ -240,7 +233,7 @@ bool push_is_due(const struct spool_key *key, uint64_t interval_ns, uint64_t aft
 static size_t write_checkpoints(struct push *p, uint64_t now_ns)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
-	uint64_t interval_ns = p->checkpoint_interval_ns, step_ns = step_of(p);
+	uint64_t interval_ns = p->config->checkpoint_interval_ns, step_ns = step_of(p);
 	uint64_t after_ns = MAX(p->done_ns, now_ns - MIN(now_ns, 2 * step_ns));
 	struct job_record_node node;
 	struct error err = {};
@@ -250,7 +243,7 @@ static size_t write_checkpoints(struct push *p, uint64_t now_ns)
 		return 0;
 	p->done_ns = now_ns;
 	p->next_ns = now_ns + step_ns;
-	if (sampler_get(p->sampler, MIN(interval_ns, 2 * p->reading_interval_ns), &snapshot, &err) <
+	if (sampler_get(p->sampler, MIN(interval_ns, 2 * p->config->interval_ns), &snapshot, &err) <
 	    0)
 		return 0;
 	sampler_get_node(p->sampler, &node);
@@ -332,8 +325,8 @@ void push_get_status(const struct push *p, struct push_status *ret)
 	const struct error *why = *p->failure.text ? &p->failure : &p->sender.token_error;
 
 	*ret = (struct push_status){ .is_on = p->spool,
-				     .server = p->server,
-				     .max_bytes = p->max_bytes,
+				     .server = p->config->server,
+				     .max_bytes = max_bytes(p),
 				     .sender = p->sender.status,
 				     .starts = p->sender.starts };
 	if (p->spool)

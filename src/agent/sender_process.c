@@ -16,12 +16,12 @@
 #include "agent/syscall_filter.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
+#include "config/config.h"
 #include "service/log.h"
 #include "service/privileges.h"
 
 #define SECOND UINT64_C(1000000000)
-#define RESTART_NS SECOND
-#define RESTART_MAX_NS (60 * SECOND)
+#define RESTART_NS (5 * SECOND)
 #define TOKEN_NS (10 * SECOND) /* a token that cannot be read is tried again */
 
 /* ---- the process itself ---- */
@@ -33,7 +33,6 @@ static int serve(struct sender_process *p, int fd, struct error *err)
 	const struct privileges_options rights = {
 		.user = geteuid() == p->user->uid ? NULL : p->user,
 	};
-	const struct transfer_options to = { p->url, p->ca, p->token };
 	struct sender_options options = { .post = *p->token_error.text ? NULL : transfer_post,
 					  .status = &p->status };
 	struct transfer *transfer = NULL;
@@ -47,19 +46,20 @@ static int serve(struct sender_process *p, int fd, struct error *err)
 	options.dir_fd = open(p->spool, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (options.dir_fd < 0)
 		return error_set_errno(err, errno, "cannot open the spool '%s'", p->spool);
-	r = transfer_open(&to, &transfer, err);
+	r = transfer_open(p->config->server, p->config->server_ca, p->token, &transfer, err);
 	options.context = transfer;
 	if (r >= 0)
 		r = syscall_filter_apply(FILTER_SENDER, err);
-	if (r >= 0 || r == -EOPNOTSUPP) /* the agent says so */
-		r = sender_open(&options, &sender, err);
-	if (r >= 0)
-		sender_serve(sender, fd);
-	return r;
+	if (r < 0 && r != -EOPNOTSUPP) /* the agent says so */
+		return r;
+	sender = sender_new(&options);
+	if (!sender)
+		return error_set_errno(err, ENOMEM, "cannot send");
+	sender_serve(sender, fd);
+	return 0;
 }
 
-static void be_sender(struct sender_process *p, int fd, pid_t agent) __attribute__((noreturn));
-static void be_sender(struct sender_process *p, int fd, pid_t agent)
+static _Noreturn void be_sender(struct sender_process *p, int fd, pid_t agent)
 {
 	struct error err = {};
 
@@ -85,7 +85,8 @@ static bool read_token(struct sender_process *p, uint64_t now_ns)
 	bool is_other;
 
 	p->token_ns = UINT64_MAX;
-	if (*p->token_file && token_read(p->token_file, token, &err) < 0) {
+	if (*p->config->server_token_file &&
+	    token_read(p->config->server_token_file, token, &err) < 0) {
 		p->token_ns = now_ns + TOKEN_NS;
 		*token = '\0';
 	}
@@ -111,12 +112,11 @@ static void start(struct sender_process *p, uint64_t now_ns)
 		log_say(CONFIG_LOG_WARNING, "cannot start what sends records: %s", strerror(errno));
 		p->pid = 0;
 		closep(&ends[0]);
-		p->start_ns = now_ns + RESTART_MAX_NS;
+		p->start_ns = now_ns + RESTART_NS;
 		return;
 	}
 	p->fd = ends[0];
 	p->starts++;
-	p->started_ns = now_ns;
 }
 
 int sender_process_end(struct sender_process *p)
@@ -134,22 +134,18 @@ int sender_process_end(struct sender_process *p)
 	return status;
 }
 
-/* One that ends again and again is started ever later, and its own words say why. */
+/* Of one that ends again and again its own words say why, once. */
 static void follow_end(struct sender_process *p, uint64_t now_ns)
 {
 	int status = sender_process_end(p);
 
-	if (now_ns - p->started_ns > RESTART_MAX_NS)
-		p->restart_delay_ns = 0;
 	if (WIFSIGNALED(status))
 		log_say(CONFIG_LOG_WARNING,
 			"what sends records to the server was ended by signal %d",
 			WTERMSIG(status));
-	else if (!p->restart_delay_ns)
+	else if (!p->was_told)
 		log_say(CONFIG_LOG_WARNING, "what sends records to the server has ended");
-	p->restart_delay_ns = p->restart_delay_ns ? MIN(2 * p->restart_delay_ns, RESTART_MAX_NS)
-						  : RESTART_NS;
-	p->start_ns = now_ns + p->restart_delay_ns;
+	p->start_ns = now_ns + RESTART_NS;
 }
 
 /* The words may hold a time or a count, which is no news each time. */
@@ -169,7 +165,7 @@ static void tell_news(struct sender_process *p)
 	if (fails && (!p->was_told || s->http_status != p->told_http_status))
 		log_say(CONFIG_LOG_WARNING, "%s", s->text);
 	else if (!fails && p->was_told)
-		log_say(CONFIG_LOG_INFO, "records reach the server '%s' again", p->url);
+		log_say(CONFIG_LOG_INFO, "records reach the server '%s' again", p->config->server);
 	p->was_told = fails;
 	p->told_http_status = s->http_status;
 }

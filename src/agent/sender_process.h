@@ -16,16 +16,17 @@
 #include "service/token.h"
 #include "spool/sender.h"
 
+struct config;
 struct service_user;
 
 struct sender_process { /* begins as { .fd = -EBADF } and with these, which outlive it */
 	const char *spool; /* its directory */
-	const char *url, *ca, *token_file; /* as the settings have them */
+	const struct config *config; /* which may be replaced */
 	const struct service_user *user; /* who it is if we are root */
 
 	int fd; /* for poll(2); -EBADF: there is none, */
 	pid_t pid; /* 0 */
-	uint64_t starts, started_ns, start_ns, restart_delay_ns;
+	uint64_t starts, start_ns; /* start_ns: when it may be started */
 	uint64_t token_ns; /* when the token is to be read again */
 	char token[TOKEN_SIZE];
 	struct error token_error; /* why there is none */

@@ -192,15 +192,6 @@ static bool was_cut(int r, const struct reply *reply)
 	return !reply->length && (r == -ECONNRESET || r == -EAGAIN);
 }
 
-static int pause_ms(const struct waiter *w, int ms)
-{
-	struct pollfd fds[] = { { w ? w->fds[0] : -1, POLLIN, 0 },
-				{ w ? w->fds[1] : -1, POLLIN, 0 } };
-
-	(void)poll(fds, ARRAY_SIZE(fds), w ? MIN(ms, w->timeout_ms) : ms);
-	return w ? w->run(w->context) : 0;
-}
-
 /* One connection: none is held while the command runs. */
 int endpoint_ask(const struct endpoint *e, const char *target, const char *body, int timeout_ms,
 		 struct reply *ret, struct error *err)
@@ -223,8 +214,9 @@ int endpoint_ask(const struct endpoint *e, const char *target, const char *body,
 		r = connection_run(&c, e->path, request, ret);
 		if (c.gave_up || !was_cut(r, ret) || waited_ms >= AGAIN_MS)
 			break;
-		r = pause_ms(e->waiter, wait_ms);
-		c.gave_up = r < 0;
+		c.fd = -1; /* only the waiter may have something to do */
+		c.until_ns = clock_now_ns(CLOCK_MONOTONIC) + (uint64_t)wait_ms * NS_PER_MS;
+		r = connection_wait(&c, 0);
 		if (c.gave_up)
 			break;
 		waited_ms += wait_ms;

@@ -17,6 +17,10 @@
 #include "model/job_row.h"
 #include "model/json_place.h"
 
+#define ANSWER_MAX (256u * 1024 * 1024) /* records of a job on many nodes */
+#define HELLO_MS 2000
+#define ANSWER_MS 30000 /* for everything else */
+#define PAGE 1000 /* jobs that are asked for at once */
 #define JOBS_MAX 65536 /* of one answer */
 #define KEYS_MAX 16 /* of one question */
 
@@ -47,7 +51,7 @@ int server_client_open(const char *socket_path, struct server_client **ret, stru
 		socket_path = named && *named ? named : SERVER_SOCKET;
 	if (!c)
 		return error_set_errno(err, ENOMEM, "cannot ask the server");
-	r = endpoint_init("server", socket_path, SERVER_ANSWER_MAX, &c->server, err);
+	r = endpoint_init("server", socket_path, ANSWER_MAX, &c->server, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(c);
@@ -95,7 +99,7 @@ int server_client_greet(struct server_client *c, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
 
-	return ask(c, "/v1/server", &(struct query){}, SERVER_HELLO_MS, &answer, err);
+	return ask(c, "/v1/server", &(struct query){}, HELLO_MS, &answer, err);
 }
 
 /* ---- jobs ---- */
@@ -211,7 +215,7 @@ static int get_page(struct server_client *c, const struct job_filter *filter, si
 		query_add(&query, job_filter_key(i), job_filter_text(filter, i));
 	query_add(&query, "limit", limit_text);
 	query_add(&query, "offset", offset ? offset_text : NULL);
-	r = ask(c, "/v1/jobs", &query, SERVER_ANSWER_MS, &answer, err);
+	r = ask(c, "/v1/jobs", &query, ANSWER_MS, &answer, err);
 	return r < 0 ? r : server_parse_jobs(answer.text, answer.length, rows, ret_more, err);
 }
 
@@ -223,8 +227,7 @@ int server_client_list_jobs(struct server_client *c, const struct job_filter *fi
 
 	while (has_more && (!filter->limit || rows->count - begin < filter->limit)) {
 		size_t had = rows->count - begin,
-		       wanted = filter->limit ? MIN(filter->limit - had, (size_t)SERVER_PAGE)
-					      : SERVER_PAGE;
+		       wanted = filter->limit ? MIN(filter->limit - had, (size_t)PAGE) : PAGE;
 		int r = get_page(c, filter, wanted, had, rows, &has_more, err);
 
 		if (r < 0)
@@ -246,7 +249,7 @@ int server_client_get_records(struct server_client *c, const struct job_name *na
 	query_add(&query, "id", name->id);
 	query_add(&query, "node", name->node);
 	query_add(&query, "manager", name->manager);
-	r = ask(c, "/v1/records", &query, SERVER_ANSWER_MS, &answer, err);
+	r = ask(c, "/v1/records", &query, ANSWER_MS, &answer, err);
 	if (r < 0)
 		return r;
 	r = records_parse(answer.text ? answer.text : "", answer.length, c->server.path, records,

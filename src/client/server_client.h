@@ -18,10 +18,6 @@ struct records;
 struct server_client;
 
 #define SERVER_SOCKET "/run/jobmeter/server.sock"
-#define SERVER_ANSWER_MAX (256u * 1024 * 1024) /* records of a job on many nodes */
-#define SERVER_HELLO_MS 2000
-#define SERVER_ANSWER_MS 30000 /* for everything else */
-#define SERVER_PAGE 1000 /* jobs that are asked for at once */
 
 /* @socket_path NULL: $JOBMETER_SERVER_SOCKET, else SERVER_SOCKET.  Nobody is asked yet. */
 int server_client_open(const char *socket_path, struct server_client **ret, struct error *err);

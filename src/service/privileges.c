@@ -186,16 +186,11 @@ static int close_doors(const struct privileges_options *options, uint64_t kept, 
 
 static bool is_user(const struct service_user *user)
 {
-	uid_t uid[3];
-	gid_t gid[3];
+	uid_t r, e, s;
+	gid_t gr, ge, gs;
 
-	if (getresuid(&uid[0], &uid[1], &uid[2]) < 0 || getresgid(&gid[0], &gid[1], &gid[2]) < 0)
-		return false;
-	for (size_t i = 0; i < 3; i++) {
-		if (uid[i] != user->uid || gid[i] != user->gid)
-			return false;
-	}
-	return true;
+	return getresuid(&r, &e, &s) == 0 && getresgid(&gr, &ge, &gs) == 0 && r == user->uid &&
+	       e == r && s == r && gr == user->gid && ge == gr && gs == gr;
 }
 
 /* None but those that the user has by the accounting. */

@@ -34,7 +34,6 @@
 struct sender {
 	struct sender_options options;
 	struct sender_status *status;
-	int refused_fd;
 	size_t batch_max;
 	unsigned int failures; /* in a row */
 	uint64_t retry_after_ms;
@@ -68,33 +67,16 @@ static uint32_t get_chance(void)
 	return chance;
 }
 
-int sender_open(const struct sender_options *options, struct sender **ret, struct error *err)
+struct sender *sender_new(const struct sender_options *options)
 {
 	struct sender *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		return error_set_errno(err, ENOMEM, "cannot send");
+		return NULL;
 	s->options = *options;
 	s->status = options->status;
 	s->batch_max = SENDER_BATCH_MAX;
-	s->refused_fd = openat(options->dir_fd, SPOOL_REFUSED,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (s->refused_fd < 0) {
-		int r = error_set_errno(err, errno, "cannot open the spool's '%s'", SPOOL_REFUSED);
-
-		free(s);
-		return r;
-	}
-	*ret = s;
-	return 0;
-}
-
-struct sender *sender_close(struct sender *s)
-{
-	if (s)
-		closep(&s->refused_fd);
-	free(s);
-	return NULL;
+	return s;
 }
 
 static void PRINTF_LIKE(2, 3) sender_complain(struct sender *s, const char *format, ...)
@@ -184,8 +166,10 @@ static void sender_leave_out(struct sender *s, const struct spool_file *file)
 /* It is gone, or would be sent over and over. */
 static void sender_remove(struct sender *s, const struct spool_file *file)
 {
-	if (unlinkat(s->options.dir_fd, file->name, 0) < 0 && errno != ENOENT)
-		sender_leave_out(s, file);
+	if (unlinkat(s->options.dir_fd, file->name, 0) == 0 || errno == ENOENT)
+		return;
+	sender_complain(s, "what was sent cannot be removed from the spool: %s", strerror(errno));
+	sender_leave_out(s, file);
 }
 
 /* The caller frees *ret, a gzip member of one line.  -ENOENT: it is gone; -EBADMSG: it is torn. */
@@ -193,13 +177,16 @@ static int sender_read(const struct sender *s, const struct spool_file *file, ch
 		       size_t *ret_length, size_t *ret_text_length)
 {
 	_cleanup_free_ char *line = NULL;
+	bool is_line;
 	int r = file_read(s->options.dir_fd, file->name, SPOOL_LINE_MAX, ret, ret_length);
 
 	if (r >= 0)
 		r = gzip_members_unpack(*ret, *ret_length, SPOOL_LINE_MAX, &line, ret_text_length);
 	if (r < 0)
 		return r;
-	return memchr(line, '\n', *ret_text_length) == line + *ret_text_length - 1 ? 0 : -EBADMSG;
+	is_line = *ret_text_length &&
+		  memchr(line, '\n', *ret_text_length) == line + *ret_text_length - 1;
+	return is_line ? 0 : -EBADMSG;
 }
 
 /* False: no more can be added. */
@@ -249,8 +236,10 @@ static void sender_fill(struct sender *s, const struct spool_list *list, struct 
 static void sender_bound_refused(const struct sender *s)
 {
 	_cleanup_(spool_list_clear) struct spool_list list = {};
+	_cleanup_close_ int fd = openat(s->options.dir_fd, SPOOL_REFUSED,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (spool_list_read(s->refused_fd, false, &list) < 0)
+	if (spool_list_read(fd, false, &list) < 0)
 		return;
 	for (size_t i = 0; i < list.count && (list.count - i > SENDER_REFUSED_MAX ||
 					      list.bytes > SENDER_REFUSED_BYTES);
@@ -258,26 +247,26 @@ static void sender_bound_refused(const struct sender *s)
 		char reason[SPOOL_NAME_SIZE + 8];
 
 		snprintf(reason, sizeof(reason), "%s.reason", list.files[i].name);
-		(void)unlinkat(s->refused_fd, list.files[i].name, 0);
-		(void)unlinkat(s->refused_fd, reason, 0);
+		(void)unlinkat(fd, list.files[i].name, 0);
+		(void)unlinkat(fd, reason, 0);
 		list.bytes -= list.files[i].bytes;
 	}
 }
 
 static void sender_set_aside(struct sender *s, const struct spool_file *file, const char *reason)
 {
-	char name[SPOOL_NAME_SIZE + 8];
-	int fd;
+	int dir_fd = s->options.dir_fd, fd;
+	char name[SPOOL_NAME_SIZE + 32];
 
-	snprintf(name, sizeof(name), "%s.reason", file->name);
 	memcpy(s->status->reason, reason, sizeof(s->status->reason));
-	fd = openat(s->refused_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
+	snprintf(name, sizeof(name), SPOOL_REFUSED "/%s.reason", file->name);
+	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0) { /* on a full disk the log has it */
 		dprintf(fd, "%s\n", reason);
 		close(fd);
 	}
-	if (renameat(s->options.dir_fd, file->name, s->refused_fd, file->name) < 0)
+	snprintf(name, sizeof(name), SPOOL_REFUSED "/%s", file->name);
+	if (renameat(dir_fd, file->name, dir_fd, name) < 0)
 		sender_leave_out(s, file);
 }
 
@@ -297,23 +286,21 @@ static void sender_follow(struct sender *s, const struct spool_file *file,
  * something else, from that line on. */
 static int sender_read_answers(struct sender *s, const struct batch *b)
 {
-	_cleanup_free_ struct answer *answers = calloc(b->count + 1, sizeof(*answers));
 	const char *text = s->answer.text;
-	size_t length = s->answer.length, count = 0;
+	size_t length = s->answer.length, lines = 0, count = 0;
+	struct answer answer = {};
 	struct error err = {};
-	int r = answers ? 1 : -ENOMEM;
+	int r;
 
-	while (r > 0 && count <= b->count) {
-		r = answer_next(&text, &length, &answers[count], &err);
-		count += r > 0;
-	}
-	if (count > b->count) {
+	for (size_t i = 0; i < length; i++)
+		lines += text[i] == '\n';
+	if (lines > b->count) {
 		sender_complain(s, "the server answers for more records than it was sent: nothing "
 				   "of that is believed");
 		return -EBADMSG;
 	}
-	for (size_t i = 0; i < count; i++)
-		sender_follow(s, b->files[i], &answers[i]);
+	while ((r = answer_next(&text, &length, &answer, &err)) > 0)
+		sender_follow(s, b->files[count++], &answer);
 	sender_bound_refused(s);
 	if (count)
 		s->status->answered_ns = clock_now_ns(CLOCK_REALTIME);
@@ -336,8 +323,8 @@ static enum sender_outcome sender_take_list(struct sender *s, const struct batch
 	if (count >= 0 && (size_t)count < b->count)
 		sender_complain(s, "the server answered for %d of %zu records%s%s", count, b->count,
 				*why->text ? ": " : "", why->text);
-	if (count < (int)b->count)
-		return sender_fail(s);
+	if (count < (int)b->count || s->left_out_count == LEFT_OUT_MAX)
+		return sender_fail(s); /* else what cannot be removed is sent over and over */
 	s->failures = 0;
 	s->batch_max = MIN(2 * s->batch_max, (size_t)SENDER_BATCH_MAX);
 	if (!s->left_out_count)
@@ -389,7 +376,7 @@ static enum sender_outcome sender_post(struct sender *s, const struct batch *b)
 	return sender_fail(s);
 }
 
-/* Those that were left out are tried again some time later, when something new has come. */
+/* Those that were left out are tried again some time later. */
 static enum sender_outcome sender_rest(struct sender *s)
 {
 	s->failures = 0;
@@ -439,40 +426,37 @@ static bool hear(int fd, bool *ret_is_woken)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-static void tell(const struct sender *s, int fd)
-{
-	(void)send(fd, s->status, sizeof(*s->status), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 void sender_serve(struct sender *s, int fd)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
-	uint64_t due_ms = s->options.post ? now_ms() : UINT64_MAX;
+	uint64_t now = now_ms(), due_ms = s->options.post ? now : UINT64_MAX;
 	bool is_idle = false, is_woken = true;
 
 	while (hear(fd, &is_woken)) {
-		uint64_t now = now_ms();
+		_cleanup_(spool_list_clear) struct spool_list list = {};
+		bool is_due = now >= due_ms;
 
-		if (now >= due_ms) {
+		if (is_due) {
 			enum sender_outcome outcome = sender_round(s);
 
 			is_idle = outcome == SENDER_IDLE;
-			due_ms = is_idle		  ? UINT64_MAX
-				 : outcome == SENDER_MORE ? now
-							  : now_ms() + sender_delay_ms(s);
-			tell(s, fd);
+			if (outcome != SENDER_MORE)
+				due_ms = !is_idle	     ? now_ms() + sender_delay_ms(s)
+					 : s->left_out_count ? now + LEFT_OUT_MS
+							     : UINT64_MAX;
 		} else if (is_woken && is_idle) {
 			is_idle = false;
 			due_ms = now + (uint64_t)SPREAD_MS * get_chance() / UINT32_MAX;
 		} else if (is_woken && now >= s->look_ms) {
-			_cleanup_(spool_list_clear) struct spool_list list = {};
-
+			is_due = true;
 			(void)sender_look(s, &list);
-			tell(s, fd);
 		}
+		if (is_due)
+			(void)send(fd, s->status, sizeof(*s->status), MSG_NOSIGNAL | MSG_DONTWAIT);
 		is_woken = false;
 		now = now_ms();
 		(void)poll(&wait, 1,
 			   due_ms <= now ? 0 : (int)MIN(due_ms - now, (uint64_t)DELAY_MAX_MS));
+		now = now_ms();
 	}
 }

@@ -46,9 +46,8 @@ struct sender_options {
 	struct sender_status *status; /* outlives it; its counters go on */
 };
 
-/* -ENOENT and others: there is no directory of refused records. */
-int sender_open(const struct sender_options *options, struct sender **ret, struct error *err);
-struct sender *sender_close(struct sender *s); /* NULL is fine; returns NULL */
+/* NULL: no memory; the caller frees it by free(3). */
+struct sender *sender_new(const struct sender_options *options);
 
 enum sender_outcome {
 	SENDER_IDLE, /* nothing is left */

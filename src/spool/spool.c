@@ -14,6 +14,7 @@
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
+#include "basic/file.h"
 #include "basic/fnv.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
@@ -113,39 +114,20 @@ void spool_list_clear(struct spool_list *list)
 
 /* ---- opening ---- */
 
-static int make_dir(const char *path, uid_t uid, gid_t gid, struct error *err)
-{
-	_cleanup_close_ int fd = -EBADF;
-	struct stat st;
-
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return error_set_errno(err, errno, "cannot make '%s'", path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_set_errno(err, errno, "cannot open '%s'", path);
-	if (st.st_uid != uid && st.st_uid != geteuid() && st.st_uid != 0)
-		return error_set(err, -EPERM, "'%s' belongs to another user (UID %u)", path,
-				 st.st_uid);
-	if ((st.st_mode & 077) && fchmod(fd, 0700) < 0)
-		return error_set(err, -EPERM, "others may open '%s'", path);
-	if ((st.st_uid != uid || st.st_gid != gid) && fchown(fd, uid, gid) < 0)
-		return error_set_errno(err, errno, "cannot give '%s' to the user of the agent",
-				       path);
-	return 0;
-}
-
 int spool_make_dirs(const char *path, uid_t uid, gid_t gid, struct error *err)
 {
+	_cleanup_close_ int fd = file_open_own_dir(path, 077, uid, gid, err);
+	_cleanup_close_ int refused_fd = -EBADF;
 	_cleanup_free_ char *refused = NULL;
-	int r = make_dir(path, uid, gid, err);
 
-	if (r < 0)
-		return r;
+	if (fd < 0)
+		return fd;
 	if (asprintf(&refused, "%s/" SPOOL_REFUSED, path) < 0) {
 		refused = NULL;
 		return error_set_errno(err, ENOMEM, "cannot make '%s'", path);
 	}
-	return make_dir(refused, uid, gid, err);
+	refused_fd = file_open_own_dir(refused, 077, uid, gid, err);
+	return MIN(refused_fd, 0);
 }
 
 struct spool *spool_close(struct spool *s)

@@ -90,7 +90,8 @@ static int make_headers(const struct library *curl, const char *token, struct cu
 	return 0;
 }
 
-int transfer_open(const struct transfer_options *options, struct transfer **ret, struct error *err)
+int transfer_open(const char *url, const char *ca, const char *token, struct transfer **ret,
+		  struct error *err)
 {
 	struct transfer *t = calloc(1, sizeof(*t));
 	struct library *curl = &t->curl;
@@ -101,9 +102,9 @@ int transfer_open(const struct transfer_options *options, struct transfer **ret,
 		return r;
 	if (curl->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
 		t->handle = curl->easy_init();
-	if (!t->handle || make_headers(curl, options->token, &headers) < 0)
+	if (!t->handle || make_headers(curl, token, &headers) < 0)
 		return error_set(err, -ENOMEM, "libcurl cannot begin");
-	snprintf(t->url, sizeof(t->url), "%s/api/v1/records", options->url);
+	snprintf(t->url, sizeof(t->url), "%s/api/v1/records", url);
 	curl->set(t->handle, CURLOPT_URL, t->url);
 	curl->set(t->handle, CURLOPT_HTTPHEADER, headers);
 	curl->set(t->handle, CURLOPT_USERAGENT, "jobmeter-agent/" JOBMETER_VERSION);
@@ -114,8 +115,8 @@ int transfer_open(const struct transfer_options *options, struct transfer **ret,
 	curl->set(t->handle, CURLOPT_TIMEOUT, WHOLE_S);
 	curl->set(t->handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl->set(t->handle, CURLOPT_PROXY, ""); /* none that some environment names */
-	if (*options->ca)
-		curl->set(t->handle, CURLOPT_CAINFO, options->ca);
+	if (*ca)
+		curl->set(t->handle, CURLOPT_CAINFO, ca);
 	*ret = t;
 	return 0;
 }

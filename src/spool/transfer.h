@@ -13,14 +13,10 @@ struct transfer;
 
 #define TRANSFER_ANSWER_MAX (1u << 20) /* bytes of an answer */
 
-struct transfer_options {
-	const char *url; /* "https://HOST:PORT" */
-	const char *ca; /* certificates to trust; "": those of the system */
-	const char *token; /* "": none */
-};
-
-/* It lives as long as the process.  -ENOENT: there is no libcurl on this node. */
-int transfer_open(const struct transfer_options *options, struct transfer **ret, struct error *err);
+/* @url: "https://HOST:PORT"; @ca: certificates to trust, "": those of the system; @token: "": none.
+ * It lives as long as the process.  -ENOENT: there is no libcurl on this node. */
+int transfer_open(const char *url, const char *ca, const char *token, struct transfer **ret,
+		  struct error *err);
 
 struct transfer_answer {
 	unsigned int status; /* 0: there was none */

@@ -106,7 +106,7 @@ static int post(void *context, const void *body, size_t length, struct transfer_
 
 static void bench_close(struct bench *b)
 {
-	sender_close(b->sender);
+	free(b->sender);
 	spool_close(b->spool);
 	closep(&b->dir_fd);
 }
@@ -118,7 +118,8 @@ static void open_sender(struct bench *b)
 		.dir_fd = b->dir_fd, .post = post, .context = &b->server, .status = &b->status
 	};
 
-	ASSERT_OK(sender_open(&options, &b->sender, NULL));
+	b->sender = sender_new(&options);
+	ASSERT(b->sender);
 }
 
 static void bench_open(struct bench *b)
@@ -253,7 +254,7 @@ TEST(a_record_too_large_alone_waits_and_others_go)
 	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
 	ASSERT_EQ(left(&b, "."), (size_t)5);
 	ASSERT_EQ(b.server.taken, (size_t)1);
-	sender_close(b.sender);
+	free(b.sender);
 	open_sender(&b);
 	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
 	ASSERT_EQ(b.server.taken, (size_t)6);
