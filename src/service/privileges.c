@@ -242,6 +242,8 @@ int privileges_drop(const struct privileges_options *options, uint64_t *ret_miss
 {
 	uint64_t wanted = privileges_wanted(options->features), kept;
 	bool is_another = becomes_another(options), is_limited;
+	pid_t parent = getppid();
+	int death_signal = 0;
 	const char *flaw;
 	struct sets sets = {};
 	int r = get_sets(&sets);
@@ -251,9 +253,13 @@ int privileges_drop(const struct privileges_options *options, uint64_t *ret_miss
 	kept = wanted & sets.permitted;
 	is_limited = sets.effective & BIT(CAP_SETPCAP);
 	r = lock_bits(&sets, kept, is_another, err);
+	(void)prctl(PR_GET_PDEATHSIG, &death_signal);
 	/* With these bits the change of user keeps all capabilities, until the next step. */
 	if (r >= 0 && is_another)
 		r = change_user(options->user, err);
+	/* which makes the kernel forget that we wanted to end with who started us */
+	if (death_signal && prctl(PR_SET_PDEATHSIG, death_signal) == 0 && getppid() != parent)
+		raise(death_signal);
 	if (r >= 0)
 		r = close_doors(options, kept, err);
 	if (r < 0)
