@@ -117,9 +117,7 @@ static int start_helper(struct agent *a, struct error *err)
 /* Before there is anything that who sends should not have. */
 static int open_push(struct agent *a, struct error *err)
 {
-	const struct push_options options = { .user = &a->user, .state_dir = a->config->state_dir };
-
-	return push_open(&options, a->config, &a->push, err);
+	return push_open(a->config->state_dir, &a->user, a->config, &a->push, err);
 }
 
 static void get_push(void *context, struct push_status *ret)

@@ -21,35 +21,12 @@
 
 #define TYPE_JSON "application/json"
 
-static int format_text(void (*format)(const void *what, struct document *d), const void *what,
-		       char **ret, size_t *ret_length)
-{
-	_cleanup_(document_freep) struct document *d = NULL;
-	FILE *out = open_memstream(ret, ret_length);
-	int r = -ENOMEM;
-
-	if (!out)
-		return -ENOMEM;
-	d = document_new_json(out, DOCUMENT_ONE_LINE);
-	if (d) {
-		format(what, d);
-		r = document_finish(d);
-	}
-	if (fclose(out) != 0 && r == 0)
-		r = -ENOMEM;
-	if (r < 0) {
-		free(*ret);
-		*ret = NULL;
-	}
-	return r;
-}
-
 int api_answer(void (*format)(const void *what, struct document *d), const void *what,
 	       struct http_answer *ret)
 {
 	ret->status = 200;
 	ret->type = TYPE_JSON;
-	return format_text(format, what, &ret->text, &ret->length);
+	return document_format_line(format, what, &ret->text, &ret->length);
 }
 
 void api_format_group(const void *group, struct document *d)
@@ -280,7 +257,8 @@ static void format_jobs_head(const struct stream *s, struct document *d)
 static int format_jobs_job(const struct stream *s, const struct snapshot_job *job, char **ret,
 			   size_t *ret_length)
 {
-	return format_text(format_listed, &(struct listed){ s->snapshot, job }, ret, ret_length);
+	return document_format_line(format_listed, &(struct listed){ s->snapshot, job }, ret,
+				    ret_length);
 }
 
 static void format_wire_snapshot_head(const struct stream *s, struct document *d)
@@ -307,13 +285,13 @@ static int format_wire_snapshot_job(const struct stream *s, const struct snapsho
 	int r;
 
 	if (s->wish.since_ns && job->changed_ns <= s->wish.since_ns)
-		return format_text(format_unchanged, &(struct listed){ s->snapshot, job }, ret,
-				   ret_length);
+		return document_format_line(format_unchanged, &(struct listed){ s->snapshot, job },
+					    ret, ret_length);
 	r = job_record_make(s->snapshot, job, &s->node, s->wish.in_sums, &record);
 
 	if (r >= 0)
 		r = job_record_add_label(job, record);
-	return r < 0 ? r : format_text(api_format_record, record, ret, ret_length);
+	return r < 0 ? r : document_format_line(api_format_record, record, ret, ret_length);
 }
 
 static bool is_listed(const struct stream *s, const struct snapshot_job *job)
@@ -345,7 +323,7 @@ static int begin_list(struct stream *s)
 {
 	char *text = NULL;
 	size_t length;
-	int r = format_text(format_empty, s, &text, &length);
+	int r = document_format_line(format_empty, s, &text, &length);
 
 	s->has_begun = true;
 	if (r < 0)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "agent/helper_message.h"
 #include "cgroup/hierarchy.h"
 #include "http/listener.h"
+#include "service/privileges.h"
 #include "basic/macro.h"
 
 #define HELLO_MS 10000
@@ -45,17 +45,6 @@ static int request(struct helper *h, struct helper_request *request, struct erro
 
 /* ---- the start ---- */
 
-static void close_others(int a, int b)
-{
-	unsigned int low = (unsigned int)MIN(a, b), high = (unsigned int)MAX(a, b);
-
-	if (low > 3)
-		close_range(3, low - 1, 0);
-	if (high > low + 1)
-		close_range(low + 1, high - 1, 0);
-	close_range(high + 1, ~0U, 0);
-}
-
 /* The agent holds its lock until we are gone, so no other one has begun to listen. */
 static void remove_leftovers(const struct helper_leftovers *leftovers)
 {
@@ -71,7 +60,7 @@ static void be_helper(int fd, int root_fd, const struct helper_leftovers *leftov
 	__attribute__((noreturn));
 static void be_helper(int fd, int root_fd, const struct helper_leftovers *leftovers)
 {
-	close_others(fd, root_fd);
+	privileges_close_others(fd, root_fd);
 	if (helper_serve(fd, root_fd) && leftovers)
 		remove_leftovers(leftovers);
 	_exit(0);

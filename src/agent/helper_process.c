@@ -353,19 +353,6 @@ static bool serve_once(struct process *p)
 	return true;
 }
 
-/* Its end is the agent's, and nothing else: a signal to the whole service must not come before
- * that. */
-static void ignore_signals(void)
-{
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGQUIT };
-	sigset_t none;
-
-	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static void raise_limit(void)
 {
 	struct rlimit limit;
@@ -403,7 +390,7 @@ static int begin(const struct process *p)
 	struct error err = {};
 
 	prctl(PR_SET_NAME, "jobmeter-helper");
-	ignore_signals();
+	privileges_ignore_signals(); /* the whole service may get one, before the agent ends us */
 	raise_limit();
 	hello.result = privileges_drop(&options, NULL, &err);
 	if (hello.result >= 0)

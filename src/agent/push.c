@@ -2,6 +2,7 @@
 #include "agent/push.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,22 +19,23 @@
 #include "node/job_record.h"
 #include "node/sampler.h"
 
-#define STEPS \
-	30 /* of an interval: as many jobs' checkpoints are written at once, as fall into one */
+#define STEPS 60 /* of an interval: the checkpoints that fall into one are written at once */
 #define STEP_MIN_NS UINT64_C(1000000000)
-#define SLICES 2 /* of a step, that is done in one go */
 #define FINALS_AT_ONCE 32
 #define FAILURES_MAX 8 /* in one go: then it is no single record's fault */
 #define SOON_NS UINT64_C(50000000) /* for what did not fit in one go */
 #define RETRY_NS UINT64_C(10000000000) /* after a failure of writing */
 
 struct push {
-	struct push_options options;
-	char *spool_path, *server, *token_file, *ca;
-	uint64_t max_bytes, checkpoint_interval_ns, reading_interval_ns;
+	const struct service_user *user;
+	const struct config *config;
+	char *spool_path;
+	char *destination; /* settings that begin anew when they change, in a text */
 	struct sampler *sampler;
 	struct spool *spool; /* NULL: there is no server */
-	struct sender_process *sender;
+	struct sender_process sender;
+	struct error failure; /* why the last record could not be written; "": it was */
+	uint64_t told_dropped;
 	uint64_t done_ns; /* until when checkpoints are written, by CLOCK_BOOTTIME */
 	uint64_t next_ns; /* when the next are */
 	uint64_t looked_ns; /* the snapshot in which ended jobs were looked for */
@@ -42,10 +44,67 @@ struct push {
 
 /* ---- opening, and other settings ---- */
 
+static uint64_t step_of(const struct push *p)
+{
+	return MAX(p->config->checkpoint_interval_ns / STEPS, STEP_MIN_NS);
+}
+
+static uint64_t max_bytes(const struct push *p)
+{
+	return p->config->spool_mib << 20;
+}
+
 static void switch_off(struct push *p)
 {
-	p->sender = sender_process_stop(p->sender);
+	sender_process_end(&p->sender);
 	p->spool = spool_close(p->spool);
+}
+
+static int make_dirs(const struct push *p, struct error *err)
+{
+	return spool_make_dirs(p->spool_path, p->user->uid, p->user->gid, err);
+}
+
+/* Jobs are measured also where it fails. */
+static void switch_on(struct push *p)
+{
+	struct error err = {};
+
+	if (make_dirs(p, &err) < 0 ||
+	    spool_open(p->spool_path, max_bytes(p), &p->spool, &err) < 0) {
+		log_say(CONFIG_LOG_ERROR, "%s: no records go to '%s'", err.text, p->config->server);
+		return;
+	}
+	p->done_ns = clock_now_ns(CLOCK_BOOTTIME);
+	p->next_ns = p->done_ns + step_of(p);
+	p->looked_ns = 0;
+	p->finals_ns = UINT64_MAX;
+	p->sender = (struct sender_process){
+		.spool = p->spool_path, .user = p->user, .config = p->config, .fd = -EBADF
+	};
+	sender_process_work(&p->sender, p->done_ns);
+}
+
+static int take_settings(struct push *p, const struct config *config)
+{
+	char *destination;
+
+	p->config = p->sender.config = config;
+	if (p->spool)
+		p->spool->max_bytes = max_bytes(p);
+	if (asprintf(&destination, "%s\n%s\n%s", config->server, config->server_ca,
+		     config->server_token_file) < 0)
+		return -ENOMEM;
+	if (p->destination && strcmp(p->destination, destination) == 0) {
+		free(destination);
+		return 0;
+	}
+	free(p->destination);
+	p->destination = destination;
+	switch_off(p);
+	if (*config->server)
+		switch_on(p);
+	return 0;
 }
 
 struct push *push_close(struct push *p)
@@ -54,69 +113,9 @@ struct push *push_close(struct push *p)
 		return NULL;
 	switch_off(p);
 	free(p->spool_path);
-	free(p->server);
-	free(p->token_file);
-	free(p->ca);
+	free(p->destination);
 	free(p);
 	return NULL;
-}
-
-static int start_sender(struct push *p, struct error *err)
-{
-	const struct sender_process_options options = { .spool = p->spool_path,
-							.url = p->server,
-							.ca = p->ca,
-							.token_file = p->token_file,
-							.user = p->options.user };
-
-	return sender_process_start(&options, &p->sender, err);
-}
-
-static uint64_t step_of(const struct push *p)
-{
-	return MAX(p->checkpoint_interval_ns / STEPS, STEP_MIN_NS);
-}
-
-static int switch_on(struct push *p, struct error *err)
-{
-	int r = spool_open(p->spool_path, p->max_bytes, &p->spool, err);
-
-	p->done_ns = clock_now_ns(CLOCK_BOOTTIME);
-	p->next_ns = p->done_ns + step_of(p);
-	p->looked_ns = 0;
-	p->finals_ns = UINT64_MAX;
-	return r < 0 ? r : start_sender(p, err);
-}
-
-static int set_text(char **to, const char *text)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		return -ENOMEM;
-	free(*to);
-	*to = copy;
-	return 0;
-}
-
-static int take_settings(struct push *p, const struct config *config)
-{
-	p->max_bytes = config->spool_mib << 20;
-	p->checkpoint_interval_ns = config->checkpoint_interval_ns;
-	p->reading_interval_ns = config->interval_ns;
-	if (set_text(&p->server, config->server) < 0 ||
-	    set_text(&p->token_file, config->server_token_file) < 0)
-		return -ENOMEM;
-	return set_text(&p->ca, config->server_ca);
-}
-
-/* Jobs are measured all the same. */
-static void go_without(struct push *p, int r, const struct error *why)
-{
-	if (r >= 0)
-		return;
-	switch_off(p);
-	log_say(CONFIG_LOG_ERROR, "%s: no records go to '%s'", why->text, p->server);
 }
 
 static void push_closep(struct push **p)
@@ -124,21 +123,20 @@ static void push_closep(struct push **p)
 	push_close(*p);
 }
 
-int push_open(const struct push_options *options, const struct config *config, struct push **ret,
-	      struct error *err)
+int push_open(const char *state_dir, const struct service_user *user, const struct config *config,
+	      struct push **ret, struct error *err)
 {
 	_cleanup_(push_closep) struct push *p = calloc(1, sizeof(*p));
-	struct error why = {};
-	int r;
 
-	if (!p || take_settings(p, config) < 0 ||
-	    asprintf(&p->spool_path, "%s/spool", options->state_dir) < 0)
+	if (p)
+		p->sender.fd = -EBADF;
+	if (!p || asprintf(&p->spool_path, "%s/spool", state_dir) < 0)
 		return error_set_errno(err, ENOMEM, "cannot start");
-	p->options = *options;
+	p->user = user;
 	/* also without a server: one may be set later, when we have no right to make it */
-	r = spool_make_dirs(p->spool_path, options->user->uid, options->user->gid, &why);
-	if (*p->server)
-		go_without(p, r < 0 ? r : switch_on(p, &why), &why);
+	(void)make_dirs(p, NULL);
+	if (take_settings(p, config) < 0)
+		return error_set_errno(err, ENOMEM, "cannot start");
 	*ret = TAKE_PTR(p);
 	return 0;
 }
@@ -149,33 +147,26 @@ void push_set_sampler(struct push *p, struct sampler *sampler)
 	sampler_wait_for_reports(sampler, p->spool);
 }
 
-static bool is_other_server(const struct push *p, const struct config *config)
-{
-	return strcmp(p->server, config->server) != 0 || strcmp(p->ca, config->server_ca) != 0 ||
-	       strcmp(p->token_file, config->server_token_file) != 0;
-}
-
 void push_apply(struct push *p, const struct config *config)
 {
-	bool is_other = is_other_server(p, config);
-	struct error err = {};
-
-	if (take_settings(p, config) < 0) {
+	if (take_settings(p, config) < 0)
 		log_say(CONFIG_LOG_ERROR, "there is no memory to send records elsewhere");
-		return;
-	}
-	if (p->spool)
-		spool_set_max(p->spool, p->max_bytes);
-	if (is_other) {
-		switch_off(p);
-		if (*p->server)
-			go_without(p, switch_on(p, &err), &err);
-	}
 	if (p->sampler)
 		sampler_wait_for_reports(p->sampler, p->spool);
 }
 
 /* ---- records ---- */
+
+/* Once when it begins, and once when it is over. */
+static void say_failure(struct push *p, int r, const struct error *why)
+{
+	if (r < 0 && !*p->failure.text)
+		log_say(CONFIG_LOG_WARNING, "%s; they are tried again", why->text);
+	else if (r >= 0 && *p->failure.text)
+		log_say(CONFIG_LOG_INFO, "records for the server are written to '%s' again",
+			p->spool_path);
+	p->failure = r < 0 ? *why : (struct error){};
+}
 
 /* A record that cannot be written is tried again: -Exxx. */
 static int write_one(struct push *p, const struct snapshot *snapshot,
@@ -185,14 +176,14 @@ static int write_one(struct push *p, const struct snapshot *snapshot,
 	struct error err = {};
 	int r = sampler_get_record(p->sampler, snapshot, job, &record, &err);
 
-	if (r == -ENOENT)
-		return 0;
-	if (r >= 0)
-		r = spool_write(p->spool, record, &err);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	r = spool_write(p->spool, record, &err);
 	if (r == -EFBIG) {
 		log_say(CONFIG_LOG_WARNING, "%s: it is not sent", err.text);
 		return 0;
 	}
+	say_failure(p, r, &err);
 	return r;
 }
 
@@ -237,39 +228,38 @@ bool push_is_due(const struct spool_key *key, uint64_t interval_ns, uint64_t aft
 	return (after_ns + shift_ns) / interval_ns != (until_ns + shift_ns) / interval_ns;
 }
 
-static bool is_due(const struct snapshot_job *job, const struct job_record_node *node,
-		   uint64_t interval_ns, uint64_t after_ns, uint64_t until_ns)
-{
-	/* of a record only as much as its key is made of */
-	const struct record who = {
-		.cluster = (char *)node->cluster,
-		.node = (char *)node->node,
-		.boot_id = (char *)node->boot_id,
-		.job = { .manager = job->job->manager, .id = job->job->id },
-		.time = { .start_ns = job->job->start_ns },
-	};
-	struct spool_key key = spool_key_of(&who);
-
-	return push_is_due(&key, interval_ns, after_ns, until_ns);
-}
-
-/* A failure leaves them out: they have a next time. */
-static size_t write_slice(struct push *p, uint64_t until_ns)
+/* Of jobs whose moment has come.  One that fails has its next time, as has one whose moment was
+ * slept through. */
+static size_t write_checkpoints(struct push *p, uint64_t now_ns)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	uint64_t interval_ns = p->config->checkpoint_interval_ns, step_ns = step_of(p);
+	uint64_t after_ns = MAX(p->done_ns, now_ns - MIN(now_ns, 2 * step_ns));
 	struct job_record_node node;
 	struct error err = {};
 	size_t count = 0;
-	uint64_t age_ns = MIN(p->checkpoint_interval_ns, 2 * p->reading_interval_ns);
 
-	if (sampler_get(p->sampler, age_ns, &snapshot, &err) < 0)
+	if (now_ns < p->next_ns)
+		return 0;
+	p->done_ns = now_ns;
+	p->next_ns = now_ns + step_ns;
+	if (sampler_get(p->sampler, MIN(interval_ns, 2 * p->config->interval_ns), &snapshot, &err) <
+	    0)
 		return 0;
 	sampler_get_node(p->sampler, &node);
 	for (size_t i = 0; i < snapshot->job_count; i++) {
 		const struct snapshot_job *job = &snapshot->jobs[i];
+		/* of a record only as much as its key is made of */
+		const struct record who = {
+			.cluster = (char *)node.cluster,
+			.node = (char *)node.node,
+			.boot_id = (char *)node.boot_id,
+			.job = { .manager = job->job->manager, .id = job->job->id },
+			.time = { .start_ns = job->job->start_ns },
+		};
+		struct spool_key key = spool_key_of(&who);
 
-		if (!job->is_live ||
-		    !is_due(job, &node, p->checkpoint_interval_ns, p->done_ns, until_ns) ||
+		if (!job->is_live || !push_is_due(&key, interval_ns, after_ns, now_ns) ||
 		    sampler_keep_start(p->sampler, job) < 0)
 			continue;
 		if (write_one(p, snapshot, job) < 0)
@@ -279,49 +269,30 @@ static size_t write_slice(struct push *p, uint64_t until_ns)
 	return count;
 }
 
-static size_t write_checkpoints(struct push *p, uint64_t now_ns)
+static void say_dropped(struct push *p)
 {
-	uint64_t step_ns = step_of(p), slice_ns = step_ns / SLICES, until_ns;
-	size_t count;
+	const uint64_t *counts = p->spool->counts.dropped;
+	uint64_t dropped = counts[false] + counts[true];
 
-	if (now_ns < p->next_ns)
-		return 0;
-	/* of what was slept through, or is longer than a reading takes to come, one round */
-	if (now_ns - p->done_ns > p->checkpoint_interval_ns)
-		p->done_ns = now_ns - p->checkpoint_interval_ns;
-	until_ns = MIN(now_ns, p->done_ns + slice_ns);
-	count = write_slice(p, until_ns);
-	p->done_ns = until_ns;
-	p->next_ns = until_ns < now_ns ? now_ns + SOON_NS : now_ns + step_ns;
-	return count;
-}
-
-static void say_news(struct push *p)
-{
-	struct error news = {};
-	bool is_well = false;
-
-	while (spool_has_news(p->spool, &news))
-		log_say(CONFIG_LOG_WARNING, "%s", news.text);
-	while (p->sender && sender_process_has_news(p->sender, &is_well, &news))
-		log_say(is_well ? CONFIG_LOG_INFO : CONFIG_LOG_WARNING, "%s", news.text);
+	if (dropped == p->told_dropped || dropped < 2 * p->told_dropped)
+		return;
+	p->told_dropped = dropped; /* at 1, 2, 4, 8... */
+	log_say(CONFIG_LOG_WARNING,
+		"%" PRIu64 " checkpoints and %" PRIu64
+		" final records were dropped so far, since '%s' has no room for them (spool_mib)",
+		counts[false], counts[true], p->spool_path);
 }
 
 void push_work(struct push *p)
 {
 	uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
-	size_t count;
 
 	if (!p->spool || !p->sampler)
 		return;
-	count = write_finals(p, now_ns, FINALS_AT_ONCE);
-	count += write_checkpoints(p, now_ns);
-	if (p->sender) {
-		sender_process_work(p->sender, now_ns);
-		if (count)
-			sender_process_wake(p->sender);
-	}
-	say_news(p);
+	sender_process_work(&p->sender, now_ns);
+	if (write_finals(p, now_ns, FINALS_AT_ONCE) + write_checkpoints(p, now_ns))
+		sender_process_wake(&p->sender);
+	say_dropped(p);
 }
 
 void push_finish(struct push *p)
@@ -329,12 +300,12 @@ void push_finish(struct push *p)
 	if (!p->spool || !p->sampler)
 		return;
 	(void)write_finals(p, UINT64_MAX, SIZE_MAX);
-	say_news(p);
+	say_dropped(p);
 }
 
 int push_fd(const struct push *p)
 {
-	return p->sender ? sender_process_fd(p->sender) : -EBADF;
+	return p->sender.fd;
 }
 
 int push_timeout_ms(const struct push *p)
@@ -343,9 +314,7 @@ int push_timeout_ms(const struct push *p)
 
 	if (!p->spool || !p->sampler)
 		return -1;
-	due_ns = MIN(p->next_ns, p->finals_ns);
-	if (p->sender)
-		due_ns = MIN(due_ns, sender_process_due_ns(p->sender));
+	due_ns = MIN(MIN(p->next_ns, p->finals_ns), sender_process_due_ns(&p->sender));
 	if (due_ns <= now_ns)
 		return 0;
 	return (int)MIN((due_ns - now_ns) / 1000000 + 1, UINT64_C(3600000));
@@ -353,13 +322,15 @@ int push_timeout_ms(const struct push *p)
 
 void push_get_status(const struct push *p, struct push_status *ret)
 {
+	const struct error *why = *p->failure.text ? &p->failure : &p->sender.token_error;
+
 	*ret = (struct push_status){ .is_on = p->spool,
-				     .server = p->server,
-				     .max_bytes = p->max_bytes };
+				     .server = p->config->server,
+				     .max_bytes = max_bytes(p),
+				     .sender = p->sender.status,
+				     .starts = p->sender.starts };
 	if (p->spool)
-		ret->spool = spool_get_counts(p->spool);
-	if (!p->sender)
-		return;
-	sender_process_get_status(p->sender, &ret->sender);
-	ret->starts = sender_process_starts(p->sender);
+		ret->spool = p->spool->counts;
+	if (*why->text)
+		snprintf(ret->sender.text, sizeof(ret->sender.text), "%.300s", why->text);
 }

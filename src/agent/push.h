@@ -20,20 +20,16 @@ struct push;
 struct sampler;
 struct service_user;
 
-struct push_options { /* outlive it */
-	const struct service_user *user;
-	const char *state_dir;
-};
-
-/* As root, for the directory; the spool and its sender are there only where a server is set.  What
- * fails there is said, and nothing is sent.  -ENOMEM. */
-int push_open(const struct push_options *options, const struct config *config, struct push **ret,
-	      struct error *err);
+/* As root, for the directory below @state_dir; the spool and its sender are there only where a
+ * server is set.  What fails there is said, and nothing is sent.  @user and @config outlive it.
+ * -ENOMEM. */
+int push_open(const char *state_dir, const struct service_user *user, const struct config *config,
+	      struct push **ret, struct error *err);
 struct push *push_close(struct push *p); /* ends the sender; NULL is fine; returns NULL */
 
 /* Whose jobs they are; outlives it. */
 void push_set_sampler(struct push *p, struct sampler *sampler);
-/* The settings are others. */
+/* The settings are others; these, too, outlive it or the next call. */
 void push_apply(struct push *p, const struct config *config);
 
 int push_fd(const struct push *p); /* for poll(2); -EBADF: there is none */

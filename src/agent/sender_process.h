@@ -3,7 +3,8 @@
  * sender_process - the process that sends records to the site's server (spool/sender.h): it has the
  * network, the spool and nothing else, neither a capability nor a descriptor of the agent's.
  *
- * It is started again when it ends, and ends with the agent, also with one that is killed.
+ * It is started again when it ends, and when the token is another; it ends with the agent, also
+ * with one that is killed.
  */
 #pragma once
 
@@ -11,37 +12,35 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "basic/error.h"
+#include "service/token.h"
 #include "spool/sender.h"
 
-struct error;
-struct sender_process;
+struct config;
 struct service_user;
 
-struct sender_process_options { /* texts are copied */
+struct sender_process { /* begins as { .fd = -EBADF } and with these, which outlive it */
 	const char *spool; /* its directory */
-	const char *url, *ca, *token_file; /* as the settings have them */
-	const struct service_user *user; /* who it is if we are root; outlives it */
+	const struct config *config; /* which may be replaced */
+	const struct service_user *user; /* who it is if we are root */
+
+	int fd; /* for poll(2); -EBADF: there is none, */
+	pid_t pid; /* 0 */
+	uint64_t starts, start_ns; /* start_ns: when it may be started */
+	uint64_t token_ns; /* when the token is to be read again */
+	char token[TOKEN_SIZE];
+	struct error token_error; /* why there is none */
+	struct sender_status status; /* what it told last */
+	uint64_t told_refused;
+	bool was_told; /* that it fails, with... */
+	uint64_t told_http_status;
 };
 
-/* -Exxx: it cannot be; a process that ends at once is no error, and is tried again. */
-int sender_process_start(const struct sender_process_options *options, struct sender_process **ret,
-			 struct error *err);
-/* At once, whatever is being sent.  NULL is fine; returns NULL. */
-struct sender_process *sender_process_stop(struct sender_process *p);
-
+/* When sender_process_work() is to be called at the latest, by CLOCK_BOOTTIME. */
+uint64_t sender_process_due_ns(const struct sender_process *p);
+/* Hear it, start it, read its token again; what should be said goes to the log, once. */
+void sender_process_work(struct sender_process *p, uint64_t now_ns);
 /* There is something new in the spool. */
 void sender_process_wake(struct sender_process *p);
-
-int sender_process_fd(const struct sender_process *p); /* for poll(2); -EBADF: it is to be started
-							*/
-/* When sender_process_work() is to be called at the latest, by CLOCK_BOOTTIME; UINT64_MAX: never.
- */
-uint64_t sender_process_due_ns(const struct sender_process *p);
-/* Hear it, start it again, read its token again. */
-void sender_process_work(struct sender_process *p, uint64_t now_ns);
-
-/* Counters go on over senders. */
-void sender_process_get_status(const struct sender_process *p, struct sender_status *ret);
-uint64_t sender_process_starts(const struct sender_process *p);
-/* What should be said once, in a line; *ret_is_well: it is no warning. */
-bool sender_process_has_news(struct sender_process *p, bool *ret_is_well, struct error *err);
+/* At once, whatever is being sent.  Its status as it ended, or -1. */
+int sender_process_end(struct sender_process *p);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 
@@ -124,4 +125,27 @@ int file_make_dirs(const char *path, unsigned int mode)
 	if (mkdir(partial, mode) < 0 && errno != EEXIST)
 		return -errno;
 	return 0;
+}
+
+/* By descriptor, so that what is given away is what was looked at. */
+int file_open_own_dir(const char *path, unsigned int barred, uid_t uid, gid_t gid,
+		      struct error *err)
+{
+	_cleanup_close_ int fd = -EBADF;
+	struct stat st;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return error_set_errno(err, errno, "cannot make '%s'", path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set_errno(err, errno, "cannot open '%s'", path);
+	if (st.st_uid != uid && st.st_uid != geteuid() && st.st_uid != 0)
+		return error_set(err, -EPERM, "'%s' belongs to another user (UID %u)", path,
+				 st.st_uid);
+	if (st.st_mode & barred && fchmod(fd, 0700) < 0)
+		return error_set(err, -EPERM, "others may write to '%s'", path);
+	if ((st.st_uid != uid || st.st_gid != gid) && fchown(fd, uid, gid) < 0)
+		return error_set_errno(err, errno, "cannot give '%s' to the user of the agent",
+				       path);
+	return TAKE_FD(fd);
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct error;
 
@@ -27,3 +28,9 @@ int file_write_existing(int dir_fd, const char *path, const char *text);
 
 /* Make the directory @path and those above it, with @mode; there already is fine. */
 int file_make_dirs(const char *path, unsigned int mode);
+
+/* A descriptor of the directory @path, which is made where there is none: @uid's, with none of the
+ * rights @barred (S_IWOTH...), while we may still give it away.  -EPERM: somebody else has it, or
+ * those rights. */
+int file_open_own_dir(const char *path, unsigned int barred, uid_t uid, gid_t gid,
+		      struct error *err);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,11 +89,15 @@ static int find_program(const char *name, char ret[PATH_MAX], struct error *err)
 	return 0;
 }
 
-/* A terminal's Ctrl-C reaches us alone, so that the agent can end before the server. */
-static void become(const struct up *up, const char *path, char *const argv[])
+/* A terminal's Ctrl-C reaches us alone, so that the agent can end before the server.  If we are
+ * killed both end by themselves (privileges_drop() keeps that over their change of user). */
+static void become(const struct up *up, pid_t parent, const char *path, char *const argv[])
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
 	setpgid(0, 0);
 	dup2(null, STDIN_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO); /* ours is what we say */
@@ -109,18 +114,20 @@ static int start_part(struct up *up, struct part *part, const char *const words[
 {
 	char path[PATH_MAX], *argv[WORDS_MAX + 1] = { path };
 	int r = find_program(part->name, path, err);
+	pid_t parent;
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; words[i]; i++)
 		argv[i + 1] = (char *)(uintptr_t)words[i];
+	parent = getpid();
 	part->pid = fork();
 	if (part->pid < 0) {
 		part->pid = 0;
 		return error_set_errno(err, errno, "cannot start %s", part->name);
 	}
 	if (part->pid == 0)
-		become(up, path, argv);
+		become(up, parent, path, argv);
 	return 0;
 }
 

@@ -7,18 +7,124 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "basic/cleanup.h"
-#include "client/client_json.h"
+#include "basic/clock.h"
 #include "basic/error.h"
-#include "client/exchange.h"
 #include "basic/macro.h"
 #include "basic/waiter.h"
+#include "client/client_json.h"
 
+#define NS_PER_MS UINT64_C(1000000)
+#define PIECE_SIZE (64 * 1024)
 #define AGAIN_MS 3000 /* for how long who was cut tries again... */
 #define AGAIN_FIRST_MS 10
 #define AGAIN_LAST_MS 160 /* ...at intervals that grow up to this */
+
+/* One request and its reply. */
+struct connection {
+	int fd;
+	const struct waiter *waiter; /* who is asked meanwhile; NULL: nobody */
+	uint64_t until_ns; /* by CLOCK_MONOTONIC */
+	bool gave_up; /* the waiter did */
+};
+
+static int connection_open(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	memcpy(address.sun_path, path, strlen(path)); /* endpoint_init() knows that it fits */
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+/* Until the socket is ready for @events, as long as there is time. */
+static int connection_wait(struct connection *c, short events)
+{
+	const struct waiter *w = c->waiter;
+	struct pollfd fds[] = { { c->fd, events, 0 },
+				{ w ? w->fds[0] : -1, POLLIN, 0 },
+				{ w ? w->fds[1] : -1, POLLIN, 0 } };
+
+	for (;;) {
+		uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+		int left_ms = now_ns < c->until_ns ? (int)((c->until_ns - now_ns) / NS_PER_MS) + 1
+						   : 0,
+		    r;
+
+		if (!left_ms)
+			return -ETIMEDOUT;
+		if (poll(fds, ARRAY_SIZE(fds), w ? MIN(left_ms, w->timeout_ms) : left_ms) < 0 &&
+		    errno != EINTR)
+			return -errno;
+		r = w ? w->run(w->context) : 0;
+		c->gave_up = r < 0;
+		if (r < 0 || fds[0].revents)
+			return r;
+	}
+}
+
+static int connection_send(struct connection *c, const char *text)
+{
+	size_t length = strlen(text);
+
+	while (length) {
+		ssize_t sent = send(c->fd, text, length, MSG_NOSIGNAL);
+		int r = 0;
+
+		if (sent >= 0) {
+			text += sent;
+			length -= (size_t)sent;
+			continue;
+		}
+		if (errno == EPIPE) /* it may have said why */
+			return 0;
+		if (errno != EINTR)
+			r = errno == EAGAIN ? connection_wait(c, POLLOUT) : -errno;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int connection_receive(struct connection *c, struct reply *to)
+{
+	_cleanup_free_ char *piece = malloc(PIECE_SIZE);
+	int r = piece ? 0 : -ENOMEM;
+
+	while (r == 0) {
+		ssize_t n = recv(c->fd, piece, PIECE_SIZE, 0);
+
+		if (n > 0)
+			r = reply_feed(to, piece, (size_t)n);
+		else if (n == 0)
+			return reply_end(to);
+		else if (errno == EAGAIN)
+			r = connection_wait(c, POLLIN);
+		else if (errno != EINTR)
+			r = -errno;
+	}
+	return r < 0 ? r : 0;
+}
+
+static int connection_run(struct connection *c, const char *path, const char *request,
+			  struct reply *ret)
+{
+	_cleanup_close_ int fd = connection_open(path);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	c->fd = fd;
+	r = connection_send(c, request);
+	return r < 0 ? r : connection_receive(c, ret);
+}
+
+/* ---- one question, in words ---- */
 
 int endpoint_init(const char *who, const char *path, size_t answer_max, struct endpoint *ret,
 		  struct error *err)
@@ -86,47 +192,38 @@ static bool was_cut(int r, const struct reply *reply)
 	return !reply->length && (r == -ECONNRESET || r == -EAGAIN);
 }
 
-static int pause_ms(const struct waiter *w, int ms)
-{
-	struct pollfd fds[] = { { w ? w->fds[0] : -1, POLLIN, 0 },
-				{ w ? w->fds[1] : -1, POLLIN, 0 } };
-
-	(void)poll(fds, ARRAY_SIZE(fds), w ? MIN(ms, w->timeout_ms) : ms);
-	return w ? w->run(w->context) : 0;
-}
-
-static int perform(const struct exchange *e, struct reply *ret, bool *ret_gave_up)
-{
-	int wait_ms = AGAIN_FIRST_MS, waited_ms = 0, r;
-
-	while (was_cut(r = exchange_run(e, ret, ret_gave_up), ret) && waited_ms < AGAIN_MS) {
-		int gave_up = pause_ms(e->waiter, wait_ms);
-
-		*ret_gave_up = gave_up < 0;
-		if (gave_up < 0)
-			return gave_up;
-		waited_ms += wait_ms;
-		wait_ms = MIN(wait_ms * 2, AGAIN_LAST_MS);
-		reply_clear(ret);
-	}
-	return r;
-}
-
 /* One connection: none is held while the command runs. */
 int endpoint_ask(const struct endpoint *e, const char *target, const char *body, int timeout_ms,
 		 struct reply *ret, struct error *err)
 {
-	const struct exchange exchange = { .path = e->path,
-					   .target = target,
-					   .body = body,
-					   .timeout_ms = timeout_ms,
-					   .waiter = e->waiter };
-	bool gave_up;
-	int r;
+	_cleanup_free_ char *request = NULL;
+	struct connection c = { .waiter = e->waiter };
+	int wait_ms = AGAIN_FIRST_MS, waited_ms = 0, r;
+	char length[64] = "";
 
 	ret->max = e->answer_max;
-	r = perform(&exchange, ret, &gave_up);
-	if (gave_up)
+	if (body)
+		snprintf(length, sizeof(length), "Content-Length: %zu\r\n", strlen(body));
+	if (asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n%s",
+		     body ? "POST" : "GET", target, length, body ? body : "") < 0) {
+		request = NULL;
+		return say_failure(e, -ENOMEM, ret, err);
+	}
+	for (;;) {
+		c.until_ns = clock_now_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * NS_PER_MS;
+		r = connection_run(&c, e->path, request, ret);
+		if (c.gave_up || !was_cut(r, ret) || waited_ms >= AGAIN_MS)
+			break;
+		c.fd = -1; /* only the waiter may have something to do */
+		c.until_ns = clock_now_ns(CLOCK_MONOTONIC) + (uint64_t)wait_ms * NS_PER_MS;
+		r = connection_wait(&c, 0);
+		if (c.gave_up)
+			break;
+		waited_ms += wait_ms;
+		wait_ms = MIN(wait_ms * 2, AGAIN_LAST_MS);
+		reply_clear(ret);
+	}
+	if (c.gave_up)
 		return error_set(err, r, "stopped waiting for the %s at '%s'", e->who, e->path);
 	if (r < 0)
 		return say_failure(e, r, ret, err);

@@ -11,30 +11,11 @@
 #include "model/job.h"
 #include "basic/macro.h"
 
-#define NAME_BUFFER 16384
-
 struct permission {
 	gid_t groups[PERMISSION_GROUPS_MAX];
 	size_t group_count;
 	bool is_open;
 };
-
-static int find_group(const char *name, gid_t *ret, struct error *err)
-{
-	_cleanup_free_ char *buffer = malloc(NAME_BUFFER);
-	struct group entry, *found = NULL;
-	int r;
-
-	if (!buffer)
-		return -ENOMEM;
-	r = getgrnam_r(name, &entry, buffer, NAME_BUFFER, &found);
-	if (r)
-		return error_set_errno(err, r, "cannot look up the group '%s'", name);
-	if (!found)
-		return error_set(err, -ENOENT, "there is no group '%s'", name);
-	*ret = entry.gr_gid;
-	return 0;
-}
 
 int permission_new(const char *const *groups, struct permission **ret, struct error *err)
 {
@@ -43,15 +24,19 @@ int permission_new(const char *const *groups, struct permission **ret, struct er
 	if (!p)
 		return -ENOMEM;
 	for (; groups && *groups; groups++) {
-		int r;
+		const struct group *group;
 
 		if (p->group_count >= PERMISSION_GROUPS_MAX)
 			return error_set(err, -E2BIG, "more than %d groups may see all",
 					 PERMISSION_GROUPS_MAX);
-		r = find_group(*groups, &p->groups[p->group_count], err);
-		if (r < 0)
-			return r;
-		p->group_count++;
+		errno = 0;
+		group = getgrnam(*groups);
+		if (!group && errno && errno != ENOENT && errno != ESRCH)
+			return error_set_errno(err, errno, "cannot look up the group '%s'",
+					       *groups);
+		if (!group)
+			return error_set(err, -ENOENT, "there is no group '%s'", *groups);
+		p->groups[p->group_count++] = group->gr_gid;
 	}
 	*ret = TAKE_PTR(p);
 	return 0;

@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,22 +73,20 @@ char *privileges_format(uint64_t capabilities, char *text, size_t size)
 
 int service_user_find(const char *name, struct service_user *ret, struct error *err)
 {
-	_cleanup_free_ char *buffer = malloc(65536);
-	struct passwd entry, *found = NULL;
-	int r;
+	const struct passwd *found;
 
-	if (!buffer)
-		return error_set_errno(err, ENOMEM, "cannot find the user '%s'", name);
-	r = getpwnam_r(name, &entry, buffer, 65536, &found);
-	if (!found && r != 0 && r != ENOENT && r != ESRCH)
-		return error_set_errno(err, r, "cannot find the user '%s'", name);
+	errno = 0;
+	found = getpwnam(name);
+	if (!found && errno && errno != ENOENT && errno != ESRCH)
+		return error_set_errno(err, errno, "cannot find the user '%s'", name);
 	if (!found || strlen(name) >= sizeof(ret->name))
 		return error_set(err, -ENOENT,
 				 "there is no user '%s' to run as: make it (systemd-sysusers, or "
-				 "useradd --system %s), "
-				 "or name another in the setting 'user'",
+				 "useradd --system %s), or name another in the setting 'user'",
 				 name, name);
-	*ret = (struct service_user){ .is_known = true, .uid = entry.pw_uid, .gid = entry.pw_gid };
+	*ret = (struct service_user){ .is_known = true,
+				      .uid = found->pw_uid,
+				      .gid = found->pw_gid };
 	snprintf(ret->name, sizeof(ret->name), "%s", name);
 	return 0;
 }
@@ -187,16 +186,11 @@ static int close_doors(const struct privileges_options *options, uint64_t kept, 
 
 static bool is_user(const struct service_user *user)
 {
-	uid_t uid[3];
-	gid_t gid[3];
+	uid_t r, e, s;
+	gid_t gr, ge, gs;
 
-	if (getresuid(&uid[0], &uid[1], &uid[2]) < 0 || getresgid(&gid[0], &gid[1], &gid[2]) < 0)
-		return false;
-	for (size_t i = 0; i < 3; i++) {
-		if (uid[i] != user->uid || gid[i] != user->gid)
-			return false;
-	}
-	return true;
+	return getresuid(&r, &e, &s) == 0 && getresgid(&gr, &ge, &gs) == 0 && r == user->uid &&
+	       e == r && s == r && gr == user->gid && ge == gr && gs == gr;
 }
 
 /* None but those that the user has by the accounting. */
@@ -248,6 +242,8 @@ int privileges_drop(const struct privileges_options *options, uint64_t *ret_miss
 {
 	uint64_t wanted = privileges_wanted(options->features), kept;
 	bool is_another = becomes_another(options), is_limited;
+	pid_t parent = getppid();
+	int death_signal = 0;
 	const char *flaw;
 	struct sets sets = {};
 	int r = get_sets(&sets);
@@ -257,9 +253,13 @@ int privileges_drop(const struct privileges_options *options, uint64_t *ret_miss
 	kept = wanted & sets.permitted;
 	is_limited = sets.effective & BIT(CAP_SETPCAP);
 	r = lock_bits(&sets, kept, is_another, err);
+	(void)prctl(PR_GET_PDEATHSIG, &death_signal);
 	/* With these bits the change of user keeps all capabilities, until the next step. */
 	if (r >= 0 && is_another)
 		r = change_user(options->user, err);
+	/* which makes the kernel forget that we wanted to end with who started us */
+	if (death_signal && prctl(PR_SET_PDEATHSIG, death_signal) == 0 && getppid() != parent)
+		raise(death_signal);
 	if (r >= 0)
 		r = close_doors(options, kept, err);
 	if (r < 0)
@@ -270,4 +270,26 @@ int privileges_drop(const struct privileges_options *options, uint64_t *ret_miss
 	if (ret_missing)
 		*ret_missing = wanted & ~kept;
 	return 0;
+}
+
+void privileges_close_others(int a, int b)
+{
+	unsigned int low = (unsigned int)MIN(a, b), high = (unsigned int)MAX(a, b);
+
+	if (low > 3)
+		close_range(3, low - 1, 0);
+	if (high > low + 1)
+		close_range(low + 1, high - 1, 0);
+	close_range(high + 1, ~0U, 0);
+}
+
+void privileges_ignore_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGQUIT };
+	sigset_t none;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 }

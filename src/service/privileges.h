@@ -62,5 +62,10 @@ struct privileges_options {
 int privileges_drop(const struct privileges_options *options, uint64_t *ret_missing,
 		    struct error *err);
 
+/* For a process that somebody forked: all descriptors but the first three and these two; and what
+ * would end it but the end of who forked it. */
+void privileges_close_others(int a, int b);
+void privileges_ignore_signals(void);
+
 /* "BPF, PERFMON" into @text; "" for none. */
 char *privileges_format(uint64_t capabilities, char *text, size_t size);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,31 +16,19 @@
 #include "basic/error.h"
 #include "basic/file.h"
 
-#define RANDOM_BYTES 32
-
-static int write_random(int fd)
-{
-	unsigned char bytes[RANDOM_BYTES];
-	char text[2 * RANDOM_BYTES + 2];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return -EIO;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		sprintf(text + 2 * i, "%02x", bytes[i]);
-	text[2 * sizeof(bytes)] = '\n';
-	text[2 * sizeof(bytes) + 1] = '\0';
-	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fsync(fd) < 0)
-		return errno ? -errno : -EIO;
-	return 0;
-}
-
 /* Nobody but us can open it before it has its group and mode. */
 static int fill(int fd, gid_t gid)
 {
-	errno = 0;
-	if (fchown(fd, (uid_t)-1, gid) < 0 || fchmod(fd, 0640) < 0)
+	uint64_t r[4];
+
+	errno = EIO;
+	if (fchown(fd, (uid_t)-1, gid) < 0 || fchmod(fd, 0640) < 0 ||
+	    getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r) ||
+	    dprintf(fd, "%016" PRIx64 "%016" PRIx64 "%016" PRIx64 "%016" PRIx64 "\n", r[0], r[1],
+		    r[2], r[3]) < 0 ||
+	    fsync(fd) < 0)
 		return -errno;
-	return write_random(fd);
+	return 0;
 }
 
 /* It appears when it is whole; one that another made meanwhile stands. */
@@ -65,7 +54,7 @@ static int check(int fd, const char *path, bool is_anybodys, struct error *err)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set_errno(err, errno, "cannot read the token '%s'", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "the token '%s' is no plain file", path);
@@ -109,8 +98,6 @@ static int read_token(const char *path, bool is_anybodys, char ret[TOKEN_SIZE], 
 	int r;
 
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return error_set_errno(err, errno, "cannot read the token '%s'", path);
 	r = check(fd, path, is_anybodys, err);
 	if (r < 0)
 		return r;

@@ -3,33 +3,17 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "basic/cleanup.h"
 #include "basic/error.h"
-#include "basic/macro.h"
 #include "model/json_place.h"
 
-static const char *const names[] = {
-	[ANSWER_TAKEN] = "taken",
-	[ANSWER_KNOWN] = "known",
-	[ANSWER_REFUSED] = "refused",
-};
+static const char *const names[ANSWER_KINDS] = { "taken", "known", "refused" };
 
 const char *answer_kind_name(enum answer_kind kind)
 {
 	return names[kind];
-}
-
-static int find_kind(const char *name, enum answer_kind *ret)
-{
-	for (size_t i = 0; name && i < ARRAY_SIZE(names); i++) {
-		if (strcmp(name, names[i]) == 0) {
-			*ret = (enum answer_kind)i;
-			return 0;
-		}
-	}
-	return -EBADMSG;
 }
 
 /* It goes into a log: in one line, without what moves a terminal's cursor. */
@@ -44,36 +28,31 @@ static void copy_reason(const char *text, char ret[ANSWER_REASON_SIZE])
 
 static int parse(const char *line, size_t length, struct answer *ret, struct error *err)
 {
-	json_t *root = NULL;
-	struct answer answer = {};
+	_cleanup_(json_freep) json_t *root = NULL;
+	const char *name;
 	int r = length > ANSWER_LINE_MAX ? error_set(err, -EBADMSG, "a line of %zu bytes", length)
 					 : place_parse_map(line, length, &root, err);
 
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
-		return -EBADMSG;
-	r = find_kind(json_string_value(json_object_get(root, "answer")), &answer.kind);
-	if (r < 0)
-		error_set(err, r, "neither \"taken\" nor \"known\" nor \"refused\"");
-	else
-		copy_reason(json_string_value(json_object_get(root, "reason")), answer.reason);
-	json_decref(root);
-	if (r < 0)
-		return r;
-	*ret = answer;
-	return 1;
+		return r == -ENOMEM ? r : -EBADMSG;
+	name = json_string_value(json_object_get(root, "answer"));
+	for (size_t i = 0; name && i < ANSWER_KINDS; i++) {
+		if (strcmp(name, names[i]) != 0)
+			continue;
+		ret->kind = (enum answer_kind)i;
+		copy_reason(json_string_value(json_object_get(root, "reason")), ret->reason);
+		return 1;
+	}
+	return error_set(err, -EBADMSG, "neither \"taken\" nor \"known\" nor \"refused\"");
 }
 
 int answer_next(const char **text, size_t *length, struct answer *ret, struct error *err)
 {
 	const char *line = *text, *end = *length ? memchr(line, '\n', *length) : NULL;
-	size_t line_length;
 
 	if (!end)
 		return 0;
-	line_length = (size_t)(end - line);
 	*text = end + 1;
-	*length -= line_length + 1;
-	return parse(line, line_length, ret, err);
+	*length -= (size_t)(end - line) + 1;
+	return parse(line, (size_t)(end - line), ret, err);
 }

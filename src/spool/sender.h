@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,50 +21,33 @@ struct sender;
 #define SENDER_BATCH_MAX 256 /* records of one request */
 #define SENDER_REFUSED_MAX 256 /* records that are kept aside... */
 #define SENDER_REFUSED_BYTES (16u << 20) /* ...and how much they may take */
-#define SENDER_TOKEN_SIZE 257
-#define SENDER_TEXT_SIZE 320
 
 /* What the process tells after each request; fixed, since it crosses to the agent's. */
 struct sender_status {
-	uint32_t magic;
-	uint32_t http_status; /* of the last request; 0: there was none, or no answer came */
+	uint64_t http_status; /* of the last request; 0: there was none, or no answer came */
 	uint64_t records[2]; /* unsent, by is_final */
 	uint64_t bytes; /* of them on disk */
-	uint64_t oldest_ns; /* when the oldest of them was written, since the epoch; 0: none is left
-			     */
+	uint64_t oldest_ns; /* when the oldest was written, since the epoch; 0: none is left */
 	uint64_t answered_ns; /* when the server last answered for records; 0: never */
 	uint64_t requests, failed_requests;
 	uint64_t answers[ANSWER_KINDS];
-	uint64_t torn; /* files that were not whole after a loss of power, and were removed */
-	char text[SENDER_TEXT_SIZE]; /* why records wait; "": they do not */
+	uint64_t torn; /* files that were not whole, after a loss of power, and were removed */
+	char text[320]; /* why records wait; "": they do not */
 	char reason[ANSWER_REASON_SIZE]; /* of the last that was refused */
 };
-_Static_assert(sizeof(struct sender_status) == 8 + (2 + 3 + 2 + 3 + 1) * 8 + 320 + 256,
-	       "it has no hidden room");
-
-/* What it is told. */
-enum sender_order_kind {
-	SENDER_WAKE = 1, /* there is something new */
-	SENDER_TOKEN, /* which is to be sent from now on */
-};
-struct sender_order {
-	uint32_t magic, kind;
-	char token[SENDER_TOKEN_SIZE + 7];
-};
-#define SENDER_MAGIC 0x6a6d7331u
+_Static_assert(sizeof(struct sender_status) == 12 * 8 + 320 + 256, "it has no hidden room");
 
 struct sender_options {
 	int dir_fd; /* the spool; stays the caller's */
-	/* transfer_post(), or what a test has in its place. */
-	int (*post)(void *context, const char *token, const void *body, size_t length,
-		    struct transfer_answer *ret, struct error *err);
+	/* transfer_post(), or what a test has in its place; NULL: nothing can be sent yet. */
+	int (*post)(void *context, const void *body, size_t length, struct transfer_answer *ret,
+		    struct error *err);
 	void *context;
+	struct sender_status *status; /* outlives it; its counters go on */
 };
 
-/* -ENOENT and others: there is no directory of refused records. */
-int sender_open(const struct sender_options *options, struct sender **ret, struct error *err);
-struct sender *sender_close(struct sender *s); /* NULL is fine; returns NULL */
-void sender_set_token(struct sender *s, const char *token); /* "": none */
+/* NULL: no memory; the caller frees it by free(3). */
+struct sender *sender_new(const struct sender_options *options);
 
 enum sender_outcome {
 	SENDER_IDLE, /* nothing is left */
@@ -77,8 +59,7 @@ enum sender_outcome sender_round(struct sender *s);
 /* Doubles with each failure, up to some minutes, and is never the same on two nodes; no shorter
  * than the server asks for. */
 uint64_t sender_delay_ms(const struct sender *s);
-const struct sender_status *sender_get_status(const struct sender *s);
 
-/* Orders come in by @fd, a socket of packets, and what is told goes out by it, until its other end
- * is closed.  Nothing is sent before a token has come, be it "". */
+/* Each packet that comes by @fd says that there is something new; the status goes out by it. Ends
+ * when its other end is closed. */
 void sender_serve(struct sender *s, int fd);

@@ -4,7 +4,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "client/server_json.h"
+#include "client/server_client.h"
 #include "fuzz.h"
 #include "model/job_row.h"
 

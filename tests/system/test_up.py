@@ -175,6 +175,20 @@ def test_one_ctrl_c_ends_both(up):
     assert not [pid for pid in children.values() if pathlib.Path(f"/proc/{pid}").exists()]
 
 
+def test_a_kill_ends_both(up):
+    up.end(signal.SIGKILL)
+    wait_for(lambda: not of(up.folder), 60, lambda: f"{of(up.folder)}\n{up.log()}")
+
+
+def test_a_kill_while_they_start_ends_both(programs, folder, keeper):
+    up = Up(programs, folder / "up", keeper)
+    for milliseconds in (0, 5, 20, 60, 150, 400, 1000):
+        up.launch()
+        time.sleep(milliseconds / 1000)
+        up.end(signal.SIGKILL)
+        wait_for(lambda: not of(up.folder), 60, lambda: f"after {milliseconds} ms: {of(up.folder)}\n{up.log()}")
+
+
 @pytest.mark.parametrize("name", ["jobmeter-agent", "jobmeter-server"])
 def test_where_one_ends_the_other_does_too(up, name):
     children = up.children()
@@ -221,7 +235,12 @@ def test_make_run_ends_with_the_report_from_the_database(programs, folder, keepe
     assert done.returncode == 0, done.stderr
     assert re.search(r"^  /dev/shm .* 1\.7 MiB +17 ", done.stdout, re.MULTILINE), done.stdout
     assert done.stdout.splitlines()[-1].startswith("From the database: ")
-    assert not [path for path in pathlib.Path("/proc").glob("[0-9]*/exe") if is_from(path, build)]
+    assert not of(build)
+
+
+def of(folder):
+    """Processes whose program lies there."""
+    return [path for path in pathlib.Path("/proc").glob("[0-9]*/exe") if is_from(path, folder)]
 
 
 def is_from(path, folder):

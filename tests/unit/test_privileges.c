@@ -177,6 +177,28 @@ TEST(what_was_not_there_to_keep_is_named)
 	ASSERT_STREQ(privileges_format(UINT64_MAX, text, 8), "BPF, PE");
 }
 
+TEST(who_wanted_to_end_with_his_parent_does_so_as_another_user_too)
+{
+	struct service_user user = {};
+	struct privileges_options options = { .user = &user };
+	int status, pid;
+
+	if (!is_root())
+		return;
+	ASSERT_OK(service_user_find("nobody", &user, NULL));
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		int number = 0;
+
+		_exit(prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 ||
+		      privileges_drop(&options, NULL, NULL) < 0 ||
+		      prctl(PR_GET_PDEATHSIG, &number) < 0 || number != SIGTERM);
+	}
+	waitpid(pid, &status, 0);
+	ASSERT_EQ(status, 0);
+}
+
 TEST(a_user_that_is_not_there_is_said_with_what_to_do)
 {
 	struct service_user user = {};

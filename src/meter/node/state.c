@@ -46,28 +46,9 @@ void state_closep(struct state **s)
 	state_close(*s);
 }
 
-/* By descriptor, so that what is given away is what was looked at. */
-static int take_over(struct state *s, gid_t gid, struct error *err)
-{
-	struct stat st;
-
-	if (fstat(s->dir_fd, &st) < 0)
-		return error_set_errno(err, errno, "cannot read '%s'", s->path);
-	if (st.st_uid != s->uid && st.st_uid != geteuid() && st.st_uid != 0)
-		return error_set(err, -EPERM, "'%s' belongs to another user (UID %u)", s->path,
-				 st.st_uid);
-	if (st.st_mode & (S_IWGRP | S_IWOTH) && fchmod(s->dir_fd, 0700) < 0)
-		return error_set(err, -EPERM, "others may write to '%s'", s->path);
-	if ((st.st_uid != s->uid || st.st_gid != gid) && fchown(s->dir_fd, s->uid, gid) < 0)
-		return error_set_errno(err, errno, "cannot give '%s' to the user of the agent",
-				       s->path);
-	return 0;
-}
-
 int state_open(const char *path, uid_t uid, gid_t gid, struct state **ret, struct error *err)
 {
 	_cleanup_(state_closep) struct state *s = calloc(1, sizeof(*s));
-	int r;
 
 	if (!s)
 		return error_set_errno(err, ENOMEM, "cannot open '%s'", path);
@@ -76,14 +57,9 @@ int state_open(const char *path, uid_t uid, gid_t gid, struct state **ret, struc
 	s->path = strdup(path);
 	if (!s->path)
 		return error_set_errno(err, ENOMEM, "cannot open '%s'", path);
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return error_set_errno(err, errno, "cannot make '%s'", path);
-	s->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	s->dir_fd = file_open_own_dir(path, S_IWGRP | S_IWOTH, uid, gid, err);
 	if (s->dir_fd < 0)
-		return error_set_errno(err, errno, "cannot open '%s'", path);
-	r = take_over(s, gid, err);
-	if (r < 0)
-		return r;
+		return s->dir_fd;
 	if (faccessat(s->dir_fd, ".", W_OK, AT_EACCESS) < 0 && errno == EROFS)
 		s->failure = -EROFS; /* said now, and not when the first job ends */
 	*ret = TAKE_PTR(s);
