@@ -10,11 +10,13 @@
 #include "basic/macro.h"
 #include "basic/timestamp.h"
 #include "client/endpoint.h"
-#include "client/server_json.h"
 #include "codec/records.h"
 #include "model/job_filter.h"
 #include "model/job_name.h"
-#include "model/job_row.h"
+#include "model/json_place.h"
+
+#define JOBS_MAX 65536 /* of one answer */
+#define KEYS_MAX 16 /* of one question */
 
 struct server_client {
 	struct endpoint server;
@@ -50,134 +52,113 @@ int server_client_open(const char *socket_path, struct server_client **ret, stru
 	return 0;
 }
 
-const char *server_client_path(const struct server_client *c)
-{
-	return c->server.path;
-}
-
 /* ---- what is asked ---- */
 
-struct target { /* "/v1/jobs?user=alice&limit=7", as it grows */
-	FILE *stream;
-	char *text;
-	size_t length;
-	bool has_query;
+struct query { /* what stands behind the '?'; what has no text is left out */
+	size_t count;
+	const char *keys[KEYS_MAX], *texts[KEYS_MAX];
 };
 
-static void target_clear(struct target *t)
+static void query_add(struct query *q, const char *key, const char *text)
 {
-	if (t->stream)
-		fclose(t->stream);
-	free(t->text);
+	q->keys[q->count] = key;
+	q->texts[q->count] = text;
+	q->count += text != NULL;
 }
 
-static int target_open(const char *path, struct target *ret)
+static int ask(const struct server_client *c, const char *path, const struct query *q,
+	       int timeout_ms, struct reply *ret, struct error *err)
 {
-	ret->stream = open_memstream(&ret->text, &ret->length);
-	if (!ret->stream)
-		return -ENOMEM;
-	fputs(path, ret->stream);
-	return 0;
-}
+	_cleanup_free_ char *target = NULL;
+	size_t length;
+	FILE *out = open_memstream(&target, &length);
+	bool is_whole = out;
+	int r;
 
-static int target_add(struct target *t, const char *key, const char *text)
-{
-	_cleanup_free_ char *encoded = text ? percent_encode(text) : NULL;
+	if (out)
+		fputs(path, out);
+	for (size_t i = 0; is_whole && i < q->count; i++) {
+		_cleanup_free_ char *encoded = percent_encode(q->texts[i]);
 
-	if (!text)
-		return 0;
-	if (!encoded)
-		return -ENOMEM;
-	fprintf(t->stream, "%c%s=%s", t->has_query ? '&' : '?', key, encoded);
-	t->has_query = true;
-	return 0;
-}
-
-static int target_add_time(struct target *t, const char *key, uint64_t ns)
-{
-	char text[TIMESTAMP_SIZE];
-
-	return ns ? target_add(t, key, timestamp_format(text, ns)) : 0;
-}
-
-static int target_add_count(struct target *t, const char *key, size_t count)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%zu", count);
-	return target_add(t, key, text);
-}
-
-static int ask(const struct server_client *c, struct target *t, int timeout_ms, struct reply *ret,
-	       struct error *err)
-{
-	int r = fclose(TAKE_PTR(t->stream));
-
-	if (r != 0)
+		is_whole = encoded;
+		fprintf(out, "%c%s=%s", i ? '&' : '?', q->keys[i], encoded ? encoded : "");
+	}
+	if (!out || fclose(out) != 0 || !is_whole)
 		return error_set_errno(err, ENOMEM, "cannot ask the server");
-	r = endpoint_ask(&c->server, t->text, NULL, timeout_ms, ret, err);
+	r = endpoint_ask(&c->server, target, NULL, timeout_ms, ret, err);
 	return !ret->status && (r == -ENOENT || r == -ECONNREFUSED) ? -ENOTCONN : r;
 }
 
 int server_client_greet(struct server_client *c, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
-	_cleanup_(target_clear) struct target target = {};
-	int r = target_open("/v1/server", &target);
 
-	return r < 0 ? error_set_errno(err, r, "cannot ask the server")
-		     : ask(c, &target, SERVER_HELLO_MS, &answer, err);
+	return ask(c, "/v1/server", &(struct query){}, SERVER_HELLO_MS, &answer, err);
 }
 
 /* ---- jobs ---- */
 
-static int target_add_filter(struct target *t, const struct job_filter *filter)
+static int check_job(const struct place *place, const json_t *map, void *context UNUSED)
 {
-	int r = target_add_time(t, "since", filter->since_ns);
+	const json_t *text = NULL;
+	int r = place_get(place, map, "manager", JSON_STRING, &text);
 
-	if (r == 0)
-		r = target_add_time(t, "until", filter->until_ns);
-	for (size_t i = 0; r == 0 && job_filter_key(i); i++)
-		r = target_add(t, job_filter_key(i), job_filter_text(filter, i));
-	return r;
+	if (r == 0 && text)
+		r = place_get(place, map, "id", JSON_STRING, &text);
+	return r == 0 && !text ? place_refuse(place, "", "lacks manager or id") : r;
 }
 
-static int get_page(struct server_client *c, const struct job_filter *filter, size_t limit,
-		    size_t offset, struct job_rows *rows, bool *ret_more, struct error *err)
+int server_parse_jobs(const char *text, size_t length, json_t *ret, bool *ret_more,
+		      struct error *err)
+{
+	_cleanup_(json_freep) json_t *root = NULL;
+	struct place place = { .err = err }, jobs = place_below(&place, "jobs");
+	const json_t *list = NULL;
+	bool has_more = false;
+	int r = place_parse_map(text ? text : "", length, &root, err);
+
+	if (r == 0)
+		r = place_get(&place, root, "jobs", JSON_ARRAY, &list);
+	if (r == 0 && !list)
+		r = error_set(err, -EPROTO, "it is no list of jobs");
+	if (r == 0)
+		r = place_take_boolean(&place, root, "more", &has_more);
+	if (r == 0)
+		r = place_each(&jobs, list, JOBS_MAX, check_job, NULL);
+	if (r < 0)
+		return error_prefix(err, -EPROTO, "the server's answer");
+	if (json_array_extend(ret, json_object_get(root, "jobs")) < 0)
+		return error_set_errno(err, ENOMEM, "cannot read the server's answer");
+	*ret_more = has_more;
+	return 0;
+}
+
+int server_client_list_jobs(struct server_client *c, const struct job_filter *filter, json_t *jobs,
+			    bool *ret_more, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
-	_cleanup_(target_clear) struct target target = {};
-	int r = target_open("/v1/jobs", &target);
+	char since[TIMESTAMP_SIZE], until[TIMESTAMP_SIZE], limit[24], offset[24];
+	struct query query = {};
+	int r;
 
-	if (r == 0)
-		r = target_add_filter(&target, filter);
-	if (r == 0)
-		r = target_add_count(&target, "limit", limit);
-	if (r == 0 && offset)
-		r = target_add_count(&target, "offset", offset);
-	if (r < 0)
-		return error_set_errno(err, r, "cannot ask the server");
-	r = ask(c, &target, SERVER_ANSWER_MS, &answer, err);
-	return r < 0 ? r : server_parse_jobs(answer.text, answer.length, rows, ret_more, err);
-}
-
-int server_client_list_jobs(struct server_client *c, const struct job_filter *filter,
-			    struct job_rows *rows, struct error *err)
-{
-	size_t begin = rows->count;
-	bool has_more = true;
-
-	while (has_more && (!filter->limit || rows->count - begin < filter->limit)) {
-		size_t had = rows->count - begin,
-		       wanted = filter->limit ? MIN(filter->limit - had, (size_t)SERVER_PAGE)
-					      : SERVER_PAGE;
-		int r = get_page(c, filter, wanted, had, rows, &has_more, err);
-
-		if (r < 0)
-			return r;
-		has_more &= rows->count - begin > had; /* else it would never end */
-	}
-	return 0;
+	snprintf(limit, sizeof(limit), "%zu", filter->limit);
+	snprintf(offset, sizeof(offset), "%zu", filter->offset);
+	if (filter->since_ns)
+		query_add(&query, "since", timestamp_format(since, filter->since_ns));
+	if (filter->until_ns)
+		query_add(&query, "until", timestamp_format(until, filter->until_ns));
+	query_add(&query, "user", filter->user);
+	query_add(&query, "account", filter->account);
+	query_add(&query, "partition", filter->partition);
+	query_add(&query, "manager", filter->manager);
+	query_add(&query, "name", filter->name);
+	query_add(&query, "id", filter->id);
+	query_add(&query, "state", filter->state);
+	query_add(&query, "text", filter->text);
+	query_add(&query, "limit", filter->limit ? limit : NULL);
+	query_add(&query, "offset", filter->offset ? offset : NULL);
+	r = ask(c, "/v1/jobs", &query, SERVER_ANSWER_MS, &answer, err);
+	return r < 0 ? r : server_parse_jobs(answer.text, answer.length, jobs, ret_more, err);
 }
 
 /* ---- records ---- */
@@ -186,18 +167,13 @@ int server_client_get_records(struct server_client *c, const struct job_name *na
 			      struct records *records, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
-	_cleanup_(target_clear) struct target target = {};
-	int r = target_open("/v1/records", &target);
+	struct query query = {};
+	int r;
 
-	if (r == 0)
-		r = target_add(&target, "id", name->id);
-	if (r == 0)
-		r = target_add(&target, "node", name->node);
-	if (r == 0)
-		r = target_add(&target, "manager", name->manager);
-	if (r < 0)
-		return error_set_errno(err, r, "cannot ask the server");
-	r = ask(c, &target, SERVER_ANSWER_MS, &answer, err);
+	query_add(&query, "id", name->id);
+	query_add(&query, "node", name->node);
+	query_add(&query, "manager", name->manager);
+	r = ask(c, "/v1/records", &query, SERVER_ANSWER_MS, &answer, err);
 	if (r < 0)
 		return r;
 	r = records_parse(answer.text ? answer.text : "", answer.length, c->server.path, records,

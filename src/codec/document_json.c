@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/document_backend.h"
+#include "basic/cleanup.h"
 #include "basic/utf8.h"
 
 #define DEPTH_MAX 16
@@ -149,4 +150,27 @@ struct document *document_new_json(FILE *out, enum document_style style)
 	json->out = out;
 	json->is_one_line = style == DOCUMENT_ONE_LINE;
 	return &json->document;
+}
+
+int document_format_line(void (*format)(const void *what, struct document *d), const void *what,
+			 char **ret, size_t *ret_length)
+{
+	_cleanup_(document_freep) struct document *d = NULL;
+	FILE *out = open_memstream(ret, ret_length);
+	int r = -ENOMEM;
+
+	if (!out)
+		return -ENOMEM;
+	d = document_new_json(out, DOCUMENT_ONE_LINE);
+	if (d) {
+		format(what, d);
+		r = document_finish(d);
+	}
+	if (fclose(out) != 0 && r == 0)
+		r = -ENOMEM;
+	if (r < 0) {
+		free(*ret);
+		*ret = NULL;
+	}
+	return r;
 }

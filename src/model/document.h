@@ -60,3 +60,7 @@ void document_begin_flat_list_of(struct document *d, const char *key);
 
 /* End the document and flush.  -EIO and the like: it is not whole. */
 int document_finish(struct document *d);
+
+/* What @format writes of @what as a line of JSON with its newline; the caller frees *ret. */
+int document_format_line(void (*format)(const void *what, struct document *d), const void *what,
+			 char **ret, size_t *ret_length);
