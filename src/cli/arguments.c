@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/arguments.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +19,6 @@
 #include "cli/runs.h"
 #include "cli/watch_target.h"
 
-static int is_record_file(const struct dirent *entry)
-{
-	const char *dot = strrchr(entry->d_name, '.');
-
-	return dot && dot != entry->d_name && strcmp(dot, ".json") == 0;
-}
-
 /* clang-format off */
 const struct cli_option arguments_options[] = {
 	{ "database", 0, "FILE", "look for IDs in a server's database or in files of records alone", offsetof(struct arguments, database), NULL },
@@ -39,26 +31,17 @@ void arguments_clear(struct arguments *a)
 	a->reader = reader_close(a->reader);
 }
 
+struct complaint {
+	const struct cli_command *command;
+	int *exit_code;
+};
+
 /* A file of a directory that is no record is told and passed over; it costs the exit code. */
-static int read_dir(const struct cli_command *command, const char *dir, struct records *records,
-		    int *exit_code, struct error *err)
+static void complain(void *context, const struct error *err)
 {
-	struct dirent **entries;
-	int count = scandir(dir, &entries, is_record_file, alphasort);
+	const struct complaint *complaint = context;
 
-	if (count < 0)
-		return error_set_errno(err, errno, "cannot read the directory '%s'", dir);
-	for (int i = 0; i < count; i++) {
-		_cleanup_free_ char *path = NULL;
-
-		if (asprintf(&path, "%s/%s", dir, entries[i]->d_name) < 0)
-			path = NULL;
-		else if (records_read(path, records, err) < 0)
-			*exit_code = cli_fail(command, err);
-		free(entries[i]);
-	}
-	free(entries);
-	return count ? 0 : error_set(err, -ENOENT, "there is no *.json in the directory '%s'", dir);
+	*complaint->exit_code = cli_fail(complaint->command, err);
 }
 
 static int take_over(struct record *record, struct records *records, struct error *err)
@@ -130,7 +113,7 @@ static int find_part_with_agent(const char *argument, const struct job_name *nam
 static int find_with_reader(struct arguments *a, const struct job_name *name,
 			    struct records *records, struct error *err)
 {
-	int r = a->reader ? 0 : reader_open(a->database, NULL, &a->reader, err);
+	int r = a->reader ? 0 : reader_open(a->database, &a->reader, err);
 
 	return r < 0 ? r : reader_get_records(a->reader, name, records, err);
 }
@@ -176,6 +159,7 @@ static bool is_id(const char *argument)
 int argument_read(const struct cli_command *command, struct arguments *a, const char *argument,
 		  struct records *records, struct error *err)
 {
+	struct complaint complaint = { command, &a->exit_code };
 	struct stat st;
 
 	if (a->database)
@@ -184,7 +168,7 @@ int argument_read(const struct cli_command *command, struct arguments *a, const 
 		return records_read(argument, records, err);
 	if (stat(argument, &st) == 0)
 		return S_ISDIR(st.st_mode)
-			       ? read_dir(command, argument, records, &a->exit_code, err)
+			       ? records_read_dir(argument, records, complain, &complaint, err)
 			       : records_read(argument, records, err);
 	if (errno != ENOENT || !is_id(argument))
 		return error_set_errno(err, errno, "cannot read '%s'", argument);

@@ -1,35 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis/rules.h"
 #include "basic/cleanup.h"
 #include "basic/cli.h"
 #include "basic/clock.h"
+#include "basic/decimal.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "cli/commands.h"
 #include "cli/jobs_columns.h"
-#include "cli/jobs_text.h"
 #include "cli/moment.h"
 #include "cli/output.h"
 #include "cli/reader.h"
-#include "cli/site_rules.h"
 #include "model/document.h"
-#include "model/job_row.h"
+#include "model/job_filter.h"
+#include "model/json_place.h"
+#include "model/rows.h"
+#include "report/page.h"
+#include "report/rows_text.h"
 
 #define JOB_LIST_SCHEMA "jobmeter.job_list/1"
 #define SINCE_DEFAULT "7d"
+#define TEXT_MOST 40 /* columns: what others named may be as long as they like */
+#define PLACES 9 /* of the finest numbers: ns */
 
-struct settings {
+struct listing {
 	struct job_filter filter;
-	const char *since, *until, *database, *columns;
+	struct jobs_columns columns;
+	const char *database;
 	bool is_of_all, has_no_legend;
+	bool is_recent, has_standard_columns; /* neither --since nor -o was given */
+	json_t *jobs; /* what was found */
 };
 
 static int parse_limit(const char *text, void *at, struct error *err)
@@ -42,26 +48,23 @@ static int parse_limit(const char *text, void *at, struct error *err)
 	return 0;
 }
 
-static const char *column_word(const void *target, size_t i)
+static int parse_moment(const char *text, void *at, struct error *err)
 {
-	const struct jobs_column *column = jobs_columns_at(i);
-
-	(void)target;
-	return column ? column->name : NULL;
+	return moment_parse(text, clock_now_ns(CLOCK_REALTIME), at, err);
 }
 
-#define AT(member) offsetof(struct settings, member)
+#define AT(member) offsetof(struct listing, member)
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "columns", 'o', "LIST", "columns of text and CSV, also by sacct's names", AT(columns), NULL, column_word },
+	{ "columns", 'o', "LIST", "columns of text and CSV, also by sacct's names", AT(columns), jobs_columns_parse, jobs_columns_word },
 	{ "no-legend", 0, NULL, "print no line with the columns' names", AT(has_no_legend), NULL },
 	{ "user", 'u', "USER", "jobs of this user (default: yours)", AT(filter.user), NULL },
 	{ "all", 'a', NULL, "jobs of all users whose jobs you may see", AT(is_of_all), NULL },
 	{ "account", 'A', "ACCOUNT", "jobs that this account is charged for", AT(filter.account), NULL },
 	{ "partition", 'r', "PARTITION", "jobs of this partition", AT(filter.partition), NULL },
 	{ "state", 's', "STATE", "jobs in this state; running: that have not ended", AT(filter.state), NULL },
-	{ "since", 'S', "TIME", "jobs that ran then or later (default: " SINCE_DEFAULT " ago)", AT(since), NULL },
-	{ "until", 'E', "TIME", "jobs that began before then", AT(until), NULL },
+	{ "since", 'S', "TIME", "jobs that ran then or later (default: " SINCE_DEFAULT " ago)", AT(filter.since_ns), parse_moment },
+	{ "until", 'E', "TIME", "jobs that began before then", AT(filter.until_ns), parse_moment },
 	{ "name", 'n', "NAME", "jobs of this name", AT(filter.name), NULL },
 	{ "text", 0, "TEXT", "jobs with this in their id, name, user, account or reason", AT(filter.text), NULL },
 	{ "limit", 0, "N", "at most the newest N jobs (default: 1000); 0: all", AT(filter.limit), parse_limit },
@@ -71,187 +74,209 @@ static const struct cli_option options[] = {
 
 /* ---- what is asked for ---- */
 
-static int settle_times(struct settings *settings, struct error *err)
+static int settle(struct listing *l, struct output *output, int argc, char **argv,
+		  struct error *err)
 {
-	struct job_filter *filter = &settings->filter;
-	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
-	const char *since = settings->since	 ? settings->since
-			    : settings->database ? NULL
-						 : SINCE_DEFAULT;
-	int r = since ? moment_parse(since, now_ns, &filter->since_ns, err) : 0;
+	struct job_filter *filter = &l->filter;
+	int r = 0;
 
-	if (r < 0)
-		return error_prefix(err, r, "--since");
-	if (settings->until)
-		r = moment_parse(settings->until, now_ns, &filter->until_ns, err);
-	return r < 0 ? error_prefix(err, r, "--until") : 0;
-}
-
-/* The caller's name, or his number where it has none. */
-static const char *own_name(char *buffer, size_t size)
-{
-	const struct passwd *entry = getpwuid(geteuid());
-
-	if (entry && entry->pw_name)
-		snprintf(buffer, size, "%s", entry->pw_name);
-	else
-		snprintf(buffer, size, "%u", geteuid());
-	return buffer;
-}
-
-static int check_usage(struct settings *settings, struct output *output, int argc, char **argv,
-		       struct jobs_columns *ret_columns, struct error *err)
-{
 	if (argc > 0)
 		return error_set(err, -EINVAL,
 				 "unexpected argument '%s'; 'jobmeter report %s' prints one job",
 				 argv[0], argv[0]);
-	if (settings->is_of_all && settings->filter.user)
+	if (l->is_of_all && filter->user)
 		return error_set(err, -EINVAL, "'--all' and '--user' exclude each other");
-	if (output_settle(output, err) < 0 || settle_times(settings, err) < 0)
-		return -EINVAL;
-	return jobs_columns_parse(settings->columns ? settings->columns : JOBS_COLUMNS_DEFAULT,
-				  ret_columns, err);
+	l->is_recent = !filter->since_ns && !l->database;
+	l->has_standard_columns = !l->columns.count;
+	if (l->is_recent)
+		r = parse_moment(SINCE_DEFAULT, &filter->since_ns, err);
+	if (r == 0 && l->has_standard_columns)
+		r = jobs_columns_parse(JOBS_COLUMNS_DEFAULT, &l->columns, err);
+	return r < 0 ? r : output_settle(output, err);
 }
 
 /* ---- what is written ---- */
 
-struct list {
-	const struct settings *settings;
-	const struct job_rows *rows;
-	const struct jobs_columns *columns;
-};
-
-static void put_share(const char *key, struct jobs_cell cell, struct document *d)
+/* Columns that nobody chose go where a terminal is too narrow; elsewhere all is there. */
+static void write_text(const struct listing *l, FILE *out)
 {
-	document_key(d, key);
-	if (cell.is_known)
-		document_decimal(d, cell.number, 4);
+	const struct jobs_columns *columns = &l->columns;
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct rows_column heads[ROWS_COLUMNS_MAX] = {};
+	struct page page = page_for(out);
+	struct rows_table *table;
+
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct jobs_column *column = &columns->items[i];
+
+		heads[i].head = l->has_no_legend ? "" : column->head;
+		heads[i].is_left = column->kind <= JOBS_MOMENT;
+		heads[i].most = TEXT_MOST;
+		heads[i].least = column->least;
+		heads[i].rank = column->rank;
+	}
+	table = rows_table(rows, ROWS_TEXT, NULL, heads, columns->count);
+	for (size_t row = 0; row < json_array_size(l->jobs); row++) {
+		rows_row(table, ROWS_TEXT);
+		for (size_t i = 0; i < columns->count; i++) {
+			struct human human;
+
+			rows_cell(table,
+				  cell_words(jobs_cell_text(&columns->items[i],
+							    json_array_get(l->jobs, row), &human)));
+		}
+	}
+	page.is_flush = true;
+	if (!l->has_standard_columns || !isatty(fileno(out)))
+		page.width = UINT16_MAX;
+	rows_text(rows, ROWS_TEXT, &page);
+}
+
+static void write_csv(const struct listing *l, FILE *out)
+{
+	const struct jobs_columns *columns = &l->columns;
+
+	for (size_t i = 0; !l->has_no_legend && i < columns->count; i++)
+		fprintf(out, "%s%s", columns->items[i].name, i + 1 < columns->count ? "," : "\n");
+	for (size_t row = 0; row < json_array_size(l->jobs); row++) {
+		for (size_t i = 0; i < columns->count; i++) {
+			jobs_cell_csv(&columns->items[i], json_array_get(l->jobs, row), out);
+			fputc(i + 1 < columns->count ? ',' : '\n', out);
+		}
+	}
+}
+
+static void put_value(const json_t *json, struct document *d)
+{
+	uint64_t number;
+
+	if (json_is_string(json))
+		document_string(d, json_string_value(json));
+	else if (json_is_boolean(json))
+		document_boolean(d, json_is_true(json));
+	else if (json_is_integer(json))
+		document_signed(d, json_integer_value(json));
+	else if (json_is_real(json) &&
+		 decimal_from_double(json_real_value(json), PLACES, &number) == 0)
+		document_decimal(d, number, PLACES);
 	else
 		document_null(d);
 }
 
-static void format_row(const struct job_row *row, struct document *d)
+static void put_job(json_t *job, struct document *d)
 {
+	const char *key;
+	json_t *value;
+
 	document_begin_map(d);
-	job_row_format(row, d);
-	put_share("cpu_efficiency", jobs_cpu_efficiency(row), d);
-	put_share("memory_efficiency", jobs_memory_efficiency(row), d);
+	json_object_foreach(job, key, value)
+	{
+		document_key(d, key);
+		put_value(value, d);
+	}
 	document_end_map(d);
 }
 
-static int write_lines(const struct output *output, const struct list *list, FILE *out)
+/* A document of all, or of each. */
+static int write_documents(const struct output *output, const struct listing *l, FILE *out)
 {
+	bool is_of_each = output->format == OUTPUT_NDJSON;
+	size_t count = json_array_size(l->jobs);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < list->rows->count; i++) {
+	for (size_t i = 0; r == 0 && i < (is_of_each ? count : 1); i++) {
 		_cleanup_(document_freep) struct document *d = output_new_document(output, out);
 
 		if (!d)
 			return -ENOMEM;
-		format_row(&list->rows->items[i], d);
+		if (!is_of_each) {
+			document_begin_map(d);
+			document_put_string(d, "schema", JOB_LIST_SCHEMA);
+			document_begin_list_of(d, "jobs");
+		}
+		for (size_t j = i; j < (is_of_each ? i + 1 : count); j++)
+			put_job(json_array_get(l->jobs, j), d);
+		if (!is_of_each) {
+			document_end_list(d);
+			document_end_map(d);
+		}
 		r = document_finish(d);
 	}
 	return r;
 }
 
-static int write_document(const struct output *output, const struct list *list, FILE *out)
-{
-	_cleanup_(document_freep) struct document *d = output_new_document(output, out);
-
-	if (!d)
-		return -ENOMEM;
-	document_begin_map(d);
-	document_put_string(d, "schema", JOB_LIST_SCHEMA);
-	document_begin_list_of(d, "jobs");
-	for (size_t i = 0; i < list->rows->count; i++)
-		format_row(&list->rows->items[i], d);
-	document_end_list(d);
-	document_end_map(d);
-	return document_finish(d);
-}
-
 static int write_list(const struct output *output, const void *what, FILE *out, struct error *err)
 {
-	const struct list *list = what;
-	bool has_head = !list->settings->has_no_legend;
 	int r = 0;
 
 	if (output->format == OUTPUT_TEXT)
-		jobs_text(list->rows, list->columns, has_head, !list->settings->columns, out);
+		write_text(what, out);
 	else if (output->format == OUTPUT_CSV)
-		jobs_csv(list->rows, list->columns, has_head, out);
-	else if (output->format == OUTPUT_NDJSON)
-		r = write_lines(output, list, out);
+		write_csv(what, out);
 	else
-		r = write_document(output, list, out);
+		r = write_documents(output, what, out);
 	return output_end(out, r, "jobs", err);
 }
 
 /* What a table alone does not tell. */
-static void say_bounds(const struct cli_command *command, const struct settings *settings,
-		       size_t count)
+static void say_bounds(const struct cli_command *command, const struct listing *l)
 {
+	size_t count = json_array_size(l->jobs);
 	struct error text;
 
-	if (count == 0) {
+	if (!count)
 		error_set(&text, 0, "no job matches%s",
-			  settings->since || settings->database
-				  ? ""
-				  : "; '--since' looks beyond the last 7 days");
-		cli_say(command, &text);
-	} else if (settings->filter.limit && count >= settings->filter.limit) {
+			  l->is_recent ? "; '--since' looks beyond the last 7 days" : "");
+	else if (l->filter.limit && count >= l->filter.limit)
 		error_set(&text, 0, "these are the newest %zu that match; '--limit' shows more",
 			  count);
-		cli_say(command, &text);
-	}
+	else
+		return;
+	cli_say(command, &text);
 }
 
-static int list_jobs(const struct cli_command *command, const struct settings *settings,
-		     const struct output *output, const struct jobs_columns *columns,
-		     struct error *err)
+static int list_jobs(const struct cli_command *command, struct listing *l,
+		     const struct output *output, struct error *err)
 {
-	_cleanup_(job_rows_clear) struct job_rows rows = {};
-	_cleanup_(rules_freep) struct rules *rules = NULL;
 	_cleanup_(reader_closep) struct reader *reader = NULL;
-	const struct list list = { settings, &rows, columns };
-	int r = site_rules_load(command, NULL, &rules, err);
+	_cleanup_(json_freep) json_t *jobs = l->jobs = json_array();
+	int r = reader_open(l->database, &reader, err);
 
 	if (r == 0)
-		r = reader_open(settings->database, rules, &reader, err);
+		r = reader_list_jobs(reader, &l->filter, jobs, err);
+	for (size_t i = 0; i < json_array_size(jobs); i++)
+		jobs_complete(json_array_get(jobs, i));
 	if (r == 0)
-		r = reader_list_jobs(reader, &settings->filter, &rows, err);
-	if (r == 0)
-		r = output_print_by(output, write_list, &list, err);
+		r = output_print_by(output, write_list, l, err);
 	if (r == 0 && output->format == OUTPUT_TEXT && !output->is_quiet)
-		say_bounds(command, settings, rows.count);
+		say_bounds(command, l);
 	return r;
 }
 
 static int run_jobs(const struct cli_command *command, int argc, char **argv)
 {
-	struct settings settings = { .filter.limit = JOB_LIMIT_DEFAULT };
+	struct listing l = { .filter.limit = JOB_LIMIT_DEFAULT };
 	struct output output = {};
 	const struct cli_options groups[] = {
 		{ output_options, output_document_option_count, &output },
-		{ options, ARRAY_SIZE(options), &settings },
+		{ options, ARRAY_SIZE(options), &l },
 	};
-	struct jobs_columns columns;
 	struct error err = {};
-	char name[256];
+	char uid[24];
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err);
 
 	if (r == 0)
 		return CLI_WELL;
 	if (r > 0)
-		r = check_usage(&settings, &output, argc, argv, &columns, &err);
+		r = settle(&l, &output, argc, argv, &err);
 	if (r < 0)
 		return cli_misuse(command, &err);
-	if (!settings.is_of_all && !settings.filter.user && !settings.database)
-		settings.filter.user = own_name(name, sizeof(name));
+	snprintf(uid, sizeof(uid), "%u", geteuid());
+	if (!l.is_of_all && !l.filter.user && !l.database)
+		l.filter.user = uid;
 	r = output_check(&output, &err);
 	if (r == 0)
-		r = list_jobs(command, &settings, &output, &columns, &err);
+		r = list_jobs(command, &l, &output, &err);
 	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
 }
 

@@ -18,37 +18,53 @@
 #include "basic/cli.h"
 #include "basic/clock.h"
 #include "basic/error.h"
+#include "basic/file.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "cgroup/managers.h"
 #include "cli/commands.h"
-#include "cli/up_place.h"
 #include "client/client.h"
 #include "client/server_client.h"
 
+#define PORT 9840 /* the agent's; the server's is the next */
 #define START_S 60 /* to load what counts on a slow machine */
 #define END_S 30 /* the agent writes what it has, and sends it */
 #define LOOK_MS 50
 #define NS_PER_S UINT64_C(1000000000)
-#define WORDS_MAX 16
 
-struct settings {
-	const char *state;
-	unsigned int port;
+enum { AGENT_SOCKET, SERVER_SOCKET_PATH, DATABASE, PUSH_TOKEN, SCRAPE_TOKEN, PATHS };
+
+static const struct {
+	const char *usual, *name; /* name: below --state */
+} places[PATHS] = {
+	[AGENT_SOCKET] = { "/run/jobmeter/agent.sock", "agent.sock" },
+	[SERVER_SOCKET_PATH] = { "/run/jobmeter/server.sock", "server.sock" },
+	[DATABASE] = { "/var/lib/jobmeter-server/jobs.db", "server/jobs.db" },
+	[PUSH_TOKEN] = { "/etc/jobmeter/push.token", "push.token" },
+	[SCRAPE_TOKEN] = { "/etc/jobmeter/scrape.token", "scrape.token" },
+};
+
+enum { SERVER, AGENT, PARTS }; /* as they start: the agent reads the token that the server makes */
+
+struct up {
+	const char *state; /* --state, or NULL */
+	int port;
+	char dir[PATH_MAX]; /* the same as an absolute path; "" */
+	char paths[PATHS][PATH_MAX];
+	bool has_agent; /* one that runs already */
+	pid_t pids[PARTS]; /* 0: it does not run, or another's does */
+	sigset_t signals, mask; /* those that we wait for; as it was before */
 };
 
 static int parse_port(const char *text, void *at, struct error *err)
 {
-	int port;
-
-	if (parse_int(text, 1, 65534, &port) < 0)
-		return error_set(err, -EINVAL, "'--port' is a number from 1 to 65534, not '%s'",
-				 text);
-	*(unsigned int *)at = (unsigned int)port;
-	return 0;
+	return parse_int(text, 1, 65534, at) == 0
+		       ? 0
+		       : error_set(err, -EINVAL, "'--port' is a number from 1 to 65534, not '%s'",
+				   text);
 }
 
-#define AT(member) offsetof(struct settings, member)
+#define AT(member) offsetof(struct up, member)
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "state", 0, "DIR", "keep all files and sockets in DIR, not in the usual places", AT(state), NULL },
@@ -56,184 +72,48 @@ static const struct cli_option options[] = {
 };
 /* clang-format on */
 
-/* ---- one of the two ---- */
+/* ---- where they keep what they have ---- */
 
-struct part {
-	const char *name; /* "jobmeter-agent" */
-	pid_t pid; /* 0: it does not run, or another's does */
-	int status; /* once it has ended */
-};
-
-struct up {
-	struct up_place place;
-	struct part server, agent;
-	bool has_agent; /* one that runs already */
-	sigset_t mask; /* as it was before we waited for signals */
-};
-
-/* Beside our own program. */
-static int find_program(const char *name, char ret[PATH_MAX], struct error *err)
+static int find_places(struct up *up, struct error *err)
 {
-	ssize_t length = readlink("/proc/self/exe", ret, PATH_MAX - 1);
-	char *slash;
+	int r = up->state ? file_make_dirs(up->state, 0755) : 0;
 
-	if (length < 0)
-		return error_set_errno(err, errno, "cannot find '%s'", name);
-	ret[length] = '\0';
-	slash = strrchr(ret, '/');
-	if (!slash || (size_t)(slash - ret) + strlen(name) + 2 > PATH_MAX)
-		return error_set(err, -ENAMETOOLONG, "cannot find '%s'", name);
-	strcpy(slash + 1, name);
-	if (access(ret, X_OK) < 0)
-		return error_set_errno(err, errno, "cannot run '%s'", ret);
+	if (r < 0 || (up->state && !realpath(up->state, up->dir)))
+		return error_set_errno(err, r < 0 ? r : errno, "cannot make the directory '%s'",
+				       up->state);
+	for (size_t i = 0; i < PATHS; i++) {
+		if (snprintf(up->paths[i], PATH_MAX, "%s%s%s", up->dir, *up->dir ? "/" : "",
+			     *up->dir ? places[i].name : places[i].usual) >= PATH_MAX)
+			return error_set_errno(err, ENAMETOOLONG, "'%s'", up->dir);
+	}
 	return 0;
 }
 
-/* A terminal's Ctrl-C reaches us alone, so that the agent can end before the server.  If we are
- * killed both end by themselves (privileges_drop() keeps that over their change of user). */
-static void become(const struct up *up, pid_t parent, const char *path, char *const argv[])
+/* ---- their settings ---- */
+
+/* @is_ours: in place of one that stands there already. */
+static void set(const char *name, bool is_ours, const char *format, ...) PRINTF_LIKE(3, 4);
+static void set(const char *name, bool is_ours, const char *format, ...)
 {
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+	int r;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(1);
-	setpgid(0, 0);
-	dup2(null, STDIN_FILENO);
-	dup2(STDERR_FILENO, STDOUT_FILENO); /* ours is what we say */
-	unsetenv("JOBMETER_SOCKET"); /* of clients, no settings */
-	unsetenv("JOBMETER_SERVER_SOCKET");
-	sigprocmask(SIG_SETMASK, &up->mask, NULL);
-	execv(path, argv);
-	fprintf(stderr, "jobmeter up: cannot run '%s': %s\n", path, strerror(errno));
-	_exit(127);
-}
-
-static int start_part(struct up *up, struct part *part, const char *const words[],
-		      struct error *err)
-{
-	char path[PATH_MAX], *argv[WORDS_MAX + 1] = { path };
-	int r = find_program(part->name, path, err);
-	pid_t parent;
-
+	va_start(args, format);
+	r = vasprintf(&text, format, args);
+	va_end(args);
 	if (r < 0)
-		return r;
-	for (size_t i = 0; words[i]; i++)
-		argv[i + 1] = (char *)(uintptr_t)words[i];
-	parent = getpid();
-	part->pid = fork();
-	if (part->pid < 0) {
-		part->pid = 0;
-		return error_set_errno(err, errno, "cannot start %s", part->name);
-	}
-	if (part->pid == 0)
-		become(up, parent, path, argv);
-	return 0;
+		text = NULL;
+	else
+		setenv(name, text, is_ours);
 }
 
-/* True: it is not there any more. */
-static bool has_ended(struct part *part)
+static void set_server(const struct up *up)
 {
-	if (part->pid && waitpid(part->pid, &part->status, WNOHANG) == part->pid)
-		part->pid = 0;
-	return !part->pid;
-}
-
-static void pause_ms(int ms)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
-}
-
-static int say_end(const struct part *part, struct error *err)
-{
-	if (WIFSIGNALED(part->status))
-		return error_set(err, -ECHILD, "%s was killed by signal %d", part->name,
-				 WTERMSIG(part->status));
-	return error_set(err, -ECHILD, "%s ended with status %d", part->name,
-			 WEXITSTATUS(part->status));
-}
-
-static bool is_asked_to_end(void)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	sigset_t pending;
-
-	if (sigpending(&pending) < 0)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		if (sigismember(&pending, numbers[i]) == 1)
-			return true;
-	}
-	return false;
-}
-
-/* -EINTR: we were asked to end meanwhile. */
-static int await_part(struct part *part, bool (*is_ready)(const struct up_place *place),
-		      const struct up_place *place, struct error *err)
-{
-	uint64_t until_ns = clock_now_ns(CLOCK_MONOTONIC) + START_S * NS_PER_S;
-
-	while (!is_ready(place)) {
-		if (has_ended(part))
-			return say_end(part, err);
-		if (is_asked_to_end())
-			return -EINTR;
-		if (clock_now_ns(CLOCK_MONOTONIC) > until_ns)
-			return error_set(err, -ETIMEDOUT, "%s does not answer after %d s",
-					 part->name, START_S);
-		pause_ms(LOOK_MS);
-	}
-	return 0;
-}
-
-/* As systemd would: what does not end is killed. */
-static void end_part(struct part *part)
-{
-	uint64_t until_ns = clock_now_ns(CLOCK_MONOTONIC) + END_S * NS_PER_S;
-
-	if (!part->pid)
-		return;
-	kill(part->pid, SIGTERM);
-	while (!has_ended(part)) {
-		if (clock_now_ns(CLOCK_MONOTONIC) > until_ns)
-			kill(part->pid, SIGKILL);
-		pause_ms(LOOK_MS);
-	}
-}
-
-/* ---- the server ---- */
-
-static bool is_server_ready(const struct up_place *place)
-{
-	_cleanup_(server_client_closep) struct server_client *client = NULL;
-
-	return server_client_open(place->server_socket, &client, NULL) == 0 &&
-	       server_client_greet(client, NULL) == 0;
-}
-
-static int start_server(struct up *up, struct error *err)
-{
-	const struct up_place *place = &up->place;
-	char listen[32];
-	const char *const words[] = { "--database", place->database,	  "--listen", listen,
-				      "--socket",   place->server_socket, NULL };
-	int r = up_port_check(place->port + 1, "server", err);
-
-	if (r < 0)
-		return r;
-	snprintf(listen, sizeof(listen), "127.0.0.1:%u", place->port + 1);
-	setenv("JOBMETER_SERVER_TOKEN_FILE", place->push_token, 1);
-	r = start_part(up, &up->server, words, err);
-	return r < 0 ? r : await_part(&up->server, is_server_ready, place, err);
-}
-
-/* ---- the agent ---- */
-
-static bool is_agent_ready(const struct up_place *place)
-{
-	_cleanup_(client_closep) struct client *client = NULL;
-
-	return client_open(place->agent_socket, &client, NULL) == 0;
+	set("JOBMETER_SERVER_LISTEN", true, "127.0.0.1:%d", up->port + 1);
+	set("JOBMETER_SERVER_TOKEN_FILE", true, "%s", up->paths[PUSH_TOKEN]);
+	set("JOBMETER_SERVER_SOCKET_PATH", true, "%s", up->paths[SERVER_SOCKET_PATH]);
+	set("JOBMETER_SERVER_DATABASE", true, "%s", up->paths[DATABASE]);
 }
 
 static bool has_manager(void)
@@ -246,153 +126,184 @@ static bool has_manager(void)
 	return managers.count > 0;
 }
 
-/* A setting of the agent, by its environment; one that stands there already holds. */
-static void set_agent(const char *name, const char *format, ...) PRINTF_LIKE(2, 3);
-static void set_agent(const char *name, const char *format, ...)
+static void set_agent(const struct up *up)
 {
-	_cleanup_free_ char *text = NULL;
-	va_list args;
-	int r;
-
-	va_start(args, format);
-	r = vasprintf(&text, format, args);
-	va_end(args);
-	if (r < 0)
-		text = NULL;
-	else
-		setenv(name, text, 0);
-}
-
-static void set_agent_place(const struct up_place *place)
-{
-	setenv("JOBMETER_SOCKET_PATH", place->agent_socket, 1); /* where we ask it, too */
-	setenv("JOBMETER_TOKEN_FILE", place->scrape_token, 1);
-	set_agent("JOBMETER_STATE_DIR", "%s/agent", place->dir);
-	set_agent("JOBMETER_RUN_DIR", "%s/run", place->dir);
-	set_agent("JOBMETER_PIN_DIR", "/sys/fs/bpf/jobmeter-%u", place->port);
-}
-
-static int start_agent(struct up *up, struct error *err)
-{
-	const struct up_place *place = &up->place;
-	const char *const words[] = { NULL };
-	char listen[32], server[48];
-	int r = up_port_check(place->port, "agent", err);
-
-	if (r < 0)
-		return r;
-	if (place->dir)
-		set_agent_place(place);
-	snprintf(listen, sizeof(listen), "127.0.0.1:%u", place->port);
-	snprintf(server, sizeof(server), "http://127.0.0.1:%u", place->port + 1);
-	setenv("JOBMETER_LISTEN", listen, 1);
-	setenv("JOBMETER_SERVER", server, 1);
-	setenv("JOBMETER_SERVER_TOKEN_FILE", place->push_token, 1);
-	set_agent("JOBMETER_CHECKPOINT_INTERVAL", "30s");
+	set("JOBMETER_LISTEN", true, "127.0.0.1:%d", up->port);
+	set("JOBMETER_SERVER", true, "http://127.0.0.1:%d", up->port + 1);
+	set("JOBMETER_SERVER_TOKEN_FILE", true, "%s", up->paths[PUSH_TOKEN]);
+	set("JOBMETER_CHECKPOINT_INTERVAL", false, "30s");
 	if (!has_manager())
-		set_agent("JOBMETER_UNITS", "on");
-	r = start_part(up, &up->agent, words, err);
-	return r < 0 ? r : await_part(&up->agent, is_agent_ready, place, err);
+		set("JOBMETER_UNITS", false, "on");
+	if (!*up->dir)
+		return;
+	set("JOBMETER_SOCKET_PATH", true, "%s", up->paths[AGENT_SOCKET]);
+	set("JOBMETER_TOKEN_FILE", true, "%s", up->paths[SCRAPE_TOKEN]);
+	set("JOBMETER_STATE_DIR", false, "%s/agent", up->dir);
+	set("JOBMETER_RUN_DIR", false, "%s/run", up->dir);
+	set("JOBMETER_PIN_DIR", false, "/sys/fs/bpf/jobmeter-%d", up->port);
+}
+
+/* ---- one of the two ---- */
+
+static bool is_server_ready(const struct up *up)
+{
+	_cleanup_(server_client_closep) struct server_client *client = NULL;
+
+	return server_client_open(up->paths[SERVER_SOCKET_PATH], &client, NULL) == 0 &&
+	       server_client_greet(client, NULL) == 0;
+}
+
+static bool is_agent_ready(const struct up *up)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+
+	return client_open(up->paths[AGENT_SOCKET], &client, NULL) == 0;
+}
+
+static const struct part {
+	const char *name;
+	bool (*is_ready)(const struct up *up);
+	void (*set)(const struct up *up); /* the environment, which is its settings */
+} parts[PARTS] = {
+	[SERVER] = { "jobmeter-server", is_server_ready, set_server },
+	[AGENT] = { "jobmeter-agent", is_agent_ready, set_agent },
+};
+
+/* In the child: the program beside our own.  A terminal's Ctrl-C reaches us alone, so that the
+ * agent can end before the server.  If we are killed both end by themselves (privileges_drop()
+ * keeps that over their change of user). */
+static void become(const struct up *up, const struct part *part, pid_t parent)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char path[PATH_MAX + 32] = "";
+	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	setpgid(0, 0);
+	dup2(null, STDIN_FILENO);
+	dup2(STDERR_FILENO, STDOUT_FILENO); /* ours is what we say */
+	unsetenv("JOBMETER_SOCKET"); /* of clients, no settings */
+	unsetenv("JOBMETER_SERVER_SOCKET");
+	part->set(up);
+	sigprocmask(SIG_SETMASK, &up->mask, NULL);
+	if (length > 0) {
+		strcpy(strrchr(path, '/') + 1, part->name);
+		execl(path, part->name, NULL);
+	}
+	fprintf(stderr, "jobmeter up: cannot run '%s': %s\n", path, strerror(errno));
+	_exit(127);
+}
+
+/* Look after both for so long.  -EINTR: we were asked to end; -ECHILD: one of them has ended. */
+static int watch(struct up *up, long ms, struct error *err)
+{
+	const struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+	int number = sigtimedwait(&up->signals, NULL, &time);
+
+	if (number > 0 && number != SIGCHLD)
+		return -EINTR;
+	for (size_t i = 0; i < PARTS; i++) {
+		int status;
+
+		if (!up->pids[i] || waitpid(up->pids[i], &status, WNOHANG) != up->pids[i])
+			continue;
+		up->pids[i] = 0;
+		return error_set(err, -ECHILD, "%s %s %d", parts[i].name,
+				 WIFSIGNALED(status) ? "was killed by signal" : "ended with status",
+				 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	}
+	return 0;
+}
+
+static int start_part(struct up *up, size_t which, struct error *err)
+{
+	uint64_t until_ns = clock_now_ns(CLOCK_MONOTONIC) + START_S * NS_PER_S;
+	const struct part *part = &parts[which];
+	pid_t parent = getpid(), pid = fork();
+	int r = 0;
+
+	if (pid < 0)
+		return error_set_errno(err, errno, "cannot start %s", part->name);
+	if (pid == 0)
+		become(up, part, parent);
+	up->pids[which] = pid;
+	while (r == 0 && !part->is_ready(up)) {
+		r = watch(up, LOOK_MS, err);
+		if (r == 0 && clock_now_ns(CLOCK_MONOTONIC) > until_ns)
+			r = error_set(err, -ETIMEDOUT, "%s does not answer after %d s", part->name,
+				      START_S);
+	}
+	return r;
+}
+
+/* As systemd would: what does not end is killed. */
+static void end_part(pid_t pid)
+{
+	uint64_t until_ns = clock_now_ns(CLOCK_MONOTONIC) + END_S * NS_PER_S;
+
+	if (!pid)
+		return;
+	kill(pid, SIGTERM);
+	while (waitpid(pid, NULL, WNOHANG) == 0) {
+		if (clock_now_ns(CLOCK_MONOTONIC) > until_ns)
+			kill(pid, SIGKILL);
+		nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);
+	}
 }
 
 /* ---- both ---- */
 
-/* It may send its records elsewhere, or nowhere. */
-static void say_agent_of_others(const struct up_place *p)
-{
-	_cleanup_(client_closep) struct client *client = NULL;
-	_cleanup_(client_agent_clear) struct client_agent agent = {};
-
-	if (client_open(p->agent_socket, &client, NULL) == 0)
-		(void)client_get_agent(client, &agent, NULL);
-	printf("agent     runs already, at %s; ", p->agent_socket);
-	if (agent.push.server)
-		printf("it sends to %s\n", agent.push.server);
-	else
-		printf("it sends nowhere until its setting 'server' is http://127.0.0.1:%u\n",
-		       p->port + 1);
-}
-
 static void say_where(const struct up *up)
 {
-	const struct up_place *p = &up->place;
+	const char(*paths)[PATH_MAX] = up->paths;
 
 	if (up->has_agent)
-		say_agent_of_others(p);
+		printf("agent     runs already, at %s; its setting 'server' has to be "
+		       "http://127.0.0.1:%d\n",
+		       paths[AGENT_SOCKET], up->port + 1);
 	else
-		printf("agent     http://127.0.0.1:%u/metrics (token: %s), %s\n", p->port,
-		       p->scrape_token, p->agent_socket);
-	printf("server    http://127.0.0.1:%u takes records (token: %s), %s answers users\n",
-	       p->port + 1, p->push_token, p->server_socket);
-	printf("database  %s\n", p->database);
-	if (p->dir)
+		printf("agent     http://127.0.0.1:%d/metrics (token: %s), %s\n", up->port,
+		       paths[SCRAPE_TOKEN], paths[AGENT_SOCKET]);
+	printf("server    http://127.0.0.1:%d takes records (token: %s), %s answers users\n",
+	       up->port + 1, paths[PUSH_TOKEN], paths[SERVER_SOCKET_PATH]);
+	printf("database  %s\n", paths[DATABASE]);
+	if (*up->dir)
 		printf("jobs      JOBMETER_SOCKET=%s JOBMETER_SERVER_SOCKET=%s jobmeter jobs\n",
-		       p->agent_socket, p->server_socket);
+		       paths[AGENT_SOCKET], paths[SERVER_SOCKET_PATH]);
 	else
 		puts("jobs      jobmeter jobs, jobmeter report ID, jobmeter top");
 	puts("end       Ctrl-C ends both");
 	fflush(stdout);
 }
 
-static int start(struct up *up, struct error *err)
-{
-	char path[PATH_MAX];
-	int r = find_program(up->server.name, path, err);
-
-	up->has_agent = is_agent_ready(&up->place);
-	if (r == 0 && !up->has_agent)
-		r = find_program(up->agent.name, path, err);
-	if (r < 0)
-		return r;
-	if (is_server_ready(&up->place))
-		return error_set(err, -EALREADY, "a server answers at '%s' already",
-				 up->place.server_socket);
-	r = start_server(up, err);
-	return r < 0 || up->has_agent ? r : start_agent(up, err);
-}
-
-/* Until somebody asks us to end, or one of the two does.  -ECHILD. */
-static int wait_for_end(struct up *up, const sigset_t *signals, struct error *err)
-{
-	for (;;) {
-		int number = sigwaitinfo(signals, NULL);
-
-		if (number < 0 && errno != EINTR)
-			return error_set_errno(err, errno, "cannot wait");
-		if (number > 0 && number != SIGCHLD)
-			return 0;
-		if (up->server.pid && has_ended(&up->server))
-			return say_end(&up->server, err);
-		if (up->agent.pid && has_ended(&up->agent))
-			return say_end(&up->agent, err);
-	}
-}
-
 static int serve(struct up *up, struct error *err)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
-	sigset_t signals;
 	int r;
 
-	sigemptyset(&signals);
+	sigemptyset(&up->signals);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		sigaddset(&signals, numbers[i]);
-	sigprocmask(SIG_BLOCK, &signals, &up->mask);
-	r = start(up, err);
-	if (r == 0) {
+		sigaddset(&up->signals, numbers[i]);
+	sigprocmask(SIG_BLOCK, &up->signals, &up->mask);
+	up->has_agent = is_agent_ready(up);
+	r = start_part(up, SERVER, err);
+	if (r == 0 && !up->has_agent)
+		r = start_part(up, AGENT, err);
+	if (r == 0)
 		say_where(up);
-		r = wait_for_end(up, &signals, err);
-	}
-	end_part(&up->agent); /* first: what it has goes to the server */
-	end_part(&up->server);
+	while (r == 0)
+		r = watch(up, 1000, err);
+	end_part(up->pids[AGENT]); /* first: what it has goes to the server */
+	end_part(up->pids[SERVER]);
 	return r == -EINTR ? 0 : r;
 }
 
 static int run_up(const struct cli_command *command, int argc, char **argv)
 {
-	struct settings settings = { .port = UP_PORT };
-	const struct cli_options group = { options, ARRAY_SIZE(options), &settings };
-	struct up up = { .server.name = "jobmeter-server", .agent.name = "jobmeter-agent" };
+	struct up up = { .port = PORT };
+	const struct cli_options group = { options, ARRAY_SIZE(options), &up };
 	struct error err = {};
 	int r = cli_parse(command, &group, 1, &argc, argv, &err);
 
@@ -402,14 +313,13 @@ static int run_up(const struct cli_command *command, int argc, char **argv)
 		r = error_set(&err, -EINVAL, "unexpected argument '%s'", argv[0]);
 	if (r < 0)
 		return cli_misuse(command, &err);
-	if (geteuid() != 0) {
-		error_set(&err, -EPERM, "it measures all jobs of this machine, and so wants root");
-		return cli_fail(command, &err);
-	}
-	r = up_place_find(settings.state, settings.port, &up.place, &err);
+	if (geteuid() != 0)
+		r = error_set(&err, -EPERM,
+			      "it measures all jobs of this machine, and so wants root");
+	else
+		r = find_places(&up, &err);
 	if (r == 0)
 		r = serve(&up, &err);
-	up_place_clear(&up.place);
 	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
 }
 

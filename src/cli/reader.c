@@ -2,100 +2,255 @@
 #include "cli/reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
+#include "basic/macro.h"
 #include "client/server_client.h"
+#include "codec/record_format.h"
+#include "codec/records.h"
+#include "model/document.h"
+#include "model/job_filter.h"
+#include "model/job_name.h"
+#include "model/json_place.h"
+#include "server/store/store.h"
 
-struct reader {
-	const struct reader_source *source;
-	void *state;
+#define MAGIC "SQLite format 3" /* and a NUL */
+#define PAGE 1000 /* jobs that are asked for at once */
+
+struct reader { /* one of the two */
+	struct server_client *client;
+	struct store *store;
+	const char *path; /* of the store: the caller's */
 };
 
-/* ---- the server ---- */
+/* Whoever can open the file sees all that is in it. */
+static const struct store_who everybody = { .sees_all = true };
 
-static int list_of_server(void *state, const struct job_filter *filter, struct job_rows *rows,
-			  struct error *err)
+/* ---- files of records, as a database in memory ---- */
+
+static void format_record(const void *record, struct document *d)
 {
-	return server_client_list_jobs(state, filter, rows, err);
+	record_format(record, d);
 }
 
-static int get_of_server(void *state, const struct job_name *name, struct records *records,
-			 struct error *err)
+/* 1: it was refused, and *err says why. */
+static int put_record(struct store *store, const struct record *record, struct error *err)
 {
-	return server_client_get_records(state, name, records, err);
+	struct store_line line = { .arrived_ns = clock_now_ns(CLOCK_REALTIME) };
+	_cleanup_(json_freep) json_t *root = NULL;
+	_cleanup_free_ char *text = NULL;
+	enum store_answer answer;
+	int r = document_format_line(format_record, record, &text, &line.length);
+
+	if (r == 0)
+		root = json_loadb(text, line.length, JSON_REJECT_DUPLICATES, NULL);
+	if (!root)
+		return error_set_errno(err, r < 0 ? r : ENOMEM, "cannot take the record");
+	line.text = text;
+	line.root = root;
+	r = store_put_record(store, &line, &answer, err);
+	return r < 0 ? r : answer == STORE_REFUSED;
 }
 
-static void close_server(void *state)
-{
-	server_client_close(state);
-}
-
-static const struct reader_source server = { list_of_server, get_of_server, close_server };
-
-static int open_server(struct reader *r, struct error *err)
-{
-	struct server_client *client;
-	int code = server_client_open(NULL, &client, err);
-
-	if (code < 0)
-		return code;
-	r->source = &server;
-	r->state = client;
-	return 0;
-}
-
-/* ---- any ---- */
-
-static int open_source(struct reader *r, const char *path, const struct rules *rules,
+/* What the store refuses, such as the sum over nodes, is passed over in a directory. */
+static int put_records(const struct reader *reader, const struct records *records, bool is_dir,
 		       struct error *err)
 {
-	if (!path)
-		return open_server(r, err);
-	if (reader_is_database(path)) {
-		r->source = &reader_database;
-		return reader_open_database(path, &r->state, err);
+	int r = store_begin(reader->store, err);
+
+	for (size_t i = 0; r >= 0 && i < records->count; i++) {
+		struct record *record = records->items[i];
+
+		if (!record->sequence)
+			record->sequence = i + 1; /* of a `run`, which has one record */
+		r = put_record(reader->store, record, err);
+		if (r > 0 && !is_dir)
+			r = error_prefix(err, -EINVAL, "%s", reader->path);
 	}
-	r->source = &reader_files;
-	return reader_open_files(path, rules, &r->state, err);
+	if (r >= 0)
+		return store_commit(reader->store, err);
+	store_abandon(reader->store);
+	return r;
 }
 
-int reader_open(const char *path, const struct rules *rules, struct reader **ret, struct error *err)
+static int open_files(struct reader *reader, struct error *err)
 {
-	_cleanup_(reader_closep) struct reader *r = calloc(1, sizeof(*r));
-	int code;
+	const struct store_upkeep nothing = {};
+	_cleanup_(records_clear) struct records records = {};
+	bool has_more = true;
+	struct stat st;
+	bool is_dir = stat(reader->path, &st) == 0 && S_ISDIR(st.st_mode);
+	int r = is_dir ? records_read_dir(reader->path, &records, NULL, NULL, err)
+		       : records_read(reader->path, &records, err);
 
-	if (!r)
+	if (r == 0 && !records.count)
+		r = error_set(err, -ENOENT, "there is no record in '%s'", reader->path);
+	if (r == 0)
+		r = store_open(":memory:", STORE_WRITE, &reader->store, err);
+	if (r == 0)
+		r = put_records(reader, &records, is_dir, err);
+	while (r == 0 && has_more) /* jobs of many records wait for it */
+		r = store_work(reader->store, &nothing, &has_more, err);
+	return r;
+}
+
+/* ---- opening ---- */
+
+static bool is_database(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char head[sizeof(MAGIC)];
+
+	return fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+	       memcmp(head, MAGIC, sizeof(head)) == 0;
+}
+
+int reader_open(const char *path, struct reader **ret, struct error *err)
+{
+	_cleanup_(reader_closep) struct reader *reader = calloc(1, sizeof(*reader));
+	int r;
+
+	if (!reader)
 		return error_set_errno(err, ENOMEM, "cannot read jobs");
-	code = open_source(r, path, rules, err);
-	if (code < 0)
-		return code;
-	*ret = TAKE_PTR(r);
-	return 0;
+	reader->path = path;
+	if (!path)
+		r = server_client_open(NULL, &reader->client, err);
+	else if (is_database(path))
+		r = store_open(path, STORE_READ, &reader->store, err);
+	else
+		r = open_files(reader, err);
+	if (r == 0)
+		*ret = TAKE_PTR(reader);
+	return r;
 }
 
-struct reader *reader_close(struct reader *r)
+struct reader *reader_close(struct reader *reader)
 {
-	if (r && r->state)
-		r->source->close(r->state);
-	free(r);
+	if (!reader)
+		return NULL;
+	server_client_close(reader->client);
+	store_close(reader->store);
+	free(reader);
 	return NULL;
 }
 
-void reader_closep(struct reader **r)
+void reader_closep(struct reader **reader)
 {
-	reader_close(*r);
+	reader_close(*reader);
 }
 
-int reader_list_jobs(struct reader *r, const struct job_filter *filter, struct job_rows *rows,
+/* ---- jobs ---- */
+
+static int put_job(void *context, const struct store_job *job)
+{
+	store_job_format(job, context);
+	return 0;
+}
+
+struct listing {
+	struct store *store;
+	const struct job_filter *filter;
+	int *ret;
+	struct error *err;
+};
+
+/* As a server answers it. */
+static void format_jobs(const void *what, struct document *d)
+{
+	const struct listing *l = what;
+	const struct store_filter wanted = {
+		.since_ns = l->filter->since_ns,
+		.until_ns = l->filter->until_ns,
+		.user = l->filter->user,
+		.account = l->filter->account,
+		.partition = l->filter->partition,
+		.manager = l->filter->manager,
+		.state = l->filter->state,
+		.name = l->filter->name,
+		.id = l->filter->id,
+		.text = l->filter->text,
+		.limit = (unsigned int)l->filter->limit,
+		.offset = (unsigned int)l->filter->offset,
+	};
+	bool has_more = false;
+
+	document_begin_map(d);
+	document_begin_list_of(d, "jobs");
+	*l->ret = store_list_jobs(l->store, &wanted, &everybody, put_job, d, &has_more, l->err);
+	document_end_list(d);
+	document_put_boolean(d, "more", has_more);
+	document_end_map(d);
+}
+
+static int list_stored(struct store *store, const struct job_filter *filter, json_t *jobs,
+		       bool *ret_more, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r = 0,
+	    format = document_format_line(format_jobs, &(struct listing){ store, filter, &r, err },
+					  &text, &length);
+
+	if (r == 0 && format < 0)
+		r = error_set_errno(err, format, "cannot list the jobs");
+	return r < 0 ? r : server_parse_jobs(text, length, jobs, ret_more, err);
+}
+
+int reader_list_jobs(struct reader *reader, const struct job_filter *filter, json_t *jobs,
 		     struct error *err)
 {
-	return r->source->list(r->state, filter, rows, err);
+	size_t limit = filter->limit ? filter->limit : SIZE_MAX;
+	struct job_filter page = *filter;
+	bool has_more = true;
+
+	while (has_more && json_array_size(jobs) < limit) {
+		int r;
+
+		page.offset = json_array_size(jobs);
+		page.limit = MIN(limit - page.offset, (size_t)PAGE);
+		r = reader->client
+			    ? server_client_list_jobs(reader->client, &page, jobs, &has_more, err)
+			    : list_stored(reader->store, &page, jobs, &has_more, err);
+		if (r < 0)
+			return r;
+		has_more &= json_array_size(jobs) > page.offset; /* else it would never end */
+	}
+	return 0;
 }
 
-int reader_get_records(struct reader *r, const struct job_name *name, struct records *records,
+/* ---- records ---- */
+
+struct taking {
+	struct records *records;
+	struct error *err;
+};
+
+static int take_line(void *context, const char *line, size_t length)
+{
+	struct taking *taking = context;
+
+	return records_parse(line, length, "the database", taking->records, taking->err);
+}
+
+int reader_get_records(struct reader *reader, const struct job_name *name, struct records *records,
 		       struct error *err)
 {
-	return r->source->get(r->state, name, records, err);
+	const struct store_question question = { .id = name->id,
+						 .node = name->node,
+						 .manager = name->manager };
+	struct taking taking = { records, err };
+	int r;
+
+	if (reader->client)
+		return server_client_get_records(reader->client, name, records, err);
+	r = store_read_records(reader->store, &question, &everybody, take_line, &taking, err);
+	return r == -ENOENT ? error_prefix(err, r, "'%s'", reader->path) : r;
 }

@@ -2,7 +2,6 @@
 #include "client/server_client.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,13 +13,8 @@
 #include "codec/records.h"
 #include "model/job_filter.h"
 #include "model/job_name.h"
-#include "model/job_row.h"
 #include "model/json_place.h"
 
-#define ANSWER_MAX (256u * 1024 * 1024) /* records of a job on many nodes */
-#define HELLO_MS 2000
-#define ANSWER_MS 30000 /* for everything else */
-#define PAGE 1000 /* jobs that are asked for at once */
 #define JOBS_MAX 65536 /* of one answer */
 #define KEYS_MAX 16 /* of one question */
 
@@ -51,7 +45,7 @@ int server_client_open(const char *socket_path, struct server_client **ret, stru
 		socket_path = named && *named ? named : SERVER_SOCKET;
 	if (!c)
 		return error_set_errno(err, ENOMEM, "cannot ask the server");
-	r = endpoint_init("server", socket_path, ANSWER_MAX, &c->server, err);
+	r = endpoint_init("server", socket_path, SERVER_ANSWER_MAX, &c->server, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(c);
@@ -99,82 +93,27 @@ int server_client_greet(struct server_client *c, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
 
-	return ask(c, "/v1/server", &(struct query){}, HELLO_MS, &answer, err);
+	return ask(c, "/v1/server", &(struct query){}, SERVER_HELLO_MS, &answer, err);
 }
 
 /* ---- jobs ---- */
 
-static int take_values(const struct place *place, const json_t *map, struct job_row *row)
+static int check_job(const struct place *place, const json_t *map, void *context UNUSED)
 {
-	char key[JOB_ROW_KEY_SIZE];
-	int r = 0;
+	const json_t *text = NULL;
+	int r = place_get(place, map, "manager", JSON_STRING, &text);
 
-	for (size_t i = 0; r == 0 && i < JOB_ROW_VALUES; i++) {
-		const struct metric *metric = metric_get((enum metric_id)i);
-		uint64_t number = 0;
-		bool is_known = false;
-
-		if (!job_row_key((enum metric_id)i, key))
-			continue;
-		r = place_take_number(place, map, key, metric_unit_places(metric->unit), &number,
-				      &is_known);
-		if (r == 0 && number > VALUE_MAX)
-			r = place_refuse(place, key, "is too great");
-		row->values[i] = (struct value){ number, is_known };
-	}
-	return r;
+	if (r == 0 && text)
+		r = place_get(place, map, "id", JSON_STRING, &text);
+	return r == 0 && !text ? place_refuse(place, "", "lacks manager or id") : r;
 }
 
-static int take_row(const struct place *place, const json_t *map, struct job_row *row)
-{
-	int64_t nodes = 1;
-	bool is_known;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < job_row_text_count; i++)
-		r = place_take_string(place, map, job_row_texts[i].key,
-				      job_row_text(&job_row_texts[i], row));
-	if (r == 0)
-		r = place_take_signed(place, map, "uid", 0, UINT32_MAX, &row->uid);
-	if (r == 0)
-		r = place_take_boolean(place, map, "final", &row->is_final);
-	if (r == 0)
-		r = place_take_time(place, map, "start", &row->start_ns);
-	if (r == 0)
-		r = place_take_time(place, map, "end", &row->end_ns);
-	if (r == 0)
-		r = place_take_number(place, map, "elapsed_seconds",
-				      metric_unit_places(UNIT_SECONDS), &row->elapsed_ns,
-				      &is_known);
-	if (r == 0)
-		r = place_take_signed(place, map, "nodes", 0, INT_MAX, &nodes);
-	if (r == 0)
-		r = take_values(place, map, row);
-	if (r == 0 && (!row->manager || !row->id))
-		r = place_refuse(place, "", "lacks manager or id");
-	row->nodes = (unsigned int)nodes;
-	return r;
-}
-
-static int add_row(const struct place *place, const json_t *map, void *rows)
-{
-	struct job_row row = JOB_ROW_EMPTY;
-	int r = take_row(place, map, &row);
-
-	if (r == 0)
-		r = job_rows_add(rows, &row);
-	if (r < 0)
-		job_row_clear(&row);
-	return r;
-}
-
-int server_parse_jobs(const char *text, size_t length, struct job_rows *rows, bool *ret_more,
+int server_parse_jobs(const char *text, size_t length, json_t *ret, bool *ret_more,
 		      struct error *err)
 {
 	_cleanup_(json_freep) json_t *root = NULL;
 	struct place place = { .err = err }, jobs = place_below(&place, "jobs");
 	const json_t *list = NULL;
-	size_t begin = rows->count;
 	bool has_more = false;
 	int r = place_parse_map(text ? text : "", length, &root, err);
 
@@ -185,56 +124,41 @@ int server_parse_jobs(const char *text, size_t length, struct job_rows *rows, bo
 	if (r == 0)
 		r = place_take_boolean(&place, root, "more", &has_more);
 	if (r == 0)
-		r = place_each(&jobs, list, JOBS_MAX, add_row, rows);
-	if (r == 0) {
-		*ret_more = has_more;
-		return 0;
-	}
-	while (rows->count > begin)
-		job_row_clear(&rows->items[--rows->count]);
-	if (r == -ENOMEM)
+		r = place_each(&jobs, list, JOBS_MAX, check_job, NULL);
+	if (r < 0)
+		return error_prefix(err, -EPROTO, "the server's answer");
+	if (json_array_extend(ret, json_object_get(root, "jobs")) < 0)
 		return error_set_errno(err, ENOMEM, "cannot read the server's answer");
-	return error_prefix(err, -EPROTO, "the server's answer");
+	*ret_more = has_more;
+	return 0;
 }
 
-static int get_page(struct server_client *c, const struct job_filter *filter, size_t limit,
-		    size_t offset, struct job_rows *rows, bool *ret_more, struct error *err)
+int server_client_list_jobs(struct server_client *c, const struct job_filter *filter, json_t *jobs,
+			    bool *ret_more, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
-	char since[TIMESTAMP_SIZE], until[TIMESTAMP_SIZE], limit_text[24], offset_text[24];
+	char since[TIMESTAMP_SIZE], until[TIMESTAMP_SIZE], limit[24], offset[24];
 	struct query query = {};
 	int r;
 
-	snprintf(limit_text, sizeof(limit_text), "%zu", limit);
-	snprintf(offset_text, sizeof(offset_text), "%zu", offset);
+	snprintf(limit, sizeof(limit), "%zu", filter->limit);
+	snprintf(offset, sizeof(offset), "%zu", filter->offset);
 	if (filter->since_ns)
 		query_add(&query, "since", timestamp_format(since, filter->since_ns));
 	if (filter->until_ns)
 		query_add(&query, "until", timestamp_format(until, filter->until_ns));
-	for (size_t i = 0; job_filter_key(i); i++)
-		query_add(&query, job_filter_key(i), job_filter_text(filter, i));
-	query_add(&query, "limit", limit_text);
-	query_add(&query, "offset", offset ? offset_text : NULL);
-	r = ask(c, "/v1/jobs", &query, ANSWER_MS, &answer, err);
-	return r < 0 ? r : server_parse_jobs(answer.text, answer.length, rows, ret_more, err);
-}
-
-int server_client_list_jobs(struct server_client *c, const struct job_filter *filter,
-			    struct job_rows *rows, struct error *err)
-{
-	size_t begin = rows->count;
-	bool has_more = true;
-
-	while (has_more && (!filter->limit || rows->count - begin < filter->limit)) {
-		size_t had = rows->count - begin,
-		       wanted = filter->limit ? MIN(filter->limit - had, (size_t)PAGE) : PAGE;
-		int r = get_page(c, filter, wanted, had, rows, &has_more, err);
-
-		if (r < 0)
-			return r;
-		has_more &= rows->count - begin > had; /* else it would never end */
-	}
-	return 0;
+	query_add(&query, "user", filter->user);
+	query_add(&query, "account", filter->account);
+	query_add(&query, "partition", filter->partition);
+	query_add(&query, "manager", filter->manager);
+	query_add(&query, "name", filter->name);
+	query_add(&query, "id", filter->id);
+	query_add(&query, "state", filter->state);
+	query_add(&query, "text", filter->text);
+	query_add(&query, "limit", filter->limit ? limit : NULL);
+	query_add(&query, "offset", filter->offset ? offset : NULL);
+	r = ask(c, "/v1/jobs", &query, SERVER_ANSWER_MS, &answer, err);
+	return r < 0 ? r : server_parse_jobs(answer.text, answer.length, jobs, ret_more, err);
 }
 
 /* ---- records ---- */
@@ -249,7 +173,7 @@ int server_client_get_records(struct server_client *c, const struct job_name *na
 	query_add(&query, "id", name->id);
 	query_add(&query, "node", name->node);
 	query_add(&query, "manager", name->manager);
-	r = ask(c, "/v1/records", &query, ANSWER_MS, &answer, err);
+	r = ask(c, "/v1/records", &query, SERVER_ANSWER_MS, &answer, err);
 	if (r < 0)
 		return r;
 	r = records_parse(answer.text ? answer.text : "", answer.length, c->server.path, records,

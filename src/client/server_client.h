@@ -7,17 +7,20 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct error;
 struct job_filter;
 struct job_name;
-struct job_rows;
 struct records;
 struct server_client;
 
 #define SERVER_SOCKET "/run/jobmeter/server.sock"
+#define SERVER_ANSWER_MAX (256u * 1024 * 1024) /* records of a job on many nodes */
+#define SERVER_HELLO_MS 2000
+#define SERVER_ANSWER_MS 30000 /* for everything else */
 
 /* @socket_path NULL: $JOBMETER_SERVER_SOCKET, else SERVER_SOCKET.  Nobody is asked yet. */
 int server_client_open(const char *socket_path, struct server_client **ret, struct error *err);
@@ -27,9 +30,11 @@ void server_client_closep(struct server_client **c);
 /* Whether it answers, soon. */
 int server_client_greet(struct server_client *c, struct error *err);
 
-/* The jobs that the caller may see and that match, the newest first, added to @rows. */
-int server_client_list_jobs(struct server_client *c, const struct job_filter *filter,
-			    struct job_rows *rows, struct error *err);
+/* The jobs that the caller may see and that match, the newest first, added to the list @jobs, each
+ * a map as the server says it (docs/sites/server.md).  Without a limit the server has its own;
+ * *ret_more: there are more. */
+int server_client_list_jobs(struct server_client *c, const struct job_filter *filter, json_t *jobs,
+			    bool *ret_more, struct error *err);
 
 /* The records of the newest job of that name, one a node, added to @records.  -ENOENT: there is
  * none that the caller may see. */
@@ -37,9 +42,10 @@ int server_client_get_records(struct server_client *c, const struct job_name *na
 			      struct records *records, struct error *err);
 
 /*
- * What a server answers to a question for jobs (@text may be NULL: nothing), added to @rows;
- * *ret_more: it has more of them.  It is trusted no more than a file: -EPROTO: the text is no such
- * list, and nothing is added.
+ * What a server answers to a question for jobs (@text may be NULL: nothing): maps that name a
+ * manager and an id, added to the list @ret; of their other members nothing is known.  *ret_more:
+ * it has more of them.  It is trusted no more than a file: -EPROTO: the text is no such list, and
+ * nothing is added.
  */
-int server_parse_jobs(const char *text, size_t length, struct job_rows *rows, bool *ret_more,
+int server_parse_jobs(const char *text, size_t length, json_t *ret, bool *ret_more,
 		      struct error *err);

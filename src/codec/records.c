@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "codec/records.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -139,4 +140,34 @@ int records_read(const char *path, struct records *list, struct error *err)
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read '%s'", name);
 	return records_parse(text, length, name, list, err);
+}
+
+static int is_record_file(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot && dot != entry->d_name && strcmp(dot, ".json") == 0;
+}
+
+int records_read_dir(const char *dir, struct records *list,
+		     void (*refuse)(void *context, const struct error *err), void *context,
+		     struct error *err)
+{
+	struct dirent **entries;
+	int count = scandir(dir, &entries, is_record_file, alphasort);
+
+	if (count < 0)
+		return error_set_errno(err, errno, "cannot read the directory '%s'", dir);
+	for (int i = 0; i < count; i++) {
+		_cleanup_free_ char *path = NULL;
+		struct error why = {};
+
+		if (asprintf(&path, "%s/%s", dir, entries[i]->d_name) < 0)
+			path = NULL;
+		else if (records_read(path, list, &why) < 0 && refuse)
+			refuse(context, &why);
+		free(entries[i]);
+	}
+	free(entries);
+	return count ? 0 : error_set(err, -ENOENT, "there is no *.json in the directory '%s'", dir);
 }

@@ -25,3 +25,9 @@ int records_parse(const char *text, size_t length, const char *name, struct reco
 
 /* The same for a file; @path "-" is the standard input. */
 int records_read(const char *path, struct records *list, struct error *err);
+
+/* The same for each *.json of a directory, in the order of their names.  What is no record is
+ * passed over, and handed to @refuse (NULL: to nobody).  -ENOENT: there is no such file. */
+int records_read_dir(const char *dir, struct records *list,
+		     void (*refuse)(void *context, const struct error *err), void *context,
+		     struct error *err);

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * job_filter - which jobs of a list are wanted.
- *
- * A server asks its database the same; what is said here of each condition holds there too.
- */
+/* job_filter - which jobs of a list are wanted. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct job_row;
 
 #define JOB_LIMIT_DEFAULT 1000
 
@@ -23,11 +16,5 @@ struct job_filter { /* texts are the caller's; NULL and 0: whatever it be */
 	uint64_t since_ns, until_ns; /* it ended, or was last seen, at the one or later, and began
 					before the other */
 	size_t limit; /* at most so many, the newest; 0: all */
+	size_t offset; /* of those so many are passed over */
 };
-
-/* The conditions, as a query of the server names them; their texts, by name.  NULL behind the last.
- */
-const char *job_filter_key(size_t i);
-const char *job_filter_text(const struct job_filter *filter, size_t i);
-
-bool job_filter_matches(const struct job_filter *filter, const struct job_row *row);

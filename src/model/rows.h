@@ -83,6 +83,9 @@ struct rows_column {
 	const char *group, *under; /* where there is room for two heads: "read" above "calls"; NULL:
 				      @head alone */
 	bool is_path; /* loses its beginning, not its middle; the first column only */
+	unsigned int most; /* columns: what is wider loses its middle; 0: any */
+	unsigned int least; /* where a page is too narrow it is shortened to so many before others
+			       go; 0: it is not */
 };
 
 #define ROWS_COLUMNS_MAX 32

@@ -138,7 +138,7 @@ void page_end_line(struct page *page)
 
 size_t page_indent(const struct page *page)
 {
-	return page->indent ? page->indent : PAGE_INDENT;
+	return page->is_flush ? 0 : page->indent ? page->indent : PAGE_INDENT;
 }
 
 void page_gap(struct page *page)
@@ -150,7 +150,8 @@ void page_label(struct page *page, const char *label)
 {
 	if (label)
 		put_text(page, PAGE_DIM, label);
-	page_pad(page, page_indent(page), page->column >= page_indent(page));
+	if (!page->is_flush)
+		page_pad(page, page_indent(page), page->column >= page_indent(page));
 }
 
 /* How much of @text stands on this line, with its blanks; its first word, if nothing has @room. */

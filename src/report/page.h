@@ -24,6 +24,7 @@ struct page {
 	bool is_full; /* of a report all there is, not the first screen */
 	bool has_gap; /* an empty line is to come before the next text */
 	size_t indent; /* where text begins behind the labels; 0: PAGE_INDENT */
+	bool is_flush; /* there are no labels: text begins at once */
 	size_t column; /* where the line stands */
 	size_t pending; /* blanks that are written only if something follows */
 };

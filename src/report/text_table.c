@@ -66,6 +66,10 @@ static struct layout measure(const struct rows_table *t, size_t first_max)
 			layout.widths[i] = MAX(layout.widths[i],
 					       utf8_columns(cell_at(t, row, i, &buffer)));
 	}
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (t->columns[i].most)
+			layout.widths[i] = MIN(layout.widths[i], (size_t)t->columns[i].most);
+	}
 	layout.widths[0] = MIN(layout.widths[0], first_max);
 	return layout;
 }
@@ -79,6 +83,18 @@ static size_t path_room(const struct rows_table *t, size_t available)
 	return available > others + TABLE_FIRST_MIN ? available - others : TABLE_FIRST_MIN;
 }
 
+/* Of those that may be shortened. */
+static void shorten(const struct rows_table *t, size_t available, struct layout *layout)
+{
+	for (size_t i = 0; i < t->column_count; i++) {
+		size_t total = total_width(t, layout), *width = &layout->widths[i],
+		       least = t->columns[i].least;
+
+		if (least && *width > least && total > available)
+			*width -= MIN(*width - least, total - available);
+	}
+}
+
 static struct layout lay_out(const struct rows_table *t, size_t available)
 {
 	struct layout layout = measure(t,
@@ -86,6 +102,7 @@ static struct layout lay_out(const struct rows_table *t, size_t available)
 	size_t first = layout.widths[0], others, next;
 
 	layout.widths[0] = MIN(first, (size_t)TABLE_FIRST_MIN);
+	shorten(t, available, &layout);
 	while (total_width(t, &layout) > available && (next = find_next_to_go(t, &layout)) != 0)
 		layout.is_gone[next] = true;
 	others = total_width(t, &layout) - layout.widths[0];
@@ -124,16 +141,27 @@ static void print_cell(const struct rows_table *t, const struct layout *layout, 
 	page_pad(page, start + width, 0);
 }
 
+static bool has_heads(const struct rows_table *t)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < t->column_count; i++)
+		has |= *t->columns[i].head != '\0';
+	return has;
+}
+
 void text_table(const struct rows_table *t, const char *label, struct page *page)
 {
 	struct layout layout;
 	struct human buffer;
 
 	layout = lay_out(t, page->width - page_indent(page));
-	page_label(page, label);
-	for (size_t i = 0; i < t->column_count; i++)
-		print_cell(t, &layout, i, t->columns[i].head, PAGE_DIM, page);
-	page_end_line(page);
+	if (has_heads(t)) {
+		page_label(page, label);
+		for (size_t i = 0; i < t->column_count; i++)
+			print_cell(t, &layout, i, t->columns[i].head, PAGE_DIM, page);
+		page_end_line(page);
+	}
 	for (size_t row = 0; row < t->row_count; row++) {
 		if (!has_row(t, row))
 			continue;

@@ -2,9 +2,9 @@
 /*
  * text_table - a table of rows that fits a page.
  *
- * Numbers stand to the right.  Where the page is too narrow the first column is shortened, a path
- * in its beginning and other words in their middle, and then columns go, those with the highest
- * rank first.
+ * Numbers stand to the right.  Where the page is too narrow columns that may be are shortened, then
+ * the first one, a path in its beginning and other words in their middle, and then columns go,
+ * those with the highest rank first.  Without any head there is no line of heads.
  */
 #pragma once
 

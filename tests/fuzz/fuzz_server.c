@@ -6,24 +6,23 @@
 #include "basic/error.h"
 #include "client/server_client.h"
 #include "fuzz.h"
-#include "model/job_row.h"
+#include "model/json_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	_cleanup_(job_rows_clear) struct job_rows rows = {};
+	_cleanup_(json_freep) json_t *jobs = json_array();
 	struct error err = {};
 	bool has_more = false;
 
-	if (server_parse_jobs((const char *)data, size, &rows, &has_more, &err) < 0) {
-		CHECK(*err.text && !rows.count && !has_more);
+	if (server_parse_jobs((const char *)data, size, jobs, &has_more, &err) < 0) {
+		CHECK(*err.text && !json_array_size(jobs) && !has_more);
 		return 0;
 	}
-	for (size_t i = 0; i < rows.count; i++) {
-		CHECK(rows.items[i].manager && rows.items[i].id && rows.items[i].uid >= -1);
-		for (size_t j = 0; j < JOB_ROW_VALUES; j++)
-			CHECK(!rows.items[i].values[j].is_known ||
-			      job_row_key((enum metric_id)j, (char[JOB_ROW_KEY_SIZE]){}));
+	for (size_t i = 0; i < json_array_size(jobs); i++) {
+		const json_t *job = json_array_get(jobs, i);
+
+		CHECK(json_is_string(json_object_get(job, "manager")));
+		CHECK(json_is_string(json_object_get(job, "id")));
 	}
-	job_rows_sort(&rows);
 	return 0;
 }

@@ -198,16 +198,17 @@ def test_where_one_ends_the_other_does_too(up, name):
     assert not [pid for pid in children.values() if pathlib.Path(f"/proc/{pid}").exists()]
 
 
-def test_a_port_that_is_taken_is_named(programs, folder, keeper):
+@pytest.mark.parametrize("name, offset", [("jobmeter-agent", 0), ("jobmeter-server", 1)])
+def test_a_port_that_is_taken_is_named(programs, folder, keeper, name, offset):
     up = Up(programs, folder / "up", keeper)
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", up.port + 1))
+        taken.bind(("127.0.0.1", up.port + offset))
         taken.listen()
         done = subprocess.run([up.folder / "jobmeter", "up", "--state", up.state, "--port", str(up.port)], env=up.environment,
                               capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (f"jobmeter up: port {up.port + 1}, which the server is to have, is taken by another program; "
-                           "'--port' names another\n")
+    assert f"{name}: cannot listen on 127.0.0.1:{up.port + offset}: Address already in use\n" in done.stderr
+    assert done.stderr.endswith(f"jobmeter up: {name} ended with status 1\n")
 
 
 def test_who_is_not_root_is_told_in_a_line(programs, tmp_path, root):

@@ -146,7 +146,7 @@ TEST(what_is_wrong_is_told_in_a_line_with_its_code)
 		  "job\n" },
 		{ "-o id,nmae", CLI_USAGE, "there is no column 'nmae'; did you mean 'name'?\n" },
 		{ "-o", CLI_USAGE, "needs its LIST" },
-		{ "--since yesterday", CLI_USAGE, "--since: 'yesterday' is no time" },
+		{ "--since yesterday", CLI_USAGE, "'yesterday' is no time" },
 		{ "--limit many", CLI_USAGE, "'--limit' is a number of jobs, not 'many'\n" },
 		{ "-a -u x", CLI_USAGE, "'--all' and '--user' exclude each other\n" },
 		{ "--format html", CLI_USAGE, "this command has no html output\n" },
@@ -175,7 +175,7 @@ TEST(reports_take_a_job_of_a_database_by_its_id)
 	ASSERT_EQ(report("made-0 --database DATA", &text), CLI_WELL);
 	ASSERT_CONTAINS(text, "train.sh   OK, 2 m 00 s");
 	ASSERT_EQ(report("--database DATA made-99", &none), CLI_FAILED);
-	ASSERT_CONTAINS(none, "jobmeter report: there is no job 'made-99' in these files\n");
+	ASSERT_CONTAINS(none, "jobmeter report: '" TEST_DATA "': there is no job 'made-99'\n");
 	ASSERT_EQ(report("--database DATA", &nothing), CLI_FAILED);
 	ASSERT_CONTAINS(nothing, "'--database' goes with the id of a job\n");
 	ASSERT_EQ(report("run/made-0@made-node17 --database DATA", &of_node), CLI_WELL);

@@ -6,14 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "answerer.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "basic/macro.h"
 #include "codec/records.h"
 #include "made.h"
 #include "model/job_name.h"
-#include "model/job_row.h"
+#include "model/job_filter.h"
+#include "model/json_place.h"
 #include "test.h"
 
 #define S UINT64_C(1000000000)
@@ -62,8 +66,26 @@ static struct reader *reader_of(const struct told *told, size_t count)
 	for (size_t i = 0; i < count; i++)
 		write_record(out, &told[i]);
 	fclose(out);
-	ASSERT_OK(reader_open(path, NULL, &reader, &err));
+	ASSERT_OK(reader_open(path, &reader, &err));
 	return reader;
+}
+
+static json_t *list(struct reader *reader, const struct job_filter *filter)
+{
+	json_t *jobs = json_array();
+
+	ASSERT_OK(reader_list_jobs(reader, filter, jobs, NULL));
+	return jobs;
+}
+
+static const char *text_at(const json_t *jobs, size_t i, const char *key)
+{
+	return json_string_value(json_object_get(json_array_get(jobs, i), key));
+}
+
+static int number_at(const json_t *jobs, size_t i, const char *key)
+{
+	return (int)json_number_value(json_object_get(json_array_get(jobs, i), key));
 }
 
 static size_t count_of(struct reader *reader, const char *text)
@@ -87,14 +109,14 @@ TEST(nodes_of_a_managers_job_are_one_job)
 		{ "slurm", "8", "n1", 1000, 100, 1, false },
 	};
 	_cleanup_(reader_closep) struct reader *reader = reader_of(told, 4);
-	_cleanup_(job_rows_clear) struct job_rows rows = {};
+	_cleanup_(json_freep) json_t *jobs = NULL;
 
-	ASSERT_OK(reader_list_jobs(reader, &(struct job_filter){}, &rows, NULL));
-	ASSERT_EQ((uint64_t)rows.count, (uint64_t)3);
-	ASSERT_EQ(rows.items[0].start_ns, 5000 * S);
-	ASSERT_EQ(rows.items[0].nodes, 1u);
-	ASSERT_STREQ(rows.items[2].id, "7");
-	ASSERT_EQ(rows.items[2].nodes, 2u);
+	jobs = list(reader, &(struct job_filter){});
+	ASSERT_EQ((uint64_t)json_array_size(jobs), (uint64_t)3);
+	ASSERT_STREQ(text_at(jobs, 0, "start"), "1970-01-01T01:23:20.000000000Z");
+	ASSERT_EQ(number_at(jobs, 0, "nodes"), 1);
+	ASSERT_STREQ(text_at(jobs, 2, "id"), "7");
+	ASSERT_EQ(number_at(jobs, 2, "nodes"), 2);
 	ASSERT_EQ((uint64_t)count_of(reader, "7"), (uint64_t)1); /* the newest */
 	ASSERT_EQ((uint64_t)count_of(reader, "slurm/7@n2"), (uint64_t)1);
 	ASSERT_EQ((uint64_t)count_of(reader, "7@n3"), (uint64_t)0);
@@ -122,10 +144,10 @@ TEST(runs_of_one_id_are_jobs_of_their_own)
 		{ "run", "7", "n2", 1003, 200, 1, false },
 	};
 	_cleanup_(reader_closep) struct reader *reader = reader_of(told, 2);
-	_cleanup_(job_rows_clear) struct job_rows rows = {};
+	_cleanup_(json_freep) json_t *jobs = NULL;
 
-	ASSERT_OK(reader_list_jobs(reader, &(struct job_filter){}, &rows, NULL));
-	ASSERT_EQ((uint64_t)rows.count, (uint64_t)2);
+	jobs = list(reader, &(struct job_filter){});
+	ASSERT_EQ((uint64_t)json_array_size(jobs), (uint64_t)2);
 	ASSERT_EQ((uint64_t)count_of(reader, "7"), (uint64_t)1);
 }
 
@@ -139,35 +161,126 @@ TEST(of_the_versions_of_a_record_the_best_counts)
 		{ "slurm", "8", "n1", 1000, 20, 2, true },
 	};
 	_cleanup_(reader_closep) struct reader *reader = reader_of(told, 5);
-	_cleanup_(job_rows_clear) struct job_rows rows = {};
+	_cleanup_(json_freep) json_t *jobs = NULL;
 
-	ASSERT_OK(reader_list_jobs(reader, &(struct job_filter){}, &rows, NULL));
-	ASSERT_EQ((uint64_t)rows.count, (uint64_t)2);
-	ASSERT_STREQ(rows.items[0].id, "8");
-	ASSERT_STREQ(rows.items[0].state, "RUNNING");
-	ASSERT_EQ(rows.items[0].elapsed_ns, 20 * S);
-	ASSERT(rows.items[1].is_final);
-	ASSERT_EQ(rows.items[1].elapsed_ns, 100 * S);
+	jobs = list(reader, &(struct job_filter){});
+	ASSERT_EQ((uint64_t)json_array_size(jobs), (uint64_t)2);
+	ASSERT_STREQ(text_at(jobs, 0, "id"), "8");
+	ASSERT_STREQ(text_at(jobs, 0, "state"), "RUNNING");
+	ASSERT_EQ(number_at(jobs, 0, "elapsed_seconds"), 20);
+	ASSERT(json_is_true(json_object_get(json_array_get(jobs, 1), "final")));
+	ASSERT_EQ(number_at(jobs, 1, "elapsed_seconds"), 100);
 }
 
-TEST(a_filter_and_a_limit_hold)
+TEST(filters_and_limits_hold)
 {
 	static const struct told told[] = {
 		{ "slurm", "7", "n1", 1000, 100, 1, false },
 		{ "slurm", "8", "n1", 2000, 100, 1, false },
-		{ "slurm", "9", "n1", 3000, 100, 1, false },
+		{ "slurm", "9", "n1", 3000, 100, 1, true },
+	};
+	const struct {
+		struct job_filter filter;
+		const char *ids;
+	} rows[] = {
+		{ {}, "987" },
+		{ { .limit = 1 }, "9" },
+		{ { .since_ns = 1500 * S, .until_ns = 2500 * S }, "8" },
+		{ { .since_ns = 2100 * S }, "98" },
+		{ { .since_ns = 2101 * S }, "9" },
+		{ { .until_ns = 2000 * S }, "7" },
+		{ { .user = "made-user" }, "987" },
+		{ { .user = "Made-user" }, "" },
+		{ { .user = "1000" }, "987" },
+		{ { .user = "100" }, "" },
+		{ { .manager = "slurm", .id = "8" }, "8" },
+		{ { .manager = "pbs", .id = "8" }, "" },
+		{ { .state = "Running" }, "9" },
+		{ { .partition = "debug" }, "" }, /* it has none */
+		{ { .name = "slurm" }, "" },
+		{ { .text = "ADE-US" }, "987" },
+		{ { .text = "slurm" }, "" },
 	};
 	_cleanup_(reader_closep) struct reader *reader = reader_of(told, 3);
-	_cleanup_(job_rows_clear) struct job_rows first = {}, later = {};
 
-	ASSERT_OK(reader_list_jobs(reader, &(struct job_filter){ .limit = 1 }, &first, NULL));
-	ASSERT_EQ((uint64_t)first.count, (uint64_t)1);
-	ASSERT_STREQ(first.items[0].id, "9");
-	ASSERT_OK(reader_list_jobs(
-		reader, &(struct job_filter){ .since_ns = 1500 * S, .until_ns = 2500 * S }, &later,
-		NULL));
-	ASSERT_EQ((uint64_t)later.count, (uint64_t)1);
-	ASSERT_STREQ(later.items[0].id, "8");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(json_freep) json_t *jobs = list(reader, &rows[i].filter);
+		char ids[8] = "";
+
+		for (size_t j = 0; j < json_array_size(jobs); j++)
+			strcat(ids, text_at(jobs, j, "id"));
+		ASSERT_STREQ(ids, rows[i].ids);
+	}
+}
+
+TEST(jobs_of_more_records_than_are_merged_at_once_are_whole)
+{
+	struct told told[40];
+	_cleanup_(reader_closep) struct reader *reader = NULL;
+	_cleanup_(json_freep) json_t *jobs = NULL;
+	char names[40][8];
+
+	for (int i = 0; i < 40; i++) {
+		snprintf(names[i], sizeof(names[i]), "n%d", i);
+		told[i] = (struct told){ "slurm", "7", names[i], 1000, 100, 1, false };
+	}
+	reader = reader_of(told, 40);
+	jobs = list(reader, &(struct job_filter){});
+	ASSERT_EQ((uint64_t)json_array_size(jobs), (uint64_t)1);
+	ASSERT_EQ(number_at(jobs, 0, "nodes"), 40);
+	ASSERT_EQ((uint64_t)count_of(reader, "7"), (uint64_t)40);
+}
+
+TEST(what_is_no_nodes_record_is_told)
+{
+	_cleanup_(record_freep) struct record *record = made_record(0);
+	_cleanup_free_ char *json = NULL;
+	struct reader *reader = NULL;
+	struct error err = {};
+	char path[300];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/nowhere.json", test_dir());
+	set(&record->node, "");
+	json = made_json(record);
+	out = fopen(path, "we");
+	fputs(json, out);
+	fclose(out);
+	ASSERT_ERR(reader_open(path, &reader, &err), -EINVAL);
+	ASSERT_CONTAINS(err.text, "nowhere.json: it has no node");
+}
+
+#define JOB(id) "{\"manager\": \"slurm\", \"id\": \"" id "\"}"
+
+/* Each answer is a page; what is asked for is one that begins behind those that came. */
+TEST(a_server_is_asked_page_by_page_until_it_has_no_more)
+{
+	static const char *const answers[] = { WELL "{\"jobs\": [" JOB("1") ", " JOB(
+						       "2") "], \"more\": true}",
+					       WELL "{\"jobs\": [" JOB("3") "], \"more\": true}",
+					       WELL "{\"jobs\": [], \"more\": true}", /* and so not
+											 for ever */
+					       NULL };
+	_cleanup_(reader_closep) struct reader *reader = NULL;
+	_cleanup_(json_freep) json_t *jobs = NULL;
+	FILE *log = tmpfile();
+	char path[100], line[300];
+	int fd = listen_at("pages.sock", path, sizeof(path));
+	pid_t pid = answer_with(fd, answers, log);
+
+	setenv("JOBMETER_SERVER_SOCKET", path, 1);
+	ASSERT_OK(reader_open(NULL, &reader, NULL));
+	unsetenv("JOBMETER_SERVER_SOCKET");
+	jobs = list(reader, &(struct job_filter){ .limit = 1500 });
+	ASSERT_EQ((uint64_t)json_array_size(jobs), (uint64_t)3);
+	close(fd);
+	waitpid(pid, NULL, 0);
+	rewind(log);
+	ASSERT(fgets(line, sizeof(line), log) != NULL);
+	ASSERT_CONTAINS(line, "GET /v1/jobs?limit=1000 HTTP/1.1");
+	ASSERT(fgets(line, sizeof(line), log) != NULL);
+	ASSERT_CONTAINS(line, "GET /v1/jobs?limit=1000&offset=2 HTTP/1.1");
+	fclose(log);
 }
 
 TEST(a_place_without_records_is_told)
@@ -176,10 +289,10 @@ TEST(a_place_without_records_is_told)
 	struct error err = {};
 	char path[300];
 
-	ASSERT_ERR(reader_open("/nonexistent", NULL, &reader, &err), -ENOENT);
+	ASSERT_ERR(reader_open("/nonexistent", &reader, &err), -ENOENT);
 	snprintf(path, sizeof(path), "%s/empty", test_dir());
 	ASSERT(mkdir(path, 0700) == 0);
-	ASSERT_ERR(reader_open(path, NULL, &reader, &err), -ENOENT);
-	ASSERT_CONTAINS(err.text, "there is no record in the directory '");
+	ASSERT_ERR(reader_open(path, &reader, &err), -ENOENT);
+	ASSERT_CONTAINS(err.text, "there is no *.json in the directory '");
 	rmdir(path);
 }
