@@ -12,7 +12,7 @@ struct record;
 struct rules;
 
 #define STORE_VALUES_MAX 160 /* columns of metrics */
-#define STORE_STATEMENTS_MAX 48
+#define STORE_STATEMENTS_MAX 64
 
 enum store_table { TABLE_JOBS, TABLE_MOUNTS, TABLE_STEPS, TABLE_COUNT };
 
@@ -101,6 +101,7 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret);
 /* Read the record itself, without a timeline, its times by the server's clock.  NULL: it is gone,
  * or of another version, or that failed.  @ret_line: what is said of it, without the text. */
 struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line);
+
 /* ---- fold.c: from records to jobs ---- */
 /* Find or make the record's job, and have it made anew before the commit.  @old_job: the one that
  * it had; 0: none. */
