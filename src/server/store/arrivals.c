@@ -138,18 +138,23 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret)
 	return r;
 }
 
+static void shift(uint64_t *time_ns, int64_t offset_ns)
+{
+	int64_t ours;
+
+	if (*time_ns && !__builtin_sub_overflow((int64_t)*time_ns, offset_ns, &ours) && ours > 0)
+		*time_ns = (uint64_t)ours;
+}
+
 /* Move the times of a record from its node's clock, which is so much ahead, to ours. */
 static void line_correct_clock(struct record *record, int64_t offset_ns)
 {
-	uint64_t *const times[] = { &record->time.start_ns, &record->time.end_ns,
-				    &record->time.measured_from_ns };
-
-	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
-		int64_t time_ns;
-
-		if (*times[i] && !__builtin_sub_overflow((int64_t)*times[i], offset_ns, &time_ns) &&
-		    time_ns > 0)
-			*times[i] = (uint64_t)time_ns;
+	shift(&record->time.start_ns, offset_ns);
+	shift(&record->time.end_ns, offset_ns);
+	shift(&record->time.measured_from_ns, offset_ns);
+	for (size_t i = 0; i < record->steps.count; i++) {
+		shift(&record->steps.items[i].start_ns, offset_ns);
+		shift(&record->steps.items[i].end_ns, offset_ns);
 	}
 }
 
@@ -291,20 +296,18 @@ static uint64_t write_record(struct store *s, const struct arrival *a)
 	/* checkpoints are replaced after some minutes */
 	if (line_pack(a->line, a->record->is_final ? GZIP_SMALL : GZIP_FAST, &parts) < 0)
 		store_fail_at(s, -ENOMEM, "cannot compress the record");
-	id = store_get(
+	id = store_number(
 		s,
-		store_ask(
-			s,
-			"INSERT INTO records (cluster, node, boot_id, manager, job_id, start_ns, sequence, final, "
-			"digest, arrived_ns, clock_offset_ns, record, timeline, timeline_at, end_ns) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0) "
-			"ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns) DO UPDATE SET "
-			"sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, clock_offset_ns = ?11, "
-			"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL RETURNING id",
-			KEY_ARGS(a), NUMBER(a->record->sequence), NUMBER(a->record->is_final),
-			NUMBER(a->digest), NUMBER(a->line->arrived_ns), NUMBER(a->clock_offset_ns),
-			BYTES(parts.record, parts.record_length),
-			BYTES(parts.timeline, parts.timeline_length), NUMBER(parts.timeline_at)));
+		"INSERT INTO records (cluster, node, boot_id, manager, job_id, start_ns, sequence, final, "
+		"digest, arrived_ns, clock_offset_ns, record, timeline, timeline_at, end_ns) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0) "
+		"ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns) DO UPDATE SET "
+		"sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, clock_offset_ns = ?11, "
+		"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL RETURNING id",
+		KEY_ARGS(a), NUMBER(a->record->sequence), NUMBER(a->record->is_final),
+		NUMBER(a->digest), NUMBER(a->line->arrived_ns), NUMBER(a->clock_offset_ns),
+		BYTES(parts.record, parts.record_length),
+		BYTES(parts.timeline, parts.timeline_length), NUMBER(parts.timeline_at));
 	free(parts.record);
 	free(parts.timeline);
 	return id;
@@ -315,14 +318,11 @@ static void close_older_boots(struct store *s, const struct arrival *a)
 {
 	_cleanup_(id_list_clear) struct id_list ids = {};
 
-	store_collect(
-		s,
-		store_ask(s,
-			  "SELECT id FROM records WHERE cluster = ?1 AND node = ?2 AND final = 0 "
-			  "AND closed IS NULL AND boot_id <> ?3 AND sequence < ?4 LIMIT 1000",
-			  TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
-			  TEXT(text_or_empty(a->record->boot_id)), NUMBER(a->record->sequence)),
-		&ids);
+	store_find(s, &ids,
+		   "SELECT id FROM records WHERE cluster = ?1 AND node = ?2 AND final = 0 "
+		   "AND closed IS NULL AND boot_id <> ?3 AND sequence < ?4 LIMIT 1000",
+		   TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
+		   TEXT(text_or_empty(a->record->boot_id)), NUMBER(a->record->sequence));
 	store_close_records(s, &ids, "the node started anew", a->line->arrived_ns);
 }
 

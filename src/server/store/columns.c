@@ -79,7 +79,7 @@ static const struct table {
 	size_t head_count;
 	unsigned int scopes; /* of its metrics */
 } tables[TABLE_COUNT] = {
-	[TABLE_JOBS] = { "jobs", "id, " JOB_COLUMNS, 17, ~0U },
+	[TABLE_JOBS] = { "jobs", "id, is_stale, " JOB_COLUMNS, 18, ~0U },
 	[TABLE_MOUNTS] = { "job_mounts", "job, mount, fstype", 3, OF_MOUNTS },
 	[TABLE_STEPS] = { "job_steps", "job, step, start_ns, end_ns", 4, 1U << SCOPE_JOB },
 };
@@ -188,10 +188,10 @@ static void insert(struct store *s, enum store_table which, const struct arg *he
 void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 		     const struct record *record)
 {
-	const uint64_t numbers[] = { id,	  job->is_final,	  job->start_ns,
-				     job->end_ns, job->elapsed_ns.number, job->nodes.number };
-	struct arg head[HEAD_MAX];
-	size_t count = 0;
+	const uint64_t numbers[] = { job->is_final, job->start_ns, job->end_ns,
+				     job->elapsed_ns.number, job->nodes.number };
+	struct arg head[HEAD_MAX] = { NUMBER(id), NUMBER(0) };
+	size_t count = 2;
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		head[count++] = NUMBER(numbers[i]);

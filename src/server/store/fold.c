@@ -40,31 +40,26 @@ static const char *cluster_of(const struct record *record)
 static void find_jobs(struct store *s, const struct record *record, uint64_t old_job,
 		      struct id_list *ret)
 {
-	sqlite3_stmt *jobs =
-		store_ask(s,
-			  "SELECT id FROM jobs WHERE cluster = ?1 AND manager = ?2 AND job_id = ?3 "
-			  "AND COALESCE(uid, -1) = ?4 AND start_ns - " NEAR_NS
-			  " <= ?5 AND end_ns >= ?6 - " NEAR_NS " AND ?2 IN " SITE_MANAGERS
-			  " UNION SELECT id FROM jobs WHERE id = ?7 AND ?2 NOT IN " SITE_MANAGERS
-			  " ORDER BY id",
-			  TEXT(cluster_of(record)), TEXT(record->job.manager), TEXT(record->job.id),
-			  NUMBER(record->job.uid), NUMBER(end_of(record)),
-			  NUMBER(record->time.start_ns), NUMBER(old_job));
-
-	store_collect(s, jobs, ret);
+	store_find(s, ret,
+		   "SELECT id FROM jobs WHERE cluster = ?1 AND manager = ?2 AND job_id = ?3 "
+		   "AND COALESCE(uid, -1) = ?4 AND start_ns - " NEAR_NS
+		   " <= ?5 AND end_ns >= ?6 - " NEAR_NS " AND ?2 IN " SITE_MANAGERS
+		   " UNION SELECT id FROM jobs WHERE id = ?7 AND ?2 NOT IN " SITE_MANAGERS
+		   " ORDER BY id",
+		   TEXT(cluster_of(record)), TEXT(record->job.manager), TEXT(record->job.id),
+		   NUMBER(record->job.uid), NUMBER(end_of(record)), NUMBER(record->time.start_ns),
+		   NUMBER(old_job));
 }
 
 static uint64_t add_job(struct store *s, const struct record *record)
 {
-	return store_get(
+	return store_number(
 		s,
-		store_ask(
-			s,
-			"INSERT INTO jobs (cluster, node, manager, job_id, uid, start_ns, end_ns, is_stale) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1) RETURNING id",
-			TEXT(cluster_of(record)), TEXT(record->node), TEXT(record->job.manager),
-			TEXT(record->job.id), NUMBER_IF(record->job.uid >= 0, record->job.uid),
-			NUMBER(record->time.start_ns), NUMBER(end_of(record))));
+		"INSERT INTO jobs (cluster, node, manager, job_id, uid, start_ns, end_ns, is_stale) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1) RETURNING id",
+		TEXT(cluster_of(record)), TEXT(record->node), TEXT(record->job.manager),
+		TEXT(record->job.id), NUMBER_IF(record->job.uid >= 0, record->job.uid),
+		NUMBER(record->time.start_ns), NUMBER(end_of(record)));
 }
 
 static void delete_job(struct store *s, uint64_t job)
@@ -185,11 +180,8 @@ static void write_job(struct store *s, uint64_t id, const struct folding *f)
 
 static void find_records(struct store *s, uint64_t job, struct id_list *ret)
 {
-	store_collect(s,
-		      store_ask(s,
-				"SELECT id FROM records WHERE job = ?1 ORDER BY node, start_ns, id",
-				NUMBER(job)),
-		      ret);
+	store_find(s, ret, "SELECT id FROM records WHERE job = ?1 ORDER BY node, start_ns, id",
+		   NUMBER(job));
 }
 
 static void fold(struct store *s, uint64_t job, enum store_stale stale)
@@ -210,10 +202,8 @@ static void fold(struct store *s, uint64_t job, enum store_stale stale)
 
 void store_fold(struct store *s, enum store_stale stale, unsigned int limit, struct id_list *ret)
 {
-	store_collect(s,
-		      store_ask(s, "SELECT id FROM jobs WHERE is_stale = ?1 LIMIT ?2",
-				NUMBER(stale), NUMBER(limit)),
-		      ret);
+	store_find(s, ret, "SELECT id FROM jobs WHERE is_stale = ?1 LIMIT ?2", NUMBER(stale),
+		   NUMBER(limit));
 	for (size_t i = 0; i < ret->count && !s->failure; i++)
 		fold(s, ret->items[i], stale);
 }

@@ -77,30 +77,29 @@ int store_list_jobs(struct store *s, const struct store_filter *filter, const st
 	return r < 0 ? r : store_told(s, err);
 }
 
+/* The newest job, and of it the records that were asked for.  @who stands first, so that another's
+ * job is not even looked at: that it is there shall not be told by the time that it takes. */
+#define RECORDS_OF(who)                                                                 \
+	"SELECT id FROM records WHERE job = (SELECT id FROM jobs WHERE job_id = ?1" who \
+	" AND (?3 IS NULL OR manager = ?3)"                                             \
+	" AND (?4 IS NULL OR cluster = ?4)"                                             \
+	" AND (?5 IS NULL OR start_ns = ?5)"                                            \
+	" AND (?6 IS NULL OR EXISTS"                                                    \
+	" (SELECT 1 FROM records WHERE records.job = jobs.id AND records.node = ?6))"   \
+	" ORDER BY start_ns DESC, id DESC LIMIT 1)"                                     \
+	" AND (?6 IS NULL OR node = ?6) ORDER BY node, start_ns, id"
+
 int store_find_records(struct store *s, const struct store_question *question,
 		       const struct store_who *who, struct id_list *ret, struct error *err)
 {
+	const char *text = who->sees_all ? RECORDS_OF("") : RECORDS_OF(" AND uid = ?2");
 	const char *node = question->node;
 	size_t before = ret->count;
 	int r;
 
-	store_collect(
-		s,
-		store_ask(
-			s,
-			"SELECT id FROM records WHERE job = (SELECT id FROM jobs WHERE job_id = ?1"
-			" AND (?2 IS NULL OR uid = ?2)"
-			" AND (?3 IS NULL OR manager = ?3)"
-			" AND (?4 IS NULL OR cluster = ?4)"
-			" AND (?5 IS NULL OR start_ns = ?5)"
-			" AND (?6 IS NULL OR EXISTS"
-			" (SELECT 1 FROM records WHERE records.job = jobs.id AND records.node = ?6))"
-			" ORDER BY start_ns DESC, id DESC LIMIT 1)"
-			" AND (?6 IS NULL OR node = ?6) ORDER BY node, start_ns, id",
-			TEXT(question->id), NUMBER_IF(!who->sees_all, who->uid),
-			TEXT(question->manager), TEXT(question->cluster),
-			NUMBER_IF(question->start_ns, question->start_ns), TEXT(node)),
-		ret);
+	store_find(s, ret, text, TEXT(question->id), NUMBER(who->uid), TEXT(question->manager),
+		   TEXT(question->cluster), NUMBER_IF(question->start_ns, question->start_ns),
+		   TEXT(node));
 	r = store_told(s, err);
 	if (r < 0 || ret->count > before)
 		return r;

@@ -290,13 +290,11 @@ int store_backup(struct store *s, const char *path, struct error *err)
 int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err)
 {
 	*ret = s->facts;
-	ret->bytes = store_get(
-		s,
-		store_ask(s,
-			  "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"));
+	ret->bytes = store_number(
+		s, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
 	if (counts_rows) {
-		ret->records = store_get(s, store_ask(s, "SELECT count(*) FROM records"));
-		ret->jobs = store_get(s, store_ask(s, "SELECT count(*) FROM jobs"));
+		ret->records = store_number(s, "SELECT count(*) FROM records");
+		ret->jobs = store_number(s, "SELECT count(*) FROM jobs");
 	}
 	return store_told(s, err);
 }

@@ -12,7 +12,7 @@ struct record;
 struct rules;
 
 #define STORE_VALUES_MAX 160 /* columns of metrics */
-#define STORE_STATEMENTS_MAX 48
+#define STORE_STATEMENTS_MAX 64
 
 enum store_table { TABLE_JOBS, TABLE_MOUNTS, TABLE_STEPS, TABLE_COUNT };
 
@@ -67,9 +67,11 @@ sqlite3_stmt *store_ask_with(struct store *s, const char *text, const struct arg
 bool store_next(struct store *s, sqlite3_stmt *row);
 /* One step, and reset.  The first number of the row, 0 where there is none. */
 uint64_t store_get(struct store *s, sqlite3_stmt *row);
-#define store_do(s, text, ...) ((void)store_get((s), store_ask((s), (text), __VA_ARGS__)))
+#define store_number(s, text, ...) store_get((s), store_ask((s), (text), __VA_ARGS__))
+#define store_do(s, text, ...) ((void)store_number((s), (text), __VA_ARGS__))
 /* Of all rows the first column, behind what @ret has. */
 void store_collect(struct store *s, sqlite3_stmt *row, struct id_list *ret);
+#define store_find(s, ret, text, ...) store_collect((s), store_ask((s), (text), __VA_ARGS__), (ret))
 /* Statements without values or rows. */
 void store_execute(struct store *s, const char *text);
 #define COLUMN_NUMBER(row, column) ((uint64_t)sqlite3_column_int64((row), (column))) /* none: 0 */
@@ -99,6 +101,7 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret);
 /* Read the record itself, without a timeline, its times by the server's clock.  NULL: it is gone,
  * or of another version, or that failed.  @ret_line: what is said of it, without the text. */
 struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line);
+
 /* ---- fold.c: from records to jobs ---- */
 /* Find or make the record's job, and have it made anew before the commit.  @old_job: the one that
  * it had; 0: none. */

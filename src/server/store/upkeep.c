@@ -104,7 +104,7 @@ static void work(struct store *s, const void *context, struct id_list *ids)
 
 	/* the first that finds something ends the batch */
 	for (const struct task *t = tasks; t < tasks + ARRAY_SIZE(tasks) && !ids->count; t++) {
-		store_collect(s, store_ask(s, t->find, NUMBER(t->before_ns), NUMBER(BATCH)), ids);
+		store_find(s, ids, t->find, NUMBER(t->before_ns), NUMBER(BATCH));
 		run_each(s, t->texts, ids, upkeep->now_ns, "its checkpoints stopped");
 		*t->counter += ids->count;
 	}
@@ -121,7 +121,7 @@ int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_mor
 	size_t count;
 	int r = run_batch(s, work, upkeep, &count, err);
 
-	*ret_more = count > 0;
+	*ret_more = r >= 0 && count > 0;
 	if (r < 0 || count)
 		return r;
 	store_execute(s, "PRAGMA incremental_vacuum(200)");
@@ -132,11 +132,8 @@ static void forget_batch(struct store *s, const void *context, struct id_list *i
 {
 	const struct arg *whose = context; /* name and uid */
 
-	store_collect(s,
-		      store_ask(s,
-				"SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
-				whose[0], whose[1], NUMBER(BATCH)),
-		      ids);
+	store_find(s, ids, "SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
+		   whose[0], whose[1], NUMBER(BATCH));
 	run_each(s, deleting, ids, 0, NULL);
 }
 
@@ -162,13 +159,10 @@ int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns
 /* From the record behind the last one, whose number is kept; 0 at the end. */
 static void reindex_batch(struct store *s, const void *context UNUSED, struct id_list *ids)
 {
-	store_collect(
-		s,
-		store_ask(s,
-			  "SELECT id FROM records WHERE id > COALESCE((SELECT value FROM meta "
-			  "WHERE name = 'reindex_at'), 0) ORDER BY id LIMIT ?1",
-			  NUMBER(BATCH)),
-		ids);
+	store_find(s, ids,
+		   "SELECT id FROM records WHERE id > COALESCE((SELECT value FROM meta "
+		   "WHERE name = 'reindex_at'), 0) ORDER BY id LIMIT ?1",
+		   NUMBER(BATCH));
 	for (size_t i = 0; i < ids->count && !s->failure; i++) {
 		struct stored_line line;
 		struct record *record = line_read_record(s, ids->items[i], &line);
