@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,8 +92,7 @@ static int find_places(struct up *up, struct error *err)
 /* ---- their settings ---- */
 
 /* @is_ours: in place of one that stands there already. */
-static void set(const char *name, bool is_ours, const char *format, ...) PRINTF_LIKE(3, 4);
-static void set(const char *name, bool is_ours, const char *format, ...)
+PRINTF_LIKE(3, 4) static void set(const char *name, bool is_ours, const char *format, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list args;
@@ -169,13 +169,16 @@ static const struct part {
 };
 
 /* In the child: the program beside our own.  A terminal's Ctrl-C reaches us alone, so that the
- * agent can end before the server. */
-static void become(const struct up *up, const struct part *part)
+ * agent can end before the server; if we are killed both end by themselves. */
+static void become(const struct up *up, const struct part *part, pid_t parent)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char path[PATH_MAX + 32] = "";
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
 
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
 	setpgid(0, 0);
 	dup2(null, STDIN_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO); /* ours is what we say */
@@ -216,13 +219,13 @@ static int start_part(struct up *up, size_t which, struct error *err)
 {
 	uint64_t until_ns = clock_now_ns(CLOCK_MONOTONIC) + START_S * NS_PER_S;
 	const struct part *part = &parts[which];
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 	int r = 0;
 
 	if (pid < 0)
 		return error_set_errno(err, errno, "cannot start %s", part->name);
 	if (pid == 0)
-		become(up, part);
+		become(up, part, parent);
 	up->pids[which] = pid;
 	while (r == 0 && !part->is_ready(up)) {
 		r = watch(up, LOOK_MS, err);
