@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/formula.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "model/record.h"
@@ -226,7 +227,8 @@ static struct value value_of_job(const struct record *record, enum metric_id id)
 
 	if (metric_get(id)->scope == SCOPE_JOB)
 		return record->reading.values[id];
-	is_known = record_total(record, id, &sum);
+	is_known = is_of_mounts(metric_get(id)) ? formula_data_total(record, id, &sum)
+						: record_total(record, id, &sum);
 	return known(is_known, sum);
 }
 
