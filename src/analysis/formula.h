@@ -29,6 +29,10 @@ const struct formula *formula_get(size_t i);
 /* Are files what it tells of?  Mounts, and rows whose mount is not known. */
 bool row_is_of_files(const struct mount_row *row);
 
+/* What a metric of files sums to over the rows of file systems that hold data: no pipes and
+ * sockets, no /proc, no /dev.  False: not known. */
+bool formula_data_total(const struct record *r, enum metric_id id, uint64_t *ret);
+
 #define SMALL_REQUEST_BYTES 65536 /* below it a request is small */
 
 /* On a CPU, stolen from there, waiting for one, and blocked in files, sync, locks, network and page

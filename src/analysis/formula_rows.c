@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "basic/macro.h"
+#include "model/file_system.h"
 #include "model/record.h"
 #include "analysis/variables.h"
 
@@ -22,6 +23,31 @@ static bool row_holds_devices(const struct mount_row *row)
 			return true;
 	}
 	return strcmp(row->mount, "/dev") == 0; /* a container's is a tmpfs */
+}
+
+static bool row_holds_data(const struct mount_row *row)
+{
+	return row_is_of_files(row) && !row_holds_devices(row) &&
+	       !file_system_of(row->fstype)->holds_no_data;
+}
+
+bool formula_data_total(const struct record *r, enum metric_id id, uint64_t *ret)
+{
+	uint64_t total = 0;
+
+	if (!r->reading.has_mounts)
+		return false;
+	for (size_t i = 0; i < r->reading.mount_count; i++) {
+		const struct mount_row *row = &r->reading.mounts[i];
+
+		if (!row_holds_data(row))
+			continue;
+		if (!mount_row_knows(row, id))
+			return false;
+		total += mount_row_number(row, id);
+	}
+	*ret = total;
+	return true;
 }
 
 typedef uint64_t row_count(const struct mount_row *row, enum metric_id id);

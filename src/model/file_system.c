@@ -9,7 +9,7 @@
 /* clang-format off */
 #define NETWORK(type) { type, STORAGE_NETWORK, .may_hang = true }
 #define NODE(type, storage) { type, storage, .may_hang = false }
-#define MADE(type) { type, STORAGE_UNKNOWN, .lacks_space = true }
+#define MADE(type) { type, STORAGE_UNKNOWN, .lacks_space = true, .holds_no_data = true }
 
 /* The first that fits counts. */
 static const struct file_system types[] = {
@@ -27,8 +27,9 @@ static const struct file_system types[] = {
 
 	MADE("autofs"), MADE("binfmt_misc"), MADE("bpf"), MADE("cgroup"), MADE("cgroup2"), MADE("configfs"), MADE("debugfs"),
 	MADE("devpts"), MADE("efivarfs"), MADE("fusectl"), MADE("mqueue"), MADE("nsfs"), MADE("proc"), MADE("pstore"),
-	MADE("rpc_pipefs"), MADE("securityfs"), MADE("selinuxfs"), MADE("sockfs"), MADE("squashfs"), MADE("sysfs"),
-	MADE("tracefs"),
+	MADE("rpc_pipefs"), MADE("securityfs"), MADE("selinuxfs"), MADE("sockfs"), MADE("sysfs"), MADE("tracefs"),
+	{ "devtmpfs", STORAGE_UNKNOWN, .holds_no_data = true },
+	{ "squashfs", STORAGE_UNKNOWN, .lacks_space = true }, /* always full */
 
 	{ "9p", STORAGE_UNKNOWN, .may_hang = true }, { "virtiofs", STORAGE_UNKNOWN, .may_hang = true }, /* the host's */
 	{ "fuseblk", STORAGE_DISK, .may_hang = true }, { "fuse*", STORAGE_UNKNOWN, .may_hang = true },

@@ -20,6 +20,7 @@ struct file_system {
 	 * long as that does not answer. */
 	bool may_hang;
 	bool lacks_space; /* made by the kernel on the fly, or no place where files are kept */
+	bool holds_no_data; /* what is read and written there is kept nowhere: /proc, /dev */
 	bool has_many_devices; /* each of its volumes shows as a device of its own */
 };
 

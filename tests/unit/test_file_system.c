@@ -46,3 +46,15 @@ TEST(volumes_of_some_show_as_devices_of_their_own)
 	ASSERT(file_system_of("btrfs")->has_many_devices);
 	ASSERT(!file_system_of("xfs")->has_many_devices);
 }
+
+TEST(what_the_kernel_makes_holds_no_data)
+{
+	static const char *const none[] = { "proc", "sysfs", "devpts", "devtmpfs", "cgroup2" },
+				 *const data[] = { "ext4",    "tmpfs", "nfs4", "squashfs",
+						   "iso9660", "newfs", NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		ASSERT(file_system_of(none[i])->holds_no_data);
+	for (size_t i = 0; i < ARRAY_SIZE(data); i++)
+		ASSERT(!file_system_of(data[i])->holds_no_data);
+}

@@ -231,6 +231,53 @@ TEST(jobs_of_more_records_than_are_merged_at_once_are_whole)
 	ASSERT_EQ((uint64_t)count_of(reader, "7"), (uint64_t)40);
 }
 
+/* As the first screen of its report has them, line by line. */
+TEST(bytes_are_of_file_systems_that_hold_data)
+{
+	static const struct {
+		const char *mount, *type;
+		bool counts;
+	} mounts[] = { { "/scratch", "lustre", true }, { "/dev/shm", "tmpfs", true },
+		       { "/image", "squashfs", true }, { "(unresolved)", NULL, true },
+		       { "(pipe)", NULL, false },      { "(pseudo)", NULL, false },
+		       { "(socket)", NULL, false },    { "(exec)", NULL, false },
+		       { "/dev", "devtmpfs", false },  { "/root/dev", "devtmpfs", false },
+		       { "/sys/x", "tracefs", false } };
+	_cleanup_(record_freep) struct record *record = made_record(0);
+	_cleanup_(reader_closep) struct reader *reader = NULL;
+	_cleanup_(json_freep) json_t *jobs = NULL;
+	_cleanup_free_ char *json = NULL;
+	int read = 0, written = 0;
+	struct error err = {};
+	char path[300];
+	FILE *out;
+
+	set(&record->job.id, "7");
+	set(&record->node, "n1");
+	reading_clear_mounts(&record->reading);
+	record->reading.has_mounts = true;
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
+		struct mount_row *row = reading_get_mount(&record->reading,
+							  row_kind_of(mounts[i].mount),
+							  mounts[i].mount, mounts[i].type);
+
+		row->ops[OP_READ].bytes = 1u << i;
+		row->ops[OP_WRITE].bytes = 3u << i;
+		read += mounts[i].counts ? 1 << i : 0;
+		written += mounts[i].counts ? 3 << i : 0;
+	}
+	json = made_json(record);
+	snprintf(path, sizeof(path), "%s/mounts.json", test_dir());
+	out = fopen(path, "we");
+	fputs(json, out);
+	fclose(out);
+	(void)reader_open(path, &reader, &err);
+	ASSERT_STREQ(err.text, "");
+	jobs = list(reader, &(struct job_filter){});
+	ASSERT_EQ(number_at(jobs, 0, "io.read.bytes"), read);
+	ASSERT_EQ(number_at(jobs, 0, "io.write.bytes"), written);
+}
+
 TEST(what_is_no_nodes_record_is_told)
 {
 	_cleanup_(record_freep) struct record *record = made_record(0);

@@ -417,7 +417,7 @@ TEST(nodes_of_a_job_are_summed)
 	ASSERT_EQ(put(s, made_job("7", "b", 3)), 't');
 	ASSERT_LIST(s, &all, "7@ - 2;");
 	ASSERT_ASKED("nodes", "SELECT \"cpu.user_seconds\", \"io.read.bytes\", final FROM jobs",
-		     "380000000002|16320888012|1\n");
+		     "380000000002|16320879820|1\n");
 	ASSERT_ASKED("nodes",
 		     "SELECT mount, \"io.read.bytes\" FROM job_mounts WHERE mount = '/scratch'",
 		     "/scratch|16320875724\n");

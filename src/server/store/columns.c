@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/formula.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "model/document.h"
@@ -158,6 +159,7 @@ static struct value known(bool is_known, uint64_t number)
 static struct value value_of(enum store_table which, const void *of, enum metric_id id)
 {
 	uint64_t sum = 0;
+	bool is_known;
 
 	if (which == TABLE_STEPS)
 		return ((const struct step *)of)->values[id];
@@ -165,7 +167,11 @@ static struct value value_of(enum store_table which, const void *of, enum metric
 		return known(mount_row_knows(of, id), mount_row_number(of, id));
 	if (id < METRIC_JOB_COUNT)
 		return ((const struct record *)of)->reading.values[id];
-	return record_total(of, id, &sum) ? known(true, sum) : (struct value){};
+	if (metric_get(id)->scope == SCOPE_SOCKET)
+		is_known = record_total(of, id, &sum);
+	else
+		is_known = formula_data_total(of, id, &sum);
+	return known(is_known, sum);
 }
 
 static void insert(struct store *s, enum store_table which, const struct arg *head, const void *of)

@@ -96,7 +96,8 @@ struct store_job {
 	const struct value *values; /* store_value_count() of them */
 };
 
-/* The scalars of a job: its metrics, and sums over mounts and kinds of sockets. */
+/* The scalars of a job: its metrics, and sums over the mounts that hold data and over kinds of
+ * sockets. */
 size_t store_value_count(void);
 const char *store_value_name(size_t i); /* "cpu.user_seconds", "io.read.bytes" */
 const struct metric *store_value_metric(size_t i);
