@@ -188,5 +188,5 @@ TEST(compare_and_insights_take_them_too)
 	ASSERT_EQ(typed(&cmd_compare, "--database DATA made-0 made-4", &compared), CLI_WELL);
 	ASSERT_CONTAINS(compared, "made-4");
 	ASSERT_EQ(typed(&cmd_insights, "--database DATA made-0", &insights), CLI_WELL);
-	ASSERT_CONTAINS(insights, "score ");
+	ASSERT_CONTAINS(insights, "CPU efficiency ");
 }
