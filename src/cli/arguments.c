@@ -103,7 +103,7 @@ static int find_part_with_agent(const char *argument, const struct job_name *nam
 	r = find_with_agent(id, &record, err);
 	if (r < 0)
 		return r;
-	if (!text_is_equal(record->node, name->node))
+	if (!record || !text_is_equal(record->node, name->node))
 		return error_set(err, -ENOENT, "the agent of this node is not that of '%s'",
 				 name->node);
 	*ret = TAKE_PTR(record);

@@ -188,7 +188,8 @@ static void become(const struct up *up, const struct part *part, pid_t parent)
 	part->set(up);
 	sigprocmask(SIG_SETMASK, &up->mask, NULL);
 	if (length > 0) {
-		strcpy(strrchr(path, '/') + 1, part->name);
+		path[length] = '\0';
+		snprintf(strrchr(path, '/') + 1, 32, "%s", part->name);
 		execl(path, part->name, NULL);
 	}
 	fprintf(stderr, "jobmeter up: cannot run '%s': %s\n", path, strerror(errno));

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "basic/cleanup.h"
 #include "basic/error.h"
 
 void job_name_clear(struct job_name *name)
@@ -18,7 +17,7 @@ void job_name_clear(struct job_name *name)
 
 int job_name_parse(const char *text, struct job_name *ret, struct error *err)
 {
-	_cleanup_(job_name_clear) struct job_name name = {};
+	struct job_name name = {};
 	const char *slash = strchr(text, '/'), *id = slash ? slash + 1 : text,
 		   *at = strrchr(id, '@');
 	size_t length = at ? (size_t)(at - id) : strlen(id);
@@ -29,9 +28,10 @@ int job_name_parse(const char *text, struct job_name *ret, struct error *err)
 	name.id = strndup(id, length);
 	name.manager = slash ? strndup(text, (size_t)(slash - text)) : NULL;
 	name.node = at ? strdup(at + 1) : NULL;
-	if (!name.id || (slash && !name.manager) || (at && !name.node))
+	if (!name.id || (slash && !name.manager) || (at && !name.node)) {
+		job_name_clear(&name);
 		return error_set_errno(err, ENOMEM, "cannot look for '%s'", text);
+	}
 	*ret = name;
-	name = (struct job_name){};
 	return 0;
 }

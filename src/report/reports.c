@@ -174,7 +174,7 @@ static void add_spread(const struct records *records, const struct report_column
 		rows_row(table, ROWS_ALL);
 		for (size_t i = 0; i < columns->count; i++) {
 			const struct list_column *c = &list_columns[columns->items[i]];
-			struct spread s = {};
+			struct spread s;
 
 			if (c->words) {
 				rows_cell(table, cell_words(i ? "" : names[n]));

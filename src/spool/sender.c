@@ -434,7 +434,7 @@ void sender_serve(struct sender *s, int fd)
 
 	while (hear(fd, &is_woken)) {
 		_cleanup_(spool_list_clear) struct spool_list list = {};
-		bool is_due = now >= due_ms;
+		bool is_due = s->options.post && now >= due_ms;
 
 		if (is_due) {
 			enum sender_outcome outcome = sender_round(s);

@@ -101,7 +101,7 @@ int transfer_open(const char *url, const char *ca, const char *token, struct tra
 
 	if (r < 0)
 		return r;
-	if (curl->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+	if (curl->global_init && curl->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
 		t->handle = curl->easy_init();
 	if (!t->handle || make_headers(curl, token, &t->headers) < 0)
 		return error_set(err, -ENOMEM, "libcurl cannot begin");
