@@ -272,7 +272,7 @@ static int write_job(struct store *s, uint64_t job, const struct folding *f,
 	store_bind_number(statement, 6, MAX(record->merged_nodes, 1U));
 	store_bind_number(statement, 7, f->open == 0);
 	store_bind_text(statement, 8, state_of(f, record));
-	store_bind_text(statement, 9, record->job.name);
+	store_bind_text(statement, 9, record_name(record));
 	if (record->job.uid >= 0)
 		store_bind_number(statement, 10, (uint64_t)record->job.uid);
 	store_bind_text(statement, 11, record->job.user);
