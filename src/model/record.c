@@ -147,6 +147,16 @@ int record_set_command(struct record *r, char *const argv[])
 	return 0;
 }
 
+const char *record_name(const struct record *r)
+{
+	const char *program = r->job.command ? r->job.command[0] : NULL;
+	const char *slash = program ? strrchr(program, '/') : NULL;
+
+	if (r->job.name)
+		return r->job.name;
+	return slash && slash[1] ? slash + 1 : program && *program ? program : NULL;
+}
+
 int record_add_survivor(struct record *r, int pid, const char *command)
 {
 	_cleanup_free_ char *copy = NULL;

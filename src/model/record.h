@@ -119,6 +119,9 @@ void record_freep(struct record **r);
 /* Copy a NULL-ended argv into the record; what is over the bounds is cut off. */
 int record_set_command(struct record *r, char *const argv[]);
 
+/* The job's name, else the file of its command without the directory; NULL: it has neither. */
+const char *record_name(const struct record *r);
+
 /* @command is copied, and may be NULL.  -ENOSPC: there are too many already. */
 int record_add_survivor(struct record *r, int pid, const char *command);
 

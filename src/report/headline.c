@@ -13,14 +13,9 @@
 
 const char *headline_name(const struct record *r)
 {
-	const char *program = r->job.command ? r->job.command[0] : NULL;
-	const char *slash = program ? strrchr(program, '/') : NULL;
+	const char *name = record_name(r);
 
-	if (r->job.name)
-		return r->job.name;
-	if (program && *program)
-		return slash && slash[1] ? slash + 1 : program;
-	return r->job.id ? r->job.id : "(no name)";
+	return name ? name : r->job.id ? r->job.id : "(no name)";
 }
 
 bool headline_is_failure(const struct record *r)

@@ -151,6 +151,21 @@ def test_filters_choose_in_the_database(site):
     assert len(up.type("jobs", "--all", "--limit", "7", "--no-legend").stdout.splitlines()) == 7
 
 
+def test_jobs_have_the_names_that_their_environment_has(site, slurm):
+    """The prolog of this Slurm is told none."""
+    up, _ = site
+    job = slurm.submit("sleep 6", name="long train", user=USERS[0])
+    rows = wait_for(lambda: [row for row in up.jobs("--all", "--name", "long train", "-o", "id,name,end") if row["end"]], 120, up.log)
+    assert [(row["id"], row["name"]) for row in rows] == [(str(job), "long train")]
+
+
+def test_runs_have_the_name_of_their_command(site):
+    up, _ = site
+    done = up.type("run", "--quiet", "sleep", "5")
+    assert done.returncode == 0, done.stderr
+    wait_for(lambda: [row for row in up.jobs("--all", "--name", "sleep", "-o", "id,end") if row["end"]], 120, up.log)
+
+
 # ---- up itself ----
 
 

@@ -21,7 +21,7 @@ TEST(a_row_stands_in_columns)
 
 	ASSERT_EQ(jobs("--database DATA/made-train.json", &text), CLI_WELL);
 	ASSERT_CONTAINS(text, "ID      USER       NAME");
-	ASSERT_CONTAINS(text, "\nmade-1  made-user  ");
+	ASSERT_CONTAINS(text, "\nmade-1  made-user  train.sh  "); /* its command */
 	ASSERT_CONTAINS(text, "  2 m 14 s  ");
 	ASSERT_LACKS(text, " \n"); /* no blanks at an end */
 }
@@ -102,6 +102,7 @@ TEST(filters_choose)
 		{ "--state COMPLETED", true, true },
 		{ "--state failed", false, false },
 		{ "--text MADE-3", false, true },
+		{ "--name train.sh", true, false },
 		{ "--limit 0", true, true },
 	};
 

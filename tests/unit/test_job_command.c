@@ -92,6 +92,12 @@ TEST(the_environment_has_the_jobs_name)
 	ASSERT_STREQ(c.label, "");
 }
 
+TEST(some_managers_jobs_are_named_by_what_they_run)
+{
+	ASSERT(job_command_names("slurm") && job_command_names("pbs") && job_command_names("run"));
+	ASSERT(!job_command_names("units") && !job_command_names(""));
+}
+
 TEST(a_process_that_began_later_under_the_same_number_is_another_one)
 {
 	_cleanup_close_ int root = tree_open("again");

@@ -180,6 +180,11 @@ static const char *variable_of(const char *manager)
 	return NULL;
 }
 
+bool job_command_names(const char *manager)
+{
+	return variable_of(manager) || strcmp(manager, "run") == 0;
+}
+
 /* What cannot be read has none. */
 static void take_label(int root_fd, const char *variable, struct job_command *c)
 {

@@ -30,6 +30,10 @@ struct job_command { /* begins as {} */
 int job_command_find(int root_fd, const struct hierarchy *h, const char *manager, const char *path,
 		     struct job_command *ret);
 
+/* Is what is found here all that says what a job of the manager is called: its label, or the
+ * command of a `run`? */
+bool job_command_names(const char *manager);
+
 /* Does that process, known by both, still run the command of that name?  @pid may be 0, and @name
  * NULL: then not. */
 bool job_command_lives(int root_fd, pid_t pid, uint64_t start, const char *name);

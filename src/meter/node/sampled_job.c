@@ -271,8 +271,9 @@ static int find_command(struct job_sources *sources, struct sampled_job *own,
 	struct job_command found = {};
 	struct job *facts;
 
-	if (boot_ns >= sources->commands_until_ns || known->name || !own->path ||
-	    !sources->hierarchy || boot_ns < own->command_ns ||
+	if ((boot_ns >= sources->commands_until_ns &&
+	     !(sources->wants_names && job_command_names(known->manager))) ||
+	    known->name || !own->path || !sources->hierarchy || boot_ns < own->command_ns ||
 	    sources->command_lookups >=
 		    (own->command_wait_ns ? COMMAND_LOOKUPS_MAX / 2 : COMMAND_LOOKUPS_MAX))
 		return 0;

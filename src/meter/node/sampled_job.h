@@ -37,6 +37,7 @@ struct job_sources { /* stays where it is as long as jobs have something attache
 	struct sources *sources; /* sampled for this reading */
 	uint64_t commands_until_ns; /* by CLOCK_BOOTTIME: then nobody wants to know any more what
 				       jobs run */
+	bool wants_names; /* of what job_command_names(): for records that go elsewhere */
 	unsigned int command_lookups; /* how many jobs' commands were looked for at this reading:
 					 the caller sets it to 0 */
 	const char *prolog_dir; /* below root_fd */

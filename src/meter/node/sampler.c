@@ -28,6 +28,7 @@
 #include "counters/place_names.h"
 #include "counters/task_sums.h"
 #include "node/published.h"
+#include "jobs/job_command.h"
 #include "jobs/registry.h"
 #include "basic/resident.h"
 #include "node/sampled_job.h"
@@ -612,6 +613,8 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	if (!known)
 		return error_set(err, -ENOENT, "there is no such job");
 	r = job_record_make(snapshot, job, &node, false, &record);
+	if (r >= 0 && (job->job->label || job_command_names(job->job->manager)))
+		r = job_record_add_label(job, record);
 	if (r >= 0)
 		r = kernel_side_add_histograms(s->kernel, known, s->names, &record->reading, err);
 	if (r >= 0)
@@ -645,6 +648,7 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 void sampler_wait_for_reports(struct sampler *s, bool waits)
 {
 	registry_wait_for_reports(s->registry, waits);
+	s->sources.wants_names = waits;
 }
 
 const struct snapshot_job *sampler_next_to_report(struct sampler *s,

@@ -165,7 +165,7 @@ static void write_job(struct store *s, uint64_t id, const struct folding *f)
 	job.node = record->merged_nodes > 1 || !record->node ? "" : record->node;
 	job.manager = records[0]->job.manager;
 	job.id = records[0]->job.id;
-	job.name = record->job.name;
+	job.name = record_name(record);
 	job.user = record->job.user;
 	job.account = record->job.account;
 	job.partition = record->job.partition;
