@@ -149,12 +149,6 @@ void reader_closep(struct reader **reader)
 
 /* ---- jobs ---- */
 
-static int put_job(void *context, const struct store_job *job)
-{
-	store_job_format(job, context);
-	return 0;
-}
-
 struct listing {
 	struct store *store;
 	const struct job_filter *filter;
@@ -166,27 +160,9 @@ struct listing {
 static void format_jobs(const void *what, struct document *d)
 {
 	const struct listing *l = what;
-	const struct store_filter wanted = {
-		.since_ns = l->filter->since_ns,
-		.until_ns = l->filter->until_ns,
-		.user = l->filter->user,
-		.account = l->filter->account,
-		.partition = l->filter->partition,
-		.manager = l->filter->manager,
-		.state = l->filter->state,
-		.name = l->filter->name,
-		.id = l->filter->id,
-		.text = l->filter->text,
-		.limit = (unsigned int)l->filter->limit,
-		.offset = (unsigned int)l->filter->offset,
-	};
-	bool has_more = false;
 
 	document_begin_map(d);
-	document_begin_list_of(d, "jobs");
-	*l->ret = store_list_jobs(l->store, &wanted, &everybody, put_job, d, &has_more, l->err);
-	document_end_list(d);
-	document_put_boolean(d, "more", has_more);
+	*l->ret = store_format_jobs(l->store, l->filter, &everybody, d, l->err);
 	document_end_map(d);
 }
 

@@ -148,6 +148,7 @@ int server_client_list_jobs(struct server_client *c, const struct job_filter *fi
 	if (filter->until_ns)
 		query_add(&query, "until", timestamp_format(until, filter->until_ns));
 	query_add(&query, "user", filter->user);
+	query_add(&query, "cluster", filter->cluster);
 	query_add(&query, "account", filter->account);
 	query_add(&query, "partition", filter->partition);
 	query_add(&query, "manager", filter->manager);

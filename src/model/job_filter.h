@@ -9,7 +9,7 @@
 
 struct job_filter { /* texts are the caller's; NULL and 0: whatever it be */
 	const char *user; /* a name or a number; the rest as they stand in the job's record */
-	const char *account, *partition, *manager, *name, *id;
+	const char *cluster, *account, *partition, *manager, *name, *id;
 	const char *state; /* "RUNNING" is that of a job that has not ended; case does not matter */
 	const char *text; /* stands somewhere in id, name, user, account or reason; case does not
 			     matter */

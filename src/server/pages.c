@@ -15,11 +15,11 @@
 #include "basic/parse.h"
 #include "basic/timestamp.h"
 #include "model/document.h"
+#include "model/job_filter.h"
 #include "server/server.h"
 #include "service/log.h"
 #include "service/permission.h"
 
-#define LIMIT_STANDARD 1000
 #define RETRY_AFTER_S 30
 #define NS INT64_C(1000000000)
 #define SOON_BYTES (1u << 20) /* are here within a second */
@@ -237,10 +237,10 @@ static const char *text_of(const struct http_request *request, const char *key)
 	return text && *text ? text : NULL;
 }
 
-static int take_filter(const struct http_request *request, struct store_filter *ret,
+static int take_filter(const struct http_request *request, struct job_filter *ret,
 		       struct error *err)
 {
-	uint64_t limit = LIMIT_STANDARD, offset = 0;
+	uint64_t limit = JOB_LIMIT_DEFAULT, offset = 0;
 	int r = take_time(request, "since", &ret->since_ns, err);
 
 	if (r == 0)
@@ -258,31 +258,19 @@ static int take_filter(const struct http_request *request, struct store_filter *
 	ret->name = text_of(request, "name");
 	ret->id = text_of(request, "id");
 	ret->text = text_of(request, "text");
-	ret->limit = (unsigned int)limit;
-	ret->offset = (unsigned int)offset;
+	ret->limit = limit;
+	ret->offset = offset;
 	return r;
-}
-
-static int put_job(void *context, const struct store_job *job)
-{
-	store_job_format(job, context);
-	return 0;
 }
 
 static int put_jobs(struct server *s, const struct http_request *request, struct document *d,
 		    struct error *err)
 {
 	const struct store_who who = who_asks(s, request);
-	struct store_filter filter = {};
-	bool has_more = false;
+	struct job_filter filter = {};
 	int r = take_filter(request, &filter, err);
 
-	document_begin_list_of(d, "jobs");
-	if (r >= 0)
-		r = store_list_jobs(s->store, &filter, &who, put_job, d, &has_more, err);
-	document_end_list(d);
-	document_put_boolean(d, "more", has_more);
-	return r;
+	return r < 0 ? r : store_format_jobs(s->store, &filter, &who, d, err);
 }
 
 static int get_jobs(void *context, const struct http_request *request, struct http_answer *ret)

@@ -11,6 +11,7 @@
 #include "basic/error.h"
 #include "fuzz.h"
 #include "server/ingest.h"
+#include "model/job_filter.h"
 #include "server/store/store.h"
 
 #define NOW UINT64_C(1770100000000000000)
@@ -82,7 +83,7 @@ static int read_job(void *context, const struct store_job *job)
 static void check_list(const struct ingest_request *request)
 {
 	const struct store_who all = { .sees_all = true }, nobody = { .uid = 4294967294 };
-	const struct store_filter few = { .limit = 3 };
+	const struct job_filter few = { .limit = 3 };
 	struct error err = {};
 
 	CHECK(store_list_jobs(store_get(), &few, &all, read_job, (void *)request, NULL, &err) == 0);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "model/job_filter.h"
 #include "server/store/store.h"
 
 #include <errno.h>
@@ -159,7 +160,7 @@ static int add_job(void *context, const struct store_job *job)
 }
 
 /* "7@node1 ENDED 1;" for each. */
-static char *list(struct store *s, const struct store_filter *filter, const struct store_who *who)
+static char *list(struct store *s, const struct job_filter *filter, const struct store_who *who)
 {
 	char *text = NULL;
 	size_t size;
@@ -174,7 +175,7 @@ static char *list(struct store *s, const struct store_filter *filter, const stru
 
 #define ASSERT_LIST(store, who, text, ...)                                   \
 	do {                                                                 \
-		const struct store_filter filter_ = { __VA_ARGS__ };         \
+		const struct job_filter filter_ = { __VA_ARGS__ };           \
 		_cleanup_free_ char *list_ = list((store), &filter_, (who)); \
 		ASSERT_STREQ(list_, (text));                                 \
 	} while (0)
@@ -541,7 +542,7 @@ TEST(filters_choose)
 	struct record *record = made_job("7", "a", 0);
 	bool has_more = false;
 	struct error err;
-	const struct store_filter one = { .limit = 1 };
+	const struct job_filter one = { .limit = 1 };
 	_cleanup_free_ char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);

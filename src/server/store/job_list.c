@@ -8,13 +8,15 @@
 #include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/parse.h"
+#include "model/document.h"
+#include "model/job_filter.h"
 #include "server/store/store_internal.h"
 
 #define LIST_NS UINT64_C(5000000000)
 #define HAS(column) "instr(lower(" column "), lower(?12)) > 0"
 
 /* What an index finds stands there only where it is asked for; of the rest NULL is any. */
-static char *make_list_text(const struct store *s, const struct store_filter *filter,
+static char *make_list_text(const struct store *s, const struct job_filter *filter,
 			    const struct store_who *who)
 {
 	char *text = NULL;
@@ -42,11 +44,12 @@ static char *make_list_text(const struct store *s, const struct store_filter *fi
 	return text;
 }
 
-int store_list_jobs(struct store *s, const struct store_filter *filter, const struct store_who *who,
+int store_list_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
 		    int (*take)(void *context, const struct store_job *job), void *context,
 		    bool *ret_more, struct error *err)
 {
-	unsigned int limit = MIN(filter->limit ? filter->limit : UINT32_MAX, STORE_LIMIT_MAX);
+	size_t limit = filter->limit ? MIN(filter->limit, (size_t)STORE_LIMIT_MAX)
+				     : STORE_LIMIT_MAX;
 	_cleanup_free_ char *text = make_list_text(s, filter, who);
 	uint64_t until_ns = filter->until_ns ? filter->until_ns : INT64_MAX, count = 0, uid;
 	bool is_number = filter->user && parse_u64(filter->user, &uid) == 0 && uid <= UINT32_MAX;
@@ -75,6 +78,25 @@ int store_list_jobs(struct store *s, const struct store_filter *filter, const st
 	if (ret_more)
 		*ret_more = count > limit;
 	return r < 0 ? r : store_told(s, err);
+}
+
+static int put_job(void *context, const struct store_job *job)
+{
+	store_job_format(job, context);
+	return 0;
+}
+
+int store_format_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
+		      struct document *d, struct error *err)
+{
+	bool has_more = false;
+	int r;
+
+	document_begin_list_of(d, "jobs");
+	r = store_list_jobs(s, filter, who, put_job, d, &has_more, err);
+	document_end_list(d);
+	document_put_boolean(d, "more", has_more);
+	return r;
 }
 
 /* The newest job, and of it the records that were asked for.  @who stands first, so that another's

@@ -28,6 +28,7 @@
 
 struct document;
 struct error;
+struct job_filter;
 struct store; /* opaque */
 
 enum store_mode {
@@ -74,16 +75,7 @@ struct store_who {
 	uint32_t uid; /* else: whose jobs he sees */
 };
 
-struct store_filter { /* {}: all */
-	uint64_t since_ns, until_ns; /* ended, or last seen, then or later; started before; 0: any
-				      */
-	const char *user; /* a name, or a number */
-	const char *account, *partition, *manager, *state, *name, *id; /* NULL: any */
-	const char *cluster;
-	const char *text; /* a part of id, name, user, account or reason, in any case */
-	unsigned int limit, offset; /* limit 0: STORE_LIMIT_MAX */
-};
-#define STORE_LIMIT_MAX 10000
+#define STORE_LIMIT_MAX 10000 /* jobs of one list, whatever limit is asked for */
 
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
 struct store_job {
@@ -104,10 +96,13 @@ const struct metric *store_value_metric(size_t i);
 
 /* The newest first.  @take may be called for none; negative ends it and is returned.
  * *ret_more (may be NULL): there are more than the limit.  -ETIME: it took longer than 5 s. */
-int store_list_jobs(struct store *s, const struct store_filter *filter, const struct store_who *who,
+int store_list_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
 		    int (*take)(void *context, const struct store_job *job), void *context,
 		    bool *ret_more, struct error *err);
-/* A job as a map of JSON, as GET /v1/jobs has it. */
+/* The same as the members "jobs" and "more" of a map, as GET /v1/jobs has them. */
+int store_format_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
+		      struct document *d, struct error *err);
+/* A job as a map of JSON. */
 void store_job_format(const struct store_job *job, struct document *d);
 
 struct store_question {
