@@ -16,6 +16,7 @@
 #include "codec/records.h"
 #include "model/document.h"
 #include "model/record.h"
+#include "server/store/ledger_line.h"
 #include "server/store/store.h"
 
 /* What a line may be, by the schema that it names. */
@@ -25,6 +26,7 @@ static const struct schema {
 		   struct error *reason);
 } schemas[] = {
 	{ RECORD_SCHEMA, store_put_record },
+	{ LEDGER_SCHEMA, store_put_ledger },
 };
 
 struct batch {

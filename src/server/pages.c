@@ -115,6 +115,8 @@ static void put_metrics(const struct server *s, const struct store_facts *facts,
 		{ "closed_records_total", "counter", "Records of jobs that were closed as incomplete.", facts->closed },
 		{ "deleted_timelines_total", "counter", "Timelines that were deleted since they were too old.", facts->deleted_timelines },
 		{ "deleted_records_total", "counter", "Records that were deleted since they were too old.", facts->deleted_records },
+		{ "deleted_ledger_lines_total", "counter", "Lines of the ledger that were deleted since they were too old.",
+		  facts->deleted_ledger },
 		{ "failed_upkeep_total", "counter", "Times that closing and deleting failed; the log says why.", s->failed_works },
 	};
 
@@ -237,18 +239,29 @@ static const char *text_of(const struct http_request *request, const char *key)
 	return text && *text ? text : NULL;
 }
 
+/* Which part of a list it is. */
+static int take_page(const struct http_request *request, uint64_t *since_ns, uint64_t *until_ns,
+		     size_t *limit, size_t *offset, struct error *err)
+{
+	uint64_t most = JOB_LIMIT_DEFAULT, passed = 0;
+	int r = take_time(request, "since", since_ns, err);
+
+	if (r == 0)
+		r = take_time(request, "until", until_ns, err);
+	if (r == 0)
+		r = take_number(request, "limit", STORE_LIMIT_MAX, &most, err);
+	if (r == 0)
+		r = take_number(request, "offset", INT32_MAX, &passed, err);
+	*limit = most;
+	*offset = passed;
+	return r;
+}
+
 static int take_filter(const struct http_request *request, struct job_filter *ret,
 		       struct error *err)
 {
-	uint64_t limit = JOB_LIMIT_DEFAULT, offset = 0;
-	int r = take_time(request, "since", &ret->since_ns, err);
+	int r = take_page(request, &ret->since_ns, &ret->until_ns, &ret->limit, &ret->offset, err);
 
-	if (r == 0)
-		r = take_time(request, "until", &ret->until_ns, err);
-	if (r == 0)
-		r = take_number(request, "limit", STORE_LIMIT_MAX, &limit, err);
-	if (r == 0)
-		r = take_number(request, "offset", INT32_MAX, &offset, err);
 	ret->user = text_of(request, "user");
 	ret->account = text_of(request, "account");
 	ret->partition = text_of(request, "partition");
@@ -258,8 +271,6 @@ static int take_filter(const struct http_request *request, struct job_filter *re
 	ret->name = text_of(request, "name");
 	ret->id = text_of(request, "id");
 	ret->text = text_of(request, "text");
-	ret->limit = limit;
-	ret->offset = offset;
 	return r;
 }
 
@@ -276,6 +287,26 @@ static int put_jobs(struct server *s, const struct http_request *request, struct
 static int get_jobs(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	return answer_map(context, request, put_jobs, ret);
+}
+
+static int put_ledger(struct server *s, const struct http_request *request, struct document *d,
+		      struct error *err)
+{
+	const struct store_who who = who_asks(s, request);
+	struct store_ledger_question question = {
+		.node = text_of(request, "node"),
+		.manager = text_of(request, "manager"),
+		.job = text_of(request, "id"),
+	};
+	int r = take_page(request, &question.since_ns, &question.until_ns, &question.limit,
+			  &question.offset, err);
+
+	return r < 0 ? r : store_format_ledger(s->store, &question, &who, d, err);
+}
+
+static int get_ledger(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	return answer_map(context, request, put_ledger, ret);
 }
 
 struct record_stream {
@@ -384,6 +415,7 @@ const struct http_route server_socket_routes[] = {
 	{ "GET", "/health", answer_health, .gives_text = true },
 	{ "GET", "/v1/jobs", get_jobs },
 	{ "GET", "/v1/records", get_records },
+	{ "GET", "/v1/ledger", get_ledger },
 	{ "GET", "/v1/server", get_server },
 	{},
 };

@@ -124,6 +124,7 @@ static void work(struct server *s, uint64_t now_ms)
 		.closing_ns = now_ns > s->begun_ns + patience_ns ? now_ns - patience_ns : 0,
 		.timelines_ns = now_ns - MIN(now_ns, s->config->timelines_ns),
 		.records_ns = now_ns - MIN(now_ns, s->config->records_ns),
+		.ledger_ns = now_ns - MIN(now_ns, s->config->ledger_ns),
 	};
 	struct error err = {};
 	bool has_more = false;

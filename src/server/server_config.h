@@ -23,7 +23,7 @@ struct server_config {
 	struct setting_list admin_groups;
 	char *database;
 	uint64_t checkpoint_interval_ns;
-	uint64_t timelines_ns, records_ns; /* how long they are kept */
+	uint64_t timelines_ns, records_ns, ledger_ns; /* how long they are kept */
 	char *user;
 	unsigned int log_level; /* enum config_log_level */
 

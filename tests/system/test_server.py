@@ -291,6 +291,32 @@ def test_a_nodes_clock_is_told_by_the_date_of_its_requests(server):
     assert datetime.datetime.fromisoformat(job["end"][:19] + "+00:00").timestamp() == pytest.approx(now, abs=2)
 
 
+def ledger(node, sequence, *entries):
+    of_job = {"manager": "slurm", "start": "2026-02-03T03:00:00Z"}
+    return json.dumps({"schema": "jobmeter.ledger/1", "cluster": "made", "node": node, "boot_id": "made-boot", "sequence": sequence,
+                       "start": "2026-02-03T04:00:00Z", "end": "2026-02-03T04:15:00Z", "entries": [
+                           {"owner": owner, "level": "node", "source": "made", "quality": "attributed", "microjoules": microjoules,
+                            **(of_job | {"job": job, "uid": uid} if job else {})} for owner, job, uid, microjoules in entries]}).encode()
+
+
+def test_the_ledger_adds_up_and_each_sees_his_own(server):
+    sent = [ledger("made-node1", 1, ("job", "7", OWNER, 101), ("job", "8", OTHER, 103), ("idle", None, None, 107)),
+            ledger("made-node1", 2, ("unattributed", None, None, 109)), ledger("made-node2", 1, ("job", "7", OWNER, 113))]
+    assert server.push([*sent, ledger("made-node1", 3, ("nobody", None, None, 1))])[:3] == [TAKEN] * 3
+    assert server.push(sent) == [KNOWN] * 3
+    entries = json.loads(server.ask("/v1/ledger").text)["entries"]
+    assert sorted(one["microjoules"] for one in entries) == [101, 103, 107, 109, 113]
+    for query in ("", "?id=7", "?id=8", "?manager=slurm", "?node=made-node1", "?limit=10000", "?id=7%27%20OR%201%3D1%20--"):
+        status, text = server.ask_as(OTHER, f"/v1/ledger{query}")
+        assert (status, [one["uid"] for one in json.loads(text)["entries"] if one["uid"] != OTHER]) == (200, [])
+    assert sum(one["microjoules"] for one in json.loads(server.ask_as(OWNER, "/v1/ledger")[1])["entries"]) == 101 + 113
+    assert server.get("/v1/ledger", Authorization=f"Bearer {server.token}").status == 404
+    assert server.run("forget", "--user", OWNER).returncode == 0
+    entries = json.loads(server.ask("/v1/ledger").text)["entries"]
+    assert sum(one["microjoules"] for one in entries) == 101 + 103 + 107 + 109 + 113
+    assert {one["uid"] for one in entries} == {OTHER, None} and "7" not in {one["job"] for one in entries}
+
+
 def test_what_is_old_is_deleted(folder, keeper):
     retention = {"timelines": "1s", "records": "4s"}
     with Server(folder / "server", keeper, retention=retention) as server:

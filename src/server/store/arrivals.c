@@ -138,7 +138,7 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret)
 	return r;
 }
 
-static void shift(uint64_t *time_ns, int64_t offset_ns)
+void store_shift_time(uint64_t *time_ns, int64_t offset_ns)
 {
 	int64_t ours;
 
@@ -149,12 +149,12 @@ static void shift(uint64_t *time_ns, int64_t offset_ns)
 /* Move the times of a record from its node's clock, which is so much ahead, to ours. */
 static void line_correct_clock(struct record *record, int64_t offset_ns)
 {
-	shift(&record->time.start_ns, offset_ns);
-	shift(&record->time.end_ns, offset_ns);
-	shift(&record->time.measured_from_ns, offset_ns);
+	store_shift_time(&record->time.start_ns, offset_ns);
+	store_shift_time(&record->time.end_ns, offset_ns);
+	store_shift_time(&record->time.measured_from_ns, offset_ns);
 	for (size_t i = 0; i < record->steps.count; i++) {
-		shift(&record->steps.items[i].start_ns, offset_ns);
-		shift(&record->steps.items[i].end_ns, offset_ns);
+		store_shift_time(&record->steps.items[i].start_ns, offset_ns);
+		store_shift_time(&record->steps.items[i].end_ns, offset_ns);
 	}
 }
 
@@ -180,6 +180,13 @@ struct record *line_read_record(struct store *s, uint64_t id, struct stored_line
 }
 
 /* ---- what comes ---- */
+
+uint64_t store_digest(const struct store_line *line)
+{
+	uint64_t length = line->length;
+
+	return fnv_bytes(fnv_bytes(FNV_BEGIN, line->text, length), &length, sizeof(length));
+}
 
 struct arrival {
 	const struct store_line *line;
@@ -255,37 +262,34 @@ static enum store_answer judge(struct store *s, const struct arrival *a, uint64_
 										     : STORE_TAKEN;
 }
 
-/* By how much the node's clock is ahead, where that is more than a second: as it was told, or else
- * at least so much as the record lies in the future. */
-static int64_t clock_offset(const struct store_line *line, const struct record *record)
+int64_t store_clock_offset(const struct store_line *line, uint64_t made_ns, uint64_t sequence)
 {
 	int64_t offset_ns = line->clock_offset_ns, future_ns;
-	uint64_t made_ns = MAX(record->time.start_ns, record->time.end_ns);
 
-	if (record->sequence < INT64_MAX / 1000)
-		made_ns = MAX(made_ns, record->sequence * 1000); /* it is a clock, in us */
+	if (sequence < INT64_MAX / 1000)
+		made_ns = MAX(made_ns, sequence * 1000); /* it is a clock, in us */
 	future_ns = (int64_t)(made_ns - line->arrived_ns);
 	if (future_ns > MAX(offset_ns, 0))
 		offset_ns = future_ns;
 	return offset_ns > CLOCK_TOLERANCE_NS || offset_ns < -CLOCK_TOLERANCE_NS ? offset_ns : 0;
 }
 
-static void note_clock(struct store *s, const struct arrival *a)
+void store_note_clock(struct store *s, const char *cluster, const char *node, int64_t offset_ns,
+		      uint64_t now_ns)
 {
-	uint64_t now_ns = a->line->arrived_ns;
 	char detail[96];
 
-	if (!a->clock_offset_ns)
+	if (!offset_ns)
 		return;
 	snprintf(detail, sizeof(detail), "the node's clock is %" PRId64 " ms %s",
-		 (a->clock_offset_ns < 0 ? -a->clock_offset_ns : a->clock_offset_ns) / 1000000,
-		 a->clock_offset_ns < 0 ? "behind" : "ahead");
+		 (offset_ns < 0 ? -offset_ns : offset_ns) / 1000000,
+		 offset_ns < 0 ? "behind" : "ahead");
 	store_do(s,
 		 "INSERT INTO events (at_ns, kind, cluster, node, detail) "
 		 "SELECT ?1, 'clock', ?2, ?3, ?4 WHERE NOT EXISTS "
 		 "(SELECT 1 FROM events WHERE kind = 'clock' AND node = ?3 AND at_ns > ?5)",
-		 NUMBER(now_ns), TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
-		 TEXT(detail), NUMBER(now_ns > CLOCK_EVENT_NS ? now_ns - CLOCK_EVENT_NS : 0));
+		 NUMBER(now_ns), TEXT(cluster), TEXT(node), TEXT(detail),
+		 NUMBER(now_ns > CLOCK_EVENT_NS ? now_ns - CLOCK_EVENT_NS : 0));
 }
 
 static uint64_t write_record(struct store *s, const struct arrival *a)
@@ -331,7 +335,7 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 {
 	_cleanup_(record_freep) struct record *record = NULL;
 	struct arrival a = { .line = line };
-	uint64_t id, old_job, length = line->length;
+	uint64_t id, old_job;
 	int r = record_parse(line->root, &record, reason);
 
 	if (r == 0)
@@ -344,16 +348,18 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 		return error_set_errno(reason, r, "cannot read the record");
 	timeline_clear(&record->timeline); /* no column comes of it */
 	a.record = record;
-	a.digest = fnv_bytes(fnv_bytes(FNV_BEGIN, line->text, length), &length, sizeof(length));
+	a.digest = store_digest(line);
 	a.start_ns = record->time.start_ns;
-	a.clock_offset_ns = clock_offset(line, record);
+	a.clock_offset_ns = store_clock_offset(
+		line, MAX(record->time.start_ns, record->time.end_ns), record->sequence);
 	line_correct_clock(record, a.clock_offset_ns);
 	*ret = judge(s, &a, &old_job, reason);
 	if (*ret == STORE_TAKEN && !s->failure) {
 		id = write_record(s, &a);
 		store_fold_new(s, store_assign(s, id, record, old_job), record);
 		close_older_boots(s, &a);
-		note_clock(s, &a);
+		store_note_clock(s, text_or_empty(record->cluster), record->node, a.clock_offset_ns,
+				 line->arrived_ns);
 	}
 	return store_told(s, reason);
 }

@@ -12,7 +12,6 @@
 #include "model/job_filter.h"
 #include "server/store/store_internal.h"
 
-#define LIST_NS UINT64_C(5000000000)
 #define HAS(column) "instr(lower(" column "), lower(?12)) > 0"
 
 /* What an index finds stands there only where it is asked for; of the rest NULL is any. */
@@ -67,7 +66,7 @@ int store_list_jobs(struct store *s, const struct job_filter *filter, const stru
 				  TEXT(filter->manager), TEXT(filter->state), TEXT(filter->name),
 				  TEXT(filter->text), TEXT(filter->cluster), NUMBER(limit + 1),
 				  NUMBER(filter->offset)));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + LIST_NS;
+	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 	while (r >= 0 && store_next(s, rows) && ++count <= limit) {
 		const struct store_job job = store_read_job(rows, values);
 

@@ -67,6 +67,9 @@ struct store_line {
  * Else the transaction is to be abandoned. */
 int store_put_record(struct store *s, const struct store_line *line, enum store_answer *ret,
 		     struct error *reason);
+/* The same of jobmeter.ledger/1 (ledger_line.h).  Each is taken once, and nothing replaces it. */
+int store_put_ledger(struct store *s, const struct store_line *line, enum store_answer *ret,
+		     struct error *reason);
 
 /* ---- who asks, and for what ---- */
 
@@ -124,19 +127,32 @@ int store_read_records(struct store *s, const struct store_question *question,
 		       int (*take)(void *context, const char *line, size_t length), void *context,
 		       struct error *err);
 
+struct store_ledger_question {
+	const char *node, *manager, *job; /* NULL: any */
+	uint64_t since_ns, until_ns; /* of intervals that end behind the one and begin before the
+					other; until 0: any */
+	size_t limit, offset; /* limit: as that of jobs */
+};
+/* Entries of the ledger as the members "entries" and "more" of a map, the newest interval first; he
+ * who does not see all sees those of his own jobs.  -ETIME: it took longer than 5 s. */
+int store_format_ledger(struct store *s, const struct store_ledger_question *question,
+			const struct store_who *who, struct document *d, struct error *err);
+
 /* ---- upkeep ---- */
 
 struct store_upkeep {
 	uint64_t now_ns;
 	uint64_t closing_ns; /* checkpoints that arrived before: their jobs are closed; 0: none */
-	uint64_t timelines_ns, records_ns; /* what arrived before is deleted; 0: nothing */
+	uint64_t timelines_ns, records_ns, ledger_ns; /* what arrived before is deleted; 0: nothing
+						       */
 };
 
 /* One small batch of what is to be done, in a transaction of its own.  *ret_more: there is more. */
 int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_more,
 	       struct error *err);
 
-/* Delete all of a user, by name or number, in small batches. */
+/* Delete all records of a user, by name or number, in small batches.  Entries of his in the ledger
+ * keep their joules, so that it adds up, and lose whose and which job's they were. */
 int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
 		 uint64_t *ret_records, struct error *err);
 
@@ -150,6 +166,7 @@ int store_backup(struct store *s, const char *path, struct error *err);
 struct store_facts {
 	uint64_t records, jobs; /* 0 unless they are counted, which takes its time */
 	uint64_t bytes; /* of the file, without its log */
-	uint64_t closed, deleted_timelines, deleted_records; /* since it was opened */
+	uint64_t closed, deleted_timelines, deleted_records, deleted_ledger; /* since it was opened
+									      */
 };
 int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err);

@@ -13,6 +13,7 @@ struct rules;
 
 #define STORE_VALUES_MAX 160 /* columns of metrics */
 #define STORE_STATEMENTS_MAX 64
+#define STORE_LIST_NS UINT64_C(5000000000) /* a list may take so long */
 
 enum store_table { TABLE_JOBS, TABLE_MOUNTS, TABLE_STEPS, TABLE_COUNT };
 
@@ -87,6 +88,18 @@ struct store_job store_read_job(sqlite3_stmt *row, struct value *values);
 /* Add the row of a job, and those of its mounts and steps. */
 void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 		     const struct record *record);
+
+/* ---- arrivals.c: what all lines have ---- */
+uint64_t store_digest(const struct store_line *line); /* of its bytes */
+/* By how much the node's clock is ahead, where that is more than a second; else 0: as it was told,
+ * or else at least so much as what it says it made at @made_ns, and its @sequence, lie in the
+ * future. */
+int64_t store_clock_offset(const struct store_line *line, uint64_t made_ns, uint64_t sequence);
+/* From a clock that is so much ahead to ours. */
+void store_shift_time(uint64_t *time_ns, int64_t offset_ns);
+/* As an event, where it is not 0: of each node one in an hour. */
+void store_note_clock(struct store *s, const char *cluster, const char *node, int64_t offset_ns,
+		      uint64_t now_ns);
 
 /* ---- arrivals.c: a line that was stored ---- */
 struct stored_line {

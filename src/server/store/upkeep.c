@@ -25,6 +25,12 @@ static const char *const closing[] = {
 	NULL,
 };
 static const char *const deleting[] = { SQL_MAKE_STALE, "DELETE FROM records WHERE id = ?1", NULL };
+static const char *const deleting_ledger[] = { "DELETE FROM ledger WHERE line = ?1",
+					       "DELETE FROM ledger_lines WHERE id = ?1", NULL };
+static const char *const forgetting_entry[] = {
+	"UPDATE ledger SET manager = NULL, job_id = NULL, job_start_ns = NULL, uid = NULL WHERE id = ?1",
+	NULL
+};
 static const char *const deleting_timeline[] = { "UPDATE records SET timeline = NULL WHERE id = ?1",
 						 NULL };
 
@@ -100,6 +106,9 @@ static void work(struct store *s, const void *context, struct id_list *ids)
 		{ upkeep->records_ns,
 		  "SELECT id FROM records WHERE arrived_ns < ?1 ORDER BY arrived_ns LIMIT ?2",
 		  deleting, &s->facts.deleted_records },
+		{ upkeep->ledger_ns,
+		  "SELECT id FROM ledger_lines WHERE arrived_ns < ?1 ORDER BY arrived_ns LIMIT ?2",
+		  deleting_ledger, &s->facts.deleted_ledger },
 	};
 
 	/* the first that finds something ends the batch */
@@ -137,13 +146,25 @@ static void forget_batch(struct store *s, const void *context, struct id_list *i
 	run_each(s, deleting, ids, 0, NULL);
 }
 
+static void forget_entries(struct store *s, const void *context, struct id_list *ids)
+{
+	const struct arg *whose = context;
+
+	store_find(s, ids, "SELECT id FROM ledger WHERE uid = ?1 LIMIT ?2", whose[1],
+		   NUMBER(BATCH));
+	run_each(s, forgetting_entry, ids, 0, NULL);
+}
+
 int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
 		 uint64_t *ret_records, struct error *err)
 {
 	const struct arg whose[] = { TEXT(user), NUMBER_IF(uid >= 0, uid) };
+	uint64_t entries;
 	char detail[64];
-	int r = run_batches(s, forget_batch, whose, ret_records, err);
+	int r = run_batches(s, forget_entries, whose, &entries, err);
 
+	if (r >= 0)
+		r = run_batches(s, forget_batch, whose, ret_records, err);
 	if (r < 0)
 		return r;
 	/* of whom it was, nothing is said */

@@ -31,6 +31,22 @@ CREATE TABLE IF NOT EXISTS job_mounts (job BIGINT NOT NULL, mount TEXT NOT NULL,
 CREATE INDEX IF NOT EXISTS job_mounts_job ON job_mounts (job);
 CREATE TABLE IF NOT EXISTS job_steps (job BIGINT NOT NULL, step TEXT NOT NULL, start_ns BIGINT, end_ns BIGINT);
 CREATE INDEX IF NOT EXISTS job_steps_job ON job_steps (job);
+CREATE TABLE IF NOT EXISTS ledger_lines (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  cluster TEXT NOT NULL, node TEXT NOT NULL, boot_id TEXT NOT NULL, start_ns BIGINT NOT NULL, sequence BIGINT NOT NULL,
+  digest BIGINT NOT NULL, arrived_ns BIGINT NOT NULL, clock_offset_ns BIGINT NOT NULL,
+  UNIQUE (cluster, node, boot_id, start_ns, sequence)
+);
+CREATE INDEX IF NOT EXISTS ledger_lines_arrived ON ledger_lines (arrived_ns);
+CREATE TABLE IF NOT EXISTS ledger (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, line BIGINT NOT NULL,
+  start_ns BIGINT NOT NULL, end_ns BIGINT NOT NULL,
+  owner TEXT NOT NULL, manager TEXT, job_id TEXT, job_start_ns BIGINT, uid BIGINT,
+  level TEXT NOT NULL, source TEXT NOT NULL, quality TEXT NOT NULL, microjoules BIGINT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS ledger_line ON ledger (line);
+CREATE INDEX IF NOT EXISTS ledger_start ON ledger (start_ns);
+CREATE INDEX IF NOT EXISTS ledger_of_user ON ledger (uid, start_ns);
 CREATE TABLE IF NOT EXISTS events (
   id INTEGER PRIMARY KEY AUTOINCREMENT, at_ns BIGINT NOT NULL, kind TEXT NOT NULL,
   cluster TEXT, node TEXT, manager TEXT, job_id TEXT, detail TEXT

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* The ledger: whose the energy of a node was.  Times of its rows are by our clock. */
+#include <errno.h>
+
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "model/document.h"
+#include "server/store/ledger_line.h"
+#include "server/store/store_internal.h"
+
+#define KEY_ARGS(l)                                                                     \
+	TEXT((l)->cluster), TEXT((l)->node), TEXT((l)->boot_id), NUMBER((l)->start_ns), \
+		NUMBER((l)->sequence)
+
+static enum store_answer judge(struct store *s, const struct ledger_line *line, uint64_t digest,
+			       struct error *reason)
+{
+	sqlite3_stmt *found = store_ask(
+		s,
+		"SELECT digest FROM ledger_lines WHERE cluster = ?1 AND node = ?2 AND boot_id = ?3 "
+		"AND start_ns = ?4 AND sequence = ?5",
+		KEY_ARGS(line));
+	bool is_there = store_next(s, found),
+	     is_equal = is_there && COLUMN_NUMBER(found, 0) == digest;
+
+	sqlite3_reset(found);
+	if (is_there && !is_equal)
+		error_set(reason, 0, "another line has this key and sequence");
+	return !is_there ? STORE_TAKEN : is_equal ? STORE_KNOWN : STORE_REFUSED;
+}
+
+static void write_line(struct store *s, const struct ledger_line *line, uint64_t digest,
+		       uint64_t arrived_ns, int64_t clock_offset_ns)
+{
+	uint64_t start_ns = line->start_ns, end_ns = line->end_ns, id;
+
+	store_shift_time(&start_ns, clock_offset_ns);
+	store_shift_time(&end_ns, clock_offset_ns);
+	id = store_number(s,
+			  "INSERT INTO ledger_lines (cluster, node, boot_id, start_ns, sequence, "
+			  "digest, arrived_ns, clock_offset_ns) "
+			  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING id",
+			  KEY_ARGS(line), NUMBER(digest), NUMBER(arrived_ns),
+			  NUMBER(clock_offset_ns));
+	for (size_t i = 0; i < line->count && !s->failure; i++) {
+		const struct ledger_entry *e = &line->entries[i];
+		uint64_t job_start_ns = e->job_start_ns;
+
+		store_shift_time(&job_start_ns, clock_offset_ns);
+		store_do(s,
+			 "INSERT INTO ledger (line, start_ns, end_ns, owner, manager, job_id, "
+			 "job_start_ns, uid, level, source, quality, microjoules) "
+			 "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+			 NUMBER(id), NUMBER(start_ns), NUMBER(end_ns), TEXT(e->owner),
+			 TEXT(e->manager), TEXT(e->job), NUMBER_IF(job_start_ns, job_start_ns),
+			 NUMBER_IF(e->uid >= 0, e->uid), TEXT(e->level), TEXT(e->source),
+			 TEXT(e->quality), NUMBER(e->microjoules));
+	}
+	store_note_clock(s, line->cluster, line->node, clock_offset_ns, arrived_ns);
+}
+
+int store_put_ledger(struct store *s, const struct store_line *text, enum store_answer *ret,
+		     struct error *reason)
+{
+	uint64_t digest = store_digest(text);
+	struct ledger_line line;
+	int r = ledger_line_parse(text->root, &line, reason);
+
+	if (r == -EINVAL) {
+		*ret = STORE_REFUSED;
+		return 0;
+	}
+	if (r < 0)
+		return error_set_errno(reason, r, "cannot read the ledger's line");
+	*ret = judge(s, &line, digest, reason);
+	if (*ret == STORE_TAKEN && !s->failure)
+		write_line(s, &line, digest, text->arrived_ns,
+			   store_clock_offset(text, line.end_ns, line.sequence));
+	ledger_line_clear(&line);
+	return store_told(s, reason);
+}
+
+/* ---- what is asked ---- */
+
+/* @who stands first, and an index begins with it: that another has entries is not told by time. */
+#define ENTRIES_OF(who)                                                                   \
+	"SELECT l.cluster, l.node, e.owner, e.manager, e.job_id, e.level, e.source, "     \
+	"e.quality, e.start_ns, e.end_ns, e.job_start_ns, e.uid, e.microjoules "          \
+	"FROM ledger e JOIN ledger_lines l ON l.id = e.line "                             \
+	"WHERE e.end_ns > ?1 AND e.start_ns < ?2" who " AND (?4 IS NULL OR l.node = ?4) " \
+	"AND (?5 IS NULL OR e.manager = ?5) AND (?6 IS NULL OR e.job_id = ?6) "           \
+	"ORDER BY e.start_ns DESC, e.id DESC LIMIT ?7 OFFSET ?8"
+
+static void put_entry(sqlite3_stmt *row, struct document *d)
+{
+	static const char *const texts[] = { "cluster", "node",	 "owner",  "manager",
+					     "job",	"level", "source", "quality" };
+	int column = 0;
+
+	document_begin_map(d);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		const char *text = COLUMN_TEXT(row, column++);
+
+		document_put_string(d, texts[i], text && *text ? text : NULL);
+	}
+	document_put_time(d, "start", COLUMN_NUMBER(row, column++));
+	document_put_time(d, "end", COLUMN_NUMBER(row, column++));
+	document_put_time(d, "job_start", COLUMN_NUMBER(row, column++));
+	document_key(d, "uid");
+	if (sqlite3_column_type(row, column) == SQLITE_NULL)
+		document_null(d);
+	else
+		document_unsigned(d, COLUMN_NUMBER(row, column));
+	document_put_unsigned(d, "microjoules", COLUMN_NUMBER(row, ++column));
+	document_end_map(d);
+}
+
+int store_format_ledger(struct store *s, const struct store_ledger_question *question,
+			const struct store_who *who, struct document *d, struct error *err)
+{
+	size_t limit = question->limit ? MIN(question->limit, (size_t)STORE_LIMIT_MAX)
+				       : STORE_LIMIT_MAX;
+	uint64_t until_ns = question->until_ns ? question->until_ns : INT64_MAX, count = 0;
+	sqlite3_stmt *rows;
+
+	rows = store_ask(s, who->sees_all ? ENTRIES_OF("") : ENTRIES_OF(" AND e.uid = ?3"),
+			 NUMBER(MIN(question->since_ns, (uint64_t)INT64_MAX)),
+			 NUMBER(MIN(until_ns, (uint64_t)INT64_MAX)), NUMBER(who->uid),
+			 TEXT(question->node), TEXT(question->manager), TEXT(question->job),
+			 NUMBER(limit + 1), NUMBER(question->offset));
+	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	document_begin_list_of(d, "entries");
+	while (store_next(s, rows) && ++count <= limit)
+		put_entry(rows, d);
+	document_end_list(d);
+	document_put_boolean(d, "more", count > limit);
+	s->deadline_ns = 0;
+	sqlite3_reset(rows);
+	return store_told(s, err);
+}
