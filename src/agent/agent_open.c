@@ -29,7 +29,7 @@
 #include "agent/run_groups.h"
 #include "node/sampler.h"
 #include "sources/sources.h"
-#include "agent/syscall_filter.h"
+#include "service/syscall_filter.h"
 #include "service/token.h"
 
 static int make_dir(const char *path, mode_t mode, uid_t uid, gid_t gid, struct error *err)

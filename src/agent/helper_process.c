@@ -25,7 +25,7 @@
 #include "agent/orphans.h"
 #include "basic/parse.h"
 #include "service/privileges.h"
-#include "agent/syscall_filter.h"
+#include "service/syscall_filter.h"
 
 #define AGAIN_MS 20 /* a group that is busy is tried again */
 #define ORPHANS_MS 1000 /* others' groups are looked at, while there are any */

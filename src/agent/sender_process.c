@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/syscall_filter.h"
+#include "service/syscall_filter.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "config/config.h"

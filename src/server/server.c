@@ -21,6 +21,7 @@
 #include "service/log.h"
 #include "service/permission.h"
 #include "service/privileges.h"
+#include "service/syscall_filter.h"
 #include "service/token.h"
 
 #define MS UINT64_C(1000000)
@@ -111,6 +112,13 @@ static int open_all(struct server *s, struct error *err)
 		r = listen_on_both(s, &user, err);
 	if (r >= 0)
 		r = privileges_drop(&no_rights, NULL, err);
+	if (r >= 0)
+		r = syscall_filter_apply(FILTER_SERVER, err);
+	if (r == -EOPNOTSUPP) {
+		log_say(CONFIG_LOG_WARNING, "%s", err->text);
+		*err = (struct error){};
+		r = 0;
+	}
 	return r < 0 ? r : store_open(config->database, STORE_WRITE, &s->store, err);
 }
 

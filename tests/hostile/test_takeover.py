@@ -35,7 +35,7 @@ def test_without_the_filter_others_can_be_taken_over(programs, victim):
         assert result["trace"] == result["read-memory"] == result["start-program"] == "done"
 
 
-@pytest.mark.parametrize("process", ["agent", "helper", "sender"])
+@pytest.mark.parametrize("process", ["agent", "helper", "sender", "server"])
 def test_no_other_process_can_be_taken_over(programs, victim, process):
     result = tried(programs, victim, process)
     # EPERM: refused to all; ENOSYS: not among what this one needs

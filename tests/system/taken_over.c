@@ -25,7 +25,7 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "service/privileges.h"
-#include "agent/syscall_filter.h"
+#include "service/syscall_filter.h"
 
 static long trace(pid_t oom_kill)
 {
@@ -109,6 +109,7 @@ static const struct role {
 	{ "agent", PRIVILEGE_PROCESSES | PRIVILEGE_BPF, true, FILTER_AGENT },
 	{ "helper", PRIVILEGE_HELPER | PRIVILEGE_HIDDEN, false, FILTER_HELPER },
 	{ "sender", 0, true, FILTER_SENDER },
+	{ "server", 0, true, FILTER_SERVER },
 	{ "agent-unfiltered", PRIVILEGE_PROCESSES | PRIVILEGE_BPF, true, FILTER_NOBODY },
 	{ "helper-unfiltered", PRIVILEGE_HELPER | PRIVILEGE_HIDDEN, false, FILTER_NOBODY },
 };

@@ -390,7 +390,7 @@ def test_it_goes_on_as_its_user_without_a_right(server):
     uid = subprocess.run(["id", "-u", USER], capture_output=True, text=True).stdout.strip()
     assert status["Uid"].split() == [uid] * 4
     assert {status[name].strip() for name in ("CapPrm", "CapEff", "CapInh", "CapAmb")} == {"0" * 16}
-    assert status["NoNewPrivs"].strip() == "1"
+    assert (status["NoNewPrivs"].strip(), status["Seccomp"].strip()) == ("1", "2")
     modes = {path.name: oct(path.stat().st_mode & 0o7777) for path in (server.database, server.socket, server.folder / "push.token")}
     assert modes == {"jobs.db": "0o600", "server.sock": "0o666", "push.token": "0o640"}
 

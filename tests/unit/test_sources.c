@@ -20,7 +20,7 @@
 #include "basic/macro.h"
 #include "model/record.h"
 #include "node/sampled_job.h"
-#include "agent/syscall_filter.h"
+#include "service/syscall_filter.h"
 #include "test.h"
 #include "tree.h"
 #include "jobs/users.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/syscall_filter.h"
+#include "service/syscall_filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -115,6 +116,7 @@ TEST(what_takes_others_over_is_refused)
 	ASSERT_EQ(confined(FILTER_AGENT, try_what_is_refused), 0);
 	ASSERT_EQ(confined(FILTER_HELPER, try_what_is_refused), 0);
 	ASSERT_EQ(confined(FILTER_SENDER, try_what_is_refused), 0);
+	ASSERT_EQ(confined(FILTER_SERVER, try_what_is_refused), 0);
 }
 
 static int work(void)
@@ -172,6 +174,29 @@ static int do_as_a_sender(void)
 TEST(a_sender_has_the_network_and_neither_children_nor_signals)
 {
 	ASSERT_EQ(confined(FILTER_SENDER, do_as_a_sender), 0);
+}
+
+/* The network and the database's files; neither a thread nor a child nor a signal. */
+static int do_as_a_server(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || epoll_create1(EPOLL_CLOEXEC) < 0)
+		return 1;
+	if (accept4(fd, NULL, NULL, 0) >= 0 || errno != EINVAL)
+		return 2;
+	if (fsync(-1) >= 0 || errno != EBADF)
+		return 3;
+	if (fork() >= 0 || errno != ENOSYS)
+		return 4;
+	if (rename("/nonexistent/a", "/nonexistent/b") == 0 || errno != ENOSYS)
+		return 5;
+	return kill(getppid(), 0) == 0 || errno != ENOSYS ? 6 : 0;
+}
+
+TEST(a_server_has_the_network_and_its_files_and_neither_children_nor_signals)
+{
+	ASSERT_EQ(confined(FILTER_SERVER, do_as_a_server), 0);
 }
 
 static int be_confined_twice(void)

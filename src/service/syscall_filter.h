@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_filter - the system calls that a process of the agent keeps once its rights are given up:
- * whoever takes it over has these and no others.
+ * syscall_filter - the system calls that a process of the agent, or the server, keeps once its
+ * rights are given up: whoever takes it over has these and no others.
  *
  * The filter is a table.  What a row gives to a process works there; a call that is in no row does
  * not exist (ENOSYS: libraries then fall back on an older one); a row that gives it to nobody
@@ -23,7 +23,8 @@ enum filter_user {
 	FILTER_AGENT = 1 << 0,
 	FILTER_HELPER = 1 << 1,
 	FILTER_SENDER = 1 << 2,
-	FILTER_ALL = FILTER_AGENT | FILTER_HELPER | FILTER_SENDER,
+	FILTER_SERVER = 1 << 3,
+	FILTER_ALL = FILTER_AGENT | FILTER_HELPER | FILTER_SENDER | FILTER_SERVER,
 };
 
 struct filter_row {

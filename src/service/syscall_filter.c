@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/syscall_filter.h"
+#include "service/syscall_filter.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -18,7 +18,9 @@
 
 #define AGENT FILTER_AGENT
 #define HELPER FILTER_HELPER
+#define SERVING (FILTER_AGENT | FILTER_SERVER)
 #define SENDING (FILTER_AGENT | FILTER_SENDER)
+#define NETWORK (FILTER_AGENT | FILTER_SENDER | FILTER_SERVER)
 #define ALL FILTER_ALL
 #define NOBODY FILTER_NOBODY
 
@@ -41,7 +43,7 @@ static const struct filter_row table[] = {
 	{ "ioctl", ALL, "whether a stream is a terminal: the C library asks", IS(1, TCGETS) },
 	{ "brk munmap mremap madvise", ALL, "memory" },
 	{ "mmap mmap2", ALL, "memory that is not code", WITHOUT(2, PROT_EXEC) },
-	{ "mmap mmap2", SENDING, "modules of the name service, libcurl: code that cannot be written",
+	{ "mmap mmap2", NETWORK, "modules of the name service, libcurl: code that cannot be written",
 	  OF(2, PROT_EXEC | PROT_WRITE, PROT_EXEC) },
 	{ "mprotect pkey_mprotect", ALL, "what was data becomes no code", WITHOUT(2, PROT_EXEC) },
 	{ "clock_gettime clock_gettime64 clock_getres gettimeofday time clock_nanosleep clock_nanosleep_time64 nanosleep "
@@ -58,7 +60,8 @@ static const struct filter_row table[] = {
 	{ "prlimit64", ALL, "our own limits, not another's", IS(0, 0) },
 	{ "socket", ALL, "the name service; whether a socket that was left is listened on", IS(0, AF_UNIX) },
 	{ "connect sendto recvfrom", ALL, "the same, and those processes to each other" },
-	{ "mkdir mkdirat unlink unlinkat rmdir", ALL, "states, pins; cgroups of users' runs; records that were sent" },
+	{ "unlink unlinkat", ALL, "states, pins; records that were sent; sockets" },
+	{ "mkdir mkdirat rmdir", SENDING | HELPER, "states, pins; cgroups of users' runs" },
 	{ "exit exit_group", ALL, "the end" },
 
 	{ "bpf", AGENT, "counters, by cgroup", IS(0, BPF_MAP_LOOKUP_ELEM) },
@@ -70,16 +73,16 @@ static const struct filter_row table[] = {
 	{ "bpf", AGENT, "a pass over the tasks", IS(0, BPF_ITER_CREATE) },
 	{ "memfd_create", AGENT, "the device of files in memory, to name them" },
 	{ "perf_event_open", AGENT, "hardware counters of new jobs" },
-	{ "rename renameat renameat2 ftruncate ftruncate64 fallocate fchmod fchmodat fsync fdatasync flock", SENDING,
-	  "states of jobs; records, and those that were refused" },
-	{ "accept accept4", AGENT, "answers" },
-	{ "sendmsg sendmmsg recvmsg recvmmsg getsockopt setsockopt getsockname getpeername shutdown", SENDING,
+	{ "ftruncate ftruncate64 fallocate fchmod fchmodat fsync fdatasync", NETWORK, "states of jobs; records; the database" },
+	{ "rename renameat renameat2 flock", SENDING, "states of jobs; records, and those that were refused" },
+	{ "accept accept4", SERVING, "answers" },
+	{ "sendmsg sendmmsg recvmsg recvmmsg getsockopt setsockopt getsockname getpeername shutdown", NETWORK,
 	  "answers; the name service; the site's server" },
-	{ "socket", SENDING, "a name service in the network, the site's server", IS(0, AF_INET) },
-	{ "socket", SENDING, "a name service in the network, the site's server", IS(0, AF_INET6) },
+	{ "socket", NETWORK, "a name service in the network, the site's server", IS(0, AF_INET) },
+	{ "socket", NETWORK, "a name service in the network, the site's server", IS(0, AF_INET6) },
 	{ "socketpair", SENDING, "a sender that is started again; libcurl's threads", IS(0, AF_UNIX) },
 	{ "epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 signalfd4 timerfd_create "
-	  "timerfd_settime timerfd_settime64 timerfd_gettime timerfd_gettime64", AGENT, "events" },
+	  "timerfd_settime timerfd_settime64 timerfd_gettime timerfd_gettime64", SERVING, "events" },
 	{ "eventfd2 pipe pipe2", SENDING, "events; the child that asks for names; libcurl's threads" },
 	{ "fork wait4 waitid waitpid alarm setitimer capset prctl", AGENT,
 	  "the child that asks for names; a sender that is started again" },
