@@ -7,3 +7,6 @@
 
 /* CLOCK_REALTIME, CLOCK_BOOTTIME..., which the kernel has. */
 uint64_t clock_now_ns(clockid_t clock);
+
+/* Move a moment from a clock that is so much ahead of ours to ours; 0 is none, and stays. */
+void clock_correct(uint64_t *moment_ns, int64_t ahead_ns);

@@ -174,6 +174,7 @@ int server_client_get_records(struct server_client *c, const struct job_name *na
 	query_add(&query, "id", name->id);
 	query_add(&query, "node", name->node);
 	query_add(&query, "manager", name->manager);
+	query_add(&query, "clock", "1"); /* so that nodes are merged on one axis of time */
 	r = ask(c, "/v1/records", &query, SERVER_ANSWER_MS, &answer, err);
 	if (r < 0)
 		return r;

@@ -61,11 +61,11 @@ static int add_parsed(const json_t *json, struct records *list, struct error *er
 	return r;
 }
 
-static bool is_session(const json_t *root)
+static bool is_of(const json_t *root, const char *name)
 {
 	const char *schema = json_string_value(json_object_get(root, "schema"));
 
-	return schema && strcmp(schema, SESSION_SCHEMA) == 0;
+	return schema && strcmp(schema, name) == 0;
 }
 
 /* Its jobs; the summary can be made from them. */
@@ -83,8 +83,25 @@ static int add_session(const json_t *root, struct records *list, struct error *e
 	return r;
 }
 
+/* @ahead_ns: of the clock of the record that comes next. */
+static int add(const json_t *root, struct records *list, int64_t *ahead_ns, struct error *err)
+{
+	const struct place place = { .err = err };
+	size_t before = list->count;
+	int r;
+
+	if (is_of(root, CLOCK_SCHEMA))
+		return place_take_signed(&place, root, "ahead_ns", -INT64_MAX, INT64_MAX, ahead_ns);
+	r = is_of(root, SESSION_SCHEMA) ? add_session(root, list, err)
+					: add_parsed(root, list, err);
+	for (size_t i = before; i < list->count; i++)
+		record_correct_clock(list->items[i], *ahead_ns);
+	*ahead_ns = 0;
+	return r;
+}
+
 static int parse_next(const char *text, const char **rest, const char *end, struct records *list,
-		      struct error *err)
+		      int64_t *ahead_ns, struct error *err)
 {
 	_cleanup_(json_freep) json_t *root = NULL;
 	json_error_t error;
@@ -95,7 +112,7 @@ static int parse_next(const char *text, const char **rest, const char *end, stru
 	if (!root)
 		return error_set(err, -EINVAL, "line %d: %s", line_at(text, *rest) + error.line - 1,
 				 error.text);
-	r = is_session(root) ? add_session(root, list, err) : add_parsed(root, list, err);
+	r = add(root, list, ahead_ns, err);
 	if (r == 0)
 		*rest += error.position;
 	return r;
@@ -112,11 +129,12 @@ int records_parse(const char *text, size_t length, const char *name, struct reco
 		  struct error *err)
 {
 	const char *end = text + length, *rest = skip_space(text, end);
+	int64_t ahead_ns = 0;
 
 	if (rest == end)
 		return error_set(err, -EINVAL, "%s: it is empty", name);
 	while (rest < end) {
-		int r = parse_next(text, &rest, end, list, err);
+		int r = parse_next(text, &rest, end, list, &ahead_ns, err);
 
 		if (r < 0)
 			return error_prefix(err, r, "%s", name);

@@ -17,9 +17,12 @@ struct records { /* a list of owned records */
 int records_add(struct records *list, struct record *record); /* takes it over, on success only */
 void records_clear(struct records *list);
 
+/* Says in the line before a record how far the clock of its node was ahead ("ahead_ns"). */
+#define CLOCK_SCHEMA "jobmeter.clock/1"
+
 /* Read one record, or several behind each other (NDJSON), and add them to @list; of a session its
- * jobs.  @name says in errors whose text it is.  -EINVAL: not a record; the list then holds those
- * before it. */
+ * jobs.  Times of those behind a line of CLOCK_SCHEMA are corrected.  @name says in errors whose
+ * text it is.  -EINVAL: not a record; the list then holds those before it. */
 int records_parse(const char *text, size_t length, const char *name, struct records *list,
 		  struct error *err);
 

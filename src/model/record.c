@@ -9,6 +9,7 @@
 
 #include "model/cause.h"
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/fnv.h"
 #include "basic/macro.h"
 #include "model/record_field.h"
@@ -367,4 +368,22 @@ bool record_command_key(const struct record *r, uint64_t *ret)
 	key = fnv_text(key, r->job.dir);
 	*ret = fnv_bytes(key, &r->job.rank, sizeof(r->job.rank));
 	return true;
+}
+
+void record_correct_clock(struct record *r, int64_t ahead_ns)
+{
+	int64_t bucket_ns = (int64_t)timeline_interval_ns(&r->timeline), whole_ns;
+	int64_t buckets = ahead_ns / bucket_ns + 2 * (ahead_ns % bucket_ns) / bucket_ns;
+
+	if (__builtin_mul_overflow(buckets, bucket_ns, &whole_ns))
+		whole_ns = 0; /* it is nonsense */
+	clock_correct(&r->time.start_ns, ahead_ns);
+	clock_correct(&r->time.end_ns, ahead_ns);
+	clock_correct(&r->time.measured_from_ns, ahead_ns);
+	clock_correct(&r->timeline.start_ns, whole_ns);
+	clock_correct(&r->timeline.last_ns, whole_ns);
+	for (size_t i = 0; i < r->steps.count; i++) {
+		clock_correct(&r->steps.items[i].start_ns, ahead_ns);
+		clock_correct(&r->steps.items[i].end_ns, ahead_ns);
+	}
 }

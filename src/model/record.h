@@ -177,6 +177,10 @@ int record_settle_timeline(struct record *r);
  * What they do not share (exit code, state, rank...) is absent.  -EINVAL: @count is 0. */
 int record_merge(const struct record *const *records, size_t count, struct record **ret);
 
+/* Move its times from its node's clock, which is so much ahead, to ours; its timeline's by whole
+ * buckets. */
+void record_correct_clock(struct record *r, int64_t ahead_ns);
+
 /* argv and directory are equal: the same command. */
 bool record_is_same_command(const struct record *a, const struct record *b);
 

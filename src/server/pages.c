@@ -312,6 +312,7 @@ static int get_ledger(void *context, const struct http_request *request, struct 
 struct record_stream {
 	struct store *store;
 	struct id_list ids;
+	bool tells_clock;
 	size_t next; /* of them */
 	char *line; /* that is being given, with its newline */
 	size_t length, given;
@@ -325,8 +326,8 @@ static int next_line(struct record_stream *rs)
 	rs->line = NULL;
 	rs->length = rs->given = 0;
 	while (r == -ENOENT && rs->next < rs->ids.count) /* deleted meanwhile */
-		r = store_read_line(rs->store, rs->ids.items[rs->next++], &rs->line, &rs->length,
-				    NULL);
+		r = store_read_line(rs->store, rs->ids.items[rs->next++], rs->tells_clock,
+				    &rs->line, &rs->length, NULL);
 	if (rs->line)
 		rs->line[rs->length++] = '\n'; /* in the place of the NUL */
 	return r == -ENOENT ? 0 : r;
@@ -372,6 +373,7 @@ static int get_records(void *context, const struct http_request *request, struct
 	if (!rs)
 		return -ENOMEM;
 	rs->store = s->store;
+	rs->tells_clock = text_of(request, "clock");
 	if (!question.id)
 		r = error_set(&err, -EINVAL, "id: the job's id is missing");
 	if (r >= 0)

@@ -24,7 +24,7 @@ import pytest
 
 from command import command
 from made_records import BEGUN, line, lines, record
-from server import USER, Server
+from server import BUILD, USER, Server
 
 pytestmark = pytest.mark.node  # it makes a user
 MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "1009"))
@@ -270,7 +270,7 @@ def test_a_job_that_falls_silent_is_closed_until_its_final_comes(folder, keeper)
         assert (job["state"], job["final"]) == ("ENDED", True)
 
 
-def test_a_nodes_clock_is_told_by_the_date_of_its_requests(server):
+def test_a_nodes_clock_is_told_by_the_date_of_its_requests(server, folder):
     now = int(time.time())
     for node, off in (("made-right", 0), ("made-ahead", 100), ("made-behind", -100)):
         started = now - 1000 + off - int(BEGUN.timestamp())
@@ -287,6 +287,10 @@ def test_a_nodes_clock_is_told_by_the_date_of_its_requests(server):
     job, = server.jobs("id=7")
     times = [datetime.datetime.fromisoformat(job[key].replace("Z", "+00:00")[:19] + "+00:00").timestamp() for key in ("start", "end")]
     assert job["nodes"] == 3 and times == [pytest.approx(now - 1000, abs=2), pytest.approx(now - 400, abs=2)]
+    done = subprocess.run([BUILD / "jobmeter", "report", "7", "--json"], capture_output=True, text=True, cwd="/",
+                          env={"JOBMETER_SERVER_SOCKET": str(server.socket), "HOME": str(folder), "PATH": os.environ["PATH"]})
+    merged = json.loads(done.stdout)
+    assert (merged["time"]["start"], merged["time"]["end"]) == (job["start"], job["end"])
     job, = server.jobs("id=8")
     assert datetime.datetime.fromisoformat(job["end"][:19] + "+00:00").timestamp() == pytest.approx(now, abs=2)
 

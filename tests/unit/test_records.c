@@ -42,6 +42,27 @@ TEST(a_record_comes_back_byte_by_byte)
 	rtt(empty);
 }
 
+TEST(a_clock_that_was_off_is_corrected_for_the_next_record_alone)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *json = made_json(r), *text = NULL;
+	struct records list = {};
+	struct error err;
+
+	ASSERT(asprintf(&text, "{\"schema\":\"jobmeter.clock/1\",\"ahead_ns\":3000000001}\n%s%s",
+			json, json) > 0);
+	ASSERT_OK(records_parse(text, strlen(text), "made", &list, &err));
+	ASSERT_EQ(list.count, 2);
+	ASSERT_EQ(list.items[0]->time.start_ns, r->time.start_ns - 3000000001);
+	ASSERT_EQ(list.items[0]->time.end_ns, r->time.end_ns - 3000000001);
+	ASSERT_EQ(list.items[1]->time.start_ns, r->time.start_ns);
+	records_clear(&list);
+	ASSERT_ERR(records_parse("{\"schema\":\"jobmeter.clock/1\",\"ahead_ns\":\"x\"}", 44, "made",
+				 &list, &err),
+		   -EINVAL);
+	records_clear(&list);
+}
+
 TEST(causes_stand_in_a_map_of_their_own)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;

@@ -160,7 +160,7 @@ TEST(records_of_all_nodes_come_back)
 	ASSERT_EQ((uint64_t)records.count, (uint64_t)2);
 	end(&asked);
 	next_line(&asked, line, sizeof(line));
-	ASSERT_STREQ(line, "GET /v1/records?id=1%2F2&node=node%207&manager=slurm HTTP/1.1");
+	ASSERT_STREQ(line, "GET /v1/records?id=1%2F2&node=node%207&manager=slurm&clock=1 HTTP/1.1");
 	fclose(asked.log);
 }
 

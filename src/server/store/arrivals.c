@@ -138,26 +138,6 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret)
 	return r;
 }
 
-void store_shift_time(uint64_t *time_ns, int64_t offset_ns)
-{
-	int64_t ours;
-
-	if (*time_ns && !__builtin_sub_overflow((int64_t)*time_ns, offset_ns, &ours) && ours > 0)
-		*time_ns = (uint64_t)ours;
-}
-
-/* Move the times of a record from its node's clock, which is so much ahead, to ours. */
-static void line_correct_clock(struct record *record, int64_t offset_ns)
-{
-	store_shift_time(&record->time.start_ns, offset_ns);
-	store_shift_time(&record->time.end_ns, offset_ns);
-	store_shift_time(&record->time.measured_from_ns, offset_ns);
-	for (size_t i = 0; i < record->steps.count; i++) {
-		store_shift_time(&record->steps.items[i].start_ns, offset_ns);
-		store_shift_time(&record->steps.items[i].end_ns, offset_ns);
-	}
-}
-
 struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line)
 {
 	struct record *record = NULL;
@@ -175,7 +155,7 @@ struct record *line_read_record(struct store *s, uint64_t id, struct stored_line
 	if (!record)
 		return NULL;
 	timeline_clear(&record->timeline);
-	line_correct_clock(record, ret_line->clock_offset_ns);
+	record_correct_clock(record, ret_line->clock_offset_ns);
 	return record;
 }
 
@@ -352,7 +332,7 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 	a.start_ns = record->time.start_ns;
 	a.clock_offset_ns = store_clock_offset(
 		line, MAX(record->time.start_ns, record->time.end_ns), record->sequence);
-	line_correct_clock(record, a.clock_offset_ns);
+	record_correct_clock(record, a.clock_offset_ns);
 	*ret = judge(s, &a, &old_job, reason);
 	if (*ret == STORE_TAKEN && !s->failure) {
 		id = write_record(s, &a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is asked of the store.  Who sees what is a condition of the question itself. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,6 +9,7 @@
 #include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/parse.h"
+#include "codec/records.h"
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "server/store/store_internal.h"
@@ -129,13 +131,31 @@ int store_find_records(struct store *s, const struct store_question *question,
 			 node ? " on node " : "", node ? node : "");
 }
 
-int store_read_line(struct store *s, uint64_t record, char **ret, size_t *ret_length,
-		    struct error *err)
+static int put_clock(struct stored_line *line)
+{
+	char *both;
+	int length = asprintf(&both,
+			      "{\"schema\":\"" CLOCK_SCHEMA "\",\"ahead_ns\":%" PRId64 "}\n%s",
+			      line->clock_offset_ns, line->text);
+
+	if (length < 0)
+		return -ENOMEM;
+	free(line->text);
+	line->text = both;
+	line->length = (size_t)length;
+	return 0;
+}
+
+int store_read_line(struct store *s, uint64_t record, bool tells_clock, char **ret,
+		    size_t *ret_length, struct error *err)
 {
 	struct stored_line line;
 	int r = line_read(s, record, &line);
 
+	if (r == 0 && tells_clock && line.clock_offset_ns)
+		r = put_clock(&line);
 	if (r < 0) {
+		free(line.text);
 		store_fail_at(s, r, "cannot read a record of the database");
 		return store_told(s, err);
 	}
@@ -156,7 +176,7 @@ int store_read_records(struct store *s, const struct store_question *question,
 		_cleanup_free_ char *line = NULL;
 		size_t length = 0;
 
-		r = store_read_line(s, ids.items[i], &line, &length, err);
+		r = store_read_line(s, ids.items[i], question->tells_clock, &line, &length, err);
 		if (r >= 0)
 			r = take(context, line, length);
 	}

@@ -34,8 +34,8 @@ static void write_line(struct store *s, const struct ledger_line *line, uint64_t
 {
 	uint64_t start_ns = line->start_ns, end_ns = line->end_ns, id;
 
-	store_shift_time(&start_ns, clock_offset_ns);
-	store_shift_time(&end_ns, clock_offset_ns);
+	clock_correct(&start_ns, clock_offset_ns);
+	clock_correct(&end_ns, clock_offset_ns);
 	id = store_number(s,
 			  "INSERT INTO ledger_lines (cluster, node, boot_id, start_ns, sequence, "
 			  "digest, arrived_ns, clock_offset_ns) "
@@ -46,7 +46,7 @@ static void write_line(struct store *s, const struct ledger_line *line, uint64_t
 		const struct ledger_entry *e = &line->entries[i];
 		uint64_t job_start_ns = e->job_start_ns;
 
-		store_shift_time(&job_start_ns, clock_offset_ns);
+		clock_correct(&job_start_ns, clock_offset_ns);
 		store_do(s,
 			 "INSERT INTO ledger (line, start_ns, end_ns, owner, manager, job_id, "
 			 "job_start_ns, uid, level, source, quality, microjoules) "

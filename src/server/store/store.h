@@ -112,15 +112,17 @@ struct store_question {
 	const char *id;
 	const char *node, *manager, *cluster; /* NULL: any */
 	uint64_t start_ns; /* 0: any */
+	bool tells_clock; /* as below, of store_read_records() */
 };
 
 /* The records of the newest job of that id: their numbers, for store_read_line().  -ENOENT: there
  * is none, or none that @who sees. */
 int store_find_records(struct store *s, const struct store_question *question,
 		       const struct store_who *who, struct id_list *ret, struct error *err);
-/* A record's line, NUL-ended, without a newline; the caller frees.  -ENOENT: it is gone. */
-int store_read_line(struct store *s, uint64_t record, char **ret, size_t *ret_length,
-		    struct error *err);
+/* A record's line, NUL-ended, without a newline; the caller frees.  @tells_clock: where its node's
+ * clock was off, a line of CLOCK_SCHEMA (records.h) stands before it.  -ENOENT: it is gone. */
+int store_read_line(struct store *s, uint64_t record, bool tells_clock, char **ret,
+		    size_t *ret_length, struct error *err);
 /* Both. */
 int store_read_records(struct store *s, const struct store_question *question,
 		       const struct store_who *who,

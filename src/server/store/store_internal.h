@@ -95,8 +95,6 @@ uint64_t store_digest(const struct store_line *line); /* of its bytes */
  * or else at least so much as what it says it made at @made_ns, and its @sequence, lie in the
  * future. */
 int64_t store_clock_offset(const struct store_line *line, uint64_t made_ns, uint64_t sequence);
-/* From a clock that is so much ahead to ours. */
-void store_shift_time(uint64_t *time_ns, int64_t offset_ns);
 /* As an event, where it is not 0: of each node one in an hour. */
 void store_note_clock(struct store *s, const char *cluster, const char *node, int64_t offset_ns,
 		      uint64_t now_ns);
