@@ -44,6 +44,8 @@ static const struct jobs_column columns[] = {
 	{ "uid", "UID", JOBS_COUNT, "uid" },
 	{ "account", "ACCOUNT", JOBS_TEXT, "account" },
 	{ "partition", "PARTITION", JOBS_TEXT, "partition" },
+	{ "exit_code", "EXIT", JOBS_COUNT, "exit_code", NULL, { "exitcode" } },
+	{ "signal", "SIGNAL", JOBS_COUNT, "signal" },
 	{ "start", "START", JOBS_MOMENT, "start" },
 	{ "end", "END", JOBS_MOMENT, "end" },
 	{ "cpu_time", "CPU TIME", JOBS_SECONDS, "cpu.user_seconds", "cpu.system_seconds", { "totalcpu" } },

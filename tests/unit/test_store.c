@@ -877,6 +877,26 @@ TEST(the_database_is_its_owners_alone)
 	ASSERT_EQ(st.st_mode & 07777, 0600U);
 }
 
+TEST(an_older_database_gets_what_it_lacks)
+{
+	struct store *s = open_store("older");
+	struct error err = {};
+
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	store_close(s);
+	s = NULL;
+	execute("older", "ALTER TABLE jobs DROP COLUMN exit_code");
+	execute("older", "ALTER TABLE jobs DROP COLUMN exit_signal");
+	execute("older", "PRAGMA user_version = 1");
+	ASSERT_ERR(store_open(path_of("older"), STORE_READ, &s, &err), -EINVAL);
+	ASSERT_CONTAINS(err.text, "older jobmeter-server");
+	s = open_store("older");
+	reindex(s);
+	ASSERT_LIST(s, &all, "7@a - 1;");
+	ASSERT_ASKED("older", "SELECT job_id, exit_code FROM jobs", "7|0\n");
+	store_close(s);
+}
+
 static void refuse_to_open(const char *name, const char *words)
 {
 	struct store *s = NULL;
@@ -899,7 +919,7 @@ TEST(what_is_no_database_of_ours_is_left_alone)
 	execute("foreign", "CREATE TABLE mine (x)");
 	refuse_to_open("foreign", "is no database of jobmeter");
 	store_close(open_store("tomorrow"));
-	execute("tomorrow", "PRAGMA user_version = 2");
+	execute("tomorrow", "PRAGMA user_version = 3");
 	refuse_to_open("tomorrow", "newer jobmeter-server");
 	ASSERT_ERR(store_open(path_of("missing"), STORE_READ, &s, &err), -ENOENT);
 }

@@ -16,10 +16,10 @@
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
-#define HEAD_MAX 20 /* columns of a table before those of metrics */
-#define JOB_NUMBERS 6 /* before the texts */
-#define JOB_COLUMNS                                                                               \
-	"final, start_ns, end_ns, elapsed_ns, nodes, uid, cluster, node, manager, job_id, name, " \
+#define HEAD_MAX 22 /* columns of a table before those of metrics */
+#define JOB_NUMBERS 8 /* before the texts */
+#define JOB_COLUMNS                                                                                                       \
+	"final, start_ns, end_ns, elapsed_ns, nodes, uid, exit_code, exit_signal, cluster, node, manager, job_id, name, " \
 	"user_name, account, partition_name, state, reason"
 
 #define AT(member) offsetof(struct store_job, member)
@@ -80,7 +80,7 @@ static const struct table {
 	size_t head_count;
 	unsigned int scopes; /* of its metrics */
 } tables[TABLE_COUNT] = {
-	[TABLE_JOBS] = { "jobs", "id, is_stale, " JOB_COLUMNS, 18, ~0U },
+	[TABLE_JOBS] = { "jobs", "id, is_stale, " JOB_COLUMNS, 20, ~0U },
 	[TABLE_MOUNTS] = { "job_mounts", "job, mount, fstype", 3, OF_MOUNTS },
 	[TABLE_STEPS] = { "job_steps", "job, step, start_ns, end_ns", 4, 1U << SCOPE_JOB },
 };
@@ -202,6 +202,8 @@ void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		head[count++] = NUMBER(numbers[i]);
 	head[count++] = NUMBER_IF(job->uid >= 0, job->uid);
+	head[count++] = NUMBER_IF(job->exit_code.is_known, job->exit_code.number);
+	head[count++] = NUMBER_IF(job->signal.is_known, job->signal.number);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		head[count++] = TEXT(*text_of(job, i));
 	insert(s, TABLE_JOBS, head, record);
@@ -243,6 +245,8 @@ struct store_job store_read_job(sqlite3_stmt *row, struct value *values)
 		.end_ns = COLUMN_NUMBER(row, 0) ? COLUMN_NUMBER(row, 2) : 0,
 		.elapsed_ns = read_value(row, 3),
 		.nodes = read_value(row, 4),
+		.exit_code = read_value(row, 6),
+		.signal = read_value(row, 7),
 		.uid = uid.is_known ? (int64_t)uid.number : -1,
 		.values = values,
 	};
@@ -280,6 +284,8 @@ void store_job_format(const struct store_job *job, struct document *d)
 	document_put_time(d, "end", job->end_ns);
 	put_decimal(d, "elapsed_seconds", &job->elapsed_ns, metric_unit_places(UNIT_SECONDS));
 	put_decimal(d, "nodes", &job->nodes, 0);
+	put_decimal(d, "exit_code", &job->exit_code, 0);
+	put_decimal(d, "signal", &job->signal, 0);
 	for (size_t i = 0; i < store_value_count(); i++)
 		put_decimal(d, store_value_name(i), &job->values[i],
 			    metric_unit_places(store_value_metric(i)->unit));

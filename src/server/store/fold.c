@@ -174,6 +174,10 @@ static void write_job(struct store *s, uint64_t id, const struct folding *f)
 	job.uid = record->job.uid;
 	job.elapsed_ns.number = MIN(record->time.elapsed_ns, (uint64_t)INT64_MAX);
 	job.nodes.number = MAX(record->merged_nodes, 1U);
+	job.exit_code = (struct value){ .number = (uint64_t)record->job.exit_code,
+					.is_known = record->job.exit_code >= 0 };
+	job.signal = (struct value){ .number = (uint64_t)record->job.signal,
+				     .is_known = record->job.signal > 0 };
 	delete_job(s, id);
 	store_write_job(s, id, &job, record);
 }

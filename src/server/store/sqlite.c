@@ -15,8 +15,11 @@
 #include "basic/error.h"
 
 #define APPLICATION 1785684589 /* "jobm", in the file's head */
-#define VERSION 1 /* of the tables */
-#define HEAD "PRAGMA application_id = 1785684589; PRAGMA user_version = 1"
+#define VERSION 2 /* of the tables */
+#define HEAD "PRAGMA application_id = 1785684589; PRAGMA user_version = 2"
+#define FROM_1                                           \
+	"ALTER TABLE jobs ADD COLUMN exit_code BIGINT; " \
+	"ALTER TABLE jobs ADD COLUMN exit_signal BIGINT"
 #define BUSY_MS 10000
 #define OPERATIONS_A_LOOK 10000 /* of the database's machine, between looks at the clock */
 
@@ -198,9 +201,15 @@ static int set_up(struct store *s, const char *path, enum store_mode mode, struc
 				 "'%s' was written by a newer jobmeter-server (its tables are "
 				 "version %d, these are %d)",
 				 path, version, VERSION);
+	if (version < VERSION && mode == STORE_READ)
+		return error_set(err, -EINVAL,
+				 "'%s' was written by an older jobmeter-server: start this one "
+				 "with it, or run 'jobmeter-server reindex'",
+				 path);
 	sqlite3_reset(head);
 	if (mode == STORE_WRITE) {
 		store_execute(s, SETTINGS);
+		store_execute(s, version == 1 ? FROM_1 : "");
 		/* not written again, so that a full disk is no reason not to start */
 		store_execute(s, version == VERSION ? "" : HEAD);
 		store_execute(s, schema);

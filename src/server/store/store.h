@@ -88,6 +88,7 @@ struct store_job {
 	bool is_final;
 	uint64_t start_ns, end_ns; /* end: 0 of one that has none */
 	struct value elapsed_ns, nodes;
+	struct value exit_code, signal; /* of its command, where that is known */
 	const struct value *values; /* store_value_count() of them */
 };
 

@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS jobs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   cluster TEXT NOT NULL, node TEXT NOT NULL, manager TEXT NOT NULL, job_id TEXT NOT NULL, uid BIGINT,
   start_ns BIGINT NOT NULL, end_ns BIGINT NOT NULL, elapsed_ns BIGINT, nodes BIGINT, final INTEGER, state TEXT,
+  exit_code BIGINT, exit_signal BIGINT,
   name TEXT, user_name TEXT, account TEXT, partition_name TEXT, reason TEXT, is_stale INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS jobs_start ON jobs (start_ns);
