@@ -7,7 +7,7 @@ PREFIX := /usr/local
 
 BUILD_PACKAGES := meson ninja-build gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
 	libjansson-dev libyaml-dev libmicrohttpd-dev libncurses-dev libseccomp-dev libsqlite3-dev libcurl4-gnutls-dev \
-	pkg-config
+	libgnutls28-dev libmunge-dev pkg-config
 TEST_PACKAGES := clang-tidy clang-format libclang-rt-14-dev python3 python3-pytest strace tmux vim-tiny \
 	qemu-system-x86 busybox-static xfsprogs bindfs e2fsprogs openmpi-bin libopenmpi-dev fio sqlite3 git slurmctld slurmd \
 	slurm-client munge mawk gawk shellcheck debootstrap curl openssl prometheus python3-prometheus-client \

@@ -92,8 +92,9 @@ static int take_settings(struct push *p, const struct config *config)
 	p->config = p->sender.config = config;
 	if (p->spool)
 		p->spool->max_bytes = max_bytes(p);
-	if (asprintf(&destination, "%s\n%s\n%s", config->server, config->server_ca,
-		     config->server_token_file) < 0)
+	if (asprintf(&destination, "%s\n%s\n%s\n%u\n%s", config->server, config->server_ca,
+		     config->server_token_file, config->server_authentication,
+		     config->munge_socket) < 0)
 		return -ENOMEM;
 	if (p->destination && strcmp(p->destination, destination) == 0) {
 		free(destination);

@@ -17,6 +17,7 @@
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "config/config.h"
+#include "service/credential.h"
 #include "service/log.h"
 #include "service/privileges.h"
 
@@ -24,18 +25,62 @@
 #define RESTART_NS (5 * SECOND)
 #define TOKEN_NS (10 * SECOND) /* a token that cannot be read is tried again */
 
+static bool is_by_munge(const struct sender_process *p)
+{
+	return p->config->server_authentication == CONFIG_SERVER_BY_MUNGE;
+}
+
 /* ---- the process itself ---- */
 
-/* The library is loaded before the filter, which knows what it does once it is there. */
+struct way { /* how a batch goes */
+	struct transfer *transfer;
+	struct munge *munge; /* NULL: with the token */
+};
+
+/* Each batch has a credential of its own. */
+static int post(void *context, const void *body, size_t length, struct transfer_answer *ret,
+		struct error *err)
+{
+	const struct way *way = context;
+	_cleanup_free_ char *authorization = NULL;
+	int r = way->munge ? munge_sign(way->munge, body, length, &authorization, err) : 0;
+
+	if (r < 0) {
+		ret->status = 0;
+		ret->length = 0;
+		return r;
+	}
+	if (authorization)
+		transfer_authorize(way->transfer, authorization);
+	return transfer_post(way->transfer, body, length, ret, err);
+}
+
+/* Libraries are loaded before the filter, which knows what they do once they are there. */
+static int open_way(const struct sender_process *p, struct way *ret, struct error *err)
+{
+	char bearer[TOKEN_SIZE + 8] = "";
+	int r = transfer_open(p->config->server, p->config->server_ca, &ret->transfer, err);
+
+	if (r >= 0 && is_by_munge(p))
+		return munge_open(p->config->munge_socket, &ret->munge, err);
+	if (*p->token)
+		snprintf(bearer, sizeof(bearer), "Bearer %s", p->token);
+	if (r >= 0)
+		transfer_authorize(ret->transfer, bearer);
+	explicit_bzero(bearer, sizeof(bearer));
+	return r;
+}
+
 static int serve(struct sender_process *p, int fd, struct error *err)
 {
 	/* one that is started again is that user already, and may be no other */
 	const struct privileges_options rights = {
 		.user = geteuid() == p->user->uid ? NULL : p->user,
 	};
-	struct sender_options options = { .post = *p->token_error.text ? NULL : transfer_post,
+	struct way way = {};
+	struct sender_options options = { .post = *p->token_error.text ? NULL : post,
+					  .context = &way,
 					  .status = &p->status };
-	struct transfer *transfer = NULL;
 	struct sender *sender = NULL;
 	int r = privileges_drop(&rights, NULL, err);
 
@@ -46,8 +91,7 @@ static int serve(struct sender_process *p, int fd, struct error *err)
 	options.dir_fd = open(p->spool, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (options.dir_fd < 0)
 		return error_set_errno(err, errno, "cannot open the spool '%s'", p->spool);
-	r = transfer_open(p->config->server, p->config->server_ca, p->token, &transfer, err);
-	options.context = transfer;
+	r = open_way(p, &way, err);
 	if (r >= 0)
 		r = syscall_filter_apply(FILTER_SENDER, err);
 	if (r < 0 && r != -EOPNOTSUPP) /* the agent says so */
@@ -85,7 +129,7 @@ static bool read_token(struct sender_process *p, uint64_t now_ns)
 	bool is_other;
 
 	p->token_ns = UINT64_MAX;
-	if (*p->config->server_token_file &&
+	if (!is_by_munge(p) && *p->config->server_token_file &&
 	    token_read(p->config->server_token_file, token, &err) < 0) {
 		p->token_ns = now_ns + TOKEN_NS;
 		*token = '\0';

@@ -61,6 +61,7 @@ static bool is_cpulist(size_t field, const char *text)
 
 static const char *const key_hierarchies[] = { "auto",	  "memory", "cpuacct",
 					       "freezer", "cpuset", NULL };
+static const char *const server_authentications[] = { "token", "munge", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 static const char *const mount_fields[] = { "path", "name", NULL };
 static const char *const rule_fields[] = { "name", "manager", "pattern", NULL };
@@ -161,6 +162,11 @@ static const struct setting rows_behind[] = {
 	{ "server_token_file", SETTING_TEXT, AT(server_token_file), .standard = "/etc/jobmeter/push.token",
 	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for no token",
 	  .help = "File with the token that the server made for its nodes." },
+	{ "server_authentication", SETTING_CHOICE, AT(server_authentication), .standard = "token", .words = server_authentications,
+	  .help = "How the server knows this node: by the token, or by munge; as the server has it set." },
+	{ "munge_socket", SETTING_TEXT, AT(munge_socket), .standard = "",
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for munge's own",
+	  .help = "With munge: the socket of munged." },
 	{ "server_ca", SETTING_TEXT, AT(server_ca), .standard = "",
 	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for those that the system trusts",
 	  .help = "CA certificates in PEM that verify the server's certificate." },

@@ -24,6 +24,11 @@ enum config_key_hierarchy {
 	CONFIG_KEY_CPUSET,
 };
 
+enum config_server_authentication {
+	CONFIG_SERVER_BY_TOKEN,
+	CONFIG_SERVER_BY_MUNGE,
+};
+
 enum config_log_level {
 	CONFIG_LOG_ERROR,
 	CONFIG_LOG_WARNING,
@@ -59,6 +64,8 @@ struct config {
 	char *cluster, *node;
 
 	char *server, *server_token_file, *server_ca;
+	unsigned int server_authentication; /* enum config_server_authentication */
+	char *munge_socket; /* "": munge's own */
 	uint64_t spool_mib, checkpoint_interval_ns;
 
 	char *state_dir, *run_dir, *pin_dir;

@@ -127,10 +127,22 @@ static bool brings_token(const struct exchange *x)
 {
 	const char *header = http_header(&x->request, MHD_HTTP_HEADER_AUTHORIZATION);
 
-	if (!header || strncasecmp(header, "Bearer ", strlen("Bearer ")) != 0)
+	if (!x->http->token || !header || strncasecmp(header, "Bearer ", strlen("Bearer ")) != 0)
 		return false;
 	header += strlen("Bearer ");
 	return is_same_secret(header + strspn(header, " "), x->http->token);
+}
+
+static void admit(struct exchange *x)
+{
+	const struct http_options *options = &x->http->options;
+	const char *header = http_header(&x->request, MHD_HTTP_HEADER_AUTHORIZATION);
+
+	x->is_admitted = (!x->http->token && !options->admit) || brings_token(x);
+	if (x->is_admitted || !options->admit || !header || (x->route && x->route->is_open))
+		return;
+	x->refusal = options->admit(options->context, header, &x->request.caller, &x->refused);
+	x->is_admitted = x->refusal >= 0;
 }
 
 /* ---- budgets ---- */
@@ -145,7 +157,7 @@ static bool has_budget(const struct exchange *x, uint32_t *ret_user)
 		return x->request.peer.uid != 0;
 	}
 	*ret_user = STRANGER;
-	return x->http->token && !brings_token(x);
+	return !x->is_admitted;
 }
 
 static uint32_t user_of(const struct connection *c)
@@ -417,8 +429,15 @@ static int refuse(struct exchange *x, struct http_answer *ret)
 	if (head_bytes(x->mhd) > HEAD_MAX_BYTES)
 		return http_fail(ret, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
 				 "the head of the request is larger than %d bytes", HEAD_MAX_BYTES);
-	if (x->http->token && !(x->route && x->route->is_open) && !brings_token(x))
-		return http_fail(ret, MHD_HTTP_UNAUTHORIZED, "this needs the bearer token");
+	if (x->refusal < 0)
+		return http_fail(ret,
+				 x->refusal == -EPERM ? MHD_HTTP_UNAUTHORIZED
+						      : MHD_HTTP_SERVICE_UNAVAILABLE,
+				 "%s", x->refused.text);
+	if (!x->is_admitted && !(x->route && x->route->is_open))
+		return http_fail(ret, MHD_HTTP_UNAUTHORIZED,
+				 x->http->token ? "this needs the bearer token"
+						: "this needs a credential");
 	if (!x->route)
 		return http_fail(ret, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
 	if (!is_method(x->route, request->method))
@@ -463,6 +482,7 @@ static enum MHD_Result begin_exchange(struct http *h, struct MHD_Connection *mhd
 	if (connection->peer)
 		x->request.peer = *connection->peer;
 	x->route = find_route(h->options.routes, method, path);
+	admit(x);
 	answer = empty_answer(x);
 	if (!has_body(x)) /* an answer this early would end the connection */
 		return MHD_YES;
@@ -576,8 +596,10 @@ enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const 
 
 struct exchange *exchange_free(struct exchange *x)
 {
-	if (x)
+	if (x) {
 		drop_body(x);
+		free(x->request.caller);
+	}
 	free(x);
 	return NULL;
 }

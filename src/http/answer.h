@@ -5,6 +5,7 @@
 
 #include <microhttpd.h>
 
+#include "basic/error.h"
 #include "http/budgets.h"
 #include "http/connections.h"
 #include "http/http.h"
@@ -30,6 +31,9 @@ struct exchange {
 	const struct http_route *route; /* NULL: none fits */
 	struct http_request request;
 	char *body;
+	bool is_admitted; /* by a token or otherwise, or since none is wanted; else... */
+	int refusal; /* ...of admit(), with its words */
+	struct error refused;
 	bool is_too_large; /* its body; or... */
 	bool has_no_room; /* ...those of all are */
 	bool is_called; /* it has waited, and goes on */

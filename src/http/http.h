@@ -38,6 +38,7 @@ struct http_request {
 	struct http_peer peer;
 	const char *body;
 	size_t body_length;
+	void *caller; /* what admit() made of who asks; else NULL */
 	void *connection; /* http's own */
 };
 
@@ -90,6 +91,10 @@ struct http_options {
 	/* Either: */
 	const char *address; /* "127.0.0.1:9840", "[::1]:9840", "0.0.0.0:9840" */
 	const char *token; /* the bearer token that every request must bring; NULL: none */
+	/* Whether a request may come by what its header Authorization says, in the place of the
+	 * token or beside it; NULL: none may.  Asked once, before its body comes.  0: it may, and
+	 * *ret is its caller, which http frees by free(3); -EPERM: 401; else 503. */
+	int (*admit)(void *context, const char *authorization, void **ret, struct error *err);
 	const char *certificate, *key; /* PEM files: TLS; NULL: none */
 	/* Or: */
 	const char *socket_path; /* a Unix socket, replaced if nobody listens on it */

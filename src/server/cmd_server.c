@@ -61,6 +61,11 @@ static int run_forget(struct store *s, const char *user, struct error *err)
 	r = store_forget(s, user, uid, clock_now_ns(CLOCK_REALTIME), &records, err);
 	if (r >= 0)
 		printf("%" PRIu64 " records deleted\n", records);
+	if (r >= 0 && uid < 0)
+		fprintf(stderr,
+			"jobmeter-server: no user '%s' is known here: the ledger knows users by "
+			"number only, so name the number, too\n",
+			user);
 	return r;
 }
 
@@ -172,7 +177,7 @@ static int run_server(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_server = {
 	.program = "jobmeter-server",
 	.arguments = "[OPTION...] [backup FILE | reindex | forget]",
-	.summary = "Keep the records of a site's jobs, and show each user his own",
+	.summary = "Keep the records of a site's jobs, and show each user their own",
 	.details =
 		"backup FILE   copy the database, while the server goes on\n"
 		"reindex       make the columns of the jobs again of their records; it can be broken off\n"

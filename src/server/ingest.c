@@ -18,6 +18,7 @@
 #include "model/record.h"
 #include "server/store/ledger_line.h"
 #include "server/store/store.h"
+#include "service/credential.h"
 
 /* What a line may be, by the schema that it names. */
 static const struct schema {
@@ -81,6 +82,20 @@ static const struct schema *find_schema(const json_t *root, struct error *reason
 	return NULL;
 }
 
+/* Whether it is of the node whose credential came with it. */
+static bool is_senders(const struct batch *b, const json_t *root, struct error *reason)
+{
+	const struct credential *sender = b->request->sender;
+	const char *node = json_string_value(json_object_get(root, "node"));
+
+	if (!sender || credential_is_of_host(sender, node ? node : ""))
+		return true;
+	error_set(reason, -EPERM, "it is of node '%.64s', and its credential of %.128s%s",
+		  node ? node : "", *sender->host ? sender->host : "no machine that is known here",
+		  *sender->host ? "(the machine's names as the server knows them)" : "");
+	return false;
+}
+
 static void note_lag(struct batch *b, const json_t *root)
 {
 	json_int_t made_us = json_integer_value(json_object_get(root, "sequence"));
@@ -100,7 +115,9 @@ static int put_line(struct batch *b, const char *text, size_t length, struct err
 					 .arrived_ns = b->request->now_ns,
 					 .clock_offset_ns = b->request->clock_offset_ns };
 	enum store_answer answer = STORE_REFUSED;
-	int r = schema ? schema->put(b->store, &line, &answer, &reason) : 0;
+	int r = schema && is_senders(b, root, &reason)
+			? schema->put(b->store, &line, &answer, &reason)
+			: 0;
 
 	if (r < 0)
 		*err = reason;

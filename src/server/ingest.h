@@ -12,6 +12,7 @@
 #define INGEST_TEXT_MAX (64u << 20) /* unpacked */
 #define INGEST_LINES_MAX 1024
 
+struct credential;
 struct error;
 struct store;
 
@@ -27,6 +28,7 @@ struct ingest_request {
 	const char *encoding; /* Content-Encoding; NULL: none */
 	uint64_t now_ns; /* since the epoch */
 	int64_t clock_offset_ns; /* by which the node's clock is ahead; 0: not known */
+	const struct credential *sender; /* whose records alone are taken; NULL: anybody's */
 };
 
 /*

@@ -17,6 +17,7 @@
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "server/server.h"
+#include "service/credential.h"
 #include "service/log.h"
 #include "service/permission.h"
 
@@ -76,6 +77,7 @@ static int answer_push(void *context, const struct http_request *request, struct
 		.encoding = http_header(request, "Content-Encoding"),
 		.now_ns = now_ns,
 		.clock_offset_ns = clock_offset(request, now_ns),
+		.sender = request->caller,
 	};
 	const char *type = http_header(request, "Content-Type");
 	struct error err = {};
@@ -83,6 +85,9 @@ static int answer_push(void *context, const struct http_request *request, struct
 
 	if (type && strncmp(type, "application/x-ndjson", strlen("application/x-ndjson")) != 0)
 		return http_fail(ret, 415, "this takes application/x-ndjson");
+	if (ingest.sender &&
+	    !credential_is_of_body(ingest.sender, request->body, request->body_length))
+		return http_fail(ret, 401, "the munge credential is of another body");
 	r = ingest_take(s->store, &ingest, &s->counts, &ret->text, &ret->length, &err);
 	if (r < 0)
 		return fail_push(s, r, &err, ret);

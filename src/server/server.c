@@ -18,6 +18,7 @@
 #include "basic/macro.h"
 #include "basic/notify.h"
 #include "server/server_config.h"
+#include "service/credential.h"
 #include "service/log.h"
 #include "service/permission.h"
 #include "service/privileges.h"
@@ -64,16 +65,51 @@ static int make_permission(struct server *s, struct error *err)
 	return r < 0 ? error_prefix(err, r, "socket.admin_groups") : 0;
 }
 
+/* In the place of the token, or beside it. */
+static int open_munge(struct server *s, struct error *err)
+{
+	const struct server_config *config = s->config;
+	struct service_user agent = {};
+	int r;
+
+	if (config->is_insecure || config->authentication == SERVER_BY_TOKEN || !*config->listen)
+		return 0;
+	/* where there is none of that name here, root alone */
+	s->munge_uid = service_user_find(config->munge_user, &agent, NULL) == 0 ? agent.uid : 0;
+	r = munge_open(config->munge_socket, &s->munge, err);
+	return r < 0 ? error_prefix(err, r, "authentication") : 0;
+}
+
+static int admit(void *context, const char *authorization, void **ret, struct error *err)
+{
+	struct server *s = context;
+	struct credential *credential = calloc(1, sizeof(*credential));
+	int r = credential ? munge_check(s->munge, authorization, credential, err) : -ENOMEM;
+
+	if (r == 0 && credential->uid != 0 && credential->uid != s->munge_uid)
+		r = error_set(err, -EPERM,
+			      "the munge credential is of UID %u, and should be of root or of '%s'",
+			      credential->uid, s->config->munge_user);
+	if (r < 0) {
+		free(credential);
+		return r;
+	}
+	*ret = credential;
+	return 0;
+}
+
 static int listen_on_both(struct server *s, const struct service_user *user, struct error *err)
 {
 	const struct server_config *config = s->config;
+	bool wants_token = !config->is_insecure && config->authentication != SERVER_BY_MUNGE;
 	char token[TOKEN_SIZE];
 	const struct http_options tcp = {
 		.routes = server_tcp_routes,
 		.context = s,
 		.silence_s = SILENCE_S,
 		.address = config->listen,
-		.token = config->is_insecure ? NULL : token,
+		.token = wants_token ? token : NULL,
+		.admit = s->munge ? admit : NULL,
 		.certificate = *config->tls_certificate ? config->tls_certificate : NULL,
 		.key = *config->tls_key ? config->tls_key : NULL,
 	}, socket = {
@@ -84,7 +120,7 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 	};
 	int r = 0;
 
-	if (*config->listen && !config->is_insecure)
+	if (*config->listen && wants_token)
 		r = token_get(config->token_file, user->is_known ? user->gid : getegid(), token,
 			      err);
 	if (r >= 0 && *config->listen)
@@ -108,6 +144,8 @@ static int open_all(struct server *s, struct error *err)
 		r = make_dir_of(config->token_file, false, &user, err);
 	if (r >= 0)
 		r = make_permission(s, err);
+	if (r >= 0)
+		r = open_munge(s, err);
 	if (r >= 0)
 		r = listen_on_both(s, &user, err);
 	if (r >= 0)
@@ -192,6 +230,7 @@ int server_run(const struct server_config *config, struct error *err)
 		error_set_errno(err, r, "cannot start");
 	http_close(s.tcp);
 	http_close(s.socket);
+	munge_close(s.munge);
 	permission_free(s.permission);
 	store_close(s.store);
 	closep(&s.signal_fd);

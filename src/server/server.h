@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "http/http.h"
 #include "server/ingest.h"
@@ -20,6 +21,8 @@ struct server { /* what its files share */
 	const struct server_config *config;
 	struct store *store;
 	struct permission *permission;
+	struct munge *munge; /* NULL: not wanted */
+	uid_t munge_uid; /* of the agents */
 	struct http *tcp, *socket; /* NULL: not wanted */
 	struct ingest_counts counts;
 	uint64_t failed_works;

@@ -13,6 +13,7 @@
 #define HOUR (3600 * SECOND)
 #define DAY (24 * HOUR)
 
+static const char *const authentications[] = { "token", "munge", "either", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 #define AT(member) .offset = offsetof(struct server_config, member)
@@ -28,6 +29,14 @@ static const struct setting rows[] = {
 	{ "token_file", SETTING_TEXT, AT(token_file), .standard = "/etc/jobmeter/push.token", .needs_restart = true,
 	  .is_allowed = setting_is_path, .allowed = "an absolute path",
 	  .help = "The token that nodes must bring; made at the first start." },
+	{ "authentication", SETTING_CHOICE, AT(authentication), .standard = "token", .words = authentications, .needs_restart = true,
+	  .help = "How the server knows who sends: by the token, which all nodes share; by munge, which names the node and its user; or by either, for the time of a change." },
+	{ "munge.user", SETTING_TEXT, AT(munge_user), .standard = "jobmeter", .needs_restart = true,
+	  .is_allowed = setting_is_account, .allowed = "the name of a user",
+	  .help = "With munge: the user of the agents. Credentials of root are taken, too, and no others." },
+	{ "munge.socket", SETTING_TEXT, AT(munge_socket), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for munge's own",
+	  .help = "With munge: the socket of munged." },
 	{ "tls.certificate", SETTING_TEXT, AT(tls_certificate), .standard = "", .needs_restart = true,
 	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for no TLS",
 	  .help = "The certificate in PEM, with those between it and the root." },

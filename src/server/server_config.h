@@ -13,11 +13,19 @@ struct error;
 
 #define SERVER_CONFIG_PATH "/etc/jobmeter/server.yaml"
 
+enum server_authentication {
+	SERVER_BY_TOKEN,
+	SERVER_BY_MUNGE,
+	SERVER_BY_EITHER,
+};
+
 /* Texts are never NULL; "" is none. */
 struct server_config {
 	char *listen; /* "127.0.0.1:9841" */
 	bool is_insecure;
 	char *token_file;
+	unsigned int authentication; /* enum server_authentication */
+	char *munge_user, *munge_socket;
 	char *tls_certificate, *tls_key; /* both or none */
 	char *socket_path;
 	struct setting_list admin_groups;

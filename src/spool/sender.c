@@ -367,7 +367,7 @@ static enum sender_outcome sender_post(struct sender *s, const struct batch *b)
 	if (status)
 		sender_complain(s, "the server answers %u%s: records wait in the spool", status,
 				status == 401 || status == 403
-					? " (is server_token_file the server's token?)"
+					? " (does it know this node's token, or its munge key?)"
 				: status == 404			 ? " (is it a jobmeter-server?)"
 				: status == 429 || status == 503 ? " (it is busy)"
 								 : "");

@@ -38,8 +38,8 @@ _Static_assert(sizeof(struct library) == sizeof(names), "a name for each, in the
 struct transfer {
 	struct library curl;
 	CURL *handle;
-	struct curl_slist *headers; /* but for the date */
-	char url[1024], why[CURL_ERROR_SIZE];
+	struct curl_slist *headers; /* but for the date and the next */
+	char url[1024], authorization[4096], why[CURL_ERROR_SIZE];
 };
 
 static int load(struct library *ret, struct error *err)
@@ -75,14 +75,12 @@ static size_t take_text(char *text, size_t size, size_t count, void *context)
 	return size * count;
 }
 
-static int make_headers(const struct library *curl, const char *token, struct curl_slist **ret)
+static int make_headers(const struct library *curl, struct curl_slist **ret)
 {
-	char authorization[1024];
-	const char *const lines[] = { "Content-Type: " TYPE, "Content-Encoding: gzip",
-				      "Expect:", authorization };
+	static const char *const lines[] = { "Content-Type: " TYPE, "Content-Encoding: gzip",
+					     "Expect:" };
 
-	snprintf(authorization, sizeof(authorization), "Authorization: Bearer %s", token);
-	for (size_t i = 0; i < ARRAY_SIZE(lines) - !*token; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		struct curl_slist *longer = curl->append(*ret, lines[i]);
 
 		if (!longer)
@@ -92,8 +90,15 @@ static int make_headers(const struct library *curl, const char *token, struct cu
 	return 0;
 }
 
-int transfer_open(const char *url, const char *ca, const char *token, struct transfer **ret,
-		  struct error *err)
+void transfer_authorize(struct transfer *t, const char *authorization)
+{
+	*t->authorization = '\0';
+	if (*authorization)
+		snprintf(t->authorization, sizeof(t->authorization), "Authorization: %s",
+			 authorization);
+}
+
+int transfer_open(const char *url, const char *ca, struct transfer **ret, struct error *err)
 {
 	struct transfer *t = calloc(1, sizeof(*t));
 	struct library *curl = &t->curl;
@@ -103,7 +108,7 @@ int transfer_open(const char *url, const char *ca, const char *token, struct tra
 		return r;
 	if (curl->global_init && curl->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
 		t->handle = curl->easy_init();
-	if (!t->handle || make_headers(curl, token, &t->headers) < 0)
+	if (!t->handle || make_headers(curl, &t->headers) < 0)
 		return error_set(err, -ENOMEM, "libcurl cannot begin");
 	snprintf(t->url, sizeof(t->url), "%s/api/v1/records", url);
 	curl->set(t->handle, CURLOPT_URL, t->url);
@@ -126,7 +131,8 @@ int transfer_post(void *transfer, const void *body, size_t length, struct transf
 {
 	struct transfer *t = transfer;
 	char date[64]; /* by our clock, which the server compares with its own */
-	struct curl_slist headers = { .data = date, .next = t->headers };
+	struct curl_slist headers = { .data = date, .next = t->headers },
+			  first = { .data = t->authorization, .next = &headers };
 	time_t now = time(NULL);
 	struct tm utc;
 	curl_off_t after = 0;
@@ -137,7 +143,7 @@ int transfer_post(void *transfer, const void *body, size_t length, struct transf
 	strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &utc));
 	*t->why = '\0';
 	ret->length = 0;
-	t->curl.set(t->handle, CURLOPT_HTTPHEADER, &headers);
+	t->curl.set(t->handle, CURLOPT_HTTPHEADER, *t->authorization ? &first : &headers);
 	t->curl.set(t->handle, CURLOPT_POSTFIELDS, body); /* which makes it a POST */
 	t->curl.set(t->handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
 	t->curl.set(t->handle, CURLOPT_WRITEDATA, ret);

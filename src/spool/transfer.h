@@ -13,10 +13,11 @@ struct transfer;
 
 #define TRANSFER_ANSWER_MAX (1u << 20) /* bytes of an answer */
 
-/* @url: "https://HOST:PORT"; @ca: certificates to trust, "": those of the system; @token: "": none.
- * It lives as long as the process.  -ENOENT: there is no libcurl on this node. */
-int transfer_open(const char *url, const char *ca, const char *token, struct transfer **ret,
-		  struct error *err);
+/* @url: "https://HOST:PORT"; @ca: certificates to trust, "": those of the system.  It lives as long
+ * as the process.  -ENOENT: there is no libcurl on this node. */
+int transfer_open(const char *url, const char *ca, struct transfer **ret, struct error *err);
+/* What the header Authorization says from now on: "Bearer TOKEN"; "": nothing. */
+void transfer_authorize(struct transfer *t, const char *authorization);
 
 struct transfer_answer {
 	unsigned int status; /* 0: there was none */

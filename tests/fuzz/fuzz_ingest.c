@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any body, plain or as gzip: there is an answer for each line, or none and nothing is stored; what
- * was taken comes back byte for byte, is known when it comes again, and is listed once.
+ * was taken comes back byte for byte, is known when it comes again, and is listed once.  With a
+ * credential only what is of its host is taken.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -11,8 +12,10 @@
 #include "basic/error.h"
 #include "fuzz.h"
 #include "server/ingest.h"
+#include "model/document.h"
 #include "model/job_filter.h"
 #include "server/store/store.h"
+#include "service/credential.h"
 
 #define NOW UINT64_C(1770100000000000000)
 
@@ -80,12 +83,34 @@ static int read_job(void *context, const struct store_job *job)
 	return 0;
 }
 
+/* Each entry of the ledger is one map, and nobody's are for all alone. */
+static void check_ledger(const struct store_who *who)
+{
+	const struct store_ledger_question question = { .limit = 3 };
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	struct error err = {};
+
+	document_begin_map(d);
+	CHECK(store_format_ledger(store_get(), &question, who, d, &err) == 0);
+	document_end_map(d);
+	CHECK(document_finish(d) == 0);
+	document_free(d);
+	fclose(out);
+	CHECK(count(text, "\"microjoules\":") <= 3);
+	CHECK(who->sees_all || !strstr(text, "\"uid\":null"));
+}
+
 static void check_list(const struct ingest_request *request)
 {
 	const struct store_who all = { .sees_all = true }, nobody = { .uid = 4294967294 };
 	const struct job_filter few = { .limit = 3 };
 	struct error err = {};
 
+	check_ledger(&all);
+	check_ledger(&nobody);
 	CHECK(store_list_jobs(store_get(), &few, &all, read_job, (void *)request, NULL, &err) == 0);
 	CHECK(store_list_jobs(store_get(), &few, &nobody, read_job, (void *)request, NULL, &err) ==
 	      0);
@@ -93,11 +118,13 @@ static void check_list(const struct ingest_request *request)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct credential sender = { .host = "node17.made n " };
 	/* the first byte says which it is */
 	const struct ingest_request request = { .body = (const char *)data + (size > 0),
 						.length = size - (size > 0),
 						.encoding = size && data[0] == 'z' ? "gzip" : NULL,
-						.now_ns = NOW };
+						.now_ns = NOW,
+						.sender = size && data[0] == 'm' ? &sender : NULL };
 	struct ingest_counts first = {}, second = {};
 	_cleanup_free_ char *answer = take(&request, &first), *again = NULL;
 

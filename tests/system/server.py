@@ -7,6 +7,7 @@
 """
 
 import collections
+import contextlib
 import gzip
 import http.client
 import json
@@ -14,6 +15,7 @@ import os
 import pathlib
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 
@@ -144,6 +146,10 @@ class Server:
                               user=uid, group=uid, extra_groups=[], capture_output=True, text=True, timeout=60, cwd="/")
         text, _, status = done.stdout.rpartition("\n")
         return int(status), text
+
+    def database_rows(self, question):
+        with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
+            return db.execute(question).fetchall()
 
     def log(self):
         path = self.folder / "log"

@@ -12,6 +12,7 @@
 #include "codec/gzip_member.h"
 #include "codec/records.h"
 #include "server/store/store.h"
+#include "service/credential.h"
 #include "test.h"
 
 #define NOW UINT64_C(1770100000000000000)
@@ -35,7 +36,7 @@ static struct store *open_store(const char *name)
 /* The answer, or why there is none. */
 static char *take(struct store *s, const void *body, size_t length, const char *encoding)
 {
-	const struct ingest_request request = { body, length, encoding, NOW, 0 };
+	const struct ingest_request request = { body, length, encoding, NOW, 0, NULL };
 	struct ingest_counts counts = {};
 	struct error err = {};
 	char *answer = NULL;
@@ -167,6 +168,33 @@ TEST(hostile_lines_are_refused_and_the_rest_is_taken)
 		ASSERT(length > strlen(TAKEN));
 		ASSERT_STREQ(answers + length - strlen(TAKEN), TAKEN);
 	}
+}
+
+TEST(with_a_credential_a_node_writes_in_its_own_name_only)
+{
+	_cleanup_(store_closep) struct store *s = open_store("credential");
+	const struct credential sender = { .host = "n.example " }, unknown = {};
+	struct ingest_request request = { .body = LINE("1") "\n{\"schema\":\"jobmeter.record/1\","
+							    "\"node\":\"other\"}\n"
+							    "{\"schema\":\"jobmeter.ledger/1\"}",
+					  .now_ns = NOW,
+					  .sender = &sender };
+	struct ingest_counts counts = {};
+	_cleanup_free_ char *answers = NULL, *of_unknown = NULL;
+	struct error err;
+	size_t size;
+
+	request.length = strlen(request.body);
+	ASSERT_OK(ingest_take(s, &request, &counts, &answers, &size, &err));
+	ASSERT_STREQ(answers, TAKEN
+		     "{\"answer\":\"refused\",\"reason\":\"it is of node 'other', and its "
+		     "credential of n.example (the machine's names as the server knows them)\"}\n"
+		     "{\"answer\":\"refused\",\"reason\":\"it is of node '', and its "
+		     "credential of n.example (the machine's names as the server knows them)\"}\n");
+	request.sender = &unknown;
+	ASSERT_OK(ingest_take(s, &request, &counts, &of_unknown, &size, &err));
+	ASSERT_CONTAINS(of_unknown, "it is of node 'n', and its credential of no machine that is "
+				    "known here\"}\n");
 }
 
 TEST(a_nul_and_deep_nesting_are_refused)
