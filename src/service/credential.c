@@ -2,7 +2,6 @@
 #include "service/credential.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <munge.h>
@@ -15,6 +14,7 @@
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
+#include "basic/library.h"
 #include "basic/macro.h"
 
 #define SCHEME "MUNGE "
@@ -34,6 +34,7 @@ struct library {
 	__typeof__(munge_ctx_set) *set;
 	__typeof__(munge_strerror) *describe;
 };
+static const char *const files[] = { "libmunge.so.2", NULL };
 static const char *const names[] = { "munge_encode",	  "munge_decode",  "munge_ctx_create",
 				     "munge_ctx_destroy", "munge_ctx_get", "munge_ctx_set",
 				     "munge_strerror" };
@@ -51,38 +52,25 @@ struct munge {
 	struct host *hosts; /* HOSTS, each at its address' place; NULL: nothing was checked yet */
 };
 
-static int load(struct library *ret, struct error *err)
-{
-	void *handle = dlopen("libmunge.so.2", RTLD_NOW | RTLD_LOCAL);
-
-	if (!handle)
-		return error_set(err, -ENOENT,
-				 "munge is set, and libmunge is not installed here (Debian's "
-				 "libmunge2)");
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		void *symbol = dlsym(handle, names[i]);
-
-		if (!symbol)
-			return error_set(err, -ENOENT, "this machine's libmunge has no '%s'",
-					 names[i]);
-		memcpy((char *)ret + i * sizeof(symbol), &symbol, sizeof(symbol));
-	}
-	return 0;
-}
-
 int munge_open(const char *socket, struct munge **ret, struct error *err)
 {
 	struct munge *m = calloc(1, sizeof(*m));
-	int r = m ? load(&m->library, err) : error_set_errno(err, ENOMEM, "cannot use munge");
+	bool is_set;
+	int r;
 
-	if (r == 0)
-		m->context = m->library.create();
-	if (r == 0 && (!m->context || (*socket && m->library.set(m->context, MUNGE_OPT_SOCKET,
-								 socket) != EMUNGE_SUCCESS)))
-		r = error_set_errno(err, ENOMEM, "cannot use munge");
+	if (!m)
+		return error_set_errno(err, ENOMEM, "cannot use munge");
+	r = library_load(files, names, ARRAY_SIZE(names), &m->library, err);
 	if (r < 0) {
 		munge_close(m);
-		return r;
+		return error_prefix(err, r, "munge is set (Debian's libmunge2)");
+	}
+	m->context = m->library.create();
+	is_set = m->context && (!*socket || m->library.set(m->context, MUNGE_OPT_SOCKET, socket) ==
+						    EMUNGE_SUCCESS);
+	if (!is_set) {
+		munge_close(m);
+		return error_set_errno(err, ENOMEM, "cannot use munge");
 	}
 	*ret = m;
 	return 0;

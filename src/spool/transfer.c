@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "spool/transfer.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <curl/curl.h>
 
 #include "basic/error.h"
+#include "basic/library.h"
 #include "basic/macro.h"
 
 #define TYPE "application/x-ndjson"
@@ -30,6 +30,7 @@ struct library {
 	__typeof__(curl_easy_strerror) *describe;
 	__typeof__(curl_slist_append) *append;
 };
+static const char *const files[] = { "libcurl.so.4", "libcurl-gnutls.so.4", NULL };
 static const char *const names[] = { "curl_global_init",  "curl_easy_init",    "curl_easy_setopt",
 				     "curl_easy_perform", "curl_easy_getinfo", "curl_easy_strerror",
 				     "curl_slist_append" };
@@ -41,28 +42,6 @@ struct transfer {
 	struct curl_slist *headers; /* but for the date and the next */
 	char url[1024], authorization[4096], why[CURL_ERROR_SIZE];
 };
-
-static int load(struct library *ret, struct error *err)
-{
-	void *handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-
-	if (!handle)
-		handle = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
-		return error_set(err, -ENOENT,
-				 "nothing can be sent without libcurl, which is not installed here "
-				 "(Debian's libcurl4)");
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		void *symbol = dlsym(handle, names[i]);
-
-		if (!symbol)
-			return error_set(err, -ENOENT,
-					 "nothing can be sent: this node's libcurl has no '%s'",
-					 names[i]);
-		memcpy((char *)ret + i * sizeof(symbol), &symbol, sizeof(symbol));
-	}
-	return 0;
-}
 
 static size_t take_text(char *text, size_t size, size_t count, void *context)
 {
@@ -102,10 +81,12 @@ int transfer_open(const char *url, const char *ca, struct transfer **ret, struct
 {
 	struct transfer *t = calloc(1, sizeof(*t));
 	struct library *curl = &t->curl;
-	int r = t ? load(curl, err) : -ENOMEM;
+	int r = t ? library_load(files, names, ARRAY_SIZE(names), curl, err) : -ENOMEM;
 
 	if (r < 0)
-		return r;
+		return r == -ENOENT
+			       ? error_prefix(err, r, "nothing can be sent (Debian's libcurl4)")
+			       : r;
 	if (curl->global_init && curl->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
 		t->handle = curl->easy_init();
 	if (!t->handle || make_headers(curl, &t->headers) < 0)
