@@ -361,9 +361,26 @@ TEST(what_has_no_key_is_refused)
 	set(&record->job.manager, NULL);
 	ASSERT_EQ(put(s, record), 'r');
 	record = made_job("7", "n", 0);
-	record->time.start_ns = 0;
+	record->time.start_ns = record->time.measured_from_ns = 0;
 	ASSERT_EQ(put(s, record), 'r');
 	ASSERT_LIST(s, &all, "");
+}
+
+TEST(a_job_that_ran_before_its_agent_counts_from_when_it_was_seen)
+{
+	_cleanup_(store_closep) struct store *s = open_store("earlier");
+	struct record *record = made_checkpoint("7", "a");
+
+	record->time.measured_from_ns = record->time.start_ns;
+	record->time.start_ns = record->time.elapsed_ns = 0;
+	record->sequence = NOW / 1000 - 1000000;
+	ASSERT_EQ(put(s, record), 't');
+	reindex(s);
+	ASSERT_LIST(s, &all, "7@a RUNNING 1;", .since_ns = NOW - 2 * SECOND);
+	ASSERT_ASKED("earlier", "SELECT start_ns = 1770098000000000000 FROM jobs", "1\n");
+	record = made_checkpoint("8", "a");
+	record->time.start_ns = record->time.measured_from_ns = 0;
+	ASSERT_EQ(put(s, record), 'r');
 }
 
 TEST(what_is_abandoned_is_not_there)

@@ -138,6 +138,14 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret)
 	return r;
 }
 
+/* Of a job that ran before its agent came, the moment at which it was first seen has to do: the
+ * agent keeps it, too. */
+static void settle_start(struct record *record)
+{
+	if (!record->time.start_ns)
+		record->time.start_ns = record->time.measured_from_ns;
+}
+
 struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line)
 {
 	struct record *record = NULL;
@@ -155,6 +163,7 @@ struct record *line_read_record(struct store *s, uint64_t id, struct stored_line
 	if (!record)
 		return NULL;
 	timeline_clear(&record->timeline);
+	settle_start(record);
 	record_correct_clock(record, ret_line->clock_offset_ns);
 	return record;
 }
@@ -318,6 +327,8 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 	uint64_t id, old_job;
 	int r = record_parse(line->root, &record, reason);
 
+	if (r == 0)
+		settle_start(record);
 	if (r == 0)
 		r = check(record, reason);
 	if (r == -EINVAL) {

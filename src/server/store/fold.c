@@ -29,6 +29,8 @@ static uint64_t end_of(const struct record *record)
 
 	if (record->time.end_ns)
 		return MAX(record->time.end_ns, start_ns);
+	if (!elapsed_ns && record->sequence < INT64_MAX / 1000) /* its start is not known */
+		return MAX(start_ns, record->sequence * 1000);
 	return elapsed_ns > INT64_MAX - start_ns ? INT64_MAX : start_ns + elapsed_ns;
 }
 
