@@ -34,7 +34,7 @@ struct error;
 #define PROBE_TABLES_MAX 8
 #define PROBE_TABLE_ROWS 64
 #define PROBE_TEXT_MAX 128 /* bytes of a string, with its NUL */
-#define PROBE_ARGUMENTS 6 /* registers of x86-64 and arguments of a tracepoint: p1 to p6 */
+#define PROBE_ARGUMENTS 6 /* registers of x86-64: p1 to p6 */
 #define PROBE_USDT_ARGUMENTS 12
 #define PROBE_STACK_SLOTS 32
 
@@ -71,6 +71,7 @@ enum probe_source {
 	PROBE_ARGUMENT, /* index from 1: p1 to p6 */
 	PROBE_STACK, /* index from 1: the 8 bytes at sp + 8 * index on entry */
 	PROBE_RESULT, /* the return value; index 0 */
+	PROBE_RECORD, /* the address of a tracepoint's record, which alone has it; index 0 */
 };
 
 struct probe_value {
@@ -137,7 +138,7 @@ struct probe_condition {
 
 struct probe_library {
 	char name[PROBE_NAME_MAX]; /* of the ABI: "openmpi"; "" */
-	/* Patterns as of fnmatch(), of the file's name without its directory.  */
+	/* Patterns as of fnmatch(), of the file's name; of its whole path where a '/' is in it. */
 	char *patterns[PROBE_PATTERNS_MAX];
 	size_t pattern_count;
 	bool is_also_program; /* the main program too, where it defines the symbol: static linking
@@ -221,9 +222,11 @@ int probe_set_parse(const char *text, size_t length, const char *name, struct pr
 int probe_set_read(const char *directory, const char *set, struct probe_set **ret,
 		   struct error *err);
 
-/* One --probe LIB:SYMBOL[(NAME=VALUE,...)]: LIB is a file's name, as a pattern (libz.so*), a path,
- * or "kernel"; "usdt" and "tracepoint" stand for PROVIDER:NAME and GROUP:NAME behind them.  A
- * return probe is only set where "!" ends it: "libz.so*:compress(bytes=p4)!". */
+/*
+ * One --probe argument, as if it stood in a file: LIB:SYMBOL, kernel:FUNCTION,
+ * tracepoint:GROUP:NAME or usdt:LIB:PROVIDER:NAME, then perhaps (NAME=VALUE, ...): captures, and
+ * fields by their own names, as in "libz.so*:compress2(size=p4, bytes=size, exit=return)".
+ */
 int probe_set_parse_argument(const char *argument, struct probe_set **ret, struct error *err);
 
 struct probe_set *probe_set_free(struct probe_set *s); /* NULL is fine; returns NULL */
@@ -241,6 +244,5 @@ int probe_find_capture(const struct probe *probe, const char *name);
 int probe_bytes(const struct probe_set *set, const struct probe *probe, const int64_t *values,
 		uint32_t have, uint64_t *ret);
 
-/* "collective"... */
-const char *probe_kind_name(enum probe_kind kind);
-const char *probe_level_name(enum probe_level level);
+extern const char *const probe_kinds[]; /* "collective"..., by enum probe_kind; NULL-ended */
+extern const char *const probe_levels[];
