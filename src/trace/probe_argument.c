@@ -20,9 +20,9 @@ static void write_fields(FILE *out, const char *list)
 		size_t length = 0;
 		int depth = 0;
 
+		list += strspn(list, " ");
 		for (; list[length] && (depth || list[length] != ','); length++)
 			depth += (list[length] == '(') - (list[length] == ')');
-		list += strspn(list, " ");
 		fprintf(out, "%s%.*s\n", probe_is_field(list) ? "" : "cap.", (int)length, list);
 		list += length;
 		list += *list == ',';
@@ -46,7 +46,7 @@ static int write_file(FILE *out, char *argument, struct error *err)
 		argument += 5;
 	}
 	symbol = strchr(argument, ':');
-	if (!symbol || symbol == argument || !symbol[1] || strpbrk(argument, " \t"))
+	if (!symbol || symbol == argument || !symbol[1] || strpbrk(argument, " \t)"))
 		return error_set(
 			err, -EINVAL,
 			"--probe: LIB:SYMBOL[(NAME=VALUE,...)] must stand here, as in 'libz.so*:compress2(size=p4)'");
