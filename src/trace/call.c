@@ -49,10 +49,8 @@ void call_format_arguments(const struct trace_call *call, struct document *doc)
 
 		if (!(call->have & 1U << i))
 			continue;
-		if (probe->values[capture->first_value].is_signed)
-			document_put_signed(doc, capture->name, call->values[i]);
-		else
-			document_put_unsigned(doc, capture->name, (uint64_t)call->values[i]);
+		/* 64 bits without a sign are too many for most readers of JSON. */
+		document_put_signed(doc, capture->name, call->values[i]);
 	}
 	if (call->text)
 		document_put_string(doc, probe->text.name, call->text);

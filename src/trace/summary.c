@@ -254,7 +254,7 @@ static void add_functions(const struct trace_summary *s, struct summary_function
 	size_t shown = MIN(s->function_count, (size_t)FUNCTIONS_SHOWN);
 
 	rows_part(rows, "Functions");
-	table = rows_table(rows, ROWS_ALL, NULL, columns, ARRAY_SIZE(columns));
+	table = rows_table(rows, ROWS_ALL, "functions", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < shown; i++) {
 		if (sorted[i]->all.calls) /* else only its calls came: it has no sums */
 			add_function_row(s, sorted[i], wall_ns, table);
@@ -275,10 +275,10 @@ static void add_functions(const struct trace_summary *s, struct summary_function
 }
 
 /* "1 MiB 2, 2 MiB 2": what lies from there up to twice that. */
-static void add_distribution(const char *name, const uint64_t *counts, bool is_time,
-			     struct rows *rows)
+static void add_distribution(const char *label, const char *name, const uint64_t *counts,
+			     bool is_time, struct rows *rows)
 {
-	rows_begin(rows, ROWS_ALL, NULL);
+	rows_begin(rows, ROWS_ALL, label);
 	for (size_t i = 0; i < TRACE_BUCKETS; i++) {
 		uint64_t from = bucket_from(i);
 
@@ -294,11 +294,19 @@ static void add_distribution(const char *name, const uint64_t *counts, bool is_t
 static void add_distributions(struct summary_function *const *sorted, size_t count, bool is_time,
 			      struct rows *rows)
 {
-	rows_part(rows, is_time ? "Durations (from each up to twice that)"
-				: "Sizes (from each up to twice that)");
-	for (size_t i = 0; i < MIN(count, (size_t)FUNCTIONS_SHOWN); i++)
-		add_distribution(sorted[i]->name, is_time ? sorted[i]->durations : sorted[i]->sizes,
-				 is_time, rows);
+	const char *label = is_time ? "durations" : "sizes";
+
+	rows_part(rows, is_time ? "Durations (each from this on up to twice this)"
+				: "Sizes (each from this on up to twice this)");
+	rows_gap(rows);
+	for (size_t i = 0; i < MIN(count, (size_t)FUNCTIONS_SHOWN); i++) {
+		const uint64_t *counts = is_time ? sorted[i]->durations : sorted[i]->sizes;
+
+		if (bucket_at(counts, 1) < 0)
+			continue;
+		add_distribution(label, sorted[i]->name, counts, is_time, rows);
+		label = NULL;
+	}
 }
 
 static void add_collectives(struct trace_summary *s, struct rows *rows)
@@ -313,7 +321,8 @@ static void add_collectives(struct trace_summary *s, struct rows *rows)
 	struct rows_table *table;
 
 	rows_part(rows, "Waiting for the last rank");
-	table = rows_table(rows, ROWS_ALL, NULL, columns, ARRAY_SIZE(columns));
+	rows_gap(rows);
+	table = rows_table(rows, ROWS_ALL, "waits", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < s->function_count; i++) {
 		struct collective_sum sum;
 
@@ -342,6 +351,7 @@ static void add_files(const struct trace_summary *s, const struct trace_mount *m
 	bool is_any = false;
 
 	rows_part(rows, "Files, as the program and as the kernel saw them");
+	rows_gap(rows);
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		struct summed sum = {};
 
@@ -356,14 +366,14 @@ static void add_files(const struct trace_summary *s, const struct trace_mount *m
 		}
 		if (!sum.calls)
 			continue;
-		is_any = true;
-		rows_line(rows, ROWS_ALL, NULL,
+		rows_line(rows, ROWS_ALL, is_any ? NULL : "files",
 			  "program  %s %s in %s calls, %s each, %s/s inside them", labels[k],
 			  humanize_bytes(sum.bytes).text, humanize_count(sum.calls).text,
 			  humanize_bytes(sum.bytes / sum.calls).text,
 			  humanize_bytes((uint64_t)((double)sum.bytes * 1e9 /
 						    (double)MAX(sum.ns, (uint64_t)1)))
 				  .text);
+		is_any = true;
 	}
 	if (!is_any)
 		return;
@@ -372,10 +382,10 @@ static void add_files(const struct trace_summary *s, const struct trace_mount *m
 
 		if (m->read_bytes || m->written_bytes)
 			rows_line(rows, ROWS_ALL, NULL,
-				  "kernel   %s: read %s in %s calls, written %s in %s calls",
-				  m->name, humanize_bytes(m->read_bytes).text,
-				  humanize_count(m->read_calls).text,
+				  "kernel   %s: %s read, %s written (%s and %s calls)", m->name,
+				  humanize_bytes(m->read_bytes).text,
 				  humanize_bytes(m->written_bytes).text,
+				  humanize_count(m->read_calls).text,
 				  humanize_count(m->write_calls).text);
 	}
 	if (!mounts)
