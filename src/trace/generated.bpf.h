@@ -91,7 +91,7 @@ static __always_inline bool load_kernel(__u64 *word, __s64 offset, __u32 width)
 	return true;
 }
 
-static __always_inline bool look_up(__u64 *word, __u32 map)
+static __always_inline bool find_learned(__u64 *word, __u32 map)
 {
 	struct learned_key key = { *word, bpf_get_current_pid_tgid() >> 32, map };
 	const __u64 *value = bpf_map_lookup_elem(&learned, &key);

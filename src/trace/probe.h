@@ -4,7 +4,7 @@
  * of one --probe argument.
  *
  * A set is data and knows no address, process or kernel: whoever attaches looks its symbols up.
- * docs/users/probe-sets.md has the format.  A probe that stands for several libraries (MPI of two
+ * docs/sites/probe-sets.md has the format.  A probe that stands for several libraries (MPI of two
  * ABIs) is one struct probe for each.
  *
  * Values are computed in a fixed order: the word of the source; each dereference but the last reads

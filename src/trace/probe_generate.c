@@ -83,7 +83,7 @@ static void generate_value(const struct probe *probe, const struct probe_value *
 	if (v->map >= 0) {
 		fputs(" &&\n\t    ((word = ", out);
 		generate_kept(v, out);
-		fprintf(out, "), look_up(&word, %d)))\n\t\tset(call, %u, word);\n", v->map,
+		fprintf(out, "), find_learned(&word, %d)))\n\t\tset(call, %u, word);\n", v->map,
 			v->capture);
 		return;
 	}
