@@ -4,7 +4,7 @@
  * of one --probe argument.
  *
  * A set is data and knows no address, process or kernel: whoever attaches looks its symbols up.
- * docs/users/probe-sets.md has the format.  A probe that stands for several libraries (MPI of two
+ * docs/sites/probe-sets.md has the format.  A probe that stands for several libraries (MPI of two
  * ABIs) is one struct probe for each.
  *
  * Values are computed in a fixed order: the word of the source; each dereference but the last reads
@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct error;
 
@@ -235,6 +236,13 @@ void probe_set_freep(struct probe_set **s);
 /* What must not be attached: *err names file and line.  -EINVAL; -EPERM: @rights do not suffice. */
 int probe_lint(const struct probe_set *set, const struct probe *probe,
 	       const struct probe_rights *rights, struct error *err);
+
+/*
+ * Write a set as BPF C that does the same by itself: to read, and to build elsewhere.  Of symbols
+ * that a function has the first is probed.  Each call is sent, whatever its condition.  -EIO and
+ * the like: it could not be written.
+ */
+int probe_set_generate(const struct probe_set *set, FILE *out);
 
 /* -ENOENT: there is none of that name. */
 int probe_find_capture(const struct probe *probe, const char *name);
