@@ -201,13 +201,13 @@ static int session_hold(struct session *s)
 }
 
 /* Returns 1 while it goes on. */
-static int session_wait(struct session *s, int endings_fd)
+static int session_wait(struct session *s, int endings_fd, int timeout_ms)
 {
 	struct pollfd p = { .fd = endings_fd, .events = POLLIN };
 
 	if (s->options->command)
-		return child_wait(&s->child, TURN_MS, s->err);
-	if (poll(&p, 1, TURN_MS) > 0)
+		return child_wait(&s->child, timeout_ms, s->err);
+	if (poll(&p, 1, timeout_ms) > 0)
 		return 0;
 	return s->processes > 0;
 }
@@ -223,7 +223,7 @@ static int session_turn(struct session *s, int endings_fd)
 	read = tracer_read(s->tracer, s->options->read, s->options->context);
 	if (read < 0)
 		return error_set_errno(s->err, read, "cannot take events");
-	r = session_wait(s, endings_fd);
+	r = session_wait(s, endings_fd, read < TRACER_BATCH ? TURN_MS : 0);
 	if (r > 0 && s->options->duration_ns &&
 	    clock_now_ns(CLOCK_MONOTONIC) - s->traced.start_ns >= s->options->duration_ns)
 		return 0;

@@ -47,14 +47,16 @@ struct tracer {
 	struct known_mapping *known;
 	size_t known_count, known_room;
 	tracer_reader read; /* while tracer_read() runs */
+	int taken; /* events since it began */
 	void *context;
 };
 
 static int tracer_take_event(void *context, void *data, size_t size UNUSED)
 {
-	const struct tracer *t = context;
+	struct tracer *t = context;
+	int r = t->read(t->context, data);
 
-	return t->read(t->context, data);
+	return r < 0 ? r : ++t->taken < TRACER_BATCH ? 0 : -EAGAIN;
 }
 
 static void tracer_set_up(struct tracer *t, int type)
@@ -426,9 +428,13 @@ int tracer_drop(struct tracer *t, size_t row, struct error *err)
 
 int tracer_read(struct tracer *t, tracer_reader read, void *context)
 {
+	int r;
+
 	t->read = read;
 	t->context = context;
-	return ring_buffer__consume(t->ring);
+	t->taken = 0;
+	r = ring_buffer__consume(t->ring);
+	return r < 0 && r != -EAGAIN ? r : t->taken;
 }
 
 int tracer_get_counts(const struct tracer *t, size_t row, struct trace_counts *ret)

@@ -51,7 +51,9 @@ size_t tracer_list_processes(const struct tracer *t, pid_t *pids, size_t max);
 /* Valid during the call alone.  A negative return ends the reading, and is its result. */
 typedef int (*tracer_reader)(void *context, const struct trace_event *event);
 
-/* Hand over events that have come; a thread's in the order of their ends.  Returns how many. */
+/* Hand over events that have come; a thread's in the order of their ends.  Returns how many; at
+ * TRACER_BATCH it ends, since they may come faster than they are taken. */
+#define TRACER_BATCH 65536
 int tracer_read(struct tracer *t, tracer_reader read, void *context);
 
 /* All CPUs together, of a row of the sites. */

@@ -66,7 +66,7 @@ def count_lines(stream, pause):
     ids=["gentle", "one", "two", "slow-reader"])
 def test_received_and_dropped_calls_are_those_made(programs, traced, calls, threads, pause_every, pause):
     with subprocess.Popen([programs / "jobmeter", "trace", *BUSY, "--format", "ndjson",
-                           *probe(traced, "traced_work(bytes=p1)"), "--", traced, "work", str(calls), str(threads),
+                           *probe(traced, "traced_work(size=p1, bytes=size)"), "--", traced, "work", str(calls), str(threads),
                            str(pause_every)], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         received = count_lines(process.stdout, pause)
         said = process.stderr.read().decode()
