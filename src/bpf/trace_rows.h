@@ -19,8 +19,9 @@
 #define TRACE_KEYS 2
 #define TRACE_DEPTH 16 /* probed functions that one thread may be inside of at once */
 #define TRACE_TEXT_BYTES 128 /* with its NUL */
-#define TRACE_BUCKETS 48 /* bucket 0 holds 0, bucket n from 2^(n-1) on, the last all that is more \
-			  */
+#define TRACE_BUCKETS                                                               \
+	48 /* bucket 0 holds 0, bucket n from 2^(n-1) on, the last all that is more \
+	    */
 #define TRACE_TABLE_ENTRIES 4096 /* of all tables together */
 #define TRACE_NONE 0xff /* no capture, no value, no map */
 

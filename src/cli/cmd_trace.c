@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,32 +12,62 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "cli/commands.h"
+#include "cli/trace_output.h"
 #include "cli/tracing.h"
 #include "cli/watch_target.h"
 
 #define BUDGET 5
+#define DEFAULT_SETS "mpi,mpi-io"
 
 struct settings {
-	const char *job, *pid, *format, *file;
-	struct probe_set *sets[SITES_SETS_MAX];
-	size_t set_count;
+	const char *job, *pid, *set_names, *file;
+	const char *probes[SITES_SETS_MAX];
+	size_t probe_count;
 	uint64_t duration_ns;
 	int budget;
-	bool is_list, is_dry_run;
+	bool is_list, is_dry_run, has_format;
+	enum trace_format format;
 	enum probe_level level;
 };
 
+struct sets { /* begins as {} */
+	struct probe_set *items[SITES_SETS_MAX];
+	size_t count;
+};
+
+static void sets_clear(struct sets *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		probe_set_free(s->items[i]);
+}
+
 static int parse_probe(const char *text, void *at, struct error *err)
 {
-	struct settings *s = (void *)((char *)at - offsetof(struct settings, sets));
+	struct settings *s = (void *)((char *)at - offsetof(struct settings, probes));
 
-	if (s->set_count == SITES_SETS_MAX)
-		return error_set(err, -EINVAL, "at most %d sets and probes can be traced at once",
-				 SITES_SETS_MAX);
-	if (probe_set_parse_argument(text, &s->sets[s->set_count], err) < 0)
-		return -EINVAL;
-	s->set_count++;
+	if (s->probe_count == SITES_SETS_MAX)
+		return error_set(err, -EINVAL, "'--probe' can be given %d times", SITES_SETS_MAX);
+	s->probes[s->probe_count++] = text;
 	return 0;
+}
+
+static int parse_format(const char *text, void *at, struct error *err)
+{
+	struct settings *s = (void *)((char *)at - offsetof(struct settings, format));
+
+	s->has_format = true;
+	return trace_format_parse(text, at, err);
+}
+
+static int parse_level(const char *text, void *at, struct error *err)
+{
+	for (size_t i = 0; probe_levels[i]; i++) {
+		if (strcmp(probe_levels[i], text) == 0) {
+			*(enum probe_level *)at = (enum probe_level)i;
+			return 0;
+		}
+	}
+	return error_set(err, -EINVAL, "a level is default, profile or trace, not '%s'", text);
 }
 
 static int parse_duration(const char *text, void *at, struct error *err)
@@ -57,23 +88,80 @@ static int parse_budget(const char *text, void *at, struct error *err)
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "job", 'j', "ID", "trace a job: 123, slurm/123", AT(job), NULL },
-	{ "pid", 'p', "PID", "trace a process and its children", AT(pid), NULL },
-	{ "probe", 0, "LIB:SYMBOL[(NAME=VALUE,...)]", "probe a function of a library or program", AT(sets), parse_probe },
+	{ "pid", 'p', "PID", "trace a process and what it forks", AT(pid), NULL },
+	{ "set", 's', "NAME[,NAME]", "trace these sets of functions (default: mpi,mpi-io); a set with a '/' is a file", AT(set_names), NULL },
+	{ "probe", 0, "LIB:SYMBOL[(NAME=VALUE,...)]", "trace a function of a library or program, too", AT(probes), parse_probe },
+	{ "level", 0, "LEVEL", "trace a set's functions up to this level: default, profile or trace", AT(level), parse_level },
 	{ "duration", 'd', "S", "stop after S seconds (default: at the end)", AT(duration_ns), parse_duration },
-	{ "budget", 0, "PERCENT", "what a probe may cost of a core for each process (default: 5; 0: any)", AT(budget), parse_budget },
-	{ "dry-run", 0, NULL, "say where the probes would go, and attach nothing", AT(is_dry_run), NULL },
+	{ "budget", 0, "PERCENT", "take a probe away that costs more of a core for each process (default: 5; 0: never)", AT(budget), parse_budget },
+	{ "format", 'f', "FORMAT", "text: a summary; all calls: chrome, folded, ndjson", AT(format), parse_format },
+	{ "output", 0, "FILE", "write to a file", AT(file), NULL },
+	{ "list", 0, NULL, "list the sets and their functions", AT(is_list), NULL },
+	{ "dry-run", 0, NULL, "say where probes would go and what they cost, and attach nothing", AT(is_dry_run), NULL },
 };
 /* clang-format on */
 
-static void settings_clear(struct settings *s)
+/* Beside the program: as it is installed, or as it was built. */
+static int find_sets_dir(char *ret, struct error *err)
 {
-	for (size_t i = 0; i < s->set_count; i++)
-		probe_set_free(s->sets[i]);
+	static const char *const places[] = { "../share/jobmeter/probes", "../share/probes" };
+	char program[PATH_MAX], path[PATH_MAX * 2];
+	const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	program[MAX(length, 0)] = '\0';
+	for (size_t i = 0; length > 0 && i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(strrchr(program, '/') - program),
+			 program, places[i]);
+		if (realpath(path, ret))
+			return 0;
+	}
+	return error_set(err, -ENOENT, "there are no probe sets beside '%s'", program);
 }
 
-static int take_event(void *context UNUSED, const struct trace_event *event UNUSED)
+static int add_set(struct sets *sets, struct probe_set *set, struct error *err)
 {
+	if (sets->count == SITES_SETS_MAX) {
+		probe_set_free(set);
+		return error_set(err, -E2BIG, "at most %d sets can be traced at once",
+				 SITES_SETS_MAX);
+	}
+	sets->items[sets->count++] = set;
 	return 0;
+}
+
+static int read_named_sets(const char *names, struct sets *ret, struct error *err)
+{
+	_cleanup_free_ char *list = strdup(names);
+	char directory[PATH_MAX], *rest = list, *name;
+	int r = list ? find_sets_dir(directory, err) : -ENOMEM;
+
+	while (r == 0 && (name = strsep(&rest, ","))) {
+		struct probe_set *set;
+
+		r = probe_set_read(directory, name, &set, err);
+		if (r == 0)
+			r = add_set(ret, set, err);
+	}
+	return r;
+}
+
+static int read_sets(const struct settings *s, struct sets *ret, struct error *err)
+{
+	const char *names = s->set_names;
+	int r = 0;
+
+	if (!names && !s->probe_count)
+		names = DEFAULT_SETS;
+	if (names)
+		r = read_named_sets(names, ret, err);
+	for (size_t i = 0; i < s->probe_count && r == 0; i++) {
+		struct probe_set *set;
+
+		r = probe_set_parse_argument(s->probes[i], &set, err);
+		if (r == 0)
+			r = add_set(ret, set, err);
+	}
+	return r;
 }
 
 static void say_drop(void *context UNUSED, const struct site_row *row, uint64_t cost_ns)
@@ -87,76 +175,86 @@ static void say_drop(void *context UNUSED, const struct site_row *row, uint64_t 
 	cli_say(&cmd_trace, &err);
 }
 
-static void print_sites(const struct sites *sites, FILE *out)
+static void list_sets(const struct sets *sets)
 {
+	for (size_t i = 0; i < sets->count; i++) {
+		const struct probe_set *set = sets->items[i];
+
+		printf("%s%s: %s\n", i ? "\n" : "", set->name, set->about);
+		for (size_t n = 0; n < set->probe_count; n++) {
+			const struct probe *probe = set->probes[n];
+
+			if (n && strcmp(set->probes[n - 1]->name, probe->name) == 0)
+				continue; /* the same for another library */
+			printf("  %-36s %-10s %s\n", probe->name, probe_kinds[probe->kind],
+			       probe_levels[probe->level]);
+		}
+	}
+}
+
+static void print_sites(const struct sites *sites)
+{
+	const struct site_file *file = NULL;
+	size_t missing = 0;
+
 	for (size_t i = 0; i < sites->row_count; i++) {
 		const struct site_row *row = sites->rows[i];
 
-		fprintf(out, "%-32s %3zu %-8s %s\n", row->name, row->site_count,
-			row->cost == IMAGE_STEPPED ? "stepped" : "emulated",
-			row->file ? row->file->path : "(kernel)");
+		if (row->file && row->file != file) {
+			file = row->file;
+			printf("%s%s%s\n", file->path, file->is_static ? " (static)" : "",
+			       file->is_stripped ? " (stripped)" : "");
+		}
+		if (row->file && !row->site_count) {
+			missing++;
+			continue;
+		}
+		printf("  %-36s %s%s\n", row->name,
+		       !row->file ? "of the kernel"
+		       : row->cost == IMAGE_STEPPED
+			       ? "slow: the kernel steps over its first instruction"
+			       : "fast",
+		       row->probe->exit == PROBE_EXIT_NONE ? "" : ", with its return");
 	}
+	if (!sites->row_count)
+		puts("no file has any of the functions");
+	if (missing)
+		printf("%zu functions are not in their files\n", missing);
 }
 
-struct total {
-	unsigned long long calls, bytes, ns;
-};
-
-static int add_sums(void *context, const struct trace_sums_key *key, const struct trace_sums *sums)
+static int trace(const struct settings *s, const struct sets *sets, struct tracing_options *tracing,
+		 int *ret_code, struct error *err)
 {
-	struct total *total = (struct total *)context + key->row;
-
-	total->calls += sums->calls;
-	total->bytes += sums->bytes;
-	total->ns += sums->ns;
-	return 0;
-}
-
-static void print_counts(const struct tracer *t, const struct sites *sites, FILE *out)
-{
-	const struct attach_costs *costs = tracer_costs(t);
-	_cleanup_free_ struct total *totals = calloc(TRACE_ROWS_MAX, sizeof(*totals));
-
-	tracer_visit_sums(t, add_sums, totals);
-	fprintf(out, "an empty probe: %lu ns, stepped over %lu ns, return %lu ns\n",
-		(unsigned long)costs->emulated_ns, (unsigned long)costs->stepped_ns,
-		(unsigned long)costs->return_ns);
-	for (size_t i = 0; i < sites->row_count; i++) {
-		struct trace_counts c = {};
-
-		tracer_get_counts(t, i, &c);
-		fprintf(out,
-			"%s calls %llu bytes %llu ns %llu made %llu outside %llu skipped %llu dropped %llu deep %llu left %llu hits %llu\n",
-			sites->rows[i]->name, totals[i].calls, totals[i].bytes, totals[i].ns,
-			c.made, c.outside, c.skipped, c.dropped, c.too_deep, c.left, c.hits);
-	}
-}
-
-static int trace(const struct settings *s, const struct tracing_options *tracing, int *ret_code,
-		 struct error *err)
-{
-	_cleanup_(sites_clear) struct sites sites = { .set_count = s->set_count,
-						      .level = PROBE_LEVEL_TRACE,
-						      .options = { .sums = true } };
+	_cleanup_(sites_clear) struct sites sites = {
+		.set_count = sets->count,
+		.level = s->level,
+		.options = { .sums = s->format == TRACE_TEXT,
+			     .sends_events = s->format != TRACE_TEXT },
+	};
+	_cleanup_(trace_output_clear) struct trace_output output = {
+		.format = s->format, .file = s->file, .job = s->job, .sites = &sites
+	};
 	_cleanup_(tracer_closep) struct tracer *tracer = NULL;
 	struct traced traced = {};
 	int r;
 
-	memcpy(sites.sets, s->sets, sizeof(s->sets));
+	memcpy(sites.sets, sets->items, sizeof(sites.sets));
 	r = sites_begin(&sites, err);
-	if (r < 0)
-		return r;
-	if (s->is_dry_run) {
+	if (r == 0 && s->is_dry_run) {
 		r = tracing_look(tracing, &sites, err);
-		print_sites(&sites, stdout);
+		if (r == 0)
+			print_sites(&sites);
 		return r;
 	}
-	r = tracing_run(tracing, &sites, &tracer, &traced, err);
+	if (r == 0)
+		r = trace_output_open(&output, tracing->command != NULL, err);
+	tracing->context = &output;
+	if (r == 0)
+		r = tracing_run(tracing, &sites, &tracer, &traced, err);
 	if (r < 0)
 		return r;
 	*ret_code = traced.exit_code;
-	print_counts(tracer, &sites, stderr);
-	return 0;
+	return trace_output_finish(&output, tracer, &traced, err);
 }
 
 static int check(const struct settings *s, char **command, struct watch_targets *targets,
@@ -169,8 +267,6 @@ static int check(const struct settings *s, char **command, struct watch_targets 
 		return error_set(err, -EINVAL,
 				 "%s of --job, --pid and a command says what to trace",
 				 given ? "only one" : "one");
-	if (!s->set_count)
-		return error_set(err, -EINVAL, "--set or --probe says which functions to trace");
 	if (s->job) {
 		r = watch_targets_parse(s->job, targets, err);
 		if (r == 0 && targets->count > 1)
@@ -184,35 +280,61 @@ static int check(const struct settings *s, char **command, struct watch_targets 
 	return r;
 }
 
+/* What the file's ending says where '--format' does not. */
+static void settle_format(struct settings *s)
+{
+	const char *ending = s->file ? strrchr(s->file, '.') : NULL;
+
+	if (s->has_format || !ending)
+		return;
+	if (strcmp(ending, ".json") == 0)
+		s->format = TRACE_CHROME;
+	else if (strcmp(ending, ".ndjson") == 0)
+		s->format = TRACE_NDJSON;
+	else if (strcmp(ending, ".folded") == 0)
+		s->format = TRACE_FOLDED;
+}
+
 static int run_trace(const struct cli_command *command, int argc, char **argv)
 {
-	_cleanup_(settings_clear) struct settings settings = { .budget = BUDGET };
+	struct settings settings = { .budget = BUDGET };
 	const struct cli_options groups[] = { { options, ARRAY_SIZE(options), &settings } };
 	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
-	struct tracing_options tracing = { .read = take_event, .drop = say_drop };
+	_cleanup_(sets_clear) struct sets sets = {};
+	struct tracing_options tracing = { .read = trace_output_take, .drop = say_drop };
 	struct error err = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code = CLI_WELL;
 
 	if (r == 0)
 		return CLI_WELL;
 	if (r > 0)
+		r = read_sets(&settings, &sets, &err);
+	if (r == 0 && settings.is_list) {
+		list_sets(&sets);
+		return CLI_WELL;
+	}
+	if (r == 0)
 		r = check(&settings, argv, &targets, &tracing, &err);
 	if (r < 0)
 		return cli_misuse(command, &err);
+	settle_format(&settings);
 	tracing.duration_ns = settings.duration_ns;
 	tracing.budget = (unsigned int)settings.budget;
 	if (geteuid() != 0)
 		r = error_set(&err, -EPERM, "tracing needs root");
 	if (r == 0)
-		r = trace(&settings, &tracing, &code, &err);
+		r = trace(&settings, &sets, &tracing, &code, &err);
 	return r < 0 ? cli_fail(command, &err) : code;
 }
 
 const struct cli_command cmd_trace = {
 	.name = "trace",
 	.arguments = "(--job ID | --pid PID | [--] COMMAND [ARGUMENT...]) [OPTION...]",
-	.summary = "Trace calls of library functions, of a job or command",
-	.details = "",
+	.summary = "Trace calls of library functions: who called what, how long, how many bytes",
+	.details =
+		"Nothing is relaunched or relinked: probes are put on the functions of running processes, and of\n"
+		"those that begin later, and go when the trace ends.  Times are those of the calling thread.\n"
+		"What FORMAT does not say, FILE's ending does: .json, .ndjson, .folded.\n",
 	.is_for_command = true,
 	.run = run_trace,
 };

@@ -21,7 +21,8 @@ struct tracing_options {
 	unsigned int budget; /* what a probe may cost, in percent of a core for each process that is
 				traced; 0: whatever it costs */
 	tracer_reader read; /* gets events */
-	void (*drop)(void *context, const struct site_row *row, uint64_t cost_ns); /* over its budget */
+	void (*drop)(void *context, const struct site_row *row, uint64_t cost_ns); /* over its
+										      budget */
 	void *context;
 };
 

@@ -233,6 +233,30 @@ static bool image_settle(const struct image *image, struct image_site *site)
 
 /* ---- functions ---- */
 
+static bool image_has_symbol(const struct image *image, unsigned int type, const char *name)
+{
+	Elf_Scn *section;
+	GElf_Shdr header;
+	Elf_Data *data;
+	GElf_Sym symbol;
+
+	section = image_find_section(image, type, &header);
+	data = section ? elf_getdata(section, NULL) : NULL;
+	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+		const char *found = elf_strptr(image->elf, header.sh_link, symbol.st_name);
+
+		if (found && symbol.st_shndx != SHN_UNDEF && strcmp(found, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool image_defines(const struct image *image, const char *symbol)
+{
+	return image_has_symbol(image, SHT_DYNSYM, symbol) ||
+	       image_has_symbol(image, SHT_SYMTAB, symbol);
+}
+
 static int image_visit_table(const struct image *image, unsigned int type, const char *pattern,
 			     image_visitor visit, void *context)
 {

@@ -40,6 +40,8 @@ void image_freep(struct image **image);
 bool image_is_stripped(const struct image *image); /* of all symbols but those for linking */
 bool image_is_static(const struct image *image); /* it needs no dynamic linker */
 
+bool image_defines(const struct image *image, const char *symbol); /* of any kind */
+
 /* Directories where it has its libraries looked for, separated by colons; NULL: none. */
 const char *image_run_path(const struct image *image);
 

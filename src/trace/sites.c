@@ -226,21 +226,6 @@ static int find_places(struct place_visit *v)
 	return r;
 }
 
-static int note_marker(void *context, const struct image_site *at UNUSED)
-{
-	*(bool *)context = true;
-	return 0;
-}
-
-static bool has_marker(const struct image *image, const struct probe_library *library)
-{
-	bool is_there = !library->marker;
-
-	if (library->marker)
-		(void)image_visit_functions(image, library->marker, note_marker, &is_there);
-	return is_there;
-}
-
 static int find_probes(struct sites *s, struct site_file *file, const struct image *image,
 		       bool is_program, struct error *err)
 {
@@ -256,7 +241,8 @@ static int find_probes(struct sites *s, struct site_file *file, const struct ima
 
 			if (!v.probe->library || v.probe->level > s->level ||
 			    !library_fits(v.probe->library, file->path, is_program) ||
-			    !has_marker(image, v.probe->library))
+			    (v.probe->library->marker &&
+			     !image_defines(image, v.probe->library->marker)))
 				continue;
 			r = find_places(&v);
 			if (r < 0)

@@ -291,7 +291,8 @@ static bool tracer_takes(const struct variant *v, const struct site *site,
 }
 
 static int tracer_attach_variant(const struct tracer *t, const struct tracer_part *part,
-				 const struct variant *v, struct probe_links *ret, struct error *err)
+				 const struct variant *v, struct probe_links *ret,
+				 struct error *err)
 {
 	const struct site_file *file = part->file;
 	_cleanup_free_ struct attach_site *chosen = calloc(file->site_count, sizeof(*chosen));
