@@ -434,7 +434,7 @@ static __always_inline void add_to_sums(const struct hit *hit)
 	if (hit->has_bytes) {
 		add(&to->bytes, hit->bytes);
 		__sync_fetch_and_add(&to->sizes[bucket_of(hit->bytes)], 1);
-	} else {
+	} else if (hit->row->bytes[0].factor_count) {
 		add(&to->bytes_unknown, 1);
 	}
 	if (!hit->is_return)

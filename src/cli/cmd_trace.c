@@ -20,7 +20,7 @@
 #define DEFAULT_SETS "mpi,mpi-io"
 
 struct settings {
-	const char *job, *pid, *set_names, *file;
+	const char *job, *pid, *set_names, *generated, *file;
 	const char *probes[SITES_SETS_MAX];
 	size_t probe_count;
 	uint64_t duration_ns;
@@ -97,6 +97,7 @@ static const struct cli_option options[] = {
 	{ "format", 'f', "FORMAT", "text: a summary; all calls: chrome, folded, ndjson", AT(format), parse_format },
 	{ "output", 0, "FILE", "write to a file", AT(file), NULL },
 	{ "list", 0, NULL, "list the sets and their functions", AT(is_list), NULL },
+	{ "generate", 0, "SET", "print a set as BPF C, to read, and to build elsewhere", AT(generated), NULL },
 	{ "dry-run", 0, NULL, "say where probes would go and what they cost, and attach nothing", AT(is_dry_run), NULL },
 };
 /* clang-format on */
@@ -147,7 +148,7 @@ static int read_named_sets(const char *names, struct sets *ret, struct error *er
 
 static int read_sets(const struct settings *s, struct sets *ret, struct error *err)
 {
-	const char *names = s->set_names;
+	const char *names = s->generated ? s->generated : s->set_names;
 	int r = 0;
 
 	if (!names && !s->probe_count)
@@ -312,6 +313,10 @@ static int run_trace(const struct cli_command *command, int argc, char **argv)
 	if (r == 0 && settings.is_list) {
 		list_sets(&sets);
 		return CLI_WELL;
+	}
+	if (r == 0 && settings.generated) {
+		r = probe_set_generate(sets.items[0], stdout);
+		return r < 0 ? CLI_FAILED : CLI_WELL;
 	}
 	if (r == 0)
 		r = check(&settings, argv, &targets, &tracing, &err);

@@ -76,7 +76,7 @@ int trace_output_take(void *context, const struct trace_event *event)
 
 	o->calls++;
 	call_decode(event, row->set, row->probe, row->name, &call);
-	call.process = processes_get(&o->processes, event->tgid);
+	call.process = callers_get(&o->callers, event->tgid);
 	if (!call.process)
 		return -ENOMEM;
 	if (o->chrome)
@@ -92,7 +92,7 @@ static int add_sums(void *context, const struct trace_sums_key *key, const struc
 {
 	struct trace_output *o = context;
 	const struct site_row *row = o->sites->rows[key->row];
-	const struct trace_process *process = processes_get(&o->processes, key->tgid);
+	const struct trace_process *process = callers_get(&o->callers, key->tgid);
 
 	return process ? trace_summary_add_sums(o->summary, process, row->probe, row->name, sums)
 		       : -ENOMEM;
@@ -191,5 +191,5 @@ void trace_output_clear(struct trace_output *o)
 	trace_summary_free(o->summary);
 	if (o->out && o->file)
 		fclose(o->out);
-	processes_clear(&o->processes);
+	callers_clear(&o->callers);
 }

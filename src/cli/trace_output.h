@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "trace/processes.h"
+#include "trace/callers.h"
 
 struct error;
 struct sites;
@@ -20,7 +20,7 @@ struct trace_output { /* begins with .format, .file, .job and .sites */
 	const char *file; /* NULL: stdout; of a command's summary stderr */
 	const char *job; /* NULL: none is known */
 	const struct sites *sites;
-	struct processes processes;
+	struct callers callers;
 	FILE *out;
 	struct chrome *chrome;
 	struct folded *folded;

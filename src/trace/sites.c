@@ -301,7 +301,7 @@ int sites_add(struct sites *s, int fd, const char *path, bool is_program, struct
 	r = image_open(file->fd, &image, NULL);
 	if (r < 0) /* a script, or of another machine: remembered, and nothing of it */
 		return 0;
-	file->is_static = image_is_static(image);
+	file->is_static = is_program && image_is_static(image);
 	file->is_stripped = image_is_stripped(image);
 	r = find_probes(s, file, image, is_program, err);
 	if (r < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* processes - who the traced processes are: their names and ranks, which are read while they live.
+/* callers - who the traced processes are: their names and ranks, which are read while they live.
  */
 #pragma once
 
@@ -8,17 +8,17 @@
 
 #include "trace/call.h"
 
-#define PROCESSES_ENVIRON_MAX (1 << 20)
+#define CALLERS_ENVIRON_MAX (1 << 20)
 
-struct processes { /* begins as {} */
+struct callers { /* begins as {} */
 	struct trace_process **items;
 	size_t count, room;
 };
-void processes_clear(struct processes *p);
+void callers_clear(struct callers *p);
 
 /* The one of that number; it lives as long as the table.  Read when it is asked for first: of one
  * that has gone by then only the number is known.  NULL: no memory. */
-const struct trace_process *processes_get(struct processes *p, uint32_t pid);
+const struct trace_process *callers_get(struct callers *p, uint32_t pid);
 
 /* The rank that an environment names, as proc/PID/environ has it; -1: none. */
-int processes_parse_rank(const char *environ, size_t size);
+int callers_parse_rank(const char *environ, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/processes.h"
+#include "trace/callers.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,17 +12,17 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 
-void processes_clear(struct processes *p)
+void callers_clear(struct callers *p)
 {
 	for (size_t i = 0; i < p->count; i++)
 		free(p->items[i]);
 	free(p->items);
-	*p = (struct processes){};
+	*p = (struct callers){};
 }
 
 /* What starts ranks names them, in this order: mpirun in a Slurm job leaves Slurm's own variable as
  * the batch script had it. */
-int processes_parse_rank(const char *environ, size_t size)
+int callers_parse_rank(const char *environ, size_t size)
 {
 	static const char *const names[] = {
 		"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=",	  "PMI_RANK=",
@@ -54,11 +54,11 @@ static void read_process(struct trace_process *process)
 	(void)file_read_small(AT_FDCWD, path, process->task, sizeof(process->task));
 	process->task[strcspn(process->task, "\n")] = '\0';
 	snprintf(path, sizeof(path), "/proc/%u/environ", process->pid);
-	if (file_read(AT_FDCWD, path, PROCESSES_ENVIRON_MAX, &environ, &size) == 0)
-		process->rank = processes_parse_rank(environ, size);
+	if (file_read(AT_FDCWD, path, CALLERS_ENVIRON_MAX, &environ, &size) == 0)
+		process->rank = callers_parse_rank(environ, size);
 }
 
-const struct trace_process *processes_get(struct processes *p, uint32_t pid)
+const struct trace_process *callers_get(struct callers *p, uint32_t pid)
 {
 	struct trace_process *process;
 
