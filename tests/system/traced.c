@@ -151,8 +151,9 @@ static int endless_mode(char **argv)
 	(void)argv;
 	puts("ready");
 	fflush(stdout);
-	for (;;)
+	while (sink >= 0)
 		traced_work(1);
+	return 0;
 }
 
 /* OFFSET: of a text in the program's own file, whose page nobody has touched. */
