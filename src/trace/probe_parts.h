@@ -41,5 +41,4 @@ int probe_read_number(const char **text, uint64_t *ret);
 bool probe_is_field(const char *text);
 
 /* An index, or -ENOENT. */
-int probe_set_find_map(const struct probe_set *set, const char *name);
 int probe_set_find_table(const struct probe_set *set, const char *name);

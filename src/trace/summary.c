@@ -17,6 +17,7 @@
 #include "trace/collectives.h"
 
 #define FUNCTIONS_SHOWN 20
+#define DISTRIBUTIONS_SHOWN 8
 
 struct summed { /* of one function in one process, or of it in all */
 	uint64_t calls, failed, bytes, bytes_unknown, ns;
@@ -241,14 +242,14 @@ static void add_functions(const struct trace_summary *s, struct summary_function
 			  uint64_t wall_ns, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "function" },
+		{ "function", .least = 28 },
 		{ "calls" },
 		{ "time" },
-		{ "of wall" },
-		{ "p99 from", .rank = 2 },
+		{ "of wall", .rank = 1 },
+		{ "p99 from", .rank = 3 },
 		{ "bytes" },
-		{ "rate", .rank = 1 },
-		{ "imbalance", .rank = 3 },
+		{ "rate", .rank = 2 },
+		{ "imbalance", .rank = 4 },
 	};
 	struct rows_table *table;
 	size_t shown = MIN(s->function_count, (size_t)FUNCTIONS_SHOWN);
@@ -294,12 +295,12 @@ static void add_distribution(const char *label, const char *name, const uint64_t
 static void add_distributions(struct summary_function *const *sorted, size_t count, bool is_time,
 			      struct rows *rows)
 {
-	const char *label = is_time ? "durations" : "sizes";
+	const char *label = is_time ? "times from" : "sizes from";
 
-	rows_part(rows, is_time ? "Durations (each from this on up to twice this)"
+	rows_part(rows, is_time ? "Times (each from this on up to twice this)"
 				: "Sizes (each from this on up to twice this)");
 	rows_gap(rows);
-	for (size_t i = 0; i < MIN(count, (size_t)FUNCTIONS_SHOWN); i++) {
+	for (size_t i = 0; i < MIN(count, (size_t)DISTRIBUTIONS_SHOWN); i++) {
 		const uint64_t *counts = is_time ? sorted[i]->durations : sorted[i]->sizes;
 
 		if (bucket_at(counts, 1) < 0)
