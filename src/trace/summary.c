@@ -12,6 +12,7 @@
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "bpf/trace_rows.h"
+#include "model/reading.h"
 #include "model/rows.h"
 #include "trace/call.h"
 #include "trace/collectives.h"
@@ -313,7 +314,7 @@ static void add_distributions(struct summary_function *const *sorted, size_t cou
 static void add_collectives(struct trace_summary *s, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "collective call" },
+		{ "call" },
 		{ "matched" },
 		{ "not", .rank = 1 },
 		{ "waited" },
@@ -344,8 +345,8 @@ static void add_collectives(struct trace_summary *s, struct rows *rows)
 			    humanize_count(SUMMARY_CALLS_MAX).text);
 }
 
-static void add_files(const struct trace_summary *s, const struct trace_mount *mounts,
-		      size_t mount_count, struct rows *rows)
+static void add_files(const struct trace_summary *s, const struct reading *kernel,
+		      struct rows *rows)
 {
 	static const enum probe_kind kinds[] = { PROBE_READ, PROBE_WRITE };
 	static const char *const labels[] = { "read", "written" };
@@ -368,7 +369,7 @@ static void add_files(const struct trace_summary *s, const struct trace_mount *m
 		if (!sum.calls)
 			continue;
 		rows_line(rows, ROWS_ALL, is_any ? NULL : "files",
-			  "program  %s %s in %s calls, %s each, %s/s inside them", labels[k],
+			  "program  %s %s in %s calls of %s, %s/s", labels[k],
 			  humanize_bytes(sum.bytes).text, humanize_count(sum.calls).text,
 			  humanize_bytes(sum.bytes / sum.calls).text,
 			  humanize_bytes((uint64_t)((double)sum.bytes * 1e9 /
@@ -378,23 +379,24 @@ static void add_files(const struct trace_summary *s, const struct trace_mount *m
 	}
 	if (!is_any)
 		return;
-	for (size_t i = 0; i < mount_count; i++) {
-		const struct trace_mount *m = &mounts[i];
+	for (size_t i = 0; kernel && i < kernel->mount_count; i++) {
+		const struct mount_row *row = &kernel->mounts[i];
+		const struct op_counts *read = &row->ops[OP_READ], *written = &row->ops[OP_WRITE];
 
-		if (m->read_bytes || m->written_bytes)
+		if (row->kind == ROW_MOUNT && row_is_own(row) && (read->bytes || written->bytes))
 			rows_line(rows, ROWS_ALL, NULL,
-				  "kernel   %s: %s read, %s written (%s and %s calls)", m->name,
-				  humanize_bytes(m->read_bytes).text,
-				  humanize_bytes(m->written_bytes).text,
-				  humanize_count(m->read_calls).text,
-				  humanize_count(m->write_calls).text);
+				  "kernel   %s: %s read, %s written (%s and %s calls)", row->mount,
+				  humanize_bytes(read->bytes).text,
+				  humanize_bytes(written->bytes).text,
+				  humanize_count(read->calls).text,
+				  humanize_count(written->calls).text);
 	}
-	if (!mounts)
+	if (!kernel)
 		rows_line(rows, ROWS_ALL, NULL, "kernel   not measured");
 }
 
-void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct trace_mount *mounts,
-			size_t mount_count, struct rows *rows)
+void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct reading *kernel,
+			struct rows *rows)
 {
 	_cleanup_free_ struct summary_function **sorted = calloc(s->function_count + 1,
 								 sizeof(struct summary_function *));
@@ -408,7 +410,7 @@ void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct 
 	add_distributions(sorted, s->function_count, false, rows);
 	add_distributions(sorted, s->function_count, true, rows);
 	add_collectives(s, rows);
-	add_files(s, mounts, mount_count, rows);
+	add_files(s, kernel, rows);
 }
 
 struct trace_summary *trace_summary_free(struct trace_summary *s)
