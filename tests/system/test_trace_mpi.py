@@ -143,12 +143,92 @@ def test_the_summary_has_bytes_and_sizes(trace, built, own_mount, mpi):
     assert f"kernel {own_mount}: 62 MiB read, 62 MiB written" in words
 
 
+def compile_set(source, target, demand):
+    try:
+        command("clang", "-O2", "-g", "-Wall", "-Werror", "-target", "bpf", "-D__TARGET_ARCH_x86",
+                "-I/usr/include/x86_64-linux-gnu", "-c", source, "-o", target)
+    except FileNotFoundError:
+        demand(False, "needs clang")
+
+
 @pytest.mark.parametrize("name", ["mpi", "mpi-io"])
 def test_a_set_as_c_can_be_compiled(trace, demand, tmp_path, name):
     source = tmp_path / "set.bpf.c"
     source.write_text(trace("--generate", name).stdout)
+    compile_set(source, tmp_path / "set.bpf.o", demand)
+
+
+SITE_SET = """
+[set site]
+about = a site's own
+exit = return
+alias = P%
+[library mpich]
+file = libmpich.so.12*
+value.size = %:u32 bits 8..15 if bits 24..31 = 0x4c | types[%:u32] at return
+value.moved = *%:u64 bits 0..31 at return if bits 33..63 = 0
+[map types]
+entries = 97
+[probe MPI_File_write_at MPI_File_write_at_all]
+cap.offset = p2:s64
+cap.count = p4:s32
+cap.size = size(p5)
+cap.moved = moved(p6)
+bytes = moved | count * size
+[probe MPI_File_read_at]
+cap.offset = p2:s64
+cap.count = p4:s32
+cap.size = size(p5)
+cap.moved = moved(p6)
+bytes = moved | count * size
+[probe MPI_Recv]
+cap.tag = p5:s32
+cap.moved = moved(s1)
+bytes = moved
+[probe MPI_File_open]
+sleepable = yes
+cap.path = str(p2, 128)
+cap.mode = p3:s32
+[probe MPI_Type_vector]
+silent = yes
+cap.count = p1:s32
+cap.length = p2:s32
+cap.size = size(p4)
+cap.new = *p5:u32 at return
+bytes = count * length * size
+map.put = types[new] = bytes
+"""
+SITE_PROBES = ("MPI_File_write_at", "MPI_File_write_at_all", "MPI_File_read_at", "MPI_Recv", "MPI_File_open")
+
+
+def test_a_set_as_c_says_what_the_engine_says(trace, built, own_mount, programs, demand, tmp_path):
+    """By a set of a site's own: the same calls, seen by both at once."""
+    probes, source, lines = tmp_path / "site.probe", tmp_path / "site.bpf.c", tmp_path / "calls"
+    program = built("mpich", *LANGUAGES["c"])
+    probes.write_text(SITE_SET)
+    source.write_text(trace("--generate", probes).stdout)
+    compile_set(source, tmp_path / "site.bpf.o", demand)
+    reader = subprocess.Popen([programs / "tests/system/generated", tmp_path / "site.bpf.o"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
     try:
-        command("clang", "-O2", "-g", "-Wall", "-Werror", "-target", "bpf", "-D__TARGET_ARCH_x86",
-                "-I/usr/include/x86_64-linux-gnu", "-c", source, "-o", tmp_path / "set.bpf.o")
-    except FileNotFoundError:
-        demand(False, "needs clang")
+        assert reader.stdout.readline() == "attached 12\n"
+        trace("--set", probes, "--format", "ndjson", "--output", lines, "--", *mpirun("mpich", program, own_mount / "file"))
+        said = reader.communicate(timeout=60)[0]
+    finally:
+        reader.kill()
+        reader.wait()
+    assert len(said.splitlines()) == 26
+    assert sorted(said.splitlines()) == sorted(as_generated(c) for c in calls_of(lines))
+
+
+def as_generated(call):
+    arguments = dict(call["arguments"])
+    path, names = arguments.pop("path", ""), CAPTURES[name_of(call)]
+    values = [str(arguments.get(name, "-")) for name in names] + ["-"] * (8 - len(names))
+    return " ".join([str(SITE_PROBES.index(name_of(call))), str(call["return"]),
+                     str("-" if call["bytes"] is None else call["bytes"]), *values, path])
+
+
+MOVED = ("offset", "count", "size", "moved")
+CAPTURES = {"MPI_File_write_at": MOVED, "MPI_File_write_at_all": MOVED, "MPI_File_read_at": MOVED,
+            "MPI_Recv": ("tag", "moved"), "MPI_File_open": ("mode",)}
