@@ -20,6 +20,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define CGROUPS_MAX 16384
 #define PROCESSES_MAX 16384
+#define TRACE_NO_ROW (~0U)
 
 /* Only processes of `traced_processes` and what they fork; else those of the watched cgroup. */
 const volatile bool is_by_process;
@@ -607,16 +608,20 @@ static __always_inline bool is_inner(const struct hit *hit, __u64 stack)
 	return search.at < TRACE_DEPTH;
 }
 
-/* Forget frames that the stack has been unwound over. */
-static __always_inline void drop_left(struct thread *thread, __u64 stack)
+/* Forget frames that the stack has been unwound over.  One with @stack itself is dead if it is of
+ * @row, or else of a caller that went on by a jump. */
+static __always_inline void drop_left(struct thread *thread, __u64 stack, __u32 row)
 {
 	for (int i = 0; i < TRACE_DEPTH; i++) {
 		__u32 at = thread->depth - 1, number;
 		struct trace_counts *of;
 
-		if (at >= TRACE_DEPTH || thread->frames[at].stack >= stack)
+		if (at >= TRACE_DEPTH)
 			break;
 		number = thread->frames[at].row;
+		if (thread->frames[at].stack > stack ||
+		    (thread->frames[at].stack == stack && number != row))
+			break;
 		of = bpf_map_lookup_elem(&counts, &number);
 		if (of && !thread->frames[at].is_skipped)
 			add(&of->left, 1);
@@ -628,8 +633,7 @@ static __always_inline bool push(struct hit *hit, __u64 stack)
 {
 	__u32 at;
 
-	if (hit->thread->depth >= TRACE_DEPTH)
-		drop_left(hit->thread, stack);
+	drop_left(hit->thread, stack, hit->number);
 	at = hit->thread->depth;
 	if (at >= TRACE_DEPTH) {
 		add(&hit->counts->too_deep, 1);
@@ -682,7 +686,7 @@ static __always_inline void leave(struct hit *hit, __u64 stack, bool may_sleep)
 	at = search.at;
 	if (at >= TRACE_DEPTH)
 		return; /* it was too deep, or began before us */
-	drop_left(hit->thread, stack);
+	drop_left(hit->thread, stack, TRACE_NO_ROW);
 	hit->thread->depth = at;
 	hit->frame = &hit->thread->frames[at];
 	if (hit->frame->is_skipped)

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #include "basic/clock.h"
 #include "basic/endings.h"
 #include "basic/error.h"
+#include "basic/file.h"
 #include "basic/macro.h"
 #include "cgroup/descendants.h"
 #include "cgroup/group.h"
@@ -74,6 +77,29 @@ static int scope_open(const struct tracing_options *options, struct scope *ret, 
 	return 0;
 }
 
+/* One that has ended is kept until somebody waits for it. */
+static bool is_alive(int root_fd, pid_t pid)
+{
+	char path[64], text[1024], state;
+	pid_t parent;
+
+	snprintf(path, sizeof(path), "proc/%d/stat", pid);
+	return file_read_small(root_fd, path, text, sizeof(text)) > 0 &&
+	       descendants_parse_stat(text, &state, &parent) == 0 && state != 'Z' && state != 'X';
+}
+
+static size_t list_alive(const struct scope *s, const struct tracer *t)
+{
+	const size_t count = tracer_list_processes(t, s->pids, PROCESSES_MAX);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (is_alive(s->root_fd, s->pids[i]))
+			s->pids[kept++] = s->pids[i];
+	}
+	return kept;
+}
+
 /* Those that are there now; @t may be NULL. */
 static size_t scope_list(struct scope *s, const struct tracer *t)
 {
@@ -82,7 +108,7 @@ static size_t scope_list(struct scope *s, const struct tracer *t)
 	if (s->group)
 		count = group_list_processes(s->group, s->pids, PROCESSES_MAX);
 	else if (t)
-		count = (ssize_t)tracer_list_processes(t, s->pids, PROCESSES_MAX);
+		count = (ssize_t)list_alive(s, t);
 	else {
 		s->pids[0] = s->pid;
 		count = descendants_list(s->root_fd, s->pid, s->pids + 1, PROCESSES_MAX - 1) + 1;
@@ -116,6 +142,26 @@ static int add_library(void *context, const char *path, bool is_program)
 		return 0;
 	return s->tracer ? tracer_add_file(s->tracer, fd, path, is_program, s->err)
 			 : sites_add(s->sites, fd, path, is_program, &file, s->err);
+}
+
+/* Files that the sets name by their paths. */
+static int session_add_named(struct session *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->sites->set_count; i++) {
+		const struct probe_set *set = s->sites->sets[i];
+
+		for (size_t n = 0; n < set->library_count && r == 0; n++) {
+			const struct probe_library *library = set->libraries[n];
+
+			for (size_t k = 0; k < library->pattern_count && r == 0; k++) {
+				if (*library->patterns[k] == '/')
+					r = add_library(s, library->patterns[k], false);
+			}
+		}
+	}
+	return r;
 }
 
 static int session_scan(struct session *s)
@@ -224,6 +270,8 @@ static int session_begin(struct session *s)
 		r = traced_files_admit(s->options->files, s->child.pid, s->err);
 	if (r == 0)
 		r = session_open_tracer(s);
+	if (r == 0)
+		r = session_add_named(s);
 	if (r == 0 && command)
 		r = libraries_visit(command[0], add_library, s);
 	if (r == 0 && !command)
