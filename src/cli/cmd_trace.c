@@ -13,6 +13,7 @@
 #include "basic/parse.h"
 #include "cli/commands.h"
 #include "cli/trace_output.h"
+#include "cli/traced_files.h"
 #include "cli/tracing.h"
 #include "cli/watch_target.h"
 
@@ -223,6 +224,20 @@ static void print_sites(const struct sites *sites)
 		printf("%zu functions are not in their files\n", missing);
 }
 
+/* Whether the sets have what moves bytes of files, which the kernel can say, too. */
+static bool has_files(const struct sets *sets)
+{
+	for (size_t i = 0; i < sets->count; i++) {
+		for (size_t n = 0; n < sets->items[i]->probe_count; n++) {
+			enum probe_kind kind = sets->items[i]->probes[n]->kind;
+
+			if (kind == PROBE_READ || kind == PROBE_WRITE)
+				return true;
+		}
+	}
+	return false;
+}
+
 static int trace(const struct settings *s, const struct sets *sets, struct tracing_options *tracing,
 		 int *ret_code, struct error *err)
 {
@@ -236,6 +251,7 @@ static int trace(const struct settings *s, const struct sets *sets, struct traci
 		.format = s->format, .file = s->file, .job = s->job, .sites = &sites
 	};
 	_cleanup_(tracer_closep) struct tracer *tracer = NULL;
+	_cleanup_(traced_files_freep) struct traced_files *files = NULL;
 	struct traced traced = {};
 	int r;
 
@@ -250,12 +266,15 @@ static int trace(const struct settings *s, const struct sets *sets, struct traci
 	if (r == 0)
 		r = trace_output_open(&output, tracing->command != NULL, err);
 	tracing->context = &output;
+	if (r == 0 && s->format == TRACE_TEXT && tracing->command && has_files(sets))
+		r = traced_files_begin(&files, err);
+	tracing->files = files;
 	if (r == 0)
 		r = tracing_run(tracing, &sites, &tracer, &traced, err);
 	if (r < 0)
 		return r;
 	*ret_code = traced.exit_code;
-	return trace_output_finish(&output, tracer, &traced, err);
+	return trace_output_finish(&output, tracer, &traced, traced_files_reading(files), err);
 }
 
 static int check(const struct settings *s, char **command, struct watch_targets *targets,

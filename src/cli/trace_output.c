@@ -136,7 +136,8 @@ static void add_costs(const struct tracer *tracer, struct rows *rows)
 }
 
 static int print_summary(struct trace_output *o, const struct tracer *tracer,
-			 const struct traced *traced, struct error *err)
+			 const struct traced *traced, const struct reading *kernel,
+			 struct error *err)
 {
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
 	struct page page = page_for(o->out);
@@ -144,7 +145,7 @@ static int print_summary(struct trace_output *o, const struct tracer *tracer,
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read what was counted");
-	trace_summary_rows(o->summary, traced->end_ns - traced->start_ns, NULL, 0, rows);
+	trace_summary_rows(o->summary, traced->end_ns - traced->start_ns, kernel, rows);
 	add_losses(o, tracer, rows);
 	add_costs(tracer, rows);
 	rows_text(rows, ROWS_TEXT, &page);
@@ -167,7 +168,8 @@ static void say_losses(const struct trace_output *o, const struct tracer *tracer
 }
 
 int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
-			const struct traced *traced, struct error *err)
+			const struct traced *traced, const struct reading *kernel,
+			struct error *err)
 {
 	unsigned int parts;
 	int r = 0;
@@ -177,7 +179,7 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 	else if (o->folded)
 		r = folded_write(o->folded, o->out);
 	else if (o->summary)
-		return print_summary(o, tracer, traced, err);
+		return print_summary(o, tracer, traced, kernel, err);
 	say_losses(o, tracer);
 	if (r == 0 && o->out && fflush(o->out) != 0)
 		r = error_set_errno(err, errno, "cannot write");

@@ -8,6 +8,7 @@
 #include "trace/callers.h"
 
 struct error;
+struct reading;
 struct sites;
 struct trace_event;
 struct traced;
@@ -36,7 +37,8 @@ int trace_format_parse(const char *name, enum trace_format *ret, struct error *e
 int trace_output_open(struct trace_output *o, bool is_command, struct error *err);
 /* As a tracer_reader. */
 int trace_output_take(void *context, const struct trace_event *event);
-/* After the last one. */
+/* After the last one.  @kernel: what it counted of files; NULL: not measured. */
 int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
-			const struct traced *traced, struct error *err);
+			const struct traced *traced, const struct reading *kernel,
+			struct error *err);
 void trace_output_clear(struct trace_output *o);

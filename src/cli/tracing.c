@@ -20,6 +20,7 @@
 #include "cgroup/group.h"
 #include "cgroup/hierarchy.h"
 #include "cli/child.h"
+#include "cli/traced_files.h"
 #include "cli/watch_groups.h"
 #include "load/kernel_types.h"
 #include "load/meter.h"
@@ -265,6 +266,8 @@ static int session_begin(struct session *s)
 		r = child_prepare(&s->child, command, s->err);
 		s->scope.pid = s->child.pid;
 	}
+	if (r == 0 && command && s->options->files)
+		r = traced_files_admit(s->options->files, s->child.pid, s->err);
 	if (r == 0)
 		r = session_open_tracer(s);
 	if (r == 0)
@@ -327,6 +330,8 @@ int tracing_run(const struct tracing_options *options, struct sites *sites, stru
 		while (r == 0 && s.child.pid && child_wait(&s.child, -1, NULL) > 0)
 			;
 		s.traced.exit_code = child_exit_code(&s.child);
+		if (r == 0 && options->files)
+			r = traced_files_read(options->files, &s.child, err);
 		child_clear(&s.child);
 		child_end(&s.child);
 	}

@@ -17,6 +17,7 @@ struct tracing_options {
 	const struct watch_target *job;
 	pid_t pid;
 	char **command; /* NULL-ended */
+	struct traced_files *files; /* of the command, begun; NULL: the kernel is not asked */
 	uint64_t duration_ns; /* 0: until they end, or we are asked to */
 	unsigned int budget; /* what a probe may cost, in percent of a core for each process that is
 				traced; 0: whatever it costs */

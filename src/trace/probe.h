@@ -188,7 +188,8 @@ struct probe_table {
 	size_t row_count;
 };
 
-struct probe_map { /* (process, 64-bit key) -> 64-bit value */
+/* (process, 64-bit key) -> 64-bit value; those of one name are one over all sets. */
+struct probe_map {
 	char name[PROBE_NAME_MAX];
 	unsigned int max_entries;
 };
@@ -245,6 +246,7 @@ int probe_lint(const struct probe_set *set, const struct probe *probe,
 int probe_set_generate(const struct probe_set *set, FILE *out);
 
 /* -ENOENT: there is none of that name. */
+int probe_set_find_map(const struct probe_set *set, const char *name);
 int probe_find_capture(const struct probe *probe, const char *name);
 
 /* The bytes of a call with these values (bit i of @have: captures[i] is there).  -ENODATA: not

@@ -19,6 +19,7 @@
 #include "trace/probe_parts.h"
 
 #define FILE_MAX (256 * 1024)
+#define LINE_MAX_BYTES 1024
 #define FIELDS_MAX 40 /* lines of a section */
 #define NAMES_MAX 64 /* probes of a section's head */
 #define NAMED_MAX 16
@@ -93,279 +94,27 @@ static int file_read_names(const struct file_reader *r, unsigned int line, char 
 	return 0;
 }
 
-/* ---- fields of a probe ---- */
-
-struct probe_making { /* one probe, of one name and one library */
-	struct file_reader *reader;
-	struct probe_scope scope;
-	const char *alias; /* "P%"; NULL: none */
-	bool is_throws_said;
-};
-
-static int read_alias(struct probe_making *m, const char *value)
-{
-	if (!strchr(value, '%') || strchr(value, ' '))
-		return error_set(m->scope.err, -EINVAL,
-				 "one word with a %% for the symbol must stand here");
-	m->alias = value;
-	return 0;
-}
-
-static int add_symbol(struct probe_making *m, const char *symbol, size_t length)
-{
-	struct probe *probe = m->scope.probe;
-
-	if (length >= PROBE_PATTERN_MAX)
-		return error_set(m->scope.err, -EINVAL, "'%.40s...' is too long", symbol);
-	if (probe->symbol_count == PROBE_PATTERNS_MAX)
-		return error_set(m->scope.err, -EINVAL, "a probe can have at most %d symbols",
-				 PROBE_PATTERNS_MAX);
-	probe->symbols[probe->symbol_count] = strndup(symbol, length);
-	if (!probe->symbols[probe->symbol_count])
-		return -ENOMEM;
-	probe->symbol_count++;
-	return 0;
-}
-
-static int read_symbol(struct probe_making *m, const char *value)
-{
-	for (const char *p = value; *p; p += strspn(p, " \t")) {
-		size_t length = strcspn(p, " \t");
-		int r = add_symbol(m, p, length);
-
-		if (r < 0)
-			return r;
-		p += length;
-	}
-	return 0;
-}
-
-/* What is at another site than a function: its name, with a colon or without. */
-static int read_site(struct probe_making *m, const char *value, enum probe_site site,
-		     bool has_colon)
-{
-	struct probe *probe = m->scope.probe;
-
-	if (probe->symbol_count || probe->site != PROBE_FUNCTION)
-		return error_set(m->scope.err, -EINVAL, "a probe has one place");
-	if (probe->value_count || probe->text.max_bytes)
-		return error_set(m->scope.err, -EINVAL, "this must stand above all values");
-	if ((strchr(value, ':') != NULL) != has_colon || strpbrk(value, " \t"))
-		return error_set(m->scope.err, -EINVAL, "%s must stand here, and not '%.40s'",
-				 has_colon ? "NAME:NAME" : "one name", value);
-	probe->site = site;
-	return add_symbol(m, value, strlen(value));
-}
-
-static int read_usdt(struct probe_making *m, const char *value)
-{
-	return read_site(m, value, PROBE_USDT, true);
-}
-
-static int read_kernel(struct probe_making *m, const char *value)
-{
-	return read_site(m, value, PROBE_KERNEL, false);
-}
-
-static int read_tracepoint(struct probe_making *m, const char *value)
-{
-	return read_site(m, value, PROBE_TRACEPOINT, true);
-}
-
-static int read_bytes(struct probe_making *m, const char *value)
-{
-	return probe_scope_read_bytes(&m->scope, value);
-}
-
-static int read_key(struct probe_making *m, const char *value)
-{
-	struct probe *probe = m->scope.probe;
-
-	probe->key_count = 0;
-	for (const char *p = value; *p; p += strspn(p, " \t")) {
-		size_t length = strcspn(p, " \t");
-		char name[PROBE_NAME_MAX];
-		int index;
-
-		snprintf(name, sizeof(name), "%.*s", (int)MIN(length, sizeof(name)), p);
-		index = probe_find_capture(probe, name);
-		if (index < 0)
-			return error_set(m->scope.err, -EINVAL,
-					 "no capture is called '%s'; it must stand above", name);
-		if (probe->key_count == PROBE_KEYS_MAX)
-			return error_set(m->scope.err, -EINVAL, "a probe can have at most %d keys",
-					 PROBE_KEYS_MAX);
-		probe->keys[probe->key_count++] = (uint8_t)index;
-		p += length;
-	}
-	return 0;
-}
-
-static int read_hist(struct probe_making *m, const char *value)
-{
-	struct probe *probe = m->scope.probe;
-
-	probe->has_size_histogram = parse_has_word(value, "bytes");
-	probe->has_duration_histogram = parse_has_word(value, "dur");
-	if (!probe->has_size_histogram && !probe->has_duration_histogram &&
-	    strcmp(value, "none") != 0)
-		return error_set(m->scope.err, -EINVAL, "'bytes', 'dur', both or 'none'");
-	return 0;
-}
-
-static int read_event_if(struct probe_making *m, const char *value)
-{
-	return probe_scope_read_condition(&m->scope, value);
-}
-
-static int read_map_put(struct probe_making *m, const char *value)
-{
-	return probe_scope_read_change(&m->scope, value, true);
-}
-
-static int read_map_delete(struct probe_making *m, const char *value)
-{
-	return probe_scope_read_change(&m->scope, value, false);
-}
-
-static const char *const yes_no[] = { "no", "yes", NULL };
-static const char *const inner_words[] = { "keep", "skip", NULL };
-static const char *const exit_words[] = { "none", "return", "ret-insn", NULL };
-
-#define FLAG(member) offsetof(struct probe, member), sizeof(bool)
-#define ENUM(member) offsetof(struct probe, member), sizeof(unsigned int)
-
-/* Fields of a probe, but for cap.NAME and library: one of some words, or what @read understands. */
-static const struct probe_field {
-	const char *key;
-	bool is_default; /* may stand in [set], for all probes */
-	int (*read)(struct probe_making *m, const char *value);
-	const char *const *words; /* NULL-ended; the member becomes the index */
-	size_t offset, size;
-} probe_fields[] = {
-	/* clang-format off */
-	{ "alias",      true,  read_alias },
-	{ "symbol",     false, read_symbol },
-	{ "usdt",       false, read_usdt },
-	{ "kernel",     false, read_kernel },
-	{ "tracepoint", false, read_tracepoint },
-	{ "exit",       true,  NULL, exit_words, ENUM(exit) },
-	{ "throws",     true,  NULL, yes_no, FLAG(is_throwing) },
-	{ "sleepable",  true,  NULL, yes_no, FLAG(is_sleepable) },
-	{ "inner",      true,  NULL, inner_words, FLAG(is_inner_skipped) },
-	{ "silent",     true,  NULL, yes_no, FLAG(is_silent) },
-	{ "level",      true,  NULL, probe_levels, ENUM(level) },
-	{ "kind",       true,  NULL, probe_kinds, ENUM(kind) },
-	{ "bytes",      false, read_bytes },
-	{ "key",        false, read_key },
-	{ "hist",       true,  read_hist },
-	{ "event.if",   true,  read_event_if },
-	{ "map.put",    false, read_map_put },
-	{ "map.delete", false, read_map_delete },
-	/* clang-format on */
-};
-
-static const struct probe_field *find_probe_field(const char *key)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(probe_fields); i++) {
-		if (strcmp(probe_fields[i].key, key) == 0)
-			return &probe_fields[i];
-	}
-	return NULL;
-}
-
-bool probe_is_field(const char *text)
-{
-	char key[16];
-
-	snprintf(key, sizeof(key), "%.*s", (int)MIN(strcspn(text, " ="), sizeof(key)), text);
-	return find_probe_field(key);
-}
-
-static int read_word(struct probe_making *m, const struct probe_field *field, const char *value)
-{
-	char *at = (char *)m->scope.probe + field->offset, all[200] = "";
-	unsigned int i = 0;
-
-	for (; field->words[i] && strcmp(field->words[i], value) != 0; i++)
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), " %s", field->words[i]);
-	if (!field->words[i])
-		return error_set(m->scope.err, -EINVAL, "'%.40s' is none of:%s", value, all);
-	m->is_throws_said |= field->offset == offsetof(struct probe, is_throwing);
-	if (field->size == sizeof(bool))
-		*(bool *)at = i;
-	else
-		memcpy(at, &i, sizeof(i));
-	return 0;
-}
-
-static int apply_field(struct probe_making *m, const struct field *field)
-{
-	const struct probe_field *known = find_probe_field(field->key);
-	int r;
-
-	if (strcmp(field->key, "library") == 0)
-		return 0;
-	if (strncmp(field->key, "cap.", 4) == 0)
-		r = probe_scope_read_capture(&m->scope, field->key + 4, field->value);
-	else if (known)
-		r = known->words ? read_word(m, known, field->value) : known->read(m, field->value);
-	else
-		return file_refuse(m->reader, field->line, "a probe has no field '%.40s'",
-				   field->key);
-	if (r < 0 && r != -ENOMEM)
-		error_prefix(m->scope.err, r, "%s:%u: %.64s", m->reader->name, field->line,
-			     field->key);
-	return r;
-}
-
 /* ---- a section [probe NAME...] ---- */
 
-static int add_aliases(struct probe_making *m)
+static int file_apply_field(struct probe_scope *scope, const struct file_reader *r,
+			    const struct field *field)
 {
-	struct probe *probe = m->scope.probe;
-	size_t count = probe->symbol_count;
-	const char *mark = m->alias ? strchr(m->alias, '%') : NULL;
-	int r = 0;
+	int result = strcmp(field->key, "library") == 0
+			     ? 0
+			     : probe_scope_read_field(scope, field->key, field->value);
 
-	for (size_t i = 0; mark && r == 0 && i < count; i++) {
-		char name[2 * PROBE_PATTERN_MAX];
-
-		snprintf(name, sizeof(name), "%.*s%s%.*s", (int)MIN(mark - m->alias, 64), m->alias,
-			 probe->symbols[i], 64, mark + 1);
-		r = add_symbol(m, name, strlen(name));
-	}
-	return r;
-}
-
-/* The symbol of C++ or Rust, or one that may be: what it calls can throw. */
-static bool may_throw(const char *symbol)
-{
-	return strncmp(symbol, "_Z", 2) == 0 || strncmp(symbol, "_R", 2) == 0 ||
-	       strncmp(symbol, "_*", 2) == 0 || *symbol == '*' || *symbol == '?' || *symbol == '[';
-}
-
-static int finish_probe(struct probe_making *m)
-{
-	struct probe *probe = m->scope.probe;
-	int r = 0;
-
-	if (!probe->symbol_count)
-		r = add_symbol(m, probe->name, strlen(probe->name));
-	if (r == 0 && probe->site == PROBE_FUNCTION)
-		r = add_aliases(m);
-	if (r < 0 && r != -ENOMEM)
-		return error_prefix(m->scope.err, r, "%s:%u", m->reader->name, probe->line);
-	for (size_t i = 0; !m->is_throws_said && i < probe->symbol_count; i++)
-		probe->is_throwing |= may_throw(probe->symbols[i]);
-	return r < 0 ? r : probe_lint(m->reader->set, probe, NULL, m->reader->err);
+	if (result == -ENOENT)
+		return file_refuse(r, field->line, "a probe has no field '%.40s'", field->key);
+	if (result < 0 && result != -ENOMEM)
+		error_prefix(r->err, result, "%s:%u: %.64s", r->name, field->line, field->key);
+	return result;
 }
 
 /* @library: an index; -1: the kernel's. */
-static int make_probe(struct file_reader *r, const char *name, int library)
+static int file_make_probe(struct file_reader *r, const char *name, int library)
 {
 	struct probe_set *set = r->set;
-	struct probe_making m = { .reader = r, .scope = { .set = set, .err = r->err } };
+	struct probe_scope scope = { .set = set, .err = r->err };
 	struct probe *probe;
 	int result = 0;
 
@@ -380,20 +129,25 @@ static int make_probe(struct file_reader *r, const char *name, int library)
 	set->probes[set->probe_count++] = probe;
 	snprintf(probe->name, sizeof(probe->name), "%s", name);
 	probe->line = r->section_line;
-	m.scope.probe = probe;
+	scope.probe = probe;
 	if (library >= 0) {
 		probe->library = set->libraries[library];
-		m.scope.named = r->values[library].items;
-		m.scope.named_count = r->values[library].count;
+		scope.named = r->values[library].items;
+		scope.named_count = r->values[library].count;
 	}
 	for (size_t i = 0; result == 0 && i < r->defaults.count; i++)
-		result = apply_field(&m, &r->defaults.items[i]);
+		result = file_apply_field(&scope, r, &r->defaults.items[i]);
 	for (size_t i = 0; result == 0 && i < r->fields.count; i++)
-		result = apply_field(&m, &r->fields.items[i]);
-	return result < 0 ? result : finish_probe(&m);
+		result = file_apply_field(&scope, r, &r->fields.items[i]);
+	if (result == 0) {
+		result = probe_scope_finish(&scope);
+		if (result < 0 && result != -ENOMEM)
+			error_prefix(r->err, result, "%s:%u", r->name, probe->line);
+	}
+	return result < 0 ? result : probe_lint(set, probe, NULL, r->err);
 }
 
-static const struct field *find_field(const struct fields *fields, const char *key)
+static const struct field *file_find_field(const struct fields *fields, const char *key)
 {
 	for (size_t i = 0; i < fields->count; i++) {
 		if (strcmp(fields->items[i].key, key) == 0)
@@ -402,7 +156,7 @@ static const struct field *find_field(const struct fields *fields, const char *k
 	return NULL;
 }
 
-static int find_library(const struct probe_set *set, const char *name)
+static int file_find_library(const struct probe_set *set, const char *name)
 {
 	for (size_t i = 0; i < set->library_count; i++) {
 		if (strcmp(set->libraries[i]->name, name) == 0)
@@ -412,17 +166,18 @@ static int find_library(const struct probe_set *set, const char *name)
 }
 
 /* One probe of each library, or of the one that the section names. */
-static int make_probes(struct file_reader *r, const char *name)
+static int file_make_probes(struct file_reader *r, const char *name)
 {
-	const struct field *of = find_field(&r->fields, "library");
-	bool is_kernel = find_field(&r->fields, "kernel") || find_field(&r->fields, "tracepoint");
-	int only = of ? find_library(r->set, of->value) : -1, result = 0;
+	const struct field *of = file_find_field(&r->fields, "library");
+	bool is_kernel = file_find_field(&r->fields, "kernel") ||
+			 file_find_field(&r->fields, "tracepoint");
+	int only = of ? file_find_library(r->set, of->value) : -1, result = 0;
 
 	if (strlen(name) >= PROBE_NAME_MAX)
 		return file_refuse(r, r->section_line,
 				   "'%.40s...' is too long for a name: 'symbol' can say it", name);
 	if (is_kernel)
-		return make_probe(r, name, -1);
+		return file_make_probe(r, name, -1);
 	if (of && only < 0)
 		return file_refuse(r, of->line, "library: no [library] is called '%.40s'",
 				   of->value);
@@ -430,12 +185,12 @@ static int make_probes(struct file_reader *r, const char *name)
 		return file_refuse(r, r->section_line, "a [library] must stand above");
 	for (int i = 0; result == 0 && i < (int)r->set->library_count; i++) {
 		if (only < 0 || only == i)
-			result = make_probe(r, name, i);
+			result = file_make_probe(r, name, i);
 	}
 	return result;
 }
 
-static int read_probe_section(struct file_reader *r)
+static int file_read_probe_section(struct file_reader *r)
 {
 	int result = 0;
 
@@ -445,7 +200,7 @@ static int read_probe_section(struct file_reader *r)
 		static const char *const of_one[] = { "symbol", "usdt", "kernel", "tracepoint" };
 
 		for (size_t i = 0; i < ARRAY_SIZE(of_one); i++) {
-			const struct field *field = find_field(&r->fields, of_one[i]);
+			const struct field *field = file_find_field(&r->fields, of_one[i]);
 
 			if (field)
 				return file_refuse(r, field->line,
@@ -454,13 +209,13 @@ static int read_probe_section(struct file_reader *r)
 		}
 	}
 	for (size_t i = 0; result == 0 && i < r->names.count; i++)
-		result = make_probes(r, r->names.items[i]);
+		result = file_make_probes(r, r->names.items[i]);
 	return result;
 }
 
 /* ---- the other sections ---- */
 
-static int read_set_section(struct file_reader *r)
+static int file_read_set_section(struct file_reader *r)
 {
 	struct probe_set *set = r->set;
 
@@ -471,12 +226,10 @@ static int read_set_section(struct file_reader *r)
 	snprintf(set->name, sizeof(set->name), "%s", r->names.items[0]);
 	for (size_t i = 0; i < r->fields.count; i++) {
 		const struct field *field = &r->fields.items[i];
-		const struct probe_field *known = find_probe_field(field->key);
-
 		if (strcmp(field->key, "about") == 0 && !set->about) {
 			if (file_copy(field->value, &set->about) < 0)
 				return -ENOMEM;
-		} else if (known && known->is_default) {
+		} else if (probe_is_default_field(field->key)) {
 			r->defaults.items[r->defaults.count++] = *field;
 		} else {
 			return file_refuse(r, field->line, "a set has no field '%.40s'",
@@ -488,8 +241,8 @@ static int read_set_section(struct file_reader *r)
 					"[set] wants 'about', what it shows in one sentence");
 }
 
-static int read_library_field(struct file_reader *r, const struct field *field,
-			      struct probe_library *library, struct library_values *values)
+static int file_read_library_field(struct file_reader *r, const struct field *field,
+				   struct probe_library *library, struct library_values *values)
 {
 	bool is_value = strncmp(field->key, "value.", 6) == 0;
 
@@ -534,14 +287,14 @@ static int read_library_field(struct file_reader *r, const struct field *field,
 	return file_refuse(r, field->line, "a library has no field '%.40s'", field->key);
 }
 
-static int read_library_section(struct file_reader *r)
+static int file_read_library_section(struct file_reader *r)
 {
 	struct probe_set *set = r->set;
 	struct probe_library *library;
 	int result = 0;
 
 	if (r->names.count != 1 || strlen(r->names.items[0]) >= PROBE_NAME_MAX ||
-	    find_library(set, r->names.items[0]) >= 0)
+	    file_find_library(set, r->names.items[0]) >= 0)
 		return file_refuse(r, r->section_line, "[library] wants one name of its own");
 	if (set->probe_count)
 		return file_refuse(r, r->section_line, "[library] must stand above all probes");
@@ -557,8 +310,8 @@ static int read_library_section(struct file_reader *r)
 	set->libraries[set->library_count++] = library;
 	snprintf(library->name, sizeof(library->name), "%s", r->names.items[0]);
 	for (size_t i = 0; result == 0 && i < r->fields.count; i++)
-		result = read_library_field(r, &r->fields.items[i], library,
-					    &r->values[set->library_count - 1]);
+		result = file_read_library_field(r, &r->fields.items[i], library,
+						 &r->values[set->library_count - 1]);
 	if (result == 0 && !library->pattern_count)
 		result = file_refuse(r, r->section_line,
 				     "[library] wants 'file', the names it has");
@@ -568,11 +321,11 @@ static int read_library_section(struct file_reader *r)
 	return result;
 }
 
-static int read_table_section(struct file_reader *r)
+static int file_read_table_section(struct file_reader *r)
 {
 	struct probe_set *set = r->set;
 	struct probe_table *table = &set->tables[set->table_count];
-	const struct field *rows = find_field(&r->fields, "rows");
+	const struct field *rows = file_find_field(&r->fields, "rows");
 
 	if (r->names.count != 1 || !probe_word_length(r->names.items[0]) ||
 	    probe_set_find_table(set, r->names.items[0]) >= 0)
@@ -597,11 +350,11 @@ static int read_table_section(struct file_reader *r)
 	return 0;
 }
 
-static int read_map_section(struct file_reader *r)
+static int file_read_map_section(struct file_reader *r)
 {
 	struct probe_set *set = r->set;
 	struct probe_map *map = &set->maps[set->map_count];
-	const struct field *entries = find_field(&r->fields, "entries");
+	const struct field *entries = file_find_field(&r->fields, "entries");
 	int count;
 
 	if (r->names.count != 1 || !probe_word_length(r->names.items[0]) ||
@@ -624,13 +377,13 @@ static const struct {
 	const char *kind;
 	int (*read)(struct file_reader *r);
 } sections[] = {
-	{ "set", read_set_section },	 { "library", read_library_section },
-	{ "table", read_table_section }, { "map", read_map_section },
-	{ "probe", read_probe_section },
+	{ "set", file_read_set_section },     { "library", file_read_library_section },
+	{ "table", file_read_table_section }, { "map", file_read_map_section },
+	{ "probe", file_read_probe_section },
 };
 
 /* The section whose lines have all been read. */
-static int end_section(struct file_reader *r)
+static int file_end_section(struct file_reader *r)
 {
 	if (!r->kind)
 		return 0;
@@ -647,10 +400,10 @@ static int end_section(struct file_reader *r)
 		r->kind);
 }
 
-static int begin_section(struct file_reader *r, char *line)
+static int file_begin_section(struct file_reader *r, char *line)
 {
 	size_t length = strlen(line);
-	int result = end_section(r);
+	int result = file_end_section(r);
 
 	if (result < 0)
 		return result;
@@ -667,7 +420,7 @@ static int begin_section(struct file_reader *r, char *line)
 	return line ? file_read_names(r, r->line, line, &r->names) : 0;
 }
 
-static char *trim(char *text)
+static char *file_trim(char *text)
 {
 	size_t length;
 
@@ -678,7 +431,7 @@ static char *trim(char *text)
 	return text;
 }
 
-static int read_field(struct file_reader *r, char *line)
+static int file_read_field(struct file_reader *r, char *line)
 {
 	char *equals = strchr(line, '=');
 	struct field field = { .line = r->line };
@@ -688,31 +441,31 @@ static int read_field(struct file_reader *r, char *line)
 	if (!r->kind)
 		return file_refuse(r, r->line, "a [set] must stand above");
 	*equals = '\0';
-	field.key = trim(line);
-	field.value = trim(equals + 1);
+	field.key = file_trim(line);
+	field.value = file_trim(equals + 1);
 	if (!*field.key || !*field.value)
 		return file_refuse(r, r->line, "nothing stands %s the '='",
 				   *field.key ? "behind" : "before");
 	if (r->fields.count == FIELDS_MAX)
 		return file_refuse(r, r->line, "a section can have at most %d lines", FIELDS_MAX);
-	if (find_field(&r->fields, field.key))
+	if (file_find_field(&r->fields, field.key))
 		return file_refuse(r, r->line, "'%.40s' stands here a second time", field.key);
 	r->fields.items[r->fields.count++] = field;
 	return 0;
 }
 
-static int read_line(struct file_reader *r, char *line)
+static int file_read_line(struct file_reader *r, char *line)
 {
-	if (strlen(line) >= PROBE_LINE_MAX)
-		return file_refuse(r, r->line, "this line is longer than %d bytes", PROBE_LINE_MAX);
+	if (strlen(line) >= LINE_MAX_BYTES)
+		return file_refuse(r, r->line, "this line is longer than %d bytes", LINE_MAX_BYTES);
 	for (const char *p = line; *p; p++) {
 		if (iscntrl((unsigned char)*p) && *p != '\t' && *p != '\r')
 			return file_refuse(r, r->line, "a control character stands here");
 	}
-	line = trim(line);
+	line = file_trim(line);
 	if (!*line || *line == '#')
 		return 0;
-	return *line == '[' ? begin_section(r, line) : read_field(r, line);
+	return *line == '[' ? file_begin_section(r, line) : file_read_field(r, line);
 }
 
 int probe_set_parse(const char *text, size_t length, const char *name, struct probe_set **ret,
@@ -733,10 +486,10 @@ int probe_set_parse(const char *text, size_t length, const char *name, struct pr
 						   : "a NUL stands in it");
 	while (result == 0 && (line = parse_next_line(&rest))) {
 		r->line++;
-		result = read_line(r, line);
+		result = file_read_line(r, line);
 	}
 	if (result == 0)
-		result = end_section(r);
+		result = file_end_section(r);
 	if (result == 0 && !set->probe_count)
 		result = file_refuse(r, r->line, "there is no probe in it");
 	if (result < 0)

@@ -7,7 +7,7 @@
 #include "trace/probe.h"
 
 static const char prologue[] =
-#include "generated_bpf.h"
+#include "trace/generated_bpf.h"
 	;
 
 static const struct {

@@ -397,7 +397,7 @@ static int value_read_text(const struct probe_scope *scope, const char *name, co
 	return 0;
 }
 
-int probe_scope_read_capture(const struct probe_scope *scope, const char *name, const char *text)
+int probe_scope_read_capture(struct probe_scope *scope, const char *name, const char *text)
 {
 	struct probe *probe = scope->probe;
 	struct probe_capture capture = { .first_value = (uint8_t)probe->value_count };
@@ -477,7 +477,7 @@ static int value_factor(struct scan *s, struct probe_factor *ret)
 	return r;
 }
 
-int probe_scope_read_bytes(const struct probe_scope *scope, const char *text)
+int probe_scope_read_bytes(struct probe_scope *scope, const char *text)
 {
 	struct scan s = { .scope = scope, .at = text };
 	struct probe *probe = scope->probe;
@@ -526,7 +526,7 @@ static int value_duration(struct scan *s, uint64_t *ret)
 	return value_refuse(s, "a unit (ns us ms s)");
 }
 
-int probe_scope_read_condition(const struct probe_scope *scope, const char *text)
+int probe_scope_read_condition(struct probe_scope *scope, const char *text)
 {
 	struct scan s = { .scope = scope, .at = text };
 	struct probe_condition c = {};
@@ -551,7 +551,7 @@ int probe_scope_read_condition(const struct probe_scope *scope, const char *text
 	return r;
 }
 
-int probe_scope_read_change(const struct probe_scope *scope, const char *text, bool is_put)
+static int value_change(const struct probe_scope *scope, const char *text, bool is_put)
 {
 	struct scan s = { .scope = scope, .at = text };
 	struct probe_map_change c = { .action = is_put ? PROBE_MAP_PUT : PROBE_MAP_DELETE };
@@ -583,4 +583,14 @@ int probe_scope_read_change(const struct probe_scope *scope, const char *text, b
 	if (r == 0)
 		scope->probe->change = c;
 	return r;
+}
+
+int probe_scope_read_put(struct probe_scope *scope, const char *text)
+{
+	return value_change(scope, text, true);
+}
+
+int probe_scope_read_delete(struct probe_scope *scope, const char *text)
+{
+	return value_change(scope, text, false);
 }

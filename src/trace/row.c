@@ -15,7 +15,7 @@
 static_assert(PROBE_CAPTURES_MAX <= TRACE_CAPTURES && PROBE_VALUES_MAX < TRACE_VALUES &&
 		      PROBE_DEREFS_MAX == TRACE_DEREFS && PROBE_PRODUCTS_MAX == TRACE_PRODUCTS &&
 		      PROBE_FACTORS_MAX == TRACE_FACTORS && PROBE_KEYS_MAX == TRACE_KEYS &&
-		      PROBE_TEXT_MAX <= TRACE_TEXT_BYTES &&
+		      PROBE_MAPS_MAX <= 4 && PROBE_TEXT_MAX <= TRACE_TEXT_BYTES &&
 		      (int)PROBE_MAP_DELETE == TRACE_MAP_DELETE,
 	      "a row has room for a probe");
 
@@ -153,7 +153,7 @@ static int place_value(const struct probe *probe, const struct probe_value *from
 		.bit_count = from->bit_count,
 		.if_low_bit = from->if_low_bit,
 		.if_count = from->if_count,
-		.map = from->map < 0 ? TRACE_NONE : (uint8_t)(base->map + from->map),
+		.map = from->map < 0 ? TRACE_NONE : base->maps[from->map],
 		.offsets = { from->offsets[0], from->offsets[1] },
 		.if_equal = from->if_equal,
 	};
@@ -214,7 +214,7 @@ int row_make(const struct probe_set *set, const struct probe *probe, const struc
 		.text_bytes = probe->text.max_bytes,
 		.keys = { TRACE_NONE, TRACE_NONE },
 		.map_action = probe->change.action,
-		.map = (uint8_t)(base->map + probe->change.map),
+		.map = base->maps[probe->change.map],
 		.map_key = probe->change.key,
 		.map_value = probe->change.value,
 	};

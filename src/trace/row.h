@@ -14,7 +14,7 @@ struct probe_set;
 /* Where a set's numbers begin among those of all sets. */
 struct row_base {
 	uint8_t set; /* the set's own number */
-	uint8_t map; /* of its first map */
+	uint8_t maps[4]; /* of each of its maps */
 	uint16_t tables[8]; /* the first entry of each of its tables */
 };
 

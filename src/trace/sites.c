@@ -82,6 +82,27 @@ static bool sites_is_of_kernel(const struct probe *probe)
 	return probe->site == PROBE_KERNEL || probe->site == PROBE_TRACEPOINT;
 }
 
+/* Number the maps of set @at; those of one name are one, whichever set adds to it.  Returns how
+ * many there are of all sets so far. */
+static size_t sites_number_maps(struct sites *s, size_t at, size_t count)
+{
+	for (size_t n = 0; n < s->sets[at]->map_count; n++) {
+		const struct probe_map *map = &s->sets[at]->maps[n];
+		int same = -ENOENT;
+
+		for (size_t i = 0; i < at && same < 0; i++) {
+			same = probe_set_find_map(s->sets[i], map->name);
+			if (same >= 0)
+				s->bases[at].maps[n] = s->bases[i].maps[same];
+		}
+		if (same < 0) {
+			s->bases[at].maps[n] = (uint8_t)count++;
+			s->map_entries += map->max_entries;
+		}
+	}
+	return count;
+}
+
 int sites_begin(struct sites *s, struct error *err)
 {
 	size_t maps = 0, entries = 0;
@@ -89,14 +110,12 @@ int sites_begin(struct sites *s, struct error *err)
 	for (size_t i = 0; i < s->set_count; i++) {
 		const struct probe_set *set = s->sets[i];
 
-		s->bases[i] = (struct row_base){ .set = (uint8_t)i, .map = (uint8_t)maps };
+		s->bases[i] = (struct row_base){ .set = (uint8_t)i };
 		for (size_t n = 0; n < set->table_count; n++) {
 			s->bases[i].tables[n] = (uint16_t)entries;
 			entries += set->tables[n].row_count;
 		}
-		for (size_t n = 0; n < set->map_count; n++)
-			s->map_entries += set->maps[n].max_entries;
-		maps += set->map_count;
+		maps = sites_number_maps(s, i, maps);
 		if (maps >= TRACE_NONE || entries > TRACE_TABLE_ENTRIES)
 			return error_set(err, -E2BIG,
 					 "the probe sets have too many maps or tables together");

@@ -12,11 +12,13 @@
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "bpf/trace_rows.h"
+#include "model/reading.h"
 #include "model/rows.h"
 #include "trace/call.h"
 #include "trace/collectives.h"
 
 #define FUNCTIONS_SHOWN 20
+#define DISTRIBUTIONS_SHOWN 8
 
 struct summed { /* of one function in one process, or of it in all */
 	uint64_t calls, failed, bytes, bytes_unknown, ns;
@@ -153,7 +155,7 @@ int trace_summary_add_call(struct trace_summary *s, const struct trace_call *cal
 
 /* ---- rows ---- */
 
-static int compare_functions(const void *a, const void *b)
+static int summary_compare_functions(const void *a, const void *b)
 {
 	const struct summary_function *x = *(const struct summary_function *const *)a;
 	const struct summary_function *y = *(const struct summary_function *const *)b;
@@ -166,13 +168,13 @@ static int compare_functions(const void *a, const void *b)
 }
 
 /* The least value of bucket @i. */
-static uint64_t bucket_from(size_t i)
+static uint64_t summary_bucket_from(size_t i)
 {
 	return i ? UINT64_C(1) << (i - 1) : 0;
 }
 
 /* The least value of the bucket below which @share of the counts lie; -1: there are none. */
-static int64_t bucket_at(const uint64_t *counts, double share)
+static int64_t summary_bucket_at(const uint64_t *counts, double share)
 {
 	uint64_t total = 0, below = 0;
 
@@ -181,7 +183,7 @@ static int64_t bucket_at(const uint64_t *counts, double share)
 	for (size_t i = 0; i < TRACE_BUCKETS; i++) {
 		below += counts[i];
 		if (counts[i] && (double)below >= share * (double)total)
-			return (int64_t)bucket_from(i);
+			return (int64_t)summary_bucket_from(i);
 	}
 	return -1;
 }
@@ -208,15 +210,16 @@ static double summary_imbalance(const struct summary_function *f)
 	return callers > 1 && f->all.ns ? (double)most * (double)callers / (double)f->all.ns : 0;
 }
 
-static void add_function_row(const struct trace_summary *s, const struct summary_function *f,
-			     uint64_t wall_ns, struct rows_table *table)
+static void summary_add_function_row(const struct trace_summary *s,
+				     const struct summary_function *f, uint64_t wall_ns,
+				     struct rows_table *table)
 {
 	bool is_timed = f->probe->exit != PROBE_EXIT_NONE;
 	bool has_bytes = f->probe->bytes_count && f->all.bytes_unknown < f->all.calls;
 	double seconds = (double)f->all.ns / 1e9, imbalance = summary_imbalance(f);
 	double share = (double)f->all.ns / (double)MAX(wall_ns, (uint64_t)1) /
 		       (double)s->process_count;
-	int64_t slow = bucket_at(f->durations, 0.99);
+	int64_t slow = summary_bucket_at(f->durations, 0.99);
 
 	rows_row(table, ROWS_ALL);
 	rows_cell(table, cell_words(f->name));
@@ -237,18 +240,19 @@ static void add_function_row(const struct trace_summary *s, const struct summary
 		rows_words(table, "-");
 }
 
-static void add_functions(const struct trace_summary *s, struct summary_function *const *sorted,
-			  uint64_t wall_ns, struct rows *rows)
+static void summary_add_functions(const struct trace_summary *s,
+				  struct summary_function *const *sorted, uint64_t wall_ns,
+				  struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "function" },
+		{ "function", .least = 28 },
 		{ "calls" },
 		{ "time" },
-		{ "of wall" },
-		{ "p99 from", .rank = 2 },
+		{ "of wall", .rank = 1 },
+		{ "p99 from", .rank = 3 },
 		{ "bytes" },
-		{ "rate", .rank = 1 },
-		{ "imbalance", .rank = 3 },
+		{ "rate", .rank = 2 },
+		{ "imbalance", .rank = 4 },
 	};
 	struct rows_table *table;
 	size_t shown = MIN(s->function_count, (size_t)FUNCTIONS_SHOWN);
@@ -257,7 +261,7 @@ static void add_functions(const struct trace_summary *s, struct summary_function
 	table = rows_table(rows, ROWS_ALL, "functions", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < shown; i++) {
 		if (sorted[i]->all.calls) /* else only its calls came: it has no sums */
-			add_function_row(s, sorted[i], wall_ns, table);
+			summary_add_function_row(s, sorted[i], wall_ns, table);
 	}
 	if (s->function_count > shown)
 		rows_remark(table, ROWS_ALL, "and %zu more", s->function_count - shown);
@@ -275,12 +279,12 @@ static void add_functions(const struct trace_summary *s, struct summary_function
 }
 
 /* "1 MiB 2, 2 MiB 2": what lies from there up to twice that. */
-static void add_distribution(const char *label, const char *name, const uint64_t *counts,
-			     bool is_time, struct rows *rows)
+static void summary_add_distribution(const char *label, const char *name, const uint64_t *counts,
+				     bool is_time, struct rows *rows)
 {
 	rows_begin(rows, ROWS_ALL, label);
 	for (size_t i = 0; i < TRACE_BUCKETS; i++) {
-		uint64_t from = bucket_from(i);
+		uint64_t from = summary_bucket_from(i);
 
 		if (!counts[i])
 			continue;
@@ -291,28 +295,28 @@ static void add_distribution(const char *label, const char *name, const uint64_t
 	}
 }
 
-static void add_distributions(struct summary_function *const *sorted, size_t count, bool is_time,
-			      struct rows *rows)
+static void summary_add_distributions(struct summary_function *const *sorted, size_t count,
+				      bool is_time, struct rows *rows)
 {
-	const char *label = is_time ? "durations" : "sizes";
+	const char *label = is_time ? "times from" : "sizes from";
 
-	rows_part(rows, is_time ? "Durations (each from this on up to twice this)"
+	rows_part(rows, is_time ? "Times (each from this on up to twice this)"
 				: "Sizes (each from this on up to twice this)");
 	rows_gap(rows);
-	for (size_t i = 0; i < MIN(count, (size_t)FUNCTIONS_SHOWN); i++) {
+	for (size_t i = 0; i < MIN(count, (size_t)DISTRIBUTIONS_SHOWN); i++) {
 		const uint64_t *counts = is_time ? sorted[i]->durations : sorted[i]->sizes;
 
-		if (bucket_at(counts, 1) < 0)
+		if (summary_bucket_at(counts, 1) < 0)
 			continue;
-		add_distribution(label, sorted[i]->name, counts, is_time, rows);
+		summary_add_distribution(label, sorted[i]->name, counts, is_time, rows);
 		label = NULL;
 	}
 }
 
-static void add_collectives(struct trace_summary *s, struct rows *rows)
+static void summary_add_collectives(struct trace_summary *s, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "collective call" },
+		{ "call" },
 		{ "matched" },
 		{ "not", .rank = 1 },
 		{ "waited" },
@@ -343,8 +347,8 @@ static void add_collectives(struct trace_summary *s, struct rows *rows)
 			    humanize_count(SUMMARY_CALLS_MAX).text);
 }
 
-static void add_files(const struct trace_summary *s, const struct trace_mount *mounts,
-		      size_t mount_count, struct rows *rows)
+static void summary_add_files(const struct trace_summary *s, const struct reading *kernel,
+			      struct rows *rows)
 {
 	static const enum probe_kind kinds[] = { PROBE_READ, PROBE_WRITE };
 	static const char *const labels[] = { "read", "written" };
@@ -367,7 +371,7 @@ static void add_files(const struct trace_summary *s, const struct trace_mount *m
 		if (!sum.calls)
 			continue;
 		rows_line(rows, ROWS_ALL, is_any ? NULL : "files",
-			  "program  %s %s in %s calls, %s each, %s/s inside them", labels[k],
+			  "program  %s %s in %s calls of %s, %s/s", labels[k],
 			  humanize_bytes(sum.bytes).text, humanize_count(sum.calls).text,
 			  humanize_bytes(sum.bytes / sum.calls).text,
 			  humanize_bytes((uint64_t)((double)sum.bytes * 1e9 /
@@ -377,23 +381,24 @@ static void add_files(const struct trace_summary *s, const struct trace_mount *m
 	}
 	if (!is_any)
 		return;
-	for (size_t i = 0; i < mount_count; i++) {
-		const struct trace_mount *m = &mounts[i];
+	for (size_t i = 0; kernel && i < kernel->mount_count; i++) {
+		const struct mount_row *row = &kernel->mounts[i];
+		const struct op_counts *read = &row->ops[OP_READ], *written = &row->ops[OP_WRITE];
 
-		if (m->read_bytes || m->written_bytes)
+		if (row->kind == ROW_MOUNT && row_is_own(row) && (read->bytes || written->bytes))
 			rows_line(rows, ROWS_ALL, NULL,
-				  "kernel   %s: %s read, %s written (%s and %s calls)", m->name,
-				  humanize_bytes(m->read_bytes).text,
-				  humanize_bytes(m->written_bytes).text,
-				  humanize_count(m->read_calls).text,
-				  humanize_count(m->write_calls).text);
+				  "kernel   %s: %s read, %s written (%s and %s calls)", row->mount,
+				  humanize_bytes(read->bytes).text,
+				  humanize_bytes(written->bytes).text,
+				  humanize_count(read->calls).text,
+				  humanize_count(written->calls).text);
 	}
-	if (!mounts)
+	if (!kernel)
 		rows_line(rows, ROWS_ALL, NULL, "kernel   not measured");
 }
 
-void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct trace_mount *mounts,
-			size_t mount_count, struct rows *rows)
+void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct reading *kernel,
+			struct rows *rows)
 {
 	_cleanup_free_ struct summary_function **sorted = calloc(s->function_count + 1,
 								 sizeof(struct summary_function *));
@@ -402,12 +407,13 @@ void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct 
 		return;
 	for (size_t i = 0; i < s->function_count; i++)
 		sorted[i] = &s->functions[i];
-	qsort(sorted, s->function_count, sizeof(struct summary_function *), compare_functions);
-	add_functions(s, sorted, wall_ns, rows);
-	add_distributions(sorted, s->function_count, false, rows);
-	add_distributions(sorted, s->function_count, true, rows);
-	add_collectives(s, rows);
-	add_files(s, mounts, mount_count, rows);
+	qsort(sorted, s->function_count, sizeof(struct summary_function *),
+	      summary_compare_functions);
+	summary_add_functions(s, sorted, wall_ns, rows);
+	summary_add_distributions(sorted, s->function_count, false, rows);
+	summary_add_distributions(sorted, s->function_count, true, rows);
+	summary_add_collectives(s, rows);
+	summary_add_files(s, kernel, rows);
 }
 
 struct trace_summary *trace_summary_free(struct trace_summary *s)

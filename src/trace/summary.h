@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct probe;
+struct reading;
 struct rows;
 struct trace_call;
 struct trace_process;
@@ -20,11 +21,6 @@ struct trace_sums;
 struct trace_summary;
 
 #define SUMMARY_CALLS_MAX (1024 * 1024) /* collective calls that are compared; 24 bytes each */
-
-struct trace_mount { /* what the kernel counted of a mount; name: the caller's */
-	const char *name;
-	uint64_t read_bytes, read_calls, written_bytes, write_calls;
-};
 
 struct trace_summary *trace_summary_new(void);
 /* @probe outlives the summary; @name is copied, as is @process. */
@@ -34,8 +30,8 @@ int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *
 /* Calls of other kinds than collective ones are left aside. */
 int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call);
 
-/* @wall_ns: how long was traced.  @mounts NULL: not measured. */
-void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct trace_mount *mounts,
-			size_t mount_count, struct rows *rows);
+/* @wall_ns: how long was traced.  @kernel: what it counted of files; NULL: not measured. */
+void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct reading *kernel,
+			struct rows *rows);
 struct trace_summary *trace_summary_free(struct trace_summary *s); /* NULL is fine; returns NULL */
 void trace_summary_freep(struct trace_summary **s);

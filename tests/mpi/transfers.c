@@ -27,6 +27,8 @@ static MPI_Offset blocks(MPI_File file, double *data)
 
 		MPI_File_write_at_all(file, base + rank * bytes, data, (int)(bytes / 8), MPI_DOUBLE,
 				      &status);
+		MPI_File_sync(file);
+		MPI_Barrier(MPI_COMM_WORLD); /* the other's block is there */
 		MPI_File_read_at(file, base + (1 - rank) * bytes, data, (int)(bytes / 8),
 				 MPI_DOUBLE, MPI_STATUS_IGNORE);
 		base += 2 * bytes;
@@ -58,7 +60,7 @@ int main(int argc, char **argv)
 	MPI_Wait(&request, &status);
 	MPI_File_close(&file);
 
-	for (int i = 0; i < BARRIERS; i++)
+	for (int i = BLOCKS; i < BARRIERS; i++)
 		MPI_Barrier(MPI_COMM_WORLD);
 	MPI_Allreduce(data, sums, REDUCED, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Bcast(data, REDUCED, MPI_DOUBLE, 0, MPI_COMM_WORLD);

@@ -27,6 +27,8 @@ program transfers_f08
   do i = 0, blocks - 1
     size = int(mib, MPI_OFFSET_KIND) * 2**i
     call MPI_File_write_at_all(file, base + rank * size, data, int(size / 8), MPI_DOUBLE_PRECISION, status)
+    call MPI_File_sync(file)
+    call MPI_Barrier(MPI_COMM_WORLD)
     call MPI_File_read_at(file, base + (1 - rank) * size, data, int(size / 8), MPI_DOUBLE_PRECISION, MPI_STATUS_IGNORE)
     base = base + 2 * size
   end do
@@ -38,7 +40,7 @@ program transfers_f08
   call MPI_Wait(request, status)
   call MPI_File_close(file)
 
-  do i = 1, barriers
+  do i = blocks + 1, barriers
     call MPI_Barrier(MPI_COMM_WORLD)
   end do
   call MPI_Allreduce(data, sums, reduced, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)

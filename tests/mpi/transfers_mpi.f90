@@ -24,6 +24,8 @@ program transfers_mpi
   do i = 0, blocks - 1
     size = int(mib, MPI_OFFSET_KIND) * 2**i
     call MPI_File_write_at_all(file, base + rank * size, data, int(size / 8), MPI_DOUBLE_PRECISION, status, ierror)
+    call MPI_File_sync(file, ierror)
+    call MPI_Barrier(MPI_COMM_WORLD, ierror)
     call MPI_File_read_at(file, base + (1 - rank) * size, data, int(size / 8), MPI_DOUBLE_PRECISION, MPI_STATUS_IGNORE, ierror)
     base = base + 2 * size
   end do
@@ -35,7 +37,7 @@ program transfers_mpi
   call MPI_Wait(request, status, ierror)
   call MPI_File_close(file, ierror)
 
-  do i = 1, barriers
+  do i = blocks + 1, barriers
     call MPI_Barrier(MPI_COMM_WORLD, ierror)
   end do
   call MPI_Allreduce(data, sums, reduced, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierror)

@@ -15,6 +15,7 @@
 #include "export/call_line.h"
 #include "export/chrome.h"
 #include "export/folded.h"
+#include "model/reading.h"
 #include "model/rows.h"
 #include "report/page.h"
 #include "report/rows_text.h"
@@ -282,7 +283,7 @@ TEST(a_line_says_what_is_known_and_null_for_the_rest)
 		     "\"arguments\":{},\"bytes\":null,\"duration_ns\":null,\"return\":null}\n");
 }
 
-static char *summary_text(struct trace_summary *s, const struct trace_mount *mounts, size_t count)
+static char *summary_text(struct trace_summary *s, const struct reading *kernel)
 {
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
 	char *text = NULL;
@@ -290,7 +291,7 @@ static char *summary_text(struct trace_summary *s, const struct trace_mount *mou
 	FILE *out = open_memstream(&text, &length);
 	struct page page = { .out = out, .width = 100, .is_utf8 = true };
 
-	trace_summary_rows(s, 1000000000, mounts, count, rows);
+	trace_summary_rows(s, 1000000000, kernel, rows);
 	rows_text(rows, ROWS_TEXT, &page);
 	fclose(out);
 	return text;
@@ -302,7 +303,13 @@ TEST(a_summary_says_functions_sizes_waits_and_files)
 	_cleanup_(trace_summary_freep) struct trace_summary *s = trace_summary_new();
 	struct trace_sums writes = { .calls = 5, .bytes = 31 << 20, .ns = 250000000 };
 	struct trace_sums barriers = { .calls = 23, .ns = 100000000, .failed = 3 };
-	const struct trace_mount mounts[] = { { "/scratch", 0, 0, 62 << 20, 10 } };
+	struct mount_row mounts[] = {
+		{ .kind = ROW_MOUNT,
+		  .mount = (char *)"/scratch",
+		  .ops[OP_WRITE] = { .calls = 10, .bytes = 62 << 20 } },
+		{ .kind = ROW_PIPE, .mount = (char *)"(pipe)", .ops[OP_READ] = { 7, 7, 0, 0, 0 } },
+	};
+	const struct reading kernel = { .mounts = mounts, .mount_count = 2, .has_mounts = true };
 	_cleanup_free_ char *text = NULL, *unmeasured = NULL;
 
 	for (size_t i = 0; i < 5; i++)
@@ -321,8 +328,8 @@ TEST(a_summary_says_functions_sizes_waits_and_files)
 		call.values[0] = 1; /* another communicator: not compared */
 		ASSERT_OK(trace_summary_add_call(s, &call));
 	}
-	text = summary_text(s, mounts, 1);
-	unmeasured = summary_text(s, NULL, 0);
+	text = summary_text(s, &kernel);
+	unmeasured = summary_text(s, NULL);
 	ASSERT_GOLDEN(text, "made-trace.txt");
 	ASSERT_CONTAINS(unmeasured, "not measured");
 }
