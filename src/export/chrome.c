@@ -14,11 +14,12 @@
 #include "trace/call.h"
 
 #define US_PLACES 3 /* ns, as decimals of a microsecond */
+#define CALLS_A_CHECK 16 /* of the file's size, which is a system call */
 
 struct chrome {
 	char *path, *job; /* NULL: stdout, none */
 	struct chrome_options options;
-	unsigned int part;
+	unsigned int part, calls;
 	FILE *out;
 	struct document *doc;
 	struct idmap threads, processes; /* that this file has named; the value is no object */
@@ -168,12 +169,12 @@ static void chrome_write_call(struct document *doc, const struct trace_call *cal
 
 int chrome_add(struct chrome *c, const struct trace_call *call, struct error *err)
 {
-	uint64_t written = c->path ? (uint64_t)ftello(c->out) : 0;
 	int r = 0;
 
 	if (call->start_ns < c->options.start_ns)
 		return 0; /* begun before the trace did */
-	if (written >= c->options.part_bytes && c->path) {
+	if (c->path && ++c->calls % CALLS_A_CHECK == 0 &&
+	    (uint64_t)ftello(c->out) >= c->options.part_bytes) {
 		r = chrome_end_part(c, err);
 		if (r == 0)
 			r = chrome_begin_part(c, err);
