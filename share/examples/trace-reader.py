@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Read calls as they end: jobmeter trace --set mpi-io --format ndjson -- mpirun ior | trace-reader.py
+"""Read calls as they end: jobmeter trace --job 17 --set mpi-io --format ndjson | trace-reader.py
 
 Prints bytes and time of each rank and function every second."""
 import collections

@@ -11,6 +11,7 @@ import chrome_trace
 import mpi_programs
 from command import command
 from mpi_programs import ENVIRONMENT, LANGUAGES, MPIS, RANKS, messages, moved, mpirun, transfers
+from repository import REPOSITORY
 
 
 @pytest.fixture(scope="session")
@@ -105,6 +106,14 @@ class TestTransfers:
         assert sum(c["bytes"] for c in calls if "MPI_File" in c["probe"] and "write" in c["probe"]) == row["write"]["bytes"]
         assert sum(c["bytes"] for c in calls if "MPI_File_read" in c["probe"]) == row["read"]["bytes"]
         assert (row["write"]["bytes"], row["read"]["bytes"]) == (moved("write"), moved("read"))
+
+
+def test_the_example_of_a_reader_adds_calls_up(trace, built, own_mount, tmp_path):
+    program, lines = built("mpich", *LANGUAGES["c"]), tmp_path / "calls"
+    trace("--set", "mpi-io", "--format", "ndjson", "--output", lines, "--", *mpirun("mpich", program, own_mount / "file"))
+    said = subprocess.run([REPOSITORY / "share/examples/trace-reader.py"], stdin=open(lines), check=True,
+                          capture_output=True, text=True).stdout
+    assert re.search(rf"rank 1 mpi-io:MPI_File_write_at_all: 5 calls, {31 * mpi_programs.MIB} bytes", said), said
 
 
 @pytest.mark.parametrize("mpi", MPIS)
