@@ -9,7 +9,7 @@
  * though no two CPUs share one.  A thread's calls nest: an entry pushes a frame, and a return pops
  * the one of its row whose stack pointer is its own; frames above that were left without a return.
  *
- * Linux 5.15 on, which has cookies.
+ * Linux 6.1 on: cookies, loops and programs that may sleep are needed.
  */
 #include "bpf/cgroup.bpf.h"
 #include "bpf/compat.bpf.h"
