@@ -99,7 +99,7 @@ struct probe_set *probe_set_free(struct probe_set *s)
 	}
 	for (size_t i = 0; i < s->library_count; i++) {
 		texts_free(s->libraries[i]->patterns, s->libraries[i]->pattern_count);
-		free(s->libraries[i]->marker);
+		free(s->libraries[i]->program_marker);
 		free(s->libraries[i]);
 	}
 	free(s->probes);

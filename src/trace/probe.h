@@ -142,9 +142,8 @@ struct probe_library {
 	/* Patterns as of fnmatch(), of the file's name; of its whole path where a '/' is in it. */
 	char *patterns[PROBE_PATTERNS_MAX];
 	size_t pattern_count;
-	bool is_also_program; /* the main program too, where it defines the symbol: static linking
-			       */
-	char *marker; /* a symbol that the file must define; NULL: none */
+	char *program_marker; /* the main program too, if it defines this symbol: static linking;
+				 NULL: never */
 };
 
 struct probe {

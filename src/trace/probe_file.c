@@ -276,14 +276,8 @@ static int file_read_library_field(struct file_reader *r, const struct field *fi
 		}
 		return 0;
 	}
-	if (strcmp(field->key, "marker") == 0 && !library->marker)
-		return file_copy(field->value, &library->marker);
-	if (strcmp(field->key, "program") == 0) {
-		library->is_also_program = strcmp(field->value, "yes") == 0;
-		return library->is_also_program || strcmp(field->value, "no") == 0
-			       ? 0
-			       : file_refuse(r, field->line, "program: 'yes' or 'no'");
-	}
+	if (strcmp(field->key, "program") == 0)
+		return file_copy(field->value, &library->program_marker);
 	return file_refuse(r, field->line, "a library has no field '%.40s'", field->key);
 }
 
@@ -315,9 +309,6 @@ static int file_read_library_section(struct file_reader *r)
 	if (result == 0 && !library->pattern_count)
 		result = file_refuse(r, r->section_line,
 				     "[library] wants 'file', the names it has");
-	if (result == 0 && library->is_also_program && !library->marker)
-		result = file_refuse(r, r->section_line,
-				     "'program = yes' wants 'marker', a symbol to know it by");
 	return result;
 }
 

@@ -139,7 +139,7 @@ static bool library_fits(const struct probe_library *library, const char *path, 
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	if (is_program && library->is_also_program)
+	if (is_program && library->program_marker)
 		return true;
 	for (size_t i = 0; i < library->pattern_count; i++) {
 		const char *pattern = library->patterns[i];
@@ -259,9 +259,9 @@ static int find_probes(struct sites *s, struct site_file *file, const struct ima
 			int r;
 
 			if (!v.probe->library || v.probe->level > s->level ||
-			    !library_fits(v.probe->library, file->path, is_program) ||
-			    (v.probe->library->marker &&
-			     !image_defines(image, v.probe->library->marker)))
+			    (!library_fits(v.probe->library, file->path, false) &&
+			     !(is_program && v.probe->library->program_marker &&
+			       image_defines(image, v.probe->library->program_marker))))
 				continue;
 			r = find_places(&v);
 			if (r < 0)

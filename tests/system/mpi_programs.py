@@ -2,6 +2,7 @@
 """mpi_programs - programs of tests/mpi, built with each MPI that is there, and what their calls are."""
 
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -23,6 +24,20 @@ def build(mpi, compiler, source, folder, *options):
     program = folder / f"{source.partition('.')[0]}.{mpi}"
     flags = ["-fallow-argument-mismatch", "-w"] if compiler == "mpif90" else ["-g"]
     subprocess.run([path, *flags, *options, SOURCES / source, "-o", program], check=True, cwd=folder)
+    return program
+
+
+def build_static(folder):
+    """transfers.c with MPICH in the program itself; None: there is no such library."""
+    directories = [pathlib.Path(d) for d in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")]
+    archive = next((d / "libmpich.a" for d in directories if (d / "libmpich.a").exists()), None)
+    if not archive:
+        return None
+    program = folder / "static"
+    shared = subprocess.run(["ldd", archive.with_name("libmpich.so.12")], check=True, capture_output=True, text=True).stdout
+    needed = [words[2] for words in map(str.split, shared.splitlines()) if len(words) == 4 and "libc.so" not in words[2]]
+    subprocess.run(["gcc", f"-I{archive.parent.parent.parent}/include/x86_64-linux-gnu/mpich", SOURCES / "transfers.c", "-o",
+                    program, archive, *needed, "-lm", "-lpthread"], check=True, cwd=folder)
     return program
 
 

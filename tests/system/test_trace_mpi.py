@@ -72,6 +72,13 @@ def name_of(call):
     return call["probe"].partition(":")[2]
 
 
+def moving(calls):
+    """Those that move bytes of the file, as transfers() has them."""
+    kinds = ("MPI_File_read", "MPI_File_write", "MPI_File_iwrite")
+    return [(name_of(c), *(c["arguments"].get(key) for key in ("offset", "count", "size")), c["bytes"])
+            for c in calls if name_of(c).startswith(kinds)]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("mpi", MPIS)
 class TestTransfers:
@@ -92,10 +99,7 @@ class TestTransfers:
         calls, row = calls
         for rank in range(RANKS):
             own = of_rank(calls, rank)
-            kinds = ("MPI_File_read", "MPI_File_write", "MPI_File_iwrite")
-            seen = [(name_of(c), *(c["arguments"].get(key) for key in ("offset", "count", "size")), c["bytes"])
-                    for c in own if name_of(c).startswith(kinds)]
-            assert seen == transfers(rank)
+            assert moving(own) == transfers(rank)
             on_world = [(name_of(c), c["arguments"], c["bytes"]) for c in outside_of(own, "mpi-io:")
                         if c["probe"].startswith("mpi:") and c["arguments"].get("comm") == 0 and name_of(c) in {m[0] for m in messages(rank)}]
             assert on_world == messages(rank)
@@ -106,6 +110,14 @@ class TestTransfers:
         assert sum(c["bytes"] for c in calls if "MPI_File" in c["probe"] and "write" in c["probe"]) == row["write"]["bytes"]
         assert sum(c["bytes"] for c in calls if "MPI_File_read" in c["probe"]) == row["read"]["bytes"]
         assert (row["write"]["bytes"], row["read"]["bytes"]) == (moved("write"), moved("read"))
+
+
+def test_a_library_within_the_program_is_found(trace, own_mount, tmp_path, demand):
+    program, lines = mpi_programs.build_static(tmp_path), tmp_path / "calls"
+    demand(program, "needs libmpich.a")
+    trace("--set", "mpi-io", "--format", "ndjson", "--output", lines, "--", *mpirun("mpich", program, own_mount / "file"))
+    for rank in range(RANKS):
+        assert moving(of_rank(calls_of(lines), rank)) == transfers(rank)
 
 
 def test_the_example_of_a_reader_adds_calls_up(trace, built, own_mount, tmp_path):

@@ -229,7 +229,7 @@ TEST(what_makes_no_sense_is_refused)
 		{ HEAD "[probe f\n", "']' is missing at the end" },
 		{ HEAD "[probes f]\n", "no section is called 'probes'" },
 		{ HEAD, "there is no probe in it" },
-		{ HEAD "[library two]\nfile = a\nprogram = yes\n", "wants 'marker'" },
+		{ HEAD "[library two]\nprogram = a\n", "[library] wants 'file'" },
 		{ HEAD "[library one]\nfile = a\n",
 		  "made.probe:11: [library] wants one name of its" },
 		{ PROBE "[library two]\nfile = a\n", "must stand above all probes" },
