@@ -29,14 +29,13 @@ def build(mpi, compiler, source, folder, *options):
 
 def build_static(folder):
     """transfers.c with MPICH in the program itself; None: there is no such library."""
-    directories = [pathlib.Path(d) for d in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")]
-    archive = next((d / "libmpich.a" for d in directories if (d / "libmpich.a").exists()), None)
-    if not archive:
+    archive = pathlib.Path("/usr/lib/x86_64-linux-gnu/libmpich.a")
+    if not archive.exists():
         return None
     program = folder / "static"
     shared = subprocess.run(["ldd", archive.with_name("libmpich.so.12")], check=True, capture_output=True, text=True).stdout
     needed = [words[2] for words in map(str.split, shared.splitlines()) if len(words) == 4 and "libc.so" not in words[2]]
-    subprocess.run(["gcc", f"-I{archive.parent.parent.parent}/include/x86_64-linux-gnu/mpich", SOURCES / "transfers.c", "-o",
+    subprocess.run(["gcc", "-I/usr/include/x86_64-linux-gnu/mpich", SOURCES / "transfers.c", "-o",
                     program, archive, *needed, "-lm", "-lpthread"], check=True, cwd=folder)
     return program
 
