@@ -18,6 +18,7 @@
 #include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/macro.h"
+#include "load/complaint.h"
 
 /* 89ae89f53d20 "bpf: Add multi uprobe link", Linux 6.6; headers of older systems lack it. */
 #define LINK_UPROBE_MULTI 48
@@ -138,6 +139,7 @@ static int keep_link(struct probe_links *a, struct bpf_link *link)
 int attach_functions(const struct bpf_program *program, int fd, const struct attach_site *sites,
 		     size_t count, bool is_return, struct probe_links *ret, struct error *err)
 {
+	struct complaint unheard = {}; /* the error says it */
 	struct probe_links a = {};
 	char path[64];
 	int r = 0;
@@ -147,6 +149,7 @@ int attach_functions(const struct bpf_program *program, int fd, const struct att
 		r = create_multi(bpf_program__fd(program), path, sites, count, is_return);
 		a.fd = MAX(r, 0);
 	}
+	complaint_listen(&unheard);
 	for (size_t i = 0; i < count && r >= 0 && !a.fd; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = is_return,
 			    .ref_ctr_offset = sites[i].semaphore, .bpf_cookie = sites[i].cookie);
@@ -154,6 +157,7 @@ int attach_functions(const struct bpf_program *program, int fd, const struct att
 		r = keep_link(&a, bpf_program__attach_uprobe_opts(program, -1, path,
 								  sites[i].offset, &options));
 	}
+	complaint_stop();
 	if (r < 0) {
 		probe_links_end(&a);
 		return error_set_errno(err, r, "cannot attach");
@@ -166,8 +170,12 @@ int attach_kernel(const struct bpf_program *program, const char *function, uint6
 		  bool is_return, struct probe_links *ret, struct error *err)
 {
 	LIBBPF_OPTS(bpf_kprobe_opts, options, .retprobe = is_return, .bpf_cookie = cookie);
-	int r = keep_link(ret, bpf_program__attach_kprobe_opts(program, function, &options));
+	struct complaint unheard = {};
+	int r;
 
+	complaint_listen(&unheard);
+	r = keep_link(ret, bpf_program__attach_kprobe_opts(program, function, &options));
+	complaint_stop();
 	return r < 0 ? error_set_errno(err, r, "cannot attach to the kernel's '%s'", function) : 0;
 }
 
@@ -176,12 +184,19 @@ int attach_tracepoint(const struct bpf_program *program, const char *name, uint6
 {
 	LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = cookie);
 	_cleanup_free_ char *group = strndup(name, strcspn(name, ":"));
+	struct complaint unheard = {};
 	int r;
 
 	if (!group)
 		return error_set_errno(err, ENOMEM, "cannot attach");
+	complaint_listen(&unheard);
 	r = keep_link(ret, bpf_program__attach_tracepoint_opts(program, group,
 							       name + strlen(group) + 1, &options));
+	complaint_stop();
+	if (r == -ENOENT && access("/sys/kernel/tracing/events", F_OK) < 0)
+		return error_set(
+			err, r,
+			"tracepoints need tracefs: mount -t tracefs none /sys/kernel/tracing");
 	return r < 0 ? error_set_errno(err, r, "cannot attach to the tracepoint '%s'", name) : 0;
 }
 

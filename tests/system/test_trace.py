@@ -5,7 +5,6 @@ import collections
 import json
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -193,6 +192,17 @@ def test_whatever_becomes_of_the_target_the_trace_ends_well(programs, traced, fa
     finally:
         target.kill()
         target.wait()
+
+
+PYTHON = "/usr/bin/python3"
+
+
+def test_usdt_probes_are_switched_on_and_their_arguments_read(trace, root, demand):
+    python = os.path.realpath(PYTHON)
+    demand(b"gc__start" in open(python, "rb").read(), f"{python} has no USDT probes")
+    calls, _ = trace("--probe", f"usdt:{python}:python:gc__start(generation=p1:s64)",
+                     command=[PYTHON, "-c", "import gc\nfor i in range(13): gc.collect(1)"])
+    assert collections.Counter(c["arguments"]["generation"] for c in calls)[1] == 13
 
 
 THROWING = """
