@@ -448,8 +448,10 @@ struct k_sigaction {
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
 	unsigned long di, si, dx, r10, r8, cx, ax, orig_ax, ip, ss;
+	unsigned long sp, bp, bx, r9, r11, r12, r13, r14, r15;
 #elif defined(__TARGET_ARCH_arm64)
 	__u64 regs[31];
+	__u64 sp;
 	__u64 orig_x0;
 	int syscallno;
 #endif

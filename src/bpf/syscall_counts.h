@@ -18,6 +18,7 @@
 #define SYSCALL_EXECUTES 2
 #define SYSCALL_HAS_NO_RESULT 4 /* what it seems to return is what was interrupted by a signal */
 #define SYSCALL_GOES_ON 8 /* the kernel's own: a call that was interrupted goes on */
+#define SYSCALL_IS_TRAP 16 /* not the program's: the kernel put it there for a probe */
 
 /* Where groups are told apart. */
 struct syscall_key {

@@ -271,7 +271,7 @@ static __always_inline void finish(struct syscall_now *now, long result, __u64 n
 {
 	bool has_result = !(traits_of(now->row) & SYSCALL_HAS_NO_RESULT);
 
-	if (is_before_program(now, result))
+	if (traits_of(now->row) & SYSCALL_IS_TRAP || is_before_program(now, result))
 		return;
 	if (has_result && is_restart(result))
 		interrupt(now, result, ns);

@@ -54,12 +54,26 @@ static void separate(struct json *json)
 	level->has_items = true;
 }
 
+/* How much of @text stands for itself: almost all, of most texts. */
+static size_t plain_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] >= ' ' && text[length] <= '~' && text[length] != '"' &&
+	       text[length] != '\\')
+		length++;
+	return length;
+}
+
 static void write_escaped(FILE *out, const char *text)
 {
 	static const char short_escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+	size_t plain = plain_length(text);
 	uint32_t c;
 
 	fputc_unlocked('"', out);
+	fwrite_unlocked(text, 1, plain, out);
+	text += plain;
 	while ((c = utf8_next(&text)) != 0) {
 		char buffer[UTF8_MAX];
 		const char *escape = c < 0x80 ? strchr(short_escapes, (int)c) : NULL;

@@ -9,7 +9,9 @@
 #include "basic/utf8.h"
 
 #define GAP 2
-#define TABLE_FIRST_MIN 12 /* the first column is not shortened below this while others can go */
+#define TABLE_FIRST_MIN                                                                           \
+	12 /* the first column is not shortened below this while others can go, unless it says so \
+	    */
 
 struct layout {
 	size_t widths[ROWS_COLUMNS_MAX];
@@ -101,7 +103,7 @@ static struct layout lay_out(const struct rows_table *t, size_t available)
 				       t->columns[0].is_path ? path_room(t, available) : SIZE_MAX);
 	size_t first = layout.widths[0], others, next;
 
-	layout.widths[0] = MIN(first, (size_t)TABLE_FIRST_MIN);
+	layout.widths[0] = MIN(first, (size_t)(t->columns[0].least ?: TABLE_FIRST_MIN));
 	shorten(t, available, &layout);
 	while (total_width(t, &layout) > available && (next = find_next_to_go(t, &layout)) != 0)
 		layout.is_gone[next] = true;

@@ -76,6 +76,7 @@ def programs(tmp_path_factory):
     ours["copy-range"] = BUILD / "tests/mounts/copy-range"
     ours["pinned"] = BUILD / "tests/system/pinned"
     ours["leaves"] = BUILD / "tests/system/leaves"
+    ours["traced"] = BUILD / "tests/system/traced"
     debians = {name: Path(path) for name in ("bindfs", "mkfs.xfs") if (path := shutil.which(name, path=SYSTEM_PATH))}
     shared = {path.name: path for path in (REPO / "tests/mounts/filesystems.sh", REPO / "tests/truth/throttled.sh")}
     built = {name: path for name, path in ours.items() if path.exists()}

@@ -10,6 +10,7 @@ INPUTS = ("rules", "check", "replay", "config")  # options whose FILE is read
 COMMANDS = {
     "run": "jobmeter run {} -- true",
     "watch": "jobmeter watch --pid $SLEEPER --duration 0.3 {}",
+    "trace": "jobmeter trace {} -- true",
     "top": "jobmeter top --batch -n 1 -d 0.1 {}",
     "report": "jobmeter report {} run.json",
     "compare": "jobmeter compare {} run.json new.json",
@@ -18,14 +19,16 @@ COMMANDS = {
     "jobs": "jobmeter jobs {}",
     "up": "jobmeter up {} --state up-state",
 }
-VALUES = {"N": "7", "S": "0.3", "PID": "$SLEEPER", "USER": "$NAME", "NAME": "$NAME", "DIR": "/", "CxR": "80x24", "PATH": "/",
+VALUES = {"N": "7", "ID": "123", "NAME[,NAME]": "mpi-io", "SET": "mpi", "LEVEL": "profile", "PERCENT": "3", "PROBE": "'libz.so*:compress2'",
+          "S": "0.3", "PID": "$SLEEPER", "USER": "$NAME", "NAME": "$NAME", "DIR": "/", "CxR": "80x24", "PATH": "/",
           "ID[,ID]": "123,slurm/124", "LIST": "totals", "ACCOUNT": "physics", "PARTITION": "debug", "STATE": "running", "TIME": "36h", "TEXT": "train",
           "ADDRESS": "127.0.0.1:19841", "PORT": "19840", "CONDITION": "'elapsed > 1.1x'"}
 AT_ONCE = ("report", "compare", "insights")
 # What does not go with what the command does else.
 ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "check"): "", ("doctor", "no-costs"): "",
          ("top", "standalone"): "--json -n 1 -d 0.1", ("top", "json"): "-n 1 -d 0.1",
-         ("up", "state"): "",
+         ("up", "state"): "", ("trace", "list"): "", ("trace", "generate"): "", ("trace", "job"): "--duration 0.3",
+         ("trace", "pid"): "--duration 0.3",
          **{("watch", option): "--duration 0.3" for option in ("job", "user", "pid", "cgroup")},
          **{("run", option): "--output made -- true" for option in ("format", "json", "by")}}
 # Of a page's own names, those that are other ones here.

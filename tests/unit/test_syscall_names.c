@@ -57,6 +57,10 @@ TEST(those_that_are_peculiar_are_known_on_each_machine)
 	ASSERT_EQ(traits[SYS_restart_syscall], (unsigned int)SYSCALL_GOES_ON);
 	ASSERT_EQ(traits[SYS_read], 0u);
 #if defined(__x86_64__)
+	ASSERT_EQ(traits[335], (unsigned int)SYSCALL_IS_TRAP);
+	ASSERT_EQ(traits[336], (unsigned int)SYSCALL_IS_TRAP);
+#endif
+#if defined(__x86_64__)
 	ASSERT_EQ(traits[SYSCALL_COMPAT + 2], (unsigned int)SYSCALL_MAKES_TASK); /* fork */
 	ASSERT_EQ(traits[SYSCALL_COMPAT + 119], (unsigned int)SYSCALL_HAS_NO_RESULT); /* sigreturn
 										       */

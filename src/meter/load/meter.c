@@ -28,8 +28,7 @@ struct meter {
 	struct error pin_error;
 };
 
-/* The kernel's own number of a controller, which its configuration makes; -1: v2, or unknown. */
-static int find_subsys(const struct hierarchy *h, const struct kernel_types *types)
+int meter_find_subsys(const struct hierarchy *h, const struct kernel_types *types)
 {
 	char name[32];
 	int number;
@@ -124,7 +123,7 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	if (opening.wanted)
 		(void)kernel_types_open(&types); /* without, nothing is known of the kernel */
 	opening.types = types;
-	settings.key_subsys = find_subsys(options->hierarchy, types);
+	settings.key_subsys = meter_find_subsys(options->hierarchy, types);
 	objects_open(&opening, &m->pin_error, &m->objects);
 	types = kernel_types_free(types);
 	if (options->has_groups && !m->objects.is_taken_over)

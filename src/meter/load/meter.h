@@ -43,6 +43,10 @@ struct meter_options {
 				nowhere */
 };
 
+/* The kernel's own number of the key controller, which its configuration makes; -1: the key is v2,
+ * or the number unknown.  @h may be NULL, and @types too. */
+int meter_find_subsys(const struct hierarchy *h, const struct kernel_types *types);
+
 /* Load and attach.  Fails only for want of memory: see the hooks for what is on. */
 int meter_open(const struct meter_options *options, struct meter **ret);
 

@@ -73,4 +73,8 @@ void syscall_traits_fill(uint8_t *ret)
 		for (uint32_t number = 0; number < tables[i].count; number++)
 			ret[tables[i].first + number] = traits_of(tables[i].names[number]);
 	}
+#if defined(__x86_64__) /* whatever the headers know */
+	ret[SYSCALL_NATIVE + 335] = SYSCALL_IS_TRAP; /* uretprobe(), Linux 6.11 */
+	ret[SYSCALL_NATIVE + 336] = SYSCALL_IS_TRAP; /* uprobe(), Linux 6.18 */
+#endif
 }

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "basic/cleanup.h"
+#include "basic/cli.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "cli/commands.h"
+#include "cli/trace_output.h"
+#include "cli/traced_files.h"
+#include "cli/tracing.h"
+#include "cli/watch_target.h"
+
+#define BUDGET 5
+#define DEFAULT_SETS "mpi,mpi-io"
+
+struct settings {
+	const char *job, *pid, *set_names, *generated, *file;
+	const char *probes[SITES_SETS_MAX];
+	size_t probe_count;
+	uint64_t duration_ns;
+	int budget;
+	bool is_list, is_dry_run, has_format;
+	enum trace_format format;
+	enum probe_level level;
+};
+
+struct sets { /* begins as {} */
+	struct probe_set *items[SITES_SETS_MAX];
+	size_t count;
+};
+
+static void sets_clear(struct sets *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		probe_set_free(s->items[i]);
+}
+
+static int parse_probe(const char *text, void *at, struct error *err)
+{
+	struct settings *s = (void *)((char *)at - offsetof(struct settings, probes));
+
+	if (s->probe_count == SITES_SETS_MAX)
+		return error_set(err, -EINVAL, "'--probe' can be given %d times", SITES_SETS_MAX);
+	s->probes[s->probe_count++] = text;
+	return 0;
+}
+
+static int parse_format(const char *text, void *at, struct error *err)
+{
+	struct settings *s = (void *)((char *)at - offsetof(struct settings, format));
+
+	s->has_format = true;
+	return trace_format_parse(text, at, err);
+}
+
+static int parse_level(const char *text, void *at, struct error *err)
+{
+	for (size_t i = 0; probe_levels[i]; i++) {
+		if (strcmp(probe_levels[i], text) == 0) {
+			*(enum probe_level *)at = (enum probe_level)i;
+			return 0;
+		}
+	}
+	return error_set(err, -EINVAL, "a level is default, profile or trace, not '%s'", text);
+}
+
+static int parse_duration(const char *text, void *at, struct error *err)
+{
+	if (parse_seconds(text, at) < 0 || *(uint64_t *)at == 0)
+		return error_set(err, -EINVAL, "a duration is a number of seconds, not '%s'", text);
+	return 0;
+}
+
+static int parse_budget(const char *text, void *at, struct error *err)
+{
+	if (parse_int(text, 0, 100, at) < 0)
+		return error_set(err, -EINVAL, "a budget is from 0 to 100 percent, not '%s'", text);
+	return 0;
+}
+
+#define AT(member) offsetof(struct settings, member)
+/* clang-format off */
+static const struct cli_option options[] = {
+	{ "job", 'j', "ID", "trace a job: 123, slurm/123", AT(job), NULL },
+	{ "pid", 'p', "PID", "trace a process and what it forks", AT(pid), NULL },
+	{ "set", 's', "NAME[,NAME]", "trace these sets of functions; one with a '/' is a file (default: mpi,mpi-io)", AT(set_names), NULL },
+	{ "probe", 0, "PROBE", "trace LIB:SYMBOL, a function of a library or program, too", AT(probes), parse_probe },
+	{ "level", 0, "LEVEL", "trace functions up to a level: default, profile, trace", AT(level), parse_level },
+	{ "duration", 'd', "S", "stop after S seconds (default: at the end)", AT(duration_ns), parse_duration },
+	{ "budget", 0, "PERCENT", "take a probe away that costs more of a core per process (default: 5; 0: never)", AT(budget), parse_budget },
+	{ "format", 'f', "FORMAT", "a summary or all calls: text, chrome, folded, ndjson", AT(format), parse_format },
+	{ "output", 0, "FILE", "write to a file", AT(file), NULL },
+	{ "list", 0, NULL, "list the sets and their functions", AT(is_list), NULL },
+	{ "generate", 0, "SET", "print a set as BPF C, to read, and to build elsewhere", AT(generated), NULL },
+	{ "dry-run", 0, NULL, "say where probes would go and what they cost, and attach nothing", AT(is_dry_run), NULL },
+};
+/* clang-format on */
+
+/* Beside the program: as it is installed, or as it was built. */
+static int find_sets_dir(char *ret, struct error *err)
+{
+	static const char *const places[] = { "../share/jobmeter/probes", "../share/probes" };
+	char program[PATH_MAX], path[PATH_MAX * 2];
+	const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	program[MAX(length, 0)] = '\0';
+	for (size_t i = 0; length > 0 && i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(strrchr(program, '/') - program),
+			 program, places[i]);
+		if (realpath(path, ret))
+			return 0;
+	}
+	return error_set(err, -ENOENT, "there are no probe sets beside '%s'", program);
+}
+
+static int add_set(struct sets *sets, struct probe_set *set, struct error *err)
+{
+	if (sets->count == SITES_SETS_MAX) {
+		probe_set_free(set);
+		return error_set(err, -E2BIG, "at most %d sets can be traced at once",
+				 SITES_SETS_MAX);
+	}
+	sets->items[sets->count++] = set;
+	return 0;
+}
+
+static int read_named_sets(const char *names, struct sets *ret, struct error *err)
+{
+	_cleanup_free_ char *list = strdup(names);
+	char directory[PATH_MAX], *rest = list, *name;
+	int r = list ? find_sets_dir(directory, err) : -ENOMEM;
+
+	while (r == 0 && (name = strsep(&rest, ","))) {
+		struct probe_set *set;
+
+		r = probe_set_read(directory, name, &set, err);
+		if (r == 0)
+			r = add_set(ret, set, err);
+	}
+	return r;
+}
+
+static int read_sets(const struct settings *s, struct sets *ret, struct error *err)
+{
+	const char *names = s->generated ? s->generated : s->set_names;
+	int r = 0;
+
+	if (!names && !s->probe_count)
+		names = DEFAULT_SETS;
+	if (names)
+		r = read_named_sets(names, ret, err);
+	for (size_t i = 0; i < s->probe_count && r == 0; i++) {
+		struct probe_set *set;
+
+		r = probe_set_parse_argument(s->probes[i], &set, err);
+		if (r == 0)
+			r = add_set(ret, set, err);
+	}
+	return r;
+}
+
+static void say_drop(void *context UNUSED, const struct site_row *row, uint64_t cost_ns)
+{
+	struct error err;
+
+	error_set(
+		&err, 0,
+		"'%s' costs more than the budget (%.1f ms in a second): it is not probed any more",
+		row->name, (double)cost_ns / 1e6);
+	cli_say(&cmd_trace, &err);
+}
+
+static void list_sets(const struct sets *sets)
+{
+	for (size_t i = 0; i < sets->count; i++) {
+		const struct probe_set *set = sets->items[i];
+
+		printf("%s%s: %s\n", i ? "\n" : "", set->name, set->about);
+		for (size_t n = 0; n < set->probe_count; n++) {
+			const struct probe *probe = set->probes[n];
+
+			if (n && strcmp(set->probes[n - 1]->name, probe->name) == 0)
+				continue; /* the same for another library */
+			printf("  %-36s %-10s %s\n", probe->name, probe_kinds[probe->kind],
+			       probe_levels[probe->level]);
+		}
+	}
+}
+
+static void print_sites(const struct sites *sites)
+{
+	const struct site_file *file = NULL;
+	size_t missing = 0;
+
+	for (size_t i = 0; i < sites->row_count; i++) {
+		const struct site_row *row = sites->rows[i];
+
+		if (row->file && row->file != file) {
+			file = row->file;
+			printf("%s%s%s\n", file->path, file->is_static ? " (static)" : "",
+			       file->is_stripped ? " (stripped)" : "");
+		}
+		if (row->file && !row->site_count) {
+			missing++;
+			continue;
+		}
+		printf("  %-36s %s%s\n", row->name,
+		       !row->file ? "of the kernel"
+		       : row->cost == IMAGE_STEPPED
+			       ? "slow: the kernel steps over its first instruction"
+			       : "fast",
+		       row->probe->exit == PROBE_EXIT_NONE ? "" : ", with its return");
+	}
+	if (!sites->row_count)
+		puts("no file has any of the functions");
+	if (missing)
+		printf("%zu functions are not in their files\n", missing);
+}
+
+/* Whether the sets have what moves bytes of files, which the kernel can say, too. */
+static bool has_files(const struct sets *sets)
+{
+	for (size_t i = 0; i < sets->count; i++) {
+		for (size_t n = 0; n < sets->items[i]->probe_count; n++) {
+			enum probe_kind kind = sets->items[i]->probes[n]->kind;
+
+			if (kind == PROBE_READ || kind == PROBE_WRITE)
+				return true;
+		}
+	}
+	return false;
+}
+
+static int trace(const struct settings *s, const struct sets *sets, struct tracing_options *tracing,
+		 int *ret_code, struct error *err)
+{
+	_cleanup_(sites_clear) struct sites sites = {
+		.set_count = sets->count,
+		.level = s->level,
+		.options = { .sums = s->format == TRACE_TEXT,
+			     .sends_events = s->format != TRACE_TEXT },
+	};
+	_cleanup_(trace_output_clear) struct trace_output output = {
+		.format = s->format, .file = s->file, .job = s->job, .sites = &sites
+	};
+	_cleanup_(tracer_closep) struct tracer *tracer = NULL;
+	_cleanup_(traced_files_freep) struct traced_files *files = NULL;
+	struct traced traced = {};
+	int r;
+
+	memcpy(sites.sets, sets->items, sizeof(sites.sets));
+	r = sites_begin(&sites, err);
+	if (r == 0 && s->is_dry_run) {
+		r = tracing_look(tracing, &sites, err);
+		if (r == 0)
+			print_sites(&sites);
+		return r;
+	}
+	if (r == 0)
+		r = trace_output_open(&output, tracing->command != NULL, err);
+	tracing->context = &output;
+	if (r == 0 && s->format == TRACE_TEXT && tracing->command && has_files(sets))
+		r = traced_files_begin(&files, err);
+	tracing->files = files;
+	if (r == 0)
+		r = tracing_run(tracing, &sites, &tracer, &traced, err);
+	if (r < 0)
+		return r;
+	*ret_code = traced.exit_code;
+	return trace_output_finish(&output, tracer, &traced, traced_files_reading(files), err);
+}
+
+static int check(const struct settings *s, char **command, struct watch_targets *targets,
+		 struct tracing_options *ret, struct error *err)
+{
+	const int given = !!s->job + !!s->pid + !!*command;
+	int r = 0;
+
+	if (given != 1)
+		return error_set(err, -EINVAL,
+				 "%s of --job, --pid and a command says what to trace",
+				 given ? "only one" : "one");
+	if (s->job) {
+		r = watch_targets_parse(s->job, targets, err);
+		if (r == 0 && targets->count > 1)
+			r = error_set(err, -EINVAL, "only one job can be traced");
+		ret->job = &targets->items[0];
+	} else if (s->pid && parse_int(s->pid, 1, INT32_MAX, &ret->pid) < 0) {
+		r = error_set(err, -EINVAL, "a process is a number, not '%s'", s->pid);
+	} else if (*command) {
+		ret->command = command;
+	}
+	return r;
+}
+
+/* What the file's ending says where '--format' does not. */
+static void settle_format(struct settings *s)
+{
+	const char *ending = s->file ? strrchr(s->file, '.') : NULL;
+
+	if (s->has_format || !ending)
+		return;
+	if (strcmp(ending, ".json") == 0)
+		s->format = TRACE_CHROME;
+	else if (strcmp(ending, ".ndjson") == 0)
+		s->format = TRACE_NDJSON;
+	else if (strcmp(ending, ".folded") == 0)
+		s->format = TRACE_FOLDED;
+}
+
+static int run_trace(const struct cli_command *command, int argc, char **argv)
+{
+	struct settings settings = { .budget = BUDGET };
+	const struct cli_options groups[] = { { options, ARRAY_SIZE(options), &settings } };
+	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
+	_cleanup_(sets_clear) struct sets sets = {};
+	struct tracing_options tracing = { .read = trace_output_take, .drop = say_drop };
+	struct error err = {};
+	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code = CLI_WELL;
+
+	if (r == 0)
+		return CLI_WELL;
+	if (r > 0)
+		r = read_sets(&settings, &sets, &err);
+	if (r == 0 && settings.is_list) {
+		list_sets(&sets);
+		return CLI_WELL;
+	}
+	if (r == 0 && settings.generated) {
+		r = probe_set_generate(sets.items[0], stdout);
+		return r < 0 ? CLI_FAILED : CLI_WELL;
+	}
+	if (r == 0)
+		r = check(&settings, argv, &targets, &tracing, &err);
+	if (r < 0)
+		return cli_misuse(command, &err);
+	settle_format(&settings);
+	tracing.duration_ns = settings.duration_ns;
+	tracing.budget = (unsigned int)settings.budget;
+	if (geteuid() != 0)
+		r = error_set(&err, -EPERM, "tracing needs root");
+	if (r == 0)
+		r = trace(&settings, &sets, &tracing, &code, &err);
+	return r < 0 ? cli_fail(command, &err) : code;
+}
+
+const struct cli_command cmd_trace = {
+	.name = "trace",
+	.arguments = "(--job ID | --pid PID | [--] COMMAND [ARGUMENT...]) [OPTION...]",
+	.summary = "Trace calls of library functions: who called what, how long, how many bytes",
+	.details =
+		"Nothing is relaunched or relinked: probes are put on the functions of running processes, and of\n"
+		"those that begin later, and go when the trace ends.  Times are those of the calling thread.\n"
+		"What FORMAT does not say, FILE's ending does: .json, .ndjson, .folded.\n",
+	.is_for_command = true,
+	.run = run_trace,
+};

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/tracing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/endings.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "cgroup/descendants.h"
+#include "cgroup/group.h"
+#include "cgroup/hierarchy.h"
+#include "cli/child.h"
+#include "cli/traced_files.h"
+#include "cli/watch_groups.h"
+#include "load/kernel_types.h"
+#include "load/meter.h"
+#include "trace/libraries.h"
+#include "trace/mapped.h"
+
+#define RING_BYTES (32U << 20)
+#define SUMS_MAX 16384
+#define PROCESSES_MAX 65536
+#define TURN_MS 10 /* between two looks at the ring, where no event fills it */
+#define RESCAN_NS UINT64_C(100000000) /* between two looks at what is mapped, at first */
+#define RESCAN_LATER_NS UINT64_C(1000000000)
+#define FIRST_NS UINT64_C(10000000000)
+#define BUDGET_NS UINT64_C(1000000000) /* over which a cost is looked at */
+#define DRAIN_TURNS 1000
+
+/* Whose calls. */
+struct scope {
+	int root_fd;
+	struct hierarchy hierarchy;
+	struct group *group; /* of a job; NULL: of processes */
+	pid_t pid;
+	pid_t *pids;
+};
+
+static void scope_close(struct scope *s)
+{
+	group_remove(s->group); /* it is others', and only closed */
+	hierarchy_clear(&s->hierarchy);
+	if (s->root_fd >= 0)
+		close(s->root_fd);
+	free(s->pids);
+}
+
+static int scope_open_job(struct scope *s, const struct watch_target *job, struct error *err)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = hierarchy_read(s->root_fd, &s->hierarchy, err);
+
+	if (r == 0)
+		r = watch_groups_find(s->root_fd, &s->hierarchy, job, &path, err);
+	return r < 0 ? r : group_open(s->root_fd, &s->hierarchy, path, &s->group, err);
+}
+
+static int scope_open(const struct tracing_options *options, struct scope *ret, struct error *err)
+{
+	ret->pid = options->pid;
+	ret->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ret->pids = calloc(PROCESSES_MAX, sizeof(*ret->pids));
+	if (ret->root_fd < 0 || !ret->pids)
+		return error_set_errno(err, errno, "cannot trace");
+	if (options->job)
+		return scope_open_job(ret, options->job, err);
+	if (options->pid && kill(options->pid, 0) < 0 && errno == ESRCH)
+		return error_set(err, -ESRCH, "there is no process %d", options->pid);
+	return 0;
+}
+
+/* One that has ended is kept until somebody waits for it. */
+static bool is_alive(int root_fd, pid_t pid)
+{
+	char path[64], text[1024], state;
+	pid_t parent;
+
+	snprintf(path, sizeof(path), "proc/%d/stat", pid);
+	return file_read_small(root_fd, path, text, sizeof(text)) > 0 &&
+	       descendants_parse_stat(text, &state, &parent) == 0 && state != 'Z' && state != 'X';
+}
+
+static size_t list_alive(const struct scope *s, const struct tracer *t)
+{
+	const size_t count = tracer_list_processes(t, s->pids, PROCESSES_MAX);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (is_alive(s->root_fd, s->pids[i]))
+			s->pids[kept++] = s->pids[i];
+	}
+	return kept;
+}
+
+/* Those that are there now; @t may be NULL. */
+static size_t scope_list(struct scope *s, const struct tracer *t)
+{
+	ssize_t count;
+
+	if (s->group)
+		count = group_list_processes(s->group, s->pids, PROCESSES_MAX);
+	else if (t)
+		count = (ssize_t)list_alive(s, t);
+	else {
+		s->pids[0] = s->pid;
+		count = descendants_list(s->root_fd, s->pid, s->pids + 1, PROCESSES_MAX - 1) + 1;
+	}
+	return (size_t)MAX(0, MIN(count, PROCESSES_MAX));
+}
+
+struct session {
+	const struct tracing_options *options;
+	struct scope scope;
+	struct tracer *tracer;
+	struct sites *sites;
+	struct child child;
+	size_t processes; /* now */
+	uint64_t scanned_ns, budget_ns;
+	uint64_t *costs; /* of rows, when their budget was looked at last */
+	struct traced traced;
+	struct error *err;
+};
+
+static int add_library(void *context, const char *path, bool is_program)
+{
+	struct session *s = context;
+	_cleanup_close_ int fd = -EBADF;
+	struct site_file *file;
+
+	if (!sites_want(s->sites, path, is_program))
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	return s->tracer ? tracer_add_file(s->tracer, fd, path, is_program, s->err)
+			 : sites_add(s->sites, fd, path, is_program, &file, s->err);
+}
+
+/* Files that the sets name by their paths. */
+static int session_add_named(struct session *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->sites->set_count; i++) {
+		const struct probe_set *set = s->sites->sets[i];
+
+		for (size_t n = 0; n < set->library_count && r == 0; n++) {
+			const struct probe_library *library = set->libraries[n];
+
+			for (size_t k = 0; k < library->pattern_count && r == 0; k++) {
+				if (*library->patterns[k] == '/')
+					r = add_library(s, library->patterns[k], false);
+			}
+		}
+	}
+	return r;
+}
+
+static int session_scan(struct session *s)
+{
+	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
+	const bool is_first = now - s->traced.start_ns < FIRST_NS;
+	int r = 0;
+
+	if (s->scanned_ns && now - s->scanned_ns < (is_first ? RESCAN_NS : RESCAN_LATER_NS))
+		return 0;
+	s->scanned_ns = now;
+	s->processes = scope_list(&s->scope, s->tracer);
+	s->traced.processes = MAX(s->traced.processes, s->processes);
+	for (size_t i = 0; i < s->processes && r == 0; i++)
+		r = tracer_add_process(s->tracer, s->scope.pids[i], s->err);
+	return r;
+}
+
+/* What costs more than it may goes, and is told. */
+static int session_hold(struct session *s)
+{
+	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC), passed = now - s->budget_ns;
+	const uint64_t most = passed / 100 * s->options->budget * MAX(s->processes, 1U);
+	int r = 0;
+
+	if (!s->options->budget || passed < BUDGET_NS)
+		return 0;
+	s->budget_ns = now;
+	for (size_t i = 0; i < s->sites->row_count && r == 0; i++) {
+		const uint64_t cost = tracer_cost_ns(s->tracer, i), added = cost - s->costs[i];
+
+		s->costs[i] = cost;
+		if (added <= most || s->sites->rows[i]->is_dropped)
+			continue;
+		r = tracer_drop(s->tracer, i, s->err);
+		s->options->drop(s->options->context, s->sites->rows[i], added);
+	}
+	return r;
+}
+
+/* Returns 1 while it goes on. */
+static int session_wait(struct session *s, int endings_fd, int timeout_ms)
+{
+	struct pollfd p = { .fd = endings_fd, .events = POLLIN };
+
+	if (s->options->command)
+		return child_wait(&s->child, timeout_ms, s->err);
+	if (poll(&p, 1, timeout_ms) > 0)
+		return 0;
+	return s->processes > 0;
+}
+
+static int session_turn(struct session *s, int endings_fd)
+{
+	int r = session_scan(s), read;
+
+	if (r == 0)
+		r = session_hold(s);
+	if (r < 0)
+		return r;
+	read = tracer_read(s->tracer, s->options->read, s->options->context);
+	if (read < 0)
+		return error_set_errno(s->err, read, "cannot take events");
+	r = session_wait(s, endings_fd, read < TRACER_BATCH ? TURN_MS : 0);
+	if (r > 0 && s->options->duration_ns &&
+	    clock_now_ns(CLOCK_MONOTONIC) - s->traced.start_ns >= s->options->duration_ns)
+		return 0;
+	return r;
+}
+
+static int session_open_tracer(struct session *s)
+{
+	_cleanup_(kernel_types_freep) struct kernel_types *types = NULL;
+	struct tracer_options options = {
+		.cgroup = s->scope.group ? group_id(s->scope.group) : 0,
+		.key_subsys = -1,
+		.process = s->scope.group ? 0 : s->scope.pid,
+		.ring_bytes = RING_BYTES,
+		.sums_max = SUMS_MAX,
+	};
+	size_t count;
+	int r;
+
+	if (s->scope.group && !s->scope.hierarchy.is_v2) {
+		(void)kernel_types_open(&types);
+		options.key_subsys = meter_find_subsys(&s->scope.hierarchy, types);
+	}
+	r = tracer_open(&options, s->sites, &s->tracer, s->err);
+	if (r < 0 || s->scope.group)
+		return r;
+	count = scope_list(&s->scope, NULL); /* what it forked before us */
+	for (size_t i = 0; i < count && r == 0; i++)
+		r = tracer_trace_process(s->tracer, s->scope.pids[i], s->err);
+	return r;
+}
+
+static int session_begin(struct session *s)
+{
+	char **command = s->options->command;
+	int r = 0;
+
+	if (command) {
+		r = child_prepare(&s->child, command, s->err);
+		s->scope.pid = s->child.pid;
+	}
+	if (r == 0 && command && s->options->files)
+		r = traced_files_admit(s->options->files, s->child.pid, s->err);
+	if (r == 0)
+		r = session_open_tracer(s);
+	if (r == 0)
+		r = session_add_named(s);
+	if (r == 0 && command)
+		r = libraries_visit(command[0], add_library, s);
+	if (r == 0 && !command)
+		r = session_scan(s);
+	s->costs = calloc(TRACE_ROWS_MAX, sizeof(*s->costs));
+	if (r == 0 && !s->costs)
+		r = error_set_errno(s->err, ENOMEM, "cannot trace");
+	if (r < 0)
+		return r;
+	s->traced.start_ns = s->budget_ns = clock_now_ns(CLOCK_MONOTONIC);
+	s->traced.start_real_ns = clock_now_ns(CLOCK_REALTIME);
+	tracer_switch(s->tracer, true);
+	if (!command)
+		return 0;
+	r = child_release(&s->child, s->err);
+	if (r == -ENOENT || r == -EACCES)
+		error_set_errno(s->err, r, "cannot run '%s'", command[0]);
+	return r;
+}
+
+/* All that is on its way is taken, which is bounded: nothing is added any more. */
+static int session_drain(struct session *s)
+{
+	int r = 1;
+
+	tracer_detach(s->tracer);
+	for (int i = 0; i < DRAIN_TURNS && r > 0; i++)
+		r = tracer_read(s->tracer, s->options->read, s->options->context);
+	return r < 0 ? error_set_errno(s->err, r, "cannot take events") : 0;
+}
+
+int tracing_run(const struct tracing_options *options, struct sites *sites, struct tracer **ret,
+		struct traced *ret_traced, struct error *err)
+{
+	struct session s = {
+		.options = options, .sites = sites, .err = err, .scope.root_fd = -EBADF
+	};
+	_cleanup_close_ int endings_fd = -EBADF;
+	int r;
+
+	if (options->command)
+		child_begin(&s.child);
+	r = scope_open(options, &s.scope, err);
+	if (r == 0 && !options->command) {
+		endings_fd = endings_open();
+		r = endings_fd < 0 ? error_set_errno(err, endings_fd, "cannot trace") : 0;
+	}
+	if (r == 0)
+		r = session_begin(&s);
+	for (r = r == 0 ? 1 : r; r > 0;)
+		r = session_turn(&s, endings_fd);
+	s.traced.end_ns = clock_now_ns(CLOCK_MONOTONIC);
+	if (s.tracer && r == 0)
+		r = session_drain(&s);
+	if (options->command) {
+		while (r == 0 && s.child.pid && child_wait(&s.child, -1, NULL) > 0)
+			;
+		s.traced.exit_code = child_exit_code(&s.child);
+		if (r == 0 && options->files)
+			r = traced_files_read(options->files, &s.child, err);
+		child_clear(&s.child);
+		child_end(&s.child);
+	}
+	free(s.costs);
+	scope_close(&s.scope);
+	if (r < 0) {
+		tracer_close(s.tracer);
+		return r;
+	}
+	*ret = s.tracer;
+	*ret_traced = s.traced;
+	return 0;
+}
+
+static bool is_new(void *context UNUSED, unsigned long long device UNUSED,
+		   unsigned long long inode UNUSED)
+{
+	return false;
+}
+
+static int look_at_mapped(void *context, const struct mapped_file *file)
+{
+	struct session *s = context;
+	struct site_file *found;
+
+	return sites_want(s->sites, file->path, file->is_program)
+		       ? sites_add(s->sites, file->fd, file->path, file->is_program, &found, s->err)
+		       : 0;
+}
+
+int tracing_look(const struct tracing_options *options, struct sites *sites, struct error *err)
+{
+	struct session s = {
+		.options = options, .sites = sites, .err = err, .scope.root_fd = -EBADF
+	};
+	size_t count = 0;
+	int r;
+
+	if (options->command)
+		return libraries_visit(options->command[0], add_library, &s);
+	r = scope_open(options, &s.scope, err);
+	if (r == 0)
+		count = scope_list(&s.scope, NULL);
+	for (size_t i = 0; i < count && r == 0; i++)
+		r = mapped_visit(s.scope.pids[i], is_new, look_at_mapped, &s);
+	scope_close(&s.scope);
+	return r;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/call.h"
+
+#include <string.h>
+
+#include "basic/macro.h"
+#include "bpf/trace_rows.h"
+#include "model/document.h"
+
+void call_decode(const struct trace_event *event, const struct probe_set *set,
+		 const struct probe *probe, const char *name, struct trace_call *ret)
+{
+	const struct trace_event_long *tail = NULL;
+
+	if (event->size >= sizeof(*tail))
+		tail = (const struct trace_event_long *)(const void *)event;
+	*ret = (struct trace_call){
+		.set = set,
+		.probe = probe,
+		.name = name,
+		.tid = event->tid,
+		.cpu = event->cpu,
+		.depth = event->depth,
+		.start_ns = event->start_ns,
+		.has_returned = event->flags & TRACE_HAS_RETURNED,
+		.duration_ns = event->duration_ns,
+		.result = event->result,
+		.has_bytes = event->flags & TRACE_HAS_BYTES,
+		.bytes = event->bytes,
+		.have = event->has,
+		.text = tail && event->flags & TRACE_HAS_TEXT ? tail->text : NULL,
+	};
+	for (size_t i = 0; i < PROBE_CAPTURES_MAX; i++) {
+		if (i < TRACE_SHORT_CAPTURES)
+			ret->values[i] = event->captures[i];
+		else if (tail)
+			ret->values[i] = tail->captures[i - TRACE_SHORT_CAPTURES];
+		else
+			ret->have &= ~(1U << i);
+	}
+}
+
+void call_format_arguments(const struct trace_call *call, struct document *doc)
+{
+	const struct probe *probe = call->probe;
+
+	for (size_t i = 0; i < probe->capture_count; i++) {
+		const struct probe_capture *capture = &probe->captures[i];
+
+		if (!(call->have & 1U << i))
+			continue;
+		/* 64 bits without a sign are too many for most readers of JSON. */
+		document_put_signed(doc, capture->name, call->values[i]);
+	}
+	if (call->text)
+		document_put_string(doc, probe->text.name, call->text);
+}

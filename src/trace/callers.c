@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/callers.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/array.h"
+#include "basic/cleanup.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+
+void callers_clear(struct callers *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		free(p->items[i]);
+	free(p->items);
+	*p = (struct callers){};
+}
+
+/* What starts ranks names them, in this order: mpirun in a Slurm job leaves Slurm's own variable as
+ * the batch script had it. */
+int callers_parse_rank(const char *text, size_t size)
+{
+	static const char *const names[] = {
+		"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=",	  "PMI_RANK=",
+		"MPI_RANKID=",		 "SLURM_PROCID=", "FLUX_TASK_RANK="
+	};
+	int rank;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const size_t length = strlen(names[i]);
+		const char *at = text, *end = text + size;
+
+		for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1) {
+			if ((size_t)(end - at) > length && memcmp(at, names[i], length) == 0 &&
+			    memchr(at, '\0', (size_t)(end - at)) &&
+			    parse_int(at + length, 0, INT32_MAX, &rank) == 0)
+				return rank;
+		}
+	}
+	return -1;
+}
+
+static void read_process(struct trace_process *process)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", process->pid);
+	(void)file_read_small(AT_FDCWD, path, process->task, sizeof(process->task));
+	process->task[strcspn(process->task, "\n")] = '\0';
+	snprintf(path, sizeof(path), "/proc/%u/environ", process->pid);
+	if (file_read(AT_FDCWD, path, CALLERS_ENVIRON_MAX, &text, &size) == 0)
+		process->rank = callers_parse_rank(text, size);
+}
+
+const struct trace_process *callers_get(struct callers *p, uint32_t pid)
+{
+	struct trace_process *process;
+
+	for (size_t i = p->count; i-- > 0;) {
+		if (p->items[i]->pid == pid)
+			return p->items[i];
+	}
+	if (array_reserve(&p->items, &p->room, p->count, sizeof(process)) < 0)
+		return NULL;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	*process = (struct trace_process){ .pid = pid, .rank = -1 };
+	read_process(process);
+	return p->items[p->count++] = process;
+}

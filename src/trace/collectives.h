@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collectives - which calls of ranks are one collective call, and who of them came last.
+ *
+ * All ranks of one are inside at one moment: the last has entered, and none has left.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct collective_call {
+	uint32_t function, process; /* from 0 */
+	uint64_t start_ns, end_ns;
+};
+
+struct collective_sum { /* of one function */
+	uint64_t matched; /* collective calls that all processes were in */
+	uint64_t unmatched; /* calls of one process that are in none */
+	uint64_t waited_ns; /* of all processes, for the last to come */
+	uint32_t latest; /* the process for which the others waited longest */
+	uint64_t latest_times; /* how often it was the last */
+	uint64_t latest_ns; /* how long they waited for it */
+};
+
+/* Calls of @function among @calls, which are sorted; processes that made none are not in it.
+ * -ENODATA: fewer than two did; -ENOMEM. */
+int collectives_sum(struct collective_call *calls, size_t count, uint32_t function,
+		    struct collective_sum *ret);

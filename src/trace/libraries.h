@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libraries - files that a command is going to map, before it does: itself, and what the dynamic
+ * linker would find by a name, wherever it looks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LIBRARIES_CACHE_MAX (16 << 20)
+
+/* @path: a file's, links followed where that can be; @is_program: the command's own.  A negative
+ * return ends the visit, and is its result. */
+typedef int (*library_visitor)(void *context, const char *path, bool is_program);
+
+/* @command as execvp() finds it, then all libraries in its run path, in $LD_LIBRARY_PATH, and in
+ * the linker's cache: as many as there are. */
+int libraries_visit(const char *command, library_visitor visit, void *context);
+
+/* The paths of a linker's cache, the text of ld.so.cache; what is broken of it is left out. */
+int libraries_visit_cache(const char *cache, size_t size, library_visitor visit, void *context);

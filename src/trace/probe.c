@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/probe.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/macro.h"
+#include "trace/probe_parts.h"
+
+const char *const probe_kinds[] = { "call",   "send", "receive", "wait",  "collective",
+				    "rooted", "open", "read",	 "write", NULL };
+static_assert(ARRAY_SIZE(probe_kinds) == PROBE_KIND_COUNT + 1, "a name for each");
+
+const char *const probe_levels[] = { "default", "profile", "trace", NULL };
+
+int probe_find_capture(const struct probe *probe, const char *name)
+{
+	for (size_t i = 0; i < probe->capture_count; i++) {
+		if (strcmp(probe->captures[i].name, name) == 0)
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
+int probe_set_find_map(const struct probe_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->map_count; i++) {
+		if (strcmp(set->maps[i].name, name) == 0)
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
+int probe_set_find_table(const struct probe_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->table_count; i++) {
+		if (strcmp(set->tables[i].name, name) == 0)
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
+static int factor_value(const struct probe_set *set, const struct probe_factor *f,
+			const int64_t *values, uint32_t have, uint64_t *ret)
+{
+	uint64_t value = f->constant;
+
+	if (f->kind != PROBE_FACTOR_CONSTANT) {
+		if (!(have & 1U << f->capture) || values[f->capture] < 0)
+			return -ENODATA;
+		value = (uint64_t)values[f->capture];
+	}
+	if (f->kind == PROBE_FACTOR_TABLE) {
+		const struct probe_table *table = &set->tables[f->table];
+
+		if (value >= table->row_count || !table->rows[value])
+			return -ENODATA;
+		value = table->rows[value];
+	}
+	*ret = value;
+	return 0;
+}
+
+int probe_bytes(const struct probe_set *set, const struct probe *probe, const int64_t *values,
+		uint32_t have, uint64_t *ret)
+{
+	for (size_t i = 0; i < probe->bytes_count; i++) {
+		const struct probe_product *product = &probe->bytes[i];
+		uint64_t bytes = 1, value;
+		size_t at = 0;
+
+		while (at < product->factor_count &&
+		       factor_value(set, &product->factors[at], values, have, &value) == 0 &&
+		       !__builtin_mul_overflow(bytes, value, &bytes))
+			at++;
+		if (at == product->factor_count) {
+			*ret = bytes;
+			return 0;
+		}
+	}
+	return -ENODATA;
+}
+
+static void texts_free(char **texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(texts[i]);
+}
+
+struct probe_set *probe_set_free(struct probe_set *s)
+{
+	if (!s)
+		return NULL;
+	for (size_t i = 0; i < s->probe_count; i++) {
+		texts_free(s->probes[i]->symbols, s->probes[i]->symbol_count);
+		free(s->probes[i]);
+	}
+	for (size_t i = 0; i < s->library_count; i++) {
+		texts_free(s->libraries[i]->patterns, s->libraries[i]->pattern_count);
+		free(s->libraries[i]->program_marker);
+		free(s->libraries[i]);
+	}
+	free(s->probes);
+	free(s->libraries);
+	free(s->file);
+	free(s->about);
+	free(s);
+	return NULL;
+}
+
+void probe_set_freep(struct probe_set **s)
+{
+	*s = probe_set_free(*s);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "trace/probe_parts.h"
+
+static int read_alias(struct probe_scope *scope, const char *value)
+{
+	if (!strchr(value, '%') || strchr(value, ' '))
+		return error_set(scope->err, -EINVAL,
+				 "one word with a %% for the symbol must stand here");
+	scope->alias = value;
+	return 0;
+}
+
+static int add_symbol(struct probe_scope *scope, const char *symbol, size_t length)
+{
+	struct probe *probe = scope->probe;
+
+	if (length >= PROBE_PATTERN_MAX)
+		return error_set(scope->err, -EINVAL, "'%.40s...' is too long", symbol);
+	if (probe->symbol_count == PROBE_PATTERNS_MAX)
+		return error_set(scope->err, -EINVAL, "a probe can have at most %d symbols",
+				 PROBE_PATTERNS_MAX);
+	probe->symbols[probe->symbol_count] = strndup(symbol, length);
+	if (!probe->symbols[probe->symbol_count])
+		return -ENOMEM;
+	probe->symbol_count++;
+	return 0;
+}
+
+static int read_symbol(struct probe_scope *scope, const char *value)
+{
+	for (const char *p = value; *p; p += strspn(p, " \t")) {
+		size_t length = strcspn(p, " \t");
+		int r = add_symbol(scope, p, length);
+
+		if (r < 0)
+			return r;
+		p += length;
+	}
+	return 0;
+}
+
+/* What is at another site than a function: its name, with a colon or without. */
+static int read_site(struct probe_scope *scope, const char *value, enum probe_site site,
+		     bool has_colon)
+{
+	struct probe *probe = scope->probe;
+
+	if (probe->symbol_count || probe->site != PROBE_FUNCTION)
+		return error_set(scope->err, -EINVAL, "a probe has one place");
+	if (probe->value_count || probe->text.max_bytes)
+		return error_set(scope->err, -EINVAL, "this must stand above all values");
+	if ((strchr(value, ':') != NULL) != has_colon || strpbrk(value, " \t"))
+		return error_set(scope->err, -EINVAL, "%s must stand here, and not '%.40s'",
+				 has_colon ? "NAME:NAME" : "one name", value);
+	probe->site = site;
+	return add_symbol(scope, value, strlen(value));
+}
+
+static int read_usdt(struct probe_scope *scope, const char *value)
+{
+	return read_site(scope, value, PROBE_USDT, true);
+}
+
+static int read_kernel(struct probe_scope *scope, const char *value)
+{
+	return read_site(scope, value, PROBE_KERNEL, false);
+}
+
+static int read_tracepoint(struct probe_scope *scope, const char *value)
+{
+	return read_site(scope, value, PROBE_TRACEPOINT, true);
+}
+
+static int read_key(struct probe_scope *scope, const char *value)
+{
+	struct probe *probe = scope->probe;
+
+	probe->key_count = 0;
+	for (const char *p = value; *p; p += strspn(p, " \t")) {
+		size_t length = strcspn(p, " \t");
+		char name[PROBE_NAME_MAX];
+		int index;
+
+		snprintf(name, sizeof(name), "%.*s", (int)MIN(length, sizeof(name)), p);
+		index = probe_find_capture(probe, name);
+		if (index < 0)
+			return error_set(scope->err, -EINVAL,
+					 "no capture is called '%s'; it must stand above", name);
+		if (probe->key_count == PROBE_KEYS_MAX)
+			return error_set(scope->err, -EINVAL, "a probe can have at most %d keys",
+					 PROBE_KEYS_MAX);
+		probe->keys[probe->key_count++] = (uint8_t)index;
+		p += length;
+	}
+	return 0;
+}
+
+static int read_hist(struct probe_scope *scope, const char *value)
+{
+	struct probe *probe = scope->probe;
+
+	probe->has_size_histogram = parse_has_word(value, "bytes");
+	probe->has_duration_histogram = parse_has_word(value, "dur");
+	if (!probe->has_size_histogram && !probe->has_duration_histogram &&
+	    strcmp(value, "none") != 0)
+		return error_set(scope->err, -EINVAL, "'bytes', 'dur', both or 'none'");
+	return 0;
+}
+
+static const char *const yes_no[] = { "no", "yes", NULL };
+static const char *const inner_words[] = { "keep", "skip", NULL };
+static const char *const exit_words[] = { "none", "return", "ret-insn", NULL };
+
+#define FLAG(member) offsetof(struct probe, member), sizeof(bool)
+#define ENUM(member) offsetof(struct probe, member), sizeof(unsigned int)
+
+/* Fields of a probe, but for cap.NAME and library: one of some words, or what @read understands. */
+static const struct probe_field {
+	const char *key;
+	bool is_default; /* may stand in [set], for all probes */
+	int (*read)(struct probe_scope *scope, const char *value);
+	const char *const *words; /* NULL-ended; the member becomes the index */
+	size_t offset, size;
+} probe_fields[] = {
+	/* clang-format off */
+	{ "alias",      true,  read_alias },
+	{ "symbol",     false, read_symbol },
+	{ "usdt",       false, read_usdt },
+	{ "kernel",     false, read_kernel },
+	{ "tracepoint", false, read_tracepoint },
+	{ "exit",       true,  NULL, exit_words, ENUM(exit) },
+	{ "throws",     true,  NULL, yes_no, FLAG(is_throwing) },
+	{ "sleepable",  true,  NULL, yes_no, FLAG(is_sleepable) },
+	{ "inner",      true,  NULL, inner_words, FLAG(is_inner_skipped) },
+	{ "silent",     true,  NULL, yes_no, FLAG(is_silent) },
+	{ "level",      true,  NULL, probe_levels, ENUM(level) },
+	{ "kind",       true,  NULL, probe_kinds, ENUM(kind) },
+	{ "bytes",      false, probe_scope_read_bytes },
+	{ "key",        false, read_key },
+	{ "hist",       true,  read_hist },
+	{ "event.if",   true,  probe_scope_read_condition },
+	{ "map.put",    false, probe_scope_read_put },
+	{ "map.delete", false, probe_scope_read_delete },
+	/* clang-format on */
+};
+
+static const struct probe_field *find_field(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(probe_fields); i++) {
+		if (strcmp(probe_fields[i].key, key) == 0)
+			return &probe_fields[i];
+	}
+	return NULL;
+}
+
+bool probe_is_field(const char *text)
+{
+	char key[16];
+
+	snprintf(key, sizeof(key), "%.*s", (int)MIN(strcspn(text, " ="), sizeof(key)), text);
+	return find_field(key);
+}
+
+static int read_word(struct probe_scope *scope, const struct probe_field *field, const char *value)
+{
+	char *at = (char *)scope->probe + field->offset, all[200] = "";
+	unsigned int i = 0;
+
+	for (; field->words[i] && strcmp(field->words[i], value) != 0; i++)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), " %s", field->words[i]);
+	if (!field->words[i])
+		return error_set(scope->err, -EINVAL, "'%.40s' is none of:%s", value, all);
+	scope->is_throws_said |= field->offset == offsetof(struct probe, is_throwing);
+	if (field->size == sizeof(bool))
+		*(bool *)at = i;
+	else
+		memcpy(at, &i, sizeof(i));
+	return 0;
+}
+
+bool probe_is_default_field(const char *key)
+{
+	const struct probe_field *field = find_field(key);
+
+	return field && field->is_default;
+}
+
+int probe_scope_read_field(struct probe_scope *scope, const char *key, const char *value)
+{
+	const struct probe_field *field = find_field(key);
+
+	if (strncmp(key, "cap.", 4) == 0)
+		return probe_scope_read_capture(scope, key + 4, value);
+	if (!field)
+		return -ENOENT;
+	return field->words ? read_word(scope, field, value) : field->read(scope, value);
+}
+
+static int add_aliases(struct probe_scope *scope)
+{
+	struct probe *probe = scope->probe;
+	size_t count = probe->symbol_count;
+	const char *mark = scope->alias ? strchr(scope->alias, '%') : NULL;
+	int r = 0;
+
+	for (size_t i = 0; mark && r == 0 && i < count; i++) {
+		char name[2 * PROBE_PATTERN_MAX];
+
+		snprintf(name, sizeof(name), "%.*s%s%.*s", (int)MIN(mark - scope->alias, 64),
+			 scope->alias, probe->symbols[i], 64, mark + 1);
+		r = add_symbol(scope, name, strlen(name));
+	}
+	return r;
+}
+
+/* The symbol of C++ or Rust, or one that may be: what it calls can throw. */
+static bool may_throw(const char *symbol)
+{
+	return strncmp(symbol, "_Z", 2) == 0 || strncmp(symbol, "_R", 2) == 0 ||
+	       strncmp(symbol, "_*", 2) == 0 || *symbol == '*' || *symbol == '?' || *symbol == '[';
+}
+
+int probe_scope_finish(struct probe_scope *scope)
+{
+	struct probe *probe = scope->probe;
+	int r = 0;
+
+	if (!probe->symbol_count)
+		r = add_symbol(scope, probe->name, strlen(probe->name));
+	if (r == 0 && probe->site == PROBE_FUNCTION)
+		r = add_aliases(scope);
+	for (size_t i = 0; !scope->is_throws_said && i < probe->symbol_count; i++)
+		probe->is_throwing |= may_throw(probe->symbols[i]);
+	return r;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "trace/probe.h"
+
+#define PATTERN_LETTERS_MIN 3
+
+/* Functions that return twice, or elsewhere: a return probe's changed address ends the program. */
+static const char *const return_twice[] = { "setjmp",	   "_setjmp",	  "__sigsetjmp",
+					    "sigsetjmp",   "vfork",	  "__vfork",
+					    "getcontext",  "swapcontext", "setcontext",
+					    "makecontext", "longjmp",	  "siglongjmp" };
+
+static const char *lint_places(const struct probe *probe)
+{
+	bool is_function = probe->site == PROBE_FUNCTION;
+
+	for (size_t i = 0; i < probe->symbol_count; i++) {
+		size_t letters = 0;
+
+		for (const char *p = probe->symbols[i]; *p; p++)
+			letters += !strchr("*?[]_", *p);
+		if (strpbrk(probe->symbols[i], "*?[") && letters < PATTERN_LETTERS_MIN)
+			return "this pattern stands for almost every symbol";
+		if (strpbrk(probe->symbols[i], "*?[") && !is_function)
+			return "only functions of libraries can be named by patterns";
+		for (size_t k = 0; k < ARRAY_SIZE(return_twice); k++) {
+			if (probe->exit == PROBE_EXIT_RETURN &&
+			    strcmp(return_twice[k], probe->symbols[i]) == 0)
+				return "it does not return as others do, and a return probe would end the program";
+		}
+	}
+	return NULL;
+}
+
+static const char *lint_exit(const struct probe *probe)
+{
+	bool has_exit = probe->exit != PROBE_EXIT_NONE;
+	bool is_at_return = false;
+
+	for (size_t i = 0; i < probe->value_count; i++)
+		is_at_return |= probe->values[i].is_at_return;
+	if (probe->exit == PROBE_EXIT_RETURN && probe->is_throwing)
+		return "an exception may cross it, and a return probe would end the program: 'exit = ret-insn' or 'none', or 'throws = no' where that is certain";
+	if (probe->exit == PROBE_EXIT_RET_INSN && probe->site != PROBE_FUNCTION)
+		return "'ret-insn' is for functions of libraries";
+	if (has_exit && (probe->site == PROBE_USDT || probe->site == PROBE_TRACEPOINT))
+		return "it has no return, so that 'exit' must be 'none'";
+	if (!has_exit && is_at_return)
+		return "a value is read at the return, and 'exit' is 'none'";
+	if (!has_exit && probe->has_duration_histogram)
+		return "'hist' wants durations, and 'exit' is 'none'";
+	if (!has_exit && (probe->condition.over_ns || probe->condition.is_failed))
+		return "'event.if' wants what is known at the return, and 'exit' is 'none'";
+	return NULL;
+}
+
+static const char *lint_rest(const struct probe *probe)
+{
+	bool is_user = probe->site == PROBE_FUNCTION || probe->site == PROBE_USDT;
+
+	if (probe->is_sleepable && probe->site != PROBE_FUNCTION)
+		return "'sleepable' is for functions of libraries";
+	if (probe->is_sleepable && !probe->text.max_bytes)
+		return "'sleepable' is for strings, and it takes none";
+	if (probe->text.max_bytes && probe->site == PROBE_FUNCTION && !probe->is_sleepable)
+		return "a string that the program has not touched reads empty unless 'sleepable = yes'";
+	if (probe->text.max_bytes && probe->text.pointer.is_at_return)
+		return "a string is read at the entry";
+	if (probe->has_size_histogram && !probe->bytes_count)
+		return "'hist' wants bytes, and there are none";
+	if (probe->change.action == PROBE_MAP_PUT_BYTES && !probe->bytes_count)
+		return "'map.put' wants bytes, and there are none";
+	if (probe->is_silent && !probe->change.action)
+		return "it is silent and changes no map: nothing would come of it";
+	if (probe->kind == PROBE_OPEN &&
+	    (!probe->text.max_bytes || probe_find_capture(probe, "fh") < 0))
+		return "'kind = open' wants a string and a capture 'fh'";
+	return is_user && !probe->library ? "it has no library" : NULL;
+}
+
+int probe_lint(const struct probe_set *set, const struct probe *probe,
+	       const struct probe_rights *rights, struct error *err)
+{
+	const char *wrong = lint_places(probe);
+
+	if (!wrong)
+		wrong = lint_exit(probe);
+	if (!wrong)
+		wrong = lint_rest(probe);
+	if (wrong)
+		return error_set(err, -EINVAL, "%s:%u: %s: %s", set->file, probe->line, probe->name,
+				 wrong);
+	if (rights && !rights->is_root && !probe->library)
+		return error_set(err, -EPERM, "%s:%u: %s: only root may probe the kernel",
+				 set->file, probe->line, probe->name);
+	return 0;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/sites.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "basic/array.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+
+static void sites_free_row(struct site_row *row)
+{
+	if (row)
+		free(row->name);
+	free(row);
+}
+
+static void sites_free_file(struct site_file *file)
+{
+	if (!file)
+		return;
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file);
+}
+
+void sites_clear(struct sites *s)
+{
+	for (size_t i = 0; i < s->row_count; i++)
+		sites_free_row(s->rows[i]);
+	for (size_t i = 0; i < s->file_count; i++)
+		sites_free_file(s->files[i]);
+	free(s->rows);
+	free(s->files);
+	free(s->items);
+	*s = (struct sites){};
+}
+
+static int sites_no_memory(struct error *err)
+{
+	return error_set_errno(err, ENOMEM, "cannot look for probes");
+}
+
+static int sites_new_row(struct sites *s, size_t set, const struct probe *probe,
+			 const struct image_site *at, struct site_row **ret, struct error *err)
+{
+	struct site_row *row = NULL;
+	int r;
+
+	if (s->row_count == TRACE_ROWS_MAX)
+		return error_set(err, -E2BIG, "there are more than %d probes", TRACE_ROWS_MAX);
+	if (array_reserve(&s->rows, &s->row_room, s->row_count, sizeof(struct site_row *)) == 0)
+		row = calloc(1, sizeof(*row));
+	if (!row)
+		return sites_no_memory(err);
+	row->set = s->sets[set];
+	row->probe = probe;
+	row->name = strdup(at && strpbrk(probe->symbols[0], "*?[") ? at->name : probe->name);
+	if (!row->name) {
+		free(row);
+		return sites_no_memory(err);
+	}
+	r = row_make(row->set, probe, &s->bases[set], &s->options, at ? at->arguments : NULL,
+		     &row->row, err);
+	if (r < 0) {
+		sites_free_row(row);
+		return r;
+	}
+	*ret = s->rows[s->row_count++] = row;
+	return 0;
+}
+
+static bool sites_is_of_kernel(const struct probe *probe)
+{
+	return probe->site == PROBE_KERNEL || probe->site == PROBE_TRACEPOINT;
+}
+
+/* Number the maps of set @at; those of one name are one, whichever set adds to it.  Returns how
+ * many there are of all sets so far. */
+static size_t sites_number_maps(struct sites *s, size_t at, size_t count)
+{
+	for (size_t n = 0; n < s->sets[at]->map_count; n++) {
+		const struct probe_map *map = &s->sets[at]->maps[n];
+		int same = -ENOENT;
+
+		for (size_t i = 0; i < at && same < 0; i++) {
+			same = probe_set_find_map(s->sets[i], map->name);
+			if (same >= 0)
+				s->bases[at].maps[n] = s->bases[i].maps[same];
+		}
+		if (same < 0) {
+			s->bases[at].maps[n] = (uint8_t)count++;
+			s->map_entries += map->max_entries;
+		}
+	}
+	return count;
+}
+
+int sites_begin(struct sites *s, struct error *err)
+{
+	size_t maps = 0, entries = 0;
+
+	for (size_t i = 0; i < s->set_count; i++) {
+		const struct probe_set *set = s->sets[i];
+
+		s->bases[i] = (struct row_base){ .set = (uint8_t)i };
+		for (size_t n = 0; n < set->table_count; n++) {
+			s->bases[i].tables[n] = (uint16_t)entries;
+			entries += set->tables[n].row_count;
+		}
+		maps = sites_number_maps(s, i, maps);
+		if (maps >= TRACE_NONE || entries > TRACE_TABLE_ENTRIES)
+			return error_set(err, -E2BIG,
+					 "the probe sets have too many maps or tables together");
+	}
+	for (size_t i = 0; i < s->set_count; i++) {
+		for (size_t n = 0; n < s->sets[i]->probe_count; n++) {
+			const struct probe *probe = s->sets[i]->probes[n];
+			struct site_row *row;
+			int r = 0;
+
+			if (sites_is_of_kernel(probe) && probe->level <= s->level)
+				r = sites_new_row(s, i, probe, NULL, &row, err);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static bool library_fits(const struct probe_library *library, const char *path, bool is_program)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	if (is_program && library->program_marker)
+		return true;
+	for (size_t i = 0; i < library->pattern_count; i++) {
+		const char *pattern = library->patterns[i];
+
+		if (fnmatch(pattern, strchr(pattern, '/') ? path : name, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool sites_want(const struct sites *s, const char *path, bool is_program)
+{
+	for (size_t i = 0; i < s->set_count; i++) {
+		for (size_t n = 0; n < s->sets[i]->library_count; n++) {
+			if (library_fits(s->sets[i]->libraries[n], path, is_program))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A visit of the places of one probe. */
+struct place_visit {
+	struct sites *s;
+	struct site_file *file;
+	const struct image *image;
+	const struct probe *probe;
+	size_t set;
+	struct site_row *row; /* the last */
+	struct error *err;
+};
+
+static bool is_taken(const struct sites *s, const struct site_file *file, uint64_t offset)
+{
+	for (size_t i = file->first_site; i < s->count; i++) {
+		if (s->items[i].offset == offset)
+			return true;
+	}
+	return false;
+}
+
+static int add_site(struct place_visit *v, const struct image_site *at, bool is_return)
+{
+	struct sites *s = v->s;
+
+	if (s->count == SITES_MAX)
+		return error_set(v->err, -E2BIG, "there are more than %d places to probe",
+				 SITES_MAX);
+	if (array_reserve(&s->items, &s->room, s->count, sizeof(*s->items)) < 0)
+		return sites_no_memory(v->err);
+	s->items[s->count++] = (struct site){ .offset = at->offset,
+					      .semaphore = at->semaphore,
+					      .row = s->row_count - 1,
+					      .cost = at->cost,
+					      .is_return = is_return };
+	v->row->cost = MAX(v->row->cost, at->cost);
+	if (!is_return)
+		v->row->site_count++;
+	return 0;
+}
+
+static int add_return(void *context, const struct image_site *at)
+{
+	struct place_visit *v = context;
+
+	return is_taken(v->s, v->file, at->offset) ? 0 : add_site(v, at, true);
+}
+
+static int add_place(void *context, const struct image_site *at)
+{
+	struct place_visit *v = context;
+	int r = 0;
+
+	if (is_taken(v->s, v->file, at->offset)) /* an alias */
+		return 0;
+	if (!v->row || strpbrk(v->probe->symbols[0], "*?["))
+		r = sites_new_row(v->s, v->set, v->probe, at, &v->row, v->err);
+	if (r < 0)
+		return r;
+	v->row->file = v->file;
+	r = add_site(v, at, false);
+	if (r == 0 && v->probe->exit == PROBE_EXIT_RET_INSN)
+		r = image_visit_returns(v->image, at, add_return, v);
+	return r == -ENODATA ? error_set(v->err, r, "the returns of '%s' in '%s' cannot be found",
+					 at->name, v->file->path)
+			     : r;
+}
+
+static int find_places(struct place_visit *v)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < v->probe->symbol_count && r == 0; i++)
+		r = v->probe->site == PROBE_USDT
+			    ? image_visit_usdt(v->image, v->probe->symbols[i], add_place, v)
+			    : image_visit_functions(v->image, v->probe->symbols[i], add_place, v);
+	/* So that it can be said; a program need not have what it may have. */
+	if (r == 0 && !v->row && library_fits(v->probe->library, v->file->path, false)) {
+		r = sites_new_row(v->s, v->set, v->probe, NULL, &v->row, v->err);
+		if (r == 0)
+			v->row->file = v->file;
+	}
+	return r;
+}
+
+static int find_probes(struct sites *s, struct site_file *file, const struct image *image,
+		       bool is_program, struct error *err)
+{
+	for (size_t i = 0; i < s->set_count; i++) {
+		for (size_t n = 0; n < s->sets[i]->probe_count; n++) {
+			struct place_visit v = { .s = s,
+						 .file = file,
+						 .image = image,
+						 .probe = s->sets[i]->probes[n],
+						 .set = i,
+						 .err = err };
+			int r;
+
+			if (!v.probe->library || v.probe->level > s->level ||
+			    (!library_fits(v.probe->library, file->path, false) &&
+			     !(is_program && v.probe->library->program_marker &&
+			       image_defines(image, v.probe->library->program_marker))))
+				continue;
+			r = find_places(&v);
+			if (r < 0)
+				return r;
+		}
+	}
+	file->row_count = s->row_count - file->first_row;
+	file->site_count = s->count - file->first_site;
+	return 0;
+}
+
+/* NULL: it is there already, or (*ret_r below 0) cannot be. */
+static struct site_file *new_file(struct sites *s, int fd, const char *path, int *ret_r)
+{
+	struct site_file *file;
+	struct stat st;
+
+	*ret_r = fstat(fd, &st) < 0 ? -errno : 0;
+	if (*ret_r < 0)
+		return NULL;
+	for (size_t i = 0; i < s->file_count; i++) {
+		if (s->files[i]->device == st.st_dev && s->files[i]->inode == st.st_ino)
+			return NULL;
+	}
+	*ret_r = s->file_count < SITES_FILES_MAX
+			 ? array_reserve(&s->files, &s->file_room, s->file_count, sizeof(file))
+			 : -E2BIG;
+	file = *ret_r == 0 ? calloc(1, sizeof(*file)) : NULL;
+	if (!file)
+		return NULL;
+	*file = (struct site_file){ .device = st.st_dev,
+				    .inode = st.st_ino,
+				    .path = strdup(path),
+				    .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
+				    .first_row = s->row_count,
+				    .first_site = s->count };
+	s->files[s->file_count++] = file;
+	if (!file->path || file->fd < 0)
+		*ret_r = -ENOMEM;
+	return file;
+}
+
+int sites_add(struct sites *s, int fd, const char *path, bool is_program, struct site_file **ret,
+	      struct error *err)
+{
+	_cleanup_(image_freep) struct image *image = NULL;
+	struct site_file *file;
+	int r;
+
+	*ret = NULL;
+	file = new_file(s, fd, path, &r);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot look at '%s'", path);
+	if (!file)
+		return 0;
+	r = image_open(file->fd, &image, NULL);
+	if (r < 0) /* a script, or of another machine: remembered, and nothing of it */
+		return 0;
+	file->is_static = is_program && image_is_static(image);
+	file->is_stripped = image_is_stripped(image);
+	r = find_probes(s, file, image, is_program, err);
+	if (r < 0)
+		return r;
+	if (file->site_count)
+		*ret = file;
+	return 0;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/array.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "bpf/trace_rows.h"
+#include "model/reading.h"
+#include "model/rows.h"
+#include "trace/call.h"
+#include "trace/collectives.h"
+
+#define FUNCTIONS_SHOWN 20
+#define DISTRIBUTIONS_SHOWN 8
+
+struct summed { /* of one function in one process, or of it in all */
+	uint64_t calls, failed, bytes, bytes_unknown, ns;
+};
+
+struct summary_function {
+	char *name;
+	const struct probe *probe;
+	struct summed all;
+	uint64_t sizes[TRACE_BUCKETS], durations[TRACE_BUCKETS];
+	struct summed *processes; /* by process, as many as process_room */
+	size_t process_room;
+};
+
+struct trace_summary {
+	struct summary_function *functions;
+	size_t function_count, function_room;
+	struct trace_process *processes;
+	size_t process_count, process_room;
+	struct collective_call *calls;
+	size_t call_count, call_room;
+	bool is_cut; /* there were more calls than are compared */
+};
+
+struct trace_summary *trace_summary_new(void)
+{
+	return calloc(1, sizeof(struct trace_summary));
+}
+
+/* Its index, or -ENOMEM. */
+static int64_t summary_find_process(struct trace_summary *s, const struct trace_process *process)
+{
+	for (size_t i = 0; i < s->process_count; i++) {
+		if (s->processes[i].pid == process->pid)
+			return (int64_t)i;
+	}
+	if (array_reserve(&s->processes, &s->process_room, s->process_count,
+			  sizeof(*s->processes)) < 0)
+		return -ENOMEM;
+	s->processes[s->process_count] = *process;
+	return (int64_t)s->process_count++;
+}
+
+/* Functions of one name are one, whatever library has them. */
+static int64_t summary_find_function(struct trace_summary *s, const struct probe *probe,
+				     const char *name)
+{
+	char *copy;
+
+	for (size_t i = 0; i < s->function_count; i++) {
+		if (strcmp(s->functions[i].name, name) == 0)
+			return (int64_t)i;
+	}
+	copy = strdup(name);
+	if (!copy || array_reserve(&s->functions, &s->function_room, s->function_count,
+				   sizeof(*s->functions)) < 0) {
+		free(copy);
+		return -ENOMEM;
+	}
+	s->functions[s->function_count] = (struct summary_function){ .name = copy, .probe = probe };
+	return (int64_t)s->function_count++;
+}
+
+static int summary_make_room(struct summary_function *f, size_t processes)
+{
+	size_t room = MAX(processes, 2 * f->process_room);
+	struct summed *more;
+
+	if (processes <= f->process_room)
+		return 0;
+	more = reallocarray(f->processes, room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + f->process_room, 0, (room - f->process_room) * sizeof(*more));
+	f->processes = more;
+	f->process_room = room;
+	return 0;
+}
+
+static void summed_add(struct summed *to, const struct trace_sums *from)
+{
+	to->calls += from->calls;
+	to->failed += from->failed;
+	to->bytes += from->bytes;
+	to->bytes_unknown += from->bytes_unknown;
+	to->ns += from->ns;
+}
+
+int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *process,
+			   const struct probe *probe, const char *name,
+			   const struct trace_sums *sums)
+{
+	int64_t function = summary_find_function(s, probe, name);
+	int64_t in = summary_find_process(s, process);
+	struct summary_function *f;
+
+	if (function < 0 || in < 0 ||
+	    summary_make_room(&s->functions[function], (size_t)in + 1) < 0)
+		return -ENOMEM;
+	f = &s->functions[function];
+	summed_add(&f->all, sums);
+	summed_add(&f->processes[in], sums);
+	for (size_t i = 0; i < TRACE_BUCKETS; i++) {
+		f->sizes[i] += sums->sizes[i];
+		f->durations[i] += sums->durations[i];
+	}
+	return 0;
+}
+
+int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call)
+{
+	int comm = probe_find_capture(call->probe, "comm");
+	int64_t function, process;
+
+	if (call->probe->kind != PROBE_COLLECTIVE || !call->has_returned || comm < 0 ||
+	    !(call->have & 1U << comm) || call->values[comm] != 0)
+		return 0;
+	if (s->call_count == SUMMARY_CALLS_MAX) {
+		s->is_cut = true;
+		return 0;
+	}
+	function = summary_find_function(s, call->probe, call->name);
+	process = summary_find_process(s, call->process);
+	if (function < 0 || process < 0 ||
+	    array_reserve(&s->calls, &s->call_room, s->call_count, sizeof(*s->calls)) < 0)
+		return -ENOMEM;
+	s->calls[s->call_count++] =
+		(struct collective_call){ .function = (uint32_t)function,
+					  .process = (uint32_t)process,
+					  .start_ns = call->start_ns,
+					  .end_ns = call->start_ns + call->duration_ns };
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static int summary_compare_functions(const void *a, const void *b)
+{
+	const struct summary_function *x = *(const struct summary_function *const *)a;
+	const struct summary_function *y = *(const struct summary_function *const *)b;
+
+	if (x->all.ns != y->all.ns)
+		return x->all.ns > y->all.ns ? -1 : 1;
+	if (x->all.calls != y->all.calls)
+		return x->all.calls > y->all.calls ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* The least value of bucket @i. */
+static uint64_t summary_bucket_from(size_t i)
+{
+	return i ? UINT64_C(1) << (i - 1) : 0;
+}
+
+/* The least value of the bucket below which @share of the counts lie; -1: there are none. */
+static int64_t summary_bucket_at(const uint64_t *counts, double share)
+{
+	uint64_t total = 0, below = 0;
+
+	for (size_t i = 0; i < TRACE_BUCKETS; i++)
+		total += counts[i];
+	for (size_t i = 0; i < TRACE_BUCKETS; i++) {
+		below += counts[i];
+		if (counts[i] && (double)below >= share * (double)total)
+			return (int64_t)summary_bucket_from(i);
+	}
+	return -1;
+}
+
+static const char *summary_process_name(const struct trace_summary *s, size_t process,
+					struct rows *rows)
+{
+	const struct trace_process *p = &s->processes[process];
+
+	return p->rank >= 0 ? rows_format(rows, "rank %d", p->rank)
+			    : rows_format(rows, "%s (%u)", p->task, p->pid);
+}
+
+/* The time of the process with the most, over the mean of those that called it; 0: one did. */
+static double summary_imbalance(const struct summary_function *f)
+{
+	uint64_t most = 0;
+	size_t callers = 0;
+
+	for (size_t i = 0; i < f->process_room; i++) {
+		callers += f->processes[i].calls > 0;
+		most = MAX(most, f->processes[i].ns);
+	}
+	return callers > 1 && f->all.ns ? (double)most * (double)callers / (double)f->all.ns : 0;
+}
+
+static void summary_add_function_row(const struct trace_summary *s,
+				     const struct summary_function *f, uint64_t wall_ns,
+				     struct rows_table *table)
+{
+	bool is_timed = f->probe->exit != PROBE_EXIT_NONE;
+	bool has_bytes = f->probe->bytes_count && f->all.bytes_unknown < f->all.calls;
+	double seconds = (double)f->all.ns / 1e9, imbalance = summary_imbalance(f);
+	double share = (double)f->all.ns / (double)MAX(wall_ns, (uint64_t)1) /
+		       (double)s->process_count;
+	int64_t slow = summary_bucket_at(f->durations, 0.99);
+
+	rows_row(table, ROWS_ALL);
+	rows_cell(table, cell_words(f->name));
+	rows_cell(table, cell_number(ROWS_COUNT, f->all.calls));
+	rows_cell(table, cell_if(is_timed, cell_number(ROWS_TIME, f->all.ns)));
+	rows_cell(table, cell_if(is_timed, cell_share(share)));
+	rows_cell(table, cell_if(slow >= 0, cell_number(ROWS_TIME, (uint64_t)slow)));
+	rows_cell(table, cell_bound(f->all.bytes_unknown,
+				    cell_if(has_bytes, cell_number(ROWS_BYTES, f->all.bytes))));
+	if (has_bytes && is_timed && f->all.ns)
+		rows_words(table, "%s/s",
+			   humanize_bytes((uint64_t)((double)f->all.bytes / seconds)).text);
+	else
+		rows_words(table, "-");
+	if (imbalance > 0)
+		rows_words(table, "%.2f", imbalance);
+	else
+		rows_words(table, "-");
+}
+
+static void summary_add_functions(const struct trace_summary *s,
+				  struct summary_function *const *sorted, uint64_t wall_ns,
+				  struct rows *rows)
+{
+	static const struct rows_column columns[] = {
+		{ "function", .least = 28 },
+		{ "calls" },
+		{ "time" },
+		{ "of wall", .rank = 1 },
+		{ "p99 from", .rank = 3 },
+		{ "bytes" },
+		{ "rate", .rank = 2 },
+		{ "imbalance", .rank = 4 },
+	};
+	struct rows_table *table;
+	size_t shown = MIN(s->function_count, (size_t)FUNCTIONS_SHOWN);
+
+	rows_part(rows, "Functions");
+	table = rows_table(rows, ROWS_ALL, "functions", columns, ARRAY_SIZE(columns));
+	for (size_t i = 0; i < shown; i++) {
+		if (sorted[i]->all.calls) /* else only its calls came: it has no sums */
+			summary_add_function_row(s, sorted[i], wall_ns, table);
+	}
+	if (s->function_count > shown)
+		rows_remark(table, ROWS_ALL, "and %zu more", s->function_count - shown);
+	for (size_t i = 0; i < s->function_count; i++) {
+		const struct summed *all = &sorted[i]->all;
+
+		if (all->failed)
+			rows_alert(rows, ROWS_ALL, NULL,
+				   "%s returned another value than 0 in %s calls", sorted[i]->name,
+				   humanize_count(all->failed).text);
+		if (all->bytes_unknown)
+			rows_line(rows, ROWS_ALL, NULL, "%s: the bytes of %s calls are not known",
+				  sorted[i]->name, humanize_count(all->bytes_unknown).text);
+	}
+}
+
+/* "1 MiB 2, 2 MiB 2": what lies from there up to twice that. */
+static void summary_add_distribution(const char *label, const char *name, const uint64_t *counts,
+				     bool is_time, struct rows *rows)
+{
+	rows_begin(rows, ROWS_ALL, label);
+	for (size_t i = 0; i < TRACE_BUCKETS; i++) {
+		uint64_t from = summary_bucket_from(i);
+
+		if (!counts[i])
+			continue;
+		rows_say(rows, ", ", "%s%s%s: %s", rows_has_said(rows) ? "" : name,
+			 rows_has_said(rows) ? "" : "  ",
+			 is_time ? humanize_duration(from).text : humanize_bytes(from).text,
+			 humanize_count(counts[i]).text);
+	}
+}
+
+static void summary_add_distributions(struct summary_function *const *sorted, size_t count,
+				      bool is_time, struct rows *rows)
+{
+	const char *label = is_time ? "times from" : "sizes from";
+
+	rows_part(rows, is_time ? "Times (each from this on up to twice this)"
+				: "Sizes (each from this on up to twice this)");
+	rows_gap(rows);
+	for (size_t i = 0; i < MIN(count, (size_t)DISTRIBUTIONS_SHOWN); i++) {
+		const uint64_t *counts = is_time ? sorted[i]->durations : sorted[i]->sizes;
+
+		if (summary_bucket_at(counts, 1) < 0)
+			continue;
+		summary_add_distribution(label, sorted[i]->name, counts, is_time, rows);
+		label = NULL;
+	}
+}
+
+static void summary_add_collectives(struct trace_summary *s, struct rows *rows)
+{
+	static const struct rows_column columns[] = {
+		{ "call" },
+		{ "matched" },
+		{ "not", .rank = 1 },
+		{ "waited" },
+		{ "mostly for", .is_left = true },
+	};
+	struct rows_table *table;
+
+	rows_part(rows, "Waiting for the last rank");
+	rows_gap(rows);
+	table = rows_table(rows, ROWS_ALL, "waits", columns, ARRAY_SIZE(columns));
+	for (size_t i = 0; i < s->function_count; i++) {
+		struct collective_sum sum;
+
+		if (collectives_sum(s->calls, s->call_count, (uint32_t)i, &sum) < 0 || !sum.matched)
+			continue;
+		rows_row(table, ROWS_ALL);
+		rows_cell(table, cell_words(s->functions[i].name));
+		rows_cell(table, cell_number(ROWS_COUNT, sum.matched));
+		rows_cell(table, cell_number(ROWS_COUNT, sum.unmatched));
+		rows_cell(table, cell_number(ROWS_TIME, sum.waited_ns));
+		rows_words(table, "%s: last %s times, %s",
+			   summary_process_name(s, sum.latest, rows),
+			   humanize_count(sum.latest_times).text,
+			   humanize_duration(sum.latest_ns).text);
+	}
+	if (s->is_cut)
+		rows_remark(table, ROWS_ALL, "only the first %s calls were compared",
+			    humanize_count(SUMMARY_CALLS_MAX).text);
+}
+
+static void summary_add_files(const struct trace_summary *s, const struct reading *kernel,
+			      struct rows *rows)
+{
+	static const enum probe_kind kinds[] = { PROBE_READ, PROBE_WRITE };
+	static const char *const labels[] = { "read", "written" };
+	bool is_any = false;
+
+	rows_part(rows, "Files, as the program and as the kernel saw them");
+	rows_gap(rows);
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		struct summed sum = {};
+
+		for (size_t i = 0; i < s->function_count; i++) {
+			const struct summary_function *f = &s->functions[i];
+
+			if (f->probe->kind != kinds[k])
+				continue;
+			sum.calls += f->all.calls;
+			sum.bytes += f->all.bytes;
+			sum.ns += f->all.ns;
+		}
+		if (!sum.calls)
+			continue;
+		rows_line(rows, ROWS_ALL, is_any ? NULL : "files",
+			  "program  %s %s in %s calls of %s, %s/s", labels[k],
+			  humanize_bytes(sum.bytes).text, humanize_count(sum.calls).text,
+			  humanize_bytes(sum.bytes / sum.calls).text,
+			  humanize_bytes((uint64_t)((double)sum.bytes * 1e9 /
+						    (double)MAX(sum.ns, (uint64_t)1)))
+				  .text);
+		is_any = true;
+	}
+	if (!is_any)
+		return;
+	for (size_t i = 0; kernel && i < kernel->mount_count; i++) {
+		const struct mount_row *row = &kernel->mounts[i];
+		const struct op_counts *read = &row->ops[OP_READ], *written = &row->ops[OP_WRITE];
+
+		if (row->kind == ROW_MOUNT && row_is_own(row) && (read->bytes || written->bytes))
+			rows_line(rows, ROWS_ALL, NULL,
+				  "kernel   %s: %s read, %s written (%s and %s calls)", row->mount,
+				  humanize_bytes(read->bytes).text,
+				  humanize_bytes(written->bytes).text,
+				  humanize_count(read->calls).text,
+				  humanize_count(written->calls).text);
+	}
+	if (!kernel)
+		rows_line(rows, ROWS_ALL, NULL, "kernel   not measured");
+}
+
+void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct reading *kernel,
+			struct rows *rows)
+{
+	_cleanup_free_ struct summary_function **sorted = calloc(s->function_count + 1,
+								 sizeof(struct summary_function *));
+
+	if (!sorted)
+		return;
+	for (size_t i = 0; i < s->function_count; i++)
+		sorted[i] = &s->functions[i];
+	qsort(sorted, s->function_count, sizeof(struct summary_function *),
+	      summary_compare_functions);
+	summary_add_functions(s, sorted, wall_ns, rows);
+	summary_add_distributions(sorted, s->function_count, false, rows);
+	summary_add_distributions(sorted, s->function_count, true, rows);
+	summary_add_collectives(s, rows);
+	summary_add_files(s, kernel, rows);
+}
+
+struct trace_summary *trace_summary_free(struct trace_summary *s)
+{
+	if (!s)
+		return NULL;
+	for (size_t i = 0; i < s->function_count; i++) {
+		free(s->functions[i].name);
+		free(s->functions[i].processes);
+	}
+	free(s->functions);
+	free(s->processes);
+	free(s->calls);
+	free(s);
+	return NULL;
+}
+
+void trace_summary_freep(struct trace_summary **s)
+{
+	*s = trace_summary_free(*s);
+}

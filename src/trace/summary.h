@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary - what a trace says to a person: functions by time, sizes, who waits for whom in
+ * collective calls, and MPI-IO beside what the kernel did.
+ *
+ * Counts, bytes and times are of the kernel side's sums.  Who waits for whom is of the calls
+ * themselves: of one collective call on MPI_COMM_WORLD all ranks are inside at one moment, so that
+ * calls of which no moment is common are not one.  Only ranks of this node are seen.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct probe;
+struct reading;
+struct rows;
+struct trace_call;
+struct trace_process;
+struct trace_sums;
+struct trace_summary;
+
+#define SUMMARY_CALLS_MAX (1024 * 1024) /* collective calls that are compared; 24 bytes each */
+
+struct trace_summary *trace_summary_new(void);
+/* @probe outlives the summary; @name is copied, as is @process. */
+int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *process,
+			   const struct probe *probe, const char *name,
+			   const struct trace_sums *sums);
+/* Calls of other kinds than collective ones are left aside. */
+int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call);
+
+/* @wall_ns: how long was traced.  @kernel: what it counted of files; NULL: not measured. */
+void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct reading *kernel,
+			struct rows *rows);
+struct trace_summary *trace_summary_free(struct trace_summary *s); /* NULL is fine; returns NULL */
+void trace_summary_freep(struct trace_summary **s);

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "basic/array.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "bpf/settings.h"
+#include "bpf/trace.skel.h"
+#include "load/complaint.h"
+#include "load/entries.h"
+#include "trace/mapped.h"
+
+#define LEARNED_LEAST 64
+
+#define VARIANTS 6 /* of programs on functions */
+
+/* What is attached of a file, or of a row of the kernel (then .file is NULL). */
+struct tracer_part {
+	const struct site_file *file;
+	uint32_t generation;
+	struct probe_links links[VARIANTS];
+};
+
+struct known_mapping { /* as maps name it */
+	unsigned long long device, inode;
+};
+
+struct tracer {
+	struct tracer_options options;
+	struct sites *sites;
+	struct trace_bpf *bpf;
+	struct ring_buffer *ring;
+	struct trace_row *rows; /* the kernel's own */
+	struct attach_costs costs;
+	struct tracer_part *parts;
+	size_t part_count, part_room;
+	struct known_mapping *known;
+	size_t known_count, known_room;
+	tracer_reader read; /* while tracer_read() runs */
+	int taken; /* events since it began */
+	void *context;
+};
+
+static int tracer_take_event(void *context, void *data, size_t size UNUSED)
+{
+	struct tracer *t = context;
+	int r = t->read(t->context, data);
+
+	return r < 0 ? r : ++t->taken < TRACER_BATCH ? 0 : -EAGAIN;
+}
+
+static void tracer_set_up(struct tracer *t, int type)
+{
+	struct trace_bpf *bpf = t->bpf;
+	struct bpf_program *const of_functions[] = {
+		bpf->progs.enter_function,  bpf->progs.leave_function, bpf->progs.enter_sleepable,
+		bpf->progs.leave_sleepable, bpf->progs.do_nothing,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_functions); i++)
+		bpf_program__set_expected_attach_type(of_functions[i], type);
+	bpf->rodata_settings->settings.key_subsys = t->options.key_subsys;
+	bpf->data_watch->watch.id = t->options.cgroup;
+	bpf->rodata->is_by_process = t->options.process > 0;
+	bpf_map__set_max_entries(bpf->maps.rows, TRACE_ROWS_MAX);
+	bpf_map__set_max_entries(bpf->maps.counts, TRACE_ROWS_MAX);
+	bpf_map__set_max_entries(bpf->maps.events, (uint32_t)t->options.ring_bytes);
+	bpf_map__set_max_entries(bpf->maps.sums, t->options.sums_max);
+	bpf_map__set_max_entries(bpf->maps.learned, MAX(t->sites->map_entries, LEARNED_LEAST));
+}
+
+static int tracer_load(struct tracer *t, struct error *err)
+{
+	struct complaint complaint = {};
+	int r;
+
+	complaint_listen(&complaint);
+	t->bpf = trace_bpf__open();
+	r = t->bpf ? 0 : -errno;
+	if (r == 0) {
+		tracer_set_up(t, attach_find_type());
+		r = trace_bpf__load(t->bpf);
+	}
+	complaint_stop();
+	if (r == -EPERM)
+		return error_set(err, r, "tracing needs root");
+	if (r < 0)
+		return error_set(err, r, "this kernel does not take the programs of trace: %s",
+				 *complaint.text ? complaint.text : strerror(-r));
+	return 0;
+}
+
+static int tracer_fill_tables(const struct tracer *t)
+{
+	const int fd = bpf_map__fd(t->bpf->maps.tables);
+
+	for (size_t i = 0; i < t->sites->set_count; i++) {
+		const struct probe_set *set = t->sites->sets[i];
+
+		for (size_t n = 0; n < set->table_count; n++) {
+			for (size_t k = 0; k < set->tables[n].row_count; k++) {
+				const uint32_t at = t->sites->bases[i].tables[n] + (uint32_t)k;
+
+				if (bpf_map_update_elem(fd, &at, &set->tables[n].rows[k], BPF_ANY) <
+				    0)
+					return -errno;
+			}
+		}
+	}
+	return 0;
+}
+
+static int tracer_map(struct tracer *t)
+{
+	void *rows = mmap(NULL, TRACE_ROWS_MAX * sizeof(struct trace_row), PROT_READ | PROT_WRITE,
+			  MAP_SHARED, bpf_map__fd(t->bpf->maps.rows), 0);
+
+	if (rows == MAP_FAILED)
+		return -errno;
+	t->rows = rows;
+	t->ring = ring_buffer__new(bpf_map__fd(t->bpf->maps.events), tracer_take_event, t, NULL);
+	return t->ring ? tracer_fill_tables(t) : -errno;
+}
+
+int tracer_trace_process(struct tracer *t, pid_t pid, struct error *err)
+{
+	const int fd = bpf_map__fd(t->bpf->maps.traced_processes);
+	const uint32_t process = (uint32_t)pid;
+	const uint8_t yes = 1;
+
+	if (bpf_map_update_elem(fd, &process, &yes, BPF_ANY) < 0)
+		return error_set_errno(err, errno, "cannot trace process %d", pid);
+	return 0;
+}
+
+/* Forks are followed before it is looked at who is there. */
+static int tracer_begin_process(struct tracer *t, struct error *err)
+{
+	const pid_t process = t->options.process;
+
+	if (!process)
+		return 0;
+	t->bpf->links.follow_fork = bpf_program__attach(t->bpf->progs.follow_fork);
+	t->bpf->links.forget_process = bpf_program__attach(t->bpf->progs.forget_process);
+	if (!t->bpf->links.follow_fork || !t->bpf->links.forget_process)
+		return error_set_errno(err, errno, "cannot follow what process %d forks", process);
+	return tracer_trace_process(t, process, err);
+}
+
+static struct tracer_part *tracer_add_part(struct tracer *t)
+{
+	if (array_reserve(&t->parts, &t->part_room, t->part_count, sizeof(*t->parts)) < 0)
+		return NULL;
+	t->parts[t->part_count] = (struct tracer_part){ .generation = 1 };
+	return &t->parts[t->part_count++];
+}
+
+/* The programs read it from now on. */
+static void tracer_publish(struct tracer *t, size_t row, uint32_t generation)
+{
+	struct trace_row new = t->sites->rows[row]->row;
+
+	if (!t->rows[row].generation && !t->rows[row].value_count) {
+		new.generation = 0;
+		t->rows[row] = new;
+	}
+	__atomic_store_n(&t->rows[row].generation, generation, __ATOMIC_RELEASE);
+}
+
+static int tracer_attach_kernel(struct tracer *t, size_t row, struct error *err)
+{
+	const struct probe *probe = t->sites->rows[row]->probe;
+	const char *name = probe->symbols[0];
+	struct tracer_part *part = tracer_add_part(t);
+	const uint64_t cookie = TRACE_COOKIE(row, 1);
+	int r = 0;
+
+	if (!part)
+		return error_set_errno(err, ENOMEM, "cannot attach");
+	if (probe->site == PROBE_TRACEPOINT)
+		r = attach_tracepoint(t->bpf->progs.pass_tracepoint, name, cookie, &part->links[1],
+				      err);
+	else if (probe->exit != PROBE_EXIT_NONE)
+		r = attach_kernel(t->bpf->progs.leave_kernel, name, cookie, true, &part->links[0],
+				  err);
+	if (r == 0 && probe->site == PROBE_KERNEL)
+		r = attach_kernel(t->bpf->progs.enter_kernel, name, cookie, false, &part->links[1],
+				  err);
+	if (r < 0)
+		return r;
+	t->sites->rows[row]->site_count = 1;
+	tracer_publish(t, row, 1);
+	return 0;
+}
+
+int tracer_open(const struct tracer_options *options, struct sites *sites, struct tracer **ret,
+		struct error *err)
+{
+	_cleanup_(tracer_closep) struct tracer *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return error_set_errno(err, ENOMEM, "cannot trace");
+	t->options = *options;
+	t->sites = sites;
+	r = tracer_load(t, err);
+	if (r < 0)
+		return r;
+	r = tracer_map(t);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot trace");
+	attach_measure(t->bpf->progs.do_nothing, &t->costs);
+	r = tracer_begin_process(t, err);
+	for (size_t i = 0; i < sites->row_count && r == 0; i++)
+		r = tracer_attach_kernel(t, i, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+void tracer_switch(struct tracer *t, bool is_on)
+{
+	t->bpf->data_control->control.is_on = is_on;
+}
+
+void tracer_detach(struct tracer *t)
+{
+	tracer_switch(t, false);
+	for (size_t i = 0; i < t->part_count; i++) {
+		for (size_t v = 0; v < VARIANTS; v++)
+			probe_links_end(&t->parts[i].links[v]);
+	}
+}
+
+struct tracer *tracer_close(struct tracer *t)
+{
+	if (!t)
+		return NULL;
+	if (t->bpf)
+		tracer_detach(t);
+	ring_buffer__free(t->ring);
+	if (t->rows)
+		munmap(t->rows, TRACE_ROWS_MAX * sizeof(struct trace_row));
+	trace_bpf__destroy(t->bpf);
+	free(t->parts);
+	free(t->known);
+	free(t);
+	return NULL;
+}
+
+void tracer_closep(struct tracer **t)
+{
+	*t = tracer_close(*t);
+}
+
+/* ---- files ---- */
+
+/* Which programs go where.  Returns are attached to first: so none is missed of an entry that was
+ * seen. */
+static const struct variant {
+	bool is_leave, is_sleepable;
+	bool is_on_ret; /* by a plain probe on each `ret` */
+} variants[VARIANTS] = {
+	{ true, false, false }, { true, true, false },	 { true, false, true },
+	{ true, true, true },	{ false, false, false }, { false, true, false },
+};
+
+static const struct bpf_program *tracer_program(const struct tracer *t, const struct variant *v)
+{
+	if (v->is_leave)
+		return v->is_sleepable ? t->bpf->progs.leave_sleepable
+				       : t->bpf->progs.leave_function;
+	return v->is_sleepable ? t->bpf->progs.enter_sleepable : t->bpf->progs.enter_function;
+}
+
+static bool tracer_takes(const struct variant *v, const struct site *site,
+			 const struct probe *probe)
+{
+	if (probe->is_sleepable != v->is_sleepable || site->is_return != v->is_on_ret)
+		return false;
+	return !v->is_leave || v->is_on_ret || probe->exit == PROBE_EXIT_RETURN;
+}
+
+static int tracer_attach_variant(const struct tracer *t, const struct tracer_part *part,
+				 const struct variant *v, struct probe_links *ret,
+				 struct error *err)
+{
+	const struct site_file *file = part->file;
+	_cleanup_free_ struct attach_site *chosen = calloc(file->site_count, sizeof(*chosen));
+	size_t count = 0;
+
+	if (!chosen)
+		return error_set_errno(err, ENOMEM, "cannot attach");
+	for (size_t i = file->first_site; i < file->first_site + file->site_count; i++) {
+		const struct site *site = &t->sites->items[i];
+		const struct site_row *row = t->sites->rows[site->row];
+
+		if (row->is_dropped || !tracer_takes(v, site, row->probe))
+			continue;
+		chosen[count++] = (struct attach_site){
+			.offset = site->offset,
+			.semaphore = v->is_leave ? 0 : site->semaphore,
+			.cookie = TRACE_COOKIE(site->row, part->generation) |
+				  (v->is_on_ret ? TRACE_COOKIE_AT_RET : 0),
+		};
+	}
+	return count ? attach_functions(tracer_program(t, v), file->fd, chosen, count,
+					v->is_leave && !v->is_on_ret, ret, err)
+		     : 0;
+}
+
+/* All rows of the part's file are counted by what is attached here, and by nothing else. */
+static int tracer_attach_part(struct tracer *t, struct tracer_part *part, struct error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < VARIANTS && r == 0; i++)
+		r = tracer_attach_variant(t, part, &variants[i], &part->links[i], err);
+	if (r < 0)
+		return error_prefix(err, r, "%s", part->file->path);
+	for (size_t i = 0; i < part->file->row_count; i++) {
+		const size_t row = part->file->first_row + i;
+
+		if (!t->sites->rows[row]->is_dropped)
+			tracer_publish(t, row, part->generation);
+	}
+	return 0;
+}
+
+int tracer_add_file(struct tracer *t, int fd, const char *path, bool is_program, struct error *err)
+{
+	struct tracer_part *part;
+	struct site_file *file;
+	int r;
+
+	if (!sites_want(t->sites, path, is_program))
+		return 0;
+	r = sites_add(t->sites, fd, path, is_program, &file, err);
+	if (r < 0 || !file)
+		return r;
+	part = tracer_add_part(t);
+	if (!part)
+		return error_set_errno(err, ENOMEM, "cannot attach");
+	part->file = file;
+	return tracer_attach_part(t, part, err);
+}
+
+struct process_visit {
+	struct tracer *t;
+	struct error *err;
+};
+
+static bool tracer_knows(void *context, unsigned long long device, unsigned long long inode)
+{
+	const struct process_visit *v = context;
+	struct tracer *t = v->t;
+
+	for (size_t i = 0; i < t->known_count; i++) {
+		if (t->known[i].inode == inode && t->known[i].device == device)
+			return true;
+	}
+	if (array_reserve(&t->known, &t->known_room, t->known_count, sizeof(*t->known)) == 0)
+		t->known[t->known_count++] = (struct known_mapping){ device, inode };
+	return false;
+}
+
+static int tracer_take_mapped(void *context, const struct mapped_file *file)
+{
+	const struct process_visit *v = context;
+
+	return tracer_add_file(v->t, file->fd, file->path, file->is_program, v->err);
+}
+
+int tracer_add_process(struct tracer *t, pid_t pid, struct error *err)
+{
+	struct process_visit v = { .t = t, .err = err };
+
+	return mapped_visit(pid, tracer_knows, tracer_take_mapped, &v);
+}
+
+size_t tracer_list_processes(const struct tracer *t, pid_t *pids, size_t max)
+{
+	const int fd = bpf_map__fd(t->bpf->maps.traced_processes);
+	uint32_t key, *before = NULL;
+	size_t count = 0;
+
+	while (count < max && bpf_map_get_next_key(fd, before, &key) == 0) {
+		pids[count++] = (pid_t)key;
+		before = &key;
+	}
+	return count;
+}
+
+int tracer_drop(struct tracer *t, size_t row, struct error *err)
+{
+	const struct site_file *file = t->sites->rows[row]->file;
+	struct tracer_part before;
+	int r = 0;
+
+	t->sites->rows[row]->is_dropped = true;
+	tracer_publish(t, row, 0);
+	for (size_t i = 0; i < t->part_count; i++) {
+		if (!file || t->parts[i].file != file)
+			continue;
+		before = t->parts[i];
+		t->parts[i] = (struct tracer_part){ .file = file,
+						    .generation = before.generation + 1 };
+		r = tracer_attach_part(t, &t->parts[i], err);
+		for (size_t v = 0; v < VARIANTS; v++)
+			probe_links_end(&before.links[v]);
+		break;
+	}
+	return r;
+}
+
+/* ---- what was counted ---- */
+
+int tracer_read(struct tracer *t, tracer_reader read, void *context)
+{
+	int r;
+
+	t->read = read;
+	t->context = context;
+	t->taken = 0;
+	r = ring_buffer__consume(t->ring);
+	return r < 0 && r != -EAGAIN ? r : t->taken;
+}
+
+int tracer_get_counts(const struct tracer *t, size_t row, struct trace_counts *ret)
+{
+	const int cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct trace_counts *values = calloc((size_t)MAX(cpus, 1), sizeof(*values));
+	const uint32_t key = (uint32_t)row;
+	uint64_t *sum = (uint64_t *)ret;
+
+	if (!values)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(bpf_map__fd(t->bpf->maps.counts), &key, values) < 0)
+		return -errno;
+	*ret = (struct trace_counts){};
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		const uint64_t *number = (const uint64_t *)&values[cpu];
+
+		for (size_t i = 0; i < sizeof(*ret) / sizeof(*sum); i++)
+			sum[i] += number[i];
+	}
+	return 0;
+}
+
+struct sums_visit {
+	tracer_sums_visitor visit;
+	void *context;
+};
+
+static int tracer_take_sums(void *context, const void *key, const void *value)
+{
+	const struct sums_visit *v = context;
+
+	return v->visit(v->context, key, value);
+}
+
+int tracer_visit_sums(const struct tracer *t, tracer_sums_visitor visit, void *context)
+{
+	struct sums_visit v = { visit, context };
+
+	return entries_visit(bpf_map__fd(t->bpf->maps.sums), sizeof(struct trace_sums_key),
+			     sizeof(struct trace_sums), tracer_take_sums, &v);
+}
+
+const struct attach_costs *tracer_costs(const struct tracer *t)
+{
+	return &t->costs;
+}
+
+uint64_t tracer_cost_ns(const struct tracer *t, size_t row)
+{
+	const struct site_row *of = t->sites->rows[row];
+	struct trace_counts counts;
+	uint64_t each;
+
+	if (!of->file || tracer_get_counts(t, row, &counts) < 0)
+		return 0;
+	each = of->cost == IMAGE_STEPPED ? t->costs.stepped_ns : t->costs.emulated_ns;
+	if (of->probe->exit == PROBE_EXIT_RETURN)
+		each += t->costs.return_ns;
+	if (of->probe->exit == PROBE_EXIT_RET_INSN)
+		each += t->costs.stepped_ns;
+	return counts.hits * each;
+}

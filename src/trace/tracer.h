@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracer - counts, times and reports calls of probed functions: the kernel side's programs, loaded
+ * for the processes of one cgroup, or one process and those that it forks.
+ *
+ * Nothing of it outlives the process that opened it, however that ends.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "trace/attach.h"
+#include "trace/sites.h"
+
+struct error;
+struct tracer;
+
+struct tracer_options {
+	uint64_t cgroup; /* whose processes are traced, with those of groups below; 0: see .process
+			  */
+	int key_subsys; /* of the key hierarchy, as of meter_find_subsys() */
+	pid_t process;
+	size_t ring_bytes; /* room for events on their way, a power of 2 */
+	unsigned int sums_max; /* rows of sums that there is room for */
+};
+
+/* @sites is begun, outlives the tracer, and is added to.  It is off until tracer_switch(). */
+int tracer_open(const struct tracer_options *options, struct sites *sites, struct tracer **ret,
+		struct error *err);
+/* Off, and all that was attached is not any more when it returns.  NULL is fine; returns NULL. */
+struct tracer *tracer_close(struct tracer *t);
+void tracer_closep(struct tracer **t);
+
+/* At once, whatever is attached. */
+void tracer_switch(struct tracer *t, bool is_on);
+/* Switch off and take all probes away; events that are on their way can still be read, and sums. */
+void tracer_detach(struct tracer *t);
+
+/* Look for probes in a file, and attach them; one that is known costs next to nothing. */
+int tracer_add_file(struct tracer *t, int fd, const char *path, bool is_program, struct error *err);
+/* The same for all files of a process. */
+int tracer_add_process(struct tracer *t, pid_t pid, struct error *err);
+/* Trace a process, too, and what it forks: not of a cgroup. */
+int tracer_trace_process(struct tracer *t, pid_t pid, struct error *err);
+/* Of processes: those that are traced, at most @max; returns how many. */
+size_t tracer_list_processes(const struct tracer *t, pid_t *pids, size_t max);
+
+/* Valid during the call alone.  A negative return ends the reading, and is its result. */
+typedef int (*tracer_reader)(void *context, const struct trace_event *event);
+
+/* Hand over events that have come; a thread's in the order of their ends.  Returns how many; at
+ * TRACER_BATCH it ends, since they may come faster than they are taken. */
+#define TRACER_BATCH 65536
+int tracer_read(struct tracer *t, tracer_reader read, void *context);
+
+/* All CPUs together, of a row of the sites. */
+int tracer_get_counts(const struct tracer *t, size_t row, struct trace_counts *ret);
+
+typedef int (*tracer_sums_visitor)(void *context, const struct trace_sums_key *key,
+				   const struct trace_sums *sums);
+/* Each a CPU's: whoever wants more adds them up. */
+int tracer_visit_sums(const struct tracer *t, tracer_sums_visitor visit, void *context);
+
+/* What a probe's trap takes by itself, as it was measured at the opening. */
+const struct attach_costs *tracer_costs(const struct tracer *t);
+/* What hits of a row have cost so far, of whichever process; by the trap alone, so it is more. */
+uint64_t tracer_cost_ns(const struct tracer *t, size_t row);
+
+/* Take a row's probes away for good, while others of its file miss nothing. */
+int tracer_drop(struct tracer *t, size_t row, struct error *err);

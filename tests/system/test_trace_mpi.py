@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""trace - what MPI programs do, in C and Fortran, by Open MPI and MPICH: calls, bytes, files and who waits."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+import chrome_trace
+import mpi_programs
+from command import command
+from mpi_programs import ENVIRONMENT, LANGUAGES, MPIS, RANKS, messages, moved, mpirun, transfers
+from repository import REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory, demand):
+    """built(mpi, compiler, source): the program."""
+    folder, made = tmp_path_factory.mktemp("mpi"), {}
+
+    def get(mpi, compiler, source):
+        if (mpi, source) not in made:
+            made[mpi, source] = mpi_programs.build(mpi, compiler, source, folder)
+        demand(made[mpi, source], f"needs {compiler}.{mpi}")
+        return made[mpi, source]
+
+    return get
+
+
+@pytest.fixture
+def own_mount(tmp_path, root, demand):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    try:
+        command("mount", "-t", "tmpfs", "-o", "size=256m", "own", folder)
+    except subprocess.CalledProcessError as e:
+        demand(False, f"cannot mount: {e.stderr.strip()}")
+    yield folder
+    command("umount", folder)
+
+
+@pytest.fixture
+def trace(programs, root):
+    """trace(arguments, command): what it said, and its complaints."""
+
+    def run(*arguments):
+        done = subprocess.run([programs / "jobmeter", "trace", *map(str, arguments)], env=ENVIRONMENT, text=True,
+                              capture_output=True, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
+def calls_of(path):
+    with open(path) as lines:
+        return [json.loads(line) for line in lines]
+
+
+def of_rank(calls, rank):
+    return sorted((c for c in calls if c["rank"] == rank), key=lambda c: c["timestamp_ns"])
+
+
+def outside_of(calls, word):
+    """@calls but for those within others whose probes have @word: what MPI-IO makes of MPI's own."""
+    spans = [(c["timestamp_ns"], c["timestamp_ns"] + c["duration_ns"]) for c in calls if word in c["probe"]]
+    return [c for c in calls if not any(begin < c["timestamp_ns"] < end for begin, end in spans)]
+
+
+def name_of(call):
+    return call["probe"].partition(":")[2]
+
+
+def moving(calls):
+    """Those that move bytes of the file, as transfers() has them."""
+    kinds = ("MPI_File_read", "MPI_File_write", "MPI_File_iwrite")
+    return [(name_of(c), *(c["arguments"].get(key) for key in ("offset", "count", "size")), c["bytes"])
+            for c in calls if name_of(c).startswith(kinds)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("mpi", MPIS)
+class TestTransfers:
+    """One run is traced for all that can be told of it."""
+
+    @pytest.fixture
+    def calls(self, trace, built, own_mount, programs, tmp_path, mpi, language):
+        """The calls, and the kernel's own row of the mount."""
+        program, lines, record = built(mpi, *LANGUAGES[language]), tmp_path / "calls", tmp_path / "record.json"
+        subprocess.run([programs / "jobmeter", "run", "--standalone", "--quiet", "--output", record, "--",
+                        programs / "jobmeter", "trace", "--set", "mpi,mpi-io", "--format", "ndjson", "--output", lines, "--",
+                        *mpirun(mpi, program, own_mount / "file")],
+                       env=ENVIRONMENT, check=True, capture_output=True, text=True)
+        (row,) = [row for row in json.loads(record.read_text())["io"] if row["mount"] == str(own_mount)]
+        return calls_of(lines), row
+
+    def test_calls_are_seen_with_what_they_were_given(self, calls):
+        calls, row = calls
+        for rank in range(RANKS):
+            own = of_rank(calls, rank)
+            assert moving(own) == transfers(rank)
+            on_world = [(name_of(c), c["arguments"], c["bytes"]) for c in outside_of(own, "mpi-io:")
+                        if c["probe"].startswith("mpi:") and c["arguments"].get("comm") == 0 and name_of(c) in {m[0] for m in messages(rank)}]
+            assert on_world == messages(rank)
+            (opened,) = [c for c in own if name_of(c) == "MPI_File_open"]
+            assert opened["arguments"]["path"].endswith("/own/file")
+            assert {c["arguments"]["fh"] for c in own if c["probe"].startswith("mpi-io:")} == {opened["arguments"]["fh"]}
+        assert all(c["return"] == 0 and c["duration_ns"] > 0 for c in calls)
+        assert sum(c["bytes"] for c in calls if "MPI_File" in c["probe"] and "write" in c["probe"]) == row["write"]["bytes"]
+        assert sum(c["bytes"] for c in calls if "MPI_File_read" in c["probe"]) == row["read"]["bytes"]
+        assert (row["write"]["bytes"], row["read"]["bytes"]) == (moved("write"), moved("read"))
+
+
+def test_a_library_within_the_program_is_found(trace, own_mount, tmp_path, demand):
+    program, lines = mpi_programs.build_static(tmp_path), tmp_path / "calls"
+    demand(program, "needs libmpich.a")
+    trace("--set", "mpi-io", "--format", "ndjson", "--output", lines, "--", *mpirun("mpich", program, own_mount / "file"))
+    for rank in range(RANKS):
+        assert moving(of_rank(calls_of(lines), rank)) == transfers(rank)
+
+
+def test_the_example_of_a_reader_adds_calls_up(trace, built, own_mount, tmp_path):
+    program, lines = built("mpich", *LANGUAGES["c"]), tmp_path / "calls"
+    trace("--set", "mpi-io", "--format", "ndjson", "--output", lines, "--", *mpirun("mpich", program, own_mount / "file"))
+    said = subprocess.run([REPOSITORY / "share/examples/trace-reader.py"], stdin=open(lines), check=True,
+                          capture_output=True, text=True).stdout
+    assert re.search(rf"rank 1 mpi-io:MPI_File_write_at_all: 5 calls, {31 * mpi_programs.MIB} bytes", said), said
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_chrome_file_can_be_viewed(trace, built, own_mount, tmp_path, mpi):
+    program, path = built(mpi, *LANGUAGES["c"]), tmp_path / "trace.json"
+    trace("--set", "mpi,mpi-io", "--format", "chrome", "--output", path, "--", *mpirun(mpi, program, own_mount / "file"))
+    slices = chrome_trace.read(path)
+    assert {e["pid"] for e in slices} == set(range(RANKS))
+    for rank in range(RANKS):
+        written = [e["args"]["bytes"] for e in slices if e["pid"] == rank and e["name"] == "MPI_File_write_at_all"]
+        assert written == [call[4] for call in transfers(rank) if call[0] == "MPI_File_write_at_all"]
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_folded_stacks_add_up_to_the_time_in_calls(trace, built, own_mount, tmp_path, mpi):
+    program, path = built(mpi, *LANGUAGES["c"]), tmp_path / "trace.folded"
+    trace("--set", "mpi-io", "--format", "folded", "--output", path, "--", *mpirun(mpi, program, own_mount / "file"))
+    stacks = dict(line.rsplit(" ", 1) for line in path.read_text().splitlines())
+    assert all(int(ns) > 0 for ns in stacks.values())
+    for rank in range(RANKS):
+        assert {f"rank {rank};{call[0]}" for call in transfers(rank)} <= set(stacks)
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_the_summary_names_the_rank_that_others_wait_for(trace, built, mpi):
+    said = trace("--set", "mpi", "--", *mpirun(mpi, built(mpi, "mpicc", "late.c"))).stderr
+    assert re.search(r"MPI_Barrier +13 +0 .*rank 1: last 13 times", said), said
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_the_summary_has_bytes_and_sizes(trace, built, own_mount, mpi):
+    said = trace("--set", "mpi-io", "--", *mpirun(mpi, built(mpi, *LANGUAGES["c"]), own_mount / "file")).stderr
+    assert re.search(r"MPI_File_write_at_all +10 .* 62 MiB", said), said
+    words = " ".join(said.split())
+    assert "MPI_File_write_at_all 1 MiB: 2, 2 MiB: 2, 4 MiB: 2, 8 MiB: 2, 16 MiB: 2" in words
+    assert f"kernel {own_mount}: 62 MiB read, 62 MiB written" in words
+
+
+def compile_set(source, target, demand):
+    try:
+        command("clang", "-O2", "-g", "-Wall", "-Werror", "-target", "bpf", "-D__TARGET_ARCH_x86",
+                "-I/usr/include/x86_64-linux-gnu", "-c", source, "-o", target)
+    except FileNotFoundError:
+        demand(False, "needs clang")
+
+
+@pytest.mark.parametrize("name", ["mpi", "mpi-io"])
+def test_a_set_as_c_can_be_compiled(trace, demand, tmp_path, name):
+    source = tmp_path / "set.bpf.c"
+    source.write_text(trace("--generate", name).stdout)
+    compile_set(source, tmp_path / "set.bpf.o", demand)
+
+
+SITE_SET = """
+[set site]
+about = a site's own
+exit = return
+alias = P%
+[library mpich]
+file = libmpich.so.12*
+value.size = %:u32 bits 8..15 if bits 24..31 = 0x4c | types[%:u32] at return
+value.moved = *%:u64 bits 0..31 at return if bits 33..63 = 0
+[map types]
+entries = 97
+[probe MPI_File_write_at MPI_File_write_at_all]
+cap.offset = p2:s64
+cap.count = p4:s32
+cap.size = size(p5)
+cap.moved = moved(p6)
+bytes = moved | count * size
+[probe MPI_File_read_at]
+cap.offset = p2:s64
+cap.count = p4:s32
+cap.size = size(p5)
+cap.moved = moved(p6)
+bytes = moved | count * size
+[probe MPI_Recv]
+cap.tag = p5:s32
+cap.moved = moved(s1)
+bytes = moved
+[probe MPI_File_open]
+sleepable = yes
+cap.path = str(p2, 128)
+cap.mode = p3:s32
+[probe MPI_Type_vector]
+silent = yes
+cap.count = p1:s32
+cap.length = p2:s32
+cap.size = size(p4)
+cap.new = *p5:u32 at return
+bytes = count * length * size
+map.put = types[new] = bytes
+"""
+SITE_PROBES = ("MPI_File_write_at", "MPI_File_write_at_all", "MPI_File_read_at", "MPI_Recv", "MPI_File_open")
+
+
+def test_a_set_as_c_says_what_the_engine_says(trace, built, own_mount, programs, demand, tmp_path):
+    """By a set of a site's own: the same calls, seen by both at once."""
+    probes, source, lines = tmp_path / "site.probe", tmp_path / "site.bpf.c", tmp_path / "calls"
+    program = built("mpich", *LANGUAGES["c"])
+    probes.write_text(SITE_SET)
+    source.write_text(trace("--generate", probes).stdout)
+    compile_set(source, tmp_path / "site.bpf.o", demand)
+    reader = subprocess.Popen([programs / "tests/system/generated", tmp_path / "site.bpf.o"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        assert reader.stdout.readline() == "attached 12\n"
+        trace("--set", probes, "--format", "ndjson", "--output", lines, "--", *mpirun("mpich", program, own_mount / "file"))
+        said = reader.communicate(timeout=60)[0]
+    finally:
+        reader.kill()
+        reader.wait()
+    assert len(said.splitlines()) == 26
+    assert sorted(said.splitlines()) == sorted(as_generated(c) for c in calls_of(lines))
+
+
+def as_generated(call):
+    arguments = dict(call["arguments"])
+    path, names = arguments.pop("path", ""), CAPTURES[name_of(call)]
+    values = [str(arguments.get(name, "-")) for name in names] + ["-"] * (8 - len(names))
+    return " ".join([str(SITE_PROBES.index(name_of(call))), str(call["return"]),
+                     str("-" if call["bytes"] is None else call["bytes"]), *values, path])
+
+
+MOVED = ("offset", "count", "size", "moved")
+CAPTURES = {"MPI_File_write_at": MOVED, "MPI_File_write_at_all": MOVED, "MPI_File_read_at": MOVED,
+            "MPI_Recv": ("tag", "moved"), "MPI_File_open": ("mode",)}

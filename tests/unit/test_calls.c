@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* What is made of traced calls: Chrome's JSON, stacks, lines and the summary. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "bpf/trace_rows.h"
+#include "export/call_line.h"
+#include "export/chrome.h"
+#include "export/folded.h"
+#include "model/reading.h"
+#include "model/rows.h"
+#include "report/page.h"
+#include "report/rows_text.h"
+#include "test.h"
+#include "trace/call.h"
+#include "trace/summary.h"
+
+static const char set_text[] =
+	"[set made]\nabout = a test\nexit = return\n[library l]\nfile = l\n"
+	"[probe write_at]\nkind = write\ncap.offset = p2:s64\ncap.fh = p1:u64\n"
+	"cap.count = p3:s32\nbytes = 8 * count\n"
+	"[probe barrier]\nkind = collective\ncap.comm = p1:u64\n"
+	"[probe open]\nkind = open\nsleepable = yes\ncap.path = str(p1, 64)\n"
+	"cap.fh = ret:u64\n[probe begin]\nexit = none\n";
+
+enum { WRITE_AT, BARRIER, OPEN, BEGIN };
+
+static const struct trace_process ranks[] = { { 4711, 0, "ior" }, { 4712, 1, "ior" } };
+static const struct trace_process other = { 4713, -1, "sh \"x\"" };
+
+static struct probe_set *made_set(void)
+{
+	struct probe_set *set = NULL;
+	struct error err = {};
+
+	if (probe_set_parse(set_text, strlen(set_text), "made.probe", &set, &err) < 0)
+		test_string(err.text, "", "set", __FILE__, __LINE__);
+	return set;
+}
+
+static struct trace_call made_call(const struct probe_set *set, size_t probe,
+				   const struct trace_process *process, uint64_t start_ns,
+				   uint64_t duration_ns)
+{
+	return (struct trace_call){
+		.set = set,
+		.probe = set->probes[probe],
+		.name = set->probes[probe]->name,
+		.process = process,
+		.tid = process->pid,
+		.cpu = 3,
+		.start_ns = start_ns,
+		.has_returned = probe != BEGIN,
+		.duration_ns = duration_ns,
+	};
+}
+
+TEST(an_event_becomes_a_call_with_what_it_has)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
+	struct trace_event_long event = { .event = { .size = sizeof(event),
+						     .flags = TRACE_HAS_RETURNED | TRACE_HAS_TEXT,
+						     .has = 0x21,
+						     .start_ns = 7,
+						     .duration_ns = 11,
+						     .tid = 13,
+						     .cpu = 1,
+						     .result = -17,
+						     .depth = 2,
+						     .captures = { 19 } },
+					  .captures = { 0, 23 },
+					  .text = "path" };
+	struct trace_call call;
+
+	call_decode(&event.event, set, set->probes[OPEN], "open64", &call);
+	ASSERT_STREQ(call.name, "open64");
+	ASSERT_STREQ(call.text, "path");
+	ASSERT(call.has_returned && !call.has_bytes && call.depth == 2 && call.result == -17);
+	ASSERT(call.have == 0x21 && call.values[0] == 19 && call.values[5] == 23);
+	event.event.size = sizeof(event.event);
+	call_decode(&event.event, set, set->probes[OPEN], "open", &call);
+	ASSERT(call.have == 1 && !call.text);
+}
+
+static const json_t *find_event(const json_t *events, const char *name, const char *phase,
+				size_t number)
+{
+	const json_t *event;
+	size_t i;
+
+	json_array_foreach(events, i, event)
+	{
+		if (strcmp(json_string_value(json_object_get(event, "name")), name) == 0 &&
+		    strcmp(json_string_value(json_object_get(event, "ph")), phase) == 0 &&
+		    number-- == 0)
+			return event;
+	}
+	return NULL;
+}
+
+static json_int_t number_of(const json_t *map, const char *key)
+{
+	return json_integer_value(json_object_get(map, key));
+}
+
+static json_t *read_chrome(const char *path)
+{
+	json_error_t error;
+	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+
+	if (!root)
+		test_string(error.text, "", path, __FILE__, __LINE__);
+	return root;
+}
+
+TEST(a_chrome_file_has_ranks_threads_and_slices)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
+	_cleanup_(chrome_freep) struct chrome *c = NULL;
+	_cleanup_free_ char *path = NULL;
+	struct chrome_options options = { .part_bytes = 1 << 20,
+					  .start_ns = 1000,
+					  .start_unix_ns = 1700000000000000000,
+					  .job = "17" };
+	struct trace_call write = made_call(set, WRITE_AT, &ranks[1], 3345, 67089);
+	struct trace_call begin = made_call(set, BEGIN, &other, 5000, 0);
+	struct trace_call early = made_call(set, BARRIER, &ranks[0], 999, 5);
+	const json_t *event, *args;
+	struct error err = {};
+	unsigned int parts = 0;
+	json_t *root;
+
+	write.have = 7;
+	write.values[0] = 1 << 20;
+	write.values[1] = -1;
+	write.values[2] = 5;
+	write.has_bytes = true;
+	write.bytes = 40;
+	ASSERT(asprintf(&path, "%s/trace.json", test_dir()) > 0);
+	options.path = path;
+	ASSERT_OK(chrome_open(&options, &c, &err));
+	ASSERT_OK(chrome_add(c, &write, &err));
+	ASSERT_OK(chrome_add(c, &begin, &err));
+	ASSERT_OK(chrome_add(c, &early, &err));
+	ASSERT_OK(chrome_finish(c, &parts, &err));
+	ASSERT_EQ(parts, (unsigned int)1);
+
+	root = read_chrome(path);
+	ASSERT_STREQ(json_string_value(json_object_get(json_object_get(root, "otherData"), "job")),
+		     "17");
+	event = find_event(json_object_get(root, "traceEvents"), "write_at", "X", 0);
+	ASSERT(event);
+	ASSERT_EQ(number_of(event, "pid"), 1);
+	ASSERT_EQ(number_of(event, "tid"), 4712);
+	ASSERT_STREQ(json_string_value(json_object_get(event, "cat")), "made");
+	ASSERT(json_real_value(json_object_get(event, "ts")) == 2.345);
+	ASSERT(json_real_value(json_object_get(event, "dur")) == 67.089);
+	args = json_object_get(event, "args");
+	ASSERT_EQ(number_of(args, "offset"), 1 << 20);
+	ASSERT_EQ(number_of(args, "bytes"), 40);
+	event = find_event(json_object_get(root, "traceEvents"), "begin", "i", 0);
+	ASSERT(event && number_of(event, "pid") == 4713 && !json_object_get(event, "dur"));
+	event = find_event(json_object_get(root, "traceEvents"), "process_name", "M", 0);
+	ASSERT_STREQ(json_string_value(json_object_get(json_object_get(event, "args"), "name")),
+		     "rank 1 (ior)");
+	ASSERT(!find_event(json_object_get(root, "traceEvents"), "barrier", "X", 0));
+	json_decref(root);
+}
+
+TEST(a_large_chrome_trace_is_several_whole_files)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
+	_cleanup_(chrome_freep) struct chrome *c = NULL;
+	_cleanup_free_ char *path = NULL;
+	struct chrome_options options = { .part_bytes = 2000 };
+	struct error err = {};
+	unsigned int parts = 0;
+	size_t found = 0;
+
+	ASSERT(asprintf(&path, "%s/many.json", test_dir()) > 0);
+	options.path = path;
+	ASSERT_OK(chrome_open(&options, &c, &err));
+	for (uint64_t i = 0; i < 97; i++) {
+		struct trace_call call = made_call(set, BARRIER, &ranks[i % 2], 1000 * i, 7);
+
+		ASSERT_OK(chrome_add(c, &call, &err));
+	}
+	ASSERT_OK(chrome_finish(c, &parts, &err));
+	ASSERT(parts > 3);
+	for (unsigned int part = 1; part <= parts; part++) {
+		_cleanup_free_ char *name = NULL;
+		const json_t *events;
+		json_t *root;
+
+		ASSERT(asprintf(&name, part == 1 ? "%s/many.json" : "%s/many-%u.json", test_dir(),
+				part) > 0);
+		root = read_chrome(name);
+		events = json_object_get(root, "traceEvents");
+		ASSERT(find_event(events, "process_name", "M", 0));
+		for (size_t i = 0; find_event(events, "barrier", "X", i); i++)
+			found++;
+		json_decref(root);
+	}
+	ASSERT_EQ((uint64_t)found, (uint64_t)97);
+}
+
+TEST(a_chrome_file_that_cannot_be_made_is_an_error)
+{
+	struct chrome_options options = { .path = "/nowhere/x.json", .part_bytes = 1 };
+	struct chrome *c = NULL;
+	struct error err = {};
+
+	ASSERT_ERR(chrome_open(&options, &c, &err), -ENOENT);
+	ASSERT_CONTAINS(err.text, "cannot write '/nowhere/x.json'");
+	ASSERT(!c);
+}
+
+static void add_folded(struct folded *f, struct trace_call call, uint32_t depth)
+{
+	call.depth = depth;
+	ASSERT_OK(folded_add(f, &call));
+}
+
+TEST(a_functions_own_time_is_what_none_below_has)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
+	_cleanup_(folded_freep) struct folded *f = folded_new();
+	_cleanup_free_ char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	/* rank 0: write_at { barrier barrier open { barrier } } write_at, rank 1: barrier */
+	add_folded(f, made_call(set, BARRIER, &ranks[0], 10, 3), 1);
+	add_folded(f, made_call(set, BARRIER, &ranks[1], 10, 41), 0);
+	add_folded(f, made_call(set, BARRIER, &ranks[0], 20, 4), 1);
+	add_folded(f, made_call(set, BARRIER, &ranks[0], 31, 5), 2);
+	add_folded(f, made_call(set, OPEN, &ranks[0], 30, 11), 1);
+	add_folded(f, made_call(set, WRITE_AT, &ranks[0], 5, 101), 0);
+	add_folded(f, made_call(set, WRITE_AT, &ranks[0], 200, 13), 0);
+	add_folded(f, made_call(set, BEGIN, &ranks[0], 300, 13), 0);
+	ASSERT_OK(folded_write(f, out));
+	fclose(out);
+	ASSERT_CONTAINS(text, "rank 0;write_at 96\n"); /* 101 + 13 - 3 - 4 - 11 */
+	ASSERT_CONTAINS(text, "rank 0;write_at;barrier 7\n");
+	ASSERT_CONTAINS(text, "rank 0;write_at;open 6\n");
+	ASSERT_CONTAINS(text, "rank 0;write_at;open;barrier 5\n");
+	ASSERT_CONTAINS(text, "rank 1;barrier 41\n");
+	ASSERT_LACKS(text, "begin");
+}
+
+TEST(a_line_says_what_is_known_and_null_for_the_rest)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
+	_cleanup_free_ char *text = NULL;
+	struct trace_call write = made_call(set, WRITE_AT, &ranks[1], 345, 67);
+	struct trace_call begin = made_call(set, BEGIN, &other, 400, 0);
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	write.have = 5;
+	write.values[0] = 1 << 20;
+	write.values[2] = 5;
+	write.has_bytes = true;
+	write.bytes = 40;
+	ASSERT_OK(call_line_write(&write, "17", 1000, out));
+	ASSERT_OK(call_line_write(&begin, NULL, 1000, out));
+	fclose(out);
+	ASSERT_STREQ(text,
+		     "{\"task\":\"ior\",\"rank\":1,\"pid\":4712,\"tid\":4712,\"cpu\":3,"
+		     "\"timestamp_ns\":1345,\"job\":\"17\",\"probe\":\"made:write_at\","
+		     "\"arguments\":{\"offset\":1048576,\"count\":5},\"bytes\":40,"
+		     "\"duration_ns\":67,\"return\":0}\n"
+		     "{\"task\":\"sh \\\"x\\\"\",\"rank\":null,\"pid\":4713,\"tid\":4713,\"cpu\":3,"
+		     "\"timestamp_ns\":1400,\"job\":null,\"probe\":\"made:begin\","
+		     "\"arguments\":{},\"bytes\":null,\"duration_ns\":null,\"return\":null}\n");
+}
+
+static char *summary_text(struct trace_summary *s, const struct reading *kernel)
+{
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	struct page page = { .out = out, .width = 100, .is_utf8 = true };
+
+	trace_summary_rows(s, 1000000000, kernel, rows);
+	rows_text(rows, ROWS_TEXT, &page);
+	fclose(out);
+	return text;
+}
+
+TEST(a_summary_says_functions_sizes_waits_and_files)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
+	_cleanup_(trace_summary_freep) struct trace_summary *s = trace_summary_new();
+	struct trace_sums writes = { .calls = 5, .bytes = 31 << 20, .ns = 250000000 };
+	struct trace_sums barriers = { .calls = 23, .ns = 100000000, .failed = 3 };
+	struct mount_row mounts[] = {
+		{ .kind = ROW_MOUNT,
+		  .mount = (char *)"/scratch",
+		  .ops[OP_WRITE] = { .calls = 10, .bytes = 62 << 20 } },
+		{ .kind = ROW_PIPE, .mount = (char *)"(pipe)", .ops[OP_READ] = { 7, 7, 0, 0, 0 } },
+	};
+	const struct reading kernel = { .mounts = mounts, .mount_count = 2, .has_mounts = true };
+	_cleanup_free_ char *text = NULL, *unmeasured = NULL;
+
+	for (size_t i = 0; i < 5; i++)
+		writes.sizes[21 + i] = 1; /* 1 to 16 MiB */
+	writes.durations[26] = 5;
+	for (size_t i = 0; i < 2; i++) {
+		struct trace_call call = made_call(set, BARRIER, &ranks[i], 100 + 60 * i, 200);
+
+		call.have = 1;
+		ASSERT_OK(trace_summary_add_sums(s, &ranks[i], set->probes[WRITE_AT], "write_at",
+						 &writes));
+		barriers.ns *= 1 + 2 * i;
+		ASSERT_OK(trace_summary_add_sums(s, &ranks[i], set->probes[BARRIER], "barrier",
+						 &barriers));
+		ASSERT_OK(trace_summary_add_call(s, &call));
+		call.values[0] = 1; /* another communicator: not compared */
+		ASSERT_OK(trace_summary_add_call(s, &call));
+	}
+	text = summary_text(s, &kernel);
+	unmeasured = summary_text(s, NULL);
+	ASSERT_GOLDEN(text, "made-trace.txt");
+	ASSERT_CONTAINS(unmeasured, "not measured");
+}
