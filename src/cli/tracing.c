@@ -31,7 +31,9 @@
 #define SUMS_MAX 16384
 #define PROCESSES_MAX 65536
 #define TURN_MS 10 /* between two looks at the ring, where no event fills it */
-#define RESCAN_NS 100000000
+#define RESCAN_NS UINT64_C(100000000) /* between two looks at what is mapped, at first */
+#define RESCAN_LATER_NS UINT64_C(1000000000)
+#define FIRST_NS UINT64_C(10000000000)
 #define BUDGET_NS UINT64_C(1000000000) /* over which a cost is looked at */
 #define DRAIN_TURNS 1000
 
@@ -167,9 +169,10 @@ static int session_add_named(struct session *s)
 static int session_scan(struct session *s)
 {
 	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
+	const bool is_first = now - s->traced.start_ns < FIRST_NS;
 	int r = 0;
 
-	if (s->scanned_ns && now - s->scanned_ns < RESCAN_NS)
+	if (s->scanned_ns && now - s->scanned_ns < (is_first ? RESCAN_NS : RESCAN_LATER_NS))
 		return 0;
 	s->scanned_ns = now;
 	s->processes = scope_list(&s->scope, s->tracer);

@@ -22,7 +22,7 @@ void callers_clear(struct callers *p)
 
 /* What starts ranks names them, in this order: mpirun in a Slurm job leaves Slurm's own variable as
  * the batch script had it. */
-int callers_parse_rank(const char *environ, size_t size)
+int callers_parse_rank(const char *text, size_t size)
 {
 	static const char *const names[] = {
 		"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=",	  "PMI_RANK=",
@@ -32,7 +32,7 @@ int callers_parse_rank(const char *environ, size_t size)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const size_t length = strlen(names[i]);
-		const char *at = environ, *end = environ + size;
+		const char *at = text, *end = text + size;
 
 		for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1) {
 			if ((size_t)(end - at) > length && memcmp(at, names[i], length) == 0 &&
@@ -46,7 +46,7 @@ int callers_parse_rank(const char *environ, size_t size)
 
 static void read_process(struct trace_process *process)
 {
-	_cleanup_free_ char *environ = NULL;
+	_cleanup_free_ char *text = NULL;
 	char path[64];
 	size_t size;
 
@@ -54,8 +54,8 @@ static void read_process(struct trace_process *process)
 	(void)file_read_small(AT_FDCWD, path, process->task, sizeof(process->task));
 	process->task[strcspn(process->task, "\n")] = '\0';
 	snprintf(path, sizeof(path), "/proc/%u/environ", process->pid);
-	if (file_read(AT_FDCWD, path, CALLERS_ENVIRON_MAX, &environ, &size) == 0)
-		process->rank = callers_parse_rank(environ, size);
+	if (file_read(AT_FDCWD, path, CALLERS_ENVIRON_MAX, &text, &size) == 0)
+		process->rank = callers_parse_rank(text, size);
 }
 
 const struct trace_process *callers_get(struct callers *p, uint32_t pid)

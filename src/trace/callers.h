@@ -21,4 +21,4 @@ void callers_clear(struct callers *p);
 const struct trace_process *callers_get(struct callers *p, uint32_t pid);
 
 /* The rank that an environment names, as proc/PID/environ has it; -1: none. */
-int callers_parse_rank(const char *environ, size_t size);
+int callers_parse_rank(const char *text, size_t size);

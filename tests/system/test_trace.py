@@ -194,6 +194,24 @@ def test_whatever_becomes_of_the_target_the_trace_ends_well(programs, traced, fa
         target.wait()
 
 
+def test_calls_of_a_job_are_counted_and_of_others_not(programs, traced, root):
+    other = subprocess.Popen([traced, "endless"], stdout=subprocess.PIPE)
+    job = subprocess.Popen([programs / "jobmeter", "run", "--standalone", "--quiet", "--", traced, "endless"],
+                           stdout=subprocess.PIPE)
+    try:
+        assert other.stdout.readline() == job.stdout.readline() == b"ready\n"
+        done = subprocess.run([programs / "jobmeter", "trace", *BUSY, "--format", "ndjson", "--job", f"run/{job.pid}",
+                               "--duration", "1", *probe(traced, "traced_work(n=p1)")], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        pids = {json.loads(line)["pid"] for line in done.stdout.splitlines()}
+        assert len(pids) == 1 and other.pid not in pids
+    finally:
+        other.kill()
+        job.send_signal(signal.SIGTERM)
+        other.wait()
+        job.wait()
+
+
 PYTHON = "/usr/bin/python3"
 
 

@@ -73,6 +73,7 @@ TEST(a_pattern_stands_for_several_and_a_name_for_itself)
 	_cleanup_close_ int fd = open_own(&image);
 	struct seen seen = {};
 
+	ASSERT(fd >= 0);
 	ASSERT_OK(image_visit_functions(image, "image_has_two", see, &seen));
 	ASSERT_EQ(seen.count, 0u);
 	ASSERT_OK(image_visit_functions(image, "image_has_two*", see, &seen));
