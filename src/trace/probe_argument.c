@@ -60,6 +60,17 @@ static int write_file(FILE *out, char *argument, struct error *err)
 	return 0;
 }
 
+/* "--probe:7: cap.c: ..." is told as "--probe: cap.c: ...": whoever types it knows of no line. */
+static void leave_line_out(struct error *err)
+{
+	static const char name[] = "--probe:";
+	char *line = err->text + sizeof(name) - 1;
+
+	if (strncmp(err->text, name, sizeof(name) - 1) == 0 && strspn(line, "0123456789"))
+		memmove(line, line + strspn(line, "0123456789") + 1,
+			strlen(line + strspn(line, "0123456789")));
+}
+
 int probe_set_parse_argument(const char *argument, struct probe_set **ret, struct error *err)
 {
 	_cleanup_free_ char *copy = strdup(argument), *text = NULL;
@@ -81,5 +92,9 @@ int probe_set_parse_argument(const char *argument, struct probe_set **ret, struc
 	r = write_file(out, copy, err);
 	if (fclose(out) != 0)
 		return -ENOMEM;
-	return r < 0 ? r : probe_set_parse(text, length, "--probe", ret, err);
+	if (r == 0)
+		r = probe_set_parse(text, length, "--probe", ret, err);
+	if (r < 0 && err)
+		leave_line_out(err);
+	return r;
 }

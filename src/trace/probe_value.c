@@ -236,7 +236,7 @@ static int value_width(struct scan *s, struct probe_value *v)
 static int value_bits(struct scan *s, const struct probe_value *v, uint8_t *ret_low,
 		      uint8_t *ret_count)
 {
-	uint64_t low, high;
+	uint64_t low = 0, high = 0;
 	int r;
 
 	if (!value_take(s, "bits"))
@@ -375,7 +375,7 @@ static int value_read_text(const struct probe_scope *scope, const char *name, co
 	struct scan s = { .scope = scope, .at = arguments };
 	struct probe_text *text = &scope->probe->text;
 	struct probe_value v = { .map = -1, .width = 8 };
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	int r;
 
 	if (text->max_bytes)

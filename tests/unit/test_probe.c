@@ -318,7 +318,7 @@ TEST(a_wrong_argument_is_one_line)
 
 		test_int(probe_set_parse_argument(wrong[i], &set, &err), -EINVAL, wrong[i],
 			 "-EINVAL", __FILE__, __LINE__);
-		ASSERT(strncmp(err.text, "--probe:", 8) == 0 && !strchr(err.text, '\n'));
+		ASSERT(strncmp(err.text, "--probe: ", 9) == 0 && !strchr(err.text, '\n'));
 	}
 }
 
