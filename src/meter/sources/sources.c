@@ -205,6 +205,15 @@ const struct samples *sources_find(const struct sources *s, const char *name)
 	return NULL;
 }
 
+int sources_put_energy(const struct sources *s, struct energy_readings *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; s && r == 0 && i < s->count; i++)
+		r = energy_readings_add_all(to, &s->slots[i].samples.energy);
+	return r;
+}
+
 static int sources_put_samples(const struct samples *from, struct samples *to)
 {
 	int r = 0;
