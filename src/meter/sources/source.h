@@ -37,6 +37,9 @@ struct source_options {
 	 * that may hang: of other machines (NFS, Lustre...) and of FUSE. */
 	bool (*may_ask)(const void *context, const char *fstype);
 	const void *context;
+	/* Of the processor, as the site says, for estimates of energy; NULL, 0: it does not. */
+	const char *cpu_model;
+	uint64_t cpu_tdp_watts; /* of all sockets */
 	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the
 						   processor has */
 };
