@@ -100,9 +100,10 @@ static void give_shares(struct division *d, struct energy_owner *o)
 /* What nobody is charged for. */
 static uint64_t idle_rest(const struct division *d, unsigned __int128 allocated)
 {
-	if (d->policy == POLICY_NONE || (d->policy == POLICY_ACTIVE && !d->work))
+	if (d->policy == POLICY_NONE || (d->policy == POLICY_ACTIVE && !d->work) ||
+	    (d->policy == POLICY_ALLOCATED && !d->allocated))
 		return d->idle_uj;
-	if (d->policy == POLICY_ACTIVE || !d->allocated)
+	if (d->policy == POLICY_ACTIVE)
 		return 0;
 	return (uint64_t)((unsigned __int128)d->idle_uj * (d->allocated - allocated) /
 			  d->allocated);

@@ -74,7 +74,7 @@ struct attribution { /* begins as {}, with its policy set */
 	enum energy_policy policy;
 	struct energy_channel channels[ENERGY_CHANNELS_MAX];
 	size_t channel_count;
-	uint64_t carry_uj[POOL_COUNT]; /* less than a microjoule for each owner */
+	uint64_t carry_uj[POOL_COUNT]; /* less than two microjoules for each owner */
 	uint64_t came_uj; /* all that came in */
 	uint64_t debt_uj; /* by how much the parts were more than the whole node so far: it is taken
 			     off what comes next */
