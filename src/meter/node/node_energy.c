@@ -8,55 +8,19 @@
 #include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "energy/idle_power.h"
 #include "energy/sensor_choice.h"
+#include "energy/sensor_total.h"
+#include "model/document.h"
+#include "model/record.h"
 #include "model/sample.h"
 #include "model/section.h"
 #include "model/sections.h"
 #include "model/snapshot.h"
+#include "node/node_energy_internal.h"
 #include "sources/machine.h"
 
 #define NS_OF_A_US 1000
 #define BYTES_OF_A_KIB 1024
-
-/* What was taken in of a sensor. */
-struct taken {
-	char source[ENERGY_SOURCE_SIZE], name[ENERGY_NAME_SIZE];
-	uint64_t total_uj, gap_uj, boot_ns;
-	bool is_used; /* it is counted, since the reading before at least */
-};
-
-struct node_job {
-	struct energy_owner owner;
-	char *manager, *id;
-	uint64_t start_ns; /* by CLOCK_BOOTTIME; one of several of that id */
-	uint64_t cpu_ns; /* that it has used so far */
-	bool is_seen; /* in the snapshot that is being taken */
-};
-
-struct pool {
-	bool is_open;
-	uint64_t last_ns; /* when it was closed, by CLOCK_BOOTTIME */
-	uint64_t busy_ns; /* of the node, by then */
-	struct idle_power idle;
-};
-
-struct node_energy {
-	int root_fd;
-	uint64_t cpus, memory_kib;
-	struct attribution attribution;
-	struct pool pools[POOL_COUNT];
-	struct energy_readings readings; /* the last */
-	bool counted[ENERGY_SENSORS_MAX]; /* of these */
-	struct taken *taken;
-	size_t taken_count, taken_room;
-	struct node_job **jobs;
-	struct energy_owner **owners; /* theirs, in the same order */
-	size_t job_count, job_room, owner_room;
-	uint64_t gone_uj; /* of jobs that are no longer there */
-	uint64_t last_ns; /* of the snapshot before; 0: this is the first */
-	uint64_t busy_ns, busy_from_ns, jobs_cpu_ns;
-};
 
 int node_energy_new(int root_fd, enum energy_policy policy, struct node_energy **ret)
 {
@@ -72,6 +36,17 @@ int node_energy_new(int root_fd, enum energy_policy policy, struct node_energy *
 	e->attribution.policy = policy;
 	*ret = e;
 	return 0;
+}
+
+struct energy_owner *node_energy_other(struct node_energy *e, size_t i)
+{
+	struct energy_owner *const others[OTHERS_COUNT] = {
+		&e->attribution.system,
+		&e->attribution.idle,
+		&e->attribution.unattributed,
+	};
+
+	return others[i];
 }
 
 static void free_job(struct node_job *j)
@@ -109,7 +84,8 @@ static struct node_job *find_job(struct node_energy *e, const struct job *known)
 	return NULL;
 }
 
-static struct node_job *add_job(struct node_energy *e, const struct job *known)
+struct node_job *node_energy_add_job(struct node_energy *e, const char *manager, const char *id,
+				     uint64_t start_ns)
 {
 	struct node_job *j = NULL;
 
@@ -118,15 +94,14 @@ static struct node_job *add_job(struct node_energy *e, const struct job *known)
 		j = calloc(1, sizeof(*j));
 	if (!j)
 		return NULL;
-	j->manager = strdup(known->manager);
-	j->id = strdup(known->id);
-	j->start_ns = known->start_boot_ns;
+	j->manager = strdup(manager);
+	j->id = strdup(id);
+	j->start_ns = start_ns;
+	j->uid = -1;
 	if (!j->manager || !j->id) {
 		free_job(j);
 		return NULL;
 	}
-	/* a unit of systemd's is a view of the system */
-	j->owner.is_inside = known->is_inside || strcmp(known->manager, "systemd") == 0;
 	e->jobs[e->job_count] = j;
 	e->owners[e->job_count++] = &j->owner;
 	return j;
@@ -182,14 +157,20 @@ static int take_job(struct node_energy *e, const struct snapshot *s, const struc
 	if (!has_cpu_time(job))
 		return 0;
 	if (!j) {
-		j = add_job(e, job->job);
+		j = node_energy_add_job(e, job->job->manager, job->job->id,
+					job->job->start_boot_ns);
 		if (!j)
 			return -ENOMEM;
+		/* a unit of systemd's is a view of the system */
+		j->owner.is_inside = job->job->is_inside ||
+				     strcmp(job->job->manager, "systemd") == 0;
 		/* what it did before we looked is in no interval */
 		if (!e->last_ns || job->job->start_boot_ns < e->last_ns)
 			j->cpu_ns = cpu_time(job);
 	}
 	j->is_seen = true;
+	j->start_real_ns = job->job->start_ns;
+	j->uid = job->job->uid;
 	use_more(e, s, job, j);
 	return 0;
 }
@@ -216,6 +197,13 @@ static int take_jobs(struct node_energy *e, const struct snapshot *s)
 	return r;
 }
 
+/* Not all of its energy is in the ledger. */
+static bool has_unsent(const struct node_energy *e, const struct node_job *j)
+{
+	return e->has_ledger && !j->owner.is_inside &&
+	       memcmp(j->sent_uj, j->owner.uj, sizeof(j->sent_uj)) != 0;
+}
+
 /* Of jobs that nobody shows any more the sum stays. */
 static void drop_jobs(struct node_energy *e)
 {
@@ -224,7 +212,7 @@ static void drop_jobs(struct node_energy *e)
 	for (size_t i = 0; i < e->job_count; i++) {
 		struct node_job *j = e->jobs[i];
 
-		if (j->is_seen || j->owner.parts_uj) {
+		if (j->is_seen || j->owner.parts_uj || has_unsent(e, j)) {
 			e->jobs[kept] = j;
 			e->owners[kept++] = &j->owner;
 			continue;
@@ -237,21 +225,21 @@ static void drop_jobs(struct node_energy *e)
 
 /* ---- sensors ---- */
 
-static struct taken *find_taken(struct node_energy *e, const struct energy_sensor *sensor)
+struct taken *node_energy_taken(struct node_energy *e, const char *source, const char *name)
 {
 	struct taken *t;
 
 	for (size_t i = 0; i < e->taken_count; i++) {
 		t = &e->taken[i];
-		if (strcmp(t->source, sensor->source) == 0 && strcmp(t->name, sensor->name) == 0)
+		if (strcmp(t->source, source) == 0 && strcmp(t->name, name) == 0)
 			return t;
 	}
 	if (array_reserve(&e->taken, &e->taken_room, e->taken_count, sizeof(*e->taken)) < 0)
 		return NULL;
 	t = &e->taken[e->taken_count++];
 	*t = (struct taken){};
-	snprintf(t->source, sizeof(t->source), "%s", sensor->source);
-	snprintf(t->name, sizeof(t->name), "%s", sensor->name);
+	snprintf(t->source, sizeof(t->source), "%s", source);
+	snprintf(t->name, sizeof(t->name), "%s", name);
 	return t;
 }
 
@@ -262,14 +250,34 @@ struct arrival { /* what came into a pool */
 	const struct energy_sensor *sensor; /* one of them; NULL: there is none */
 };
 
+/* What the agent before us took of it, and what came since, as far as its counter tells: where it
+ * does not, there is no interval. */
+static void go_on(struct taken *t, const struct energy_reading *reading)
+{
+	struct energy_counter c = { .range_uj = reading->total.range_uj };
+
+	t->is_restored = false;
+	t->is_used &= t->has_raw && reading->total.has_raw;
+	if (!t->is_used)
+		return;
+	energy_counter_take(&c, t->raw_uj, t->boot_ns);
+	energy_counter_take(&c, reading->total.raw_uj, reading->boot_ns);
+	/* as if it had been opened then: what came is the difference */
+	t->total_uj = reading->total.total_uj - c.total.total_uj;
+	t->gap_uj = reading->total.gap_uj - c.total.gap_uj;
+}
+
 static int take_sensor(struct node_energy *e, const struct energy_reading *reading,
 		       struct arrival *to)
 {
-	struct taken *t = find_taken(e, &reading->sensor);
-	const bool is_new = t && t->is_used && reading->boot_ns > t->boot_ns && !reading->is_stale;
+	struct taken *t = node_energy_taken(e, reading->sensor.source, reading->sensor.name);
+	bool is_new;
 
 	if (!t)
 		return -ENOMEM;
+	if (t->is_restored)
+		go_on(t, reading);
+	is_new = t->is_used && reading->boot_ns > t->boot_ns && !reading->is_stale;
 	to->sensor = &reading->sensor;
 	to->knows_idle = reading->sensor.idle_uw > 0;
 	to->idle_uw += reading->sensor.idle_uw;
@@ -281,12 +289,12 @@ static int take_sensor(struct node_energy *e, const struct energy_reading *readi
 		to->gap_uj += reading->total.gap_uj - t->gap_uj;
 	}
 	if (is_new || !t->is_used) {
-		*t = (struct taken){ .total_uj = reading->total.total_uj,
-				     .gap_uj = reading->total.gap_uj,
-				     .boot_ns = reading->boot_ns,
-				     .is_used = true };
-		snprintf(t->source, sizeof(t->source), "%s", reading->sensor.source);
-		snprintf(t->name, sizeof(t->name), "%s", reading->sensor.name);
+		t->total_uj = reading->total.total_uj;
+		t->gap_uj = reading->total.gap_uj;
+		t->boot_ns = reading->boot_ns;
+		t->has_raw = reading->total.has_raw;
+		t->raw_uj = reading->total.raw_uj;
+		t->is_used = true;
 		to->until_ns = MAX(to->until_ns, reading->boot_ns);
 	}
 	return 0;
@@ -374,7 +382,9 @@ static void forget_uncounted(struct node_energy *e)
 
 	for (size_t i = 0; i < e->readings.count; i++) {
 		const struct energy_sensor *sensor = &e->readings.items[i].sensor;
-		struct taken *t = e->counted[i] ? NULL : find_taken(e, sensor);
+		struct taken *t = e->counted[i]
+					  ? NULL
+					  : node_energy_taken(e, sensor->source, sensor->name);
 
 		if (t)
 			t->is_used = false;
@@ -475,6 +485,119 @@ int node_energy_take(struct node_energy *e, const struct energy_readings *readin
 	return r;
 }
 
+int node_energy_take_run(struct node_energy *e, const struct energy_readings *readings,
+			 uint64_t start_boot_ns, uint64_t end_boot_ns, struct record *record)
+{
+	struct job facts = { .manager = (char *)"run", .id = (char *)"", .uid = -1 };
+	struct snapshot_job job = { .job = &facts };
+	struct snapshot s = { .boot_ns = start_boot_ns, .jobs = &job, .job_count = record != NULL };
+	int r;
+
+	if (record) {
+		facts.start_boot_ns = start_boot_ns;
+		facts.end_boot_ns = s.boot_ns = end_boot_ns;
+		memcpy(job.values, record->reading.values, sizeof(job.values));
+	}
+	r = node_energy_take(e, readings, &s);
+	for (size_t id = METRIC_ENERGY; r == 0 && record && id <= METRIC_ENERGY_ESTIMATED; id++)
+		record->reading.values[id] = job.values[id];
+	if (r == 0 && record)
+		r = parts_copy_to(&job.parts, record);
+	parts_clear(&job.parts);
+	return r;
+}
+
+/* ---- what is told ---- */
+
+static void put_decimal(struct document *d, const char *key, bool is_known, uint64_t number,
+			enum metric_unit unit)
+{
+	document_key(d, key);
+	if (is_known)
+		document_decimal(d, number, metric_unit_places(unit));
+	else
+		document_null(d);
+}
+
+static void format_sensor(const struct energy_reading *r, bool is_counted, struct document *d)
+{
+	const struct energy_sensor *s = &r->sensor;
+
+	document_begin_flat_map(d);
+	document_put_string(d, "source", s->source);
+	document_put_string(d, "name", s->name);
+	document_put_string(d, "level", energy_level_name(s->level));
+	document_put_string(d, "component", energy_part_name(s->part));
+	document_put_string(d, "quality", energy_quality_name(s->quality));
+	document_put_boolean(d, "counted", is_counted);
+	document_put_boolean(d, "stale", r->is_stale);
+	put_decimal(d, "watts", r->total.has_power, r->total.power_uw, UNIT_WATTS);
+	put_decimal(d, "joules", true, r->total.total_uj, UNIT_JOULES);
+	put_decimal(d, "gap_seconds", true, r->total.gap_ns, UNIT_SECONDS);
+	put_decimal(d, "idle_watts", s->idle_uw, s->idle_uw, UNIT_WATTS);
+	document_key(d, "uncertainty");
+	if (s->uncertainty_permille)
+		document_decimal(d, s->uncertainty_permille, 3);
+	else
+		document_null(d);
+	document_end_map(d);
+}
+
+static void format_pool(const struct node_energy *e, size_t i, struct document *d)
+{
+	const struct pool *pool = &e->pools[i];
+
+	document_begin_flat_map(d);
+	document_put_string(d, "component", energy_part_name(pool_parts[i]));
+	put_decimal(d, "idle_watts", pool->idle.greatest_uw, idle_power_get(&pool->idle),
+		    UNIT_WATTS);
+	document_put_unsigned(d, "idle_intervals", pool->idle.count);
+	document_end_map(d);
+}
+
+static uint64_t jobs_total(const struct node_energy *e)
+{
+	uint64_t uj = e->gone_uj;
+
+	for (size_t i = 0; i < e->job_count; i++)
+		uj += e->owners[i]->is_inside ? 0 : energy_owner_total(e->owners[i]);
+	return uj;
+}
+
+void node_energy_format(struct node_energy *e, struct document *d)
+{
+	static const char *const names[OTHERS_COUNT] = { "system", "idle", "unattributed" };
+	const struct attribution *a = &e->attribution;
+
+	document_begin_map(d);
+	document_put_string(d, "schema", "jobmeter.energy/1");
+	document_put_string(d, "idle_policy", energy_policy_name(a->policy));
+	document_begin_list_of(d, "sensors");
+	for (size_t i = 0; i < e->readings.count; i++)
+		format_sensor(&e->readings.items[i], e->counted[i], d);
+	document_end_list(d);
+	document_begin_list_of(d, "learned");
+	for (size_t i = 0; i < POOL_COUNT; i++) {
+		if (e->pools[i].is_open && e->pools[i].idle.greatest_uw)
+			format_pool(e, i, d);
+	}
+	document_end_list(d);
+	document_begin_map_of(d, "balance");
+	put_decimal(d, "jobs_joules", true, jobs_total(e), UNIT_JOULES);
+	for (size_t i = 0; i < OTHERS_COUNT; i++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "%s_joules", names[i]);
+		put_decimal(d, key, true, energy_owner_total(node_energy_other(e, i)), UNIT_JOULES);
+	}
+	put_decimal(d, "came_joules", true, a->came_uj, UNIT_JOULES);
+	document_put_signed(d, "unbalanced_microjoules",
+			    attribution_unbalanced(a, e->owners, e->job_count, e->gone_uj));
+	document_put_unsigned(d, "inconsistent_intervals", a->inconsistent);
+	document_end_map(d);
+	document_end_map(d);
+}
+
 /* ---- what is scraped ---- */
 
 static int put_sensor(const struct energy_reading *reading, struct samples *to)
@@ -499,7 +622,6 @@ static int put_owner(const char *name, uint64_t uj, struct samples *to)
 int node_energy_put_samples(const struct node_energy *e, struct samples *to)
 {
 	const struct attribution *a = &e->attribution;
-	uint64_t jobs_uj = e->gone_uj;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < e->readings.count; i++) {
@@ -509,10 +631,8 @@ int node_energy_put_samples(const struct node_energy *e, struct samples *to)
 	}
 	if (!a->channel_count)
 		return r;
-	for (size_t i = 0; i < e->job_count; i++)
-		jobs_uj += e->owners[i]->is_inside ? 0 : energy_owner_total(e->owners[i]);
 	if (r == 0)
-		r = put_owner("jobs", jobs_uj, to);
+		r = put_owner("jobs", jobs_total(e), to);
 	if (r == 0)
 		r = put_owner("system", energy_owner_total(&a->system), to);
 	if (r == 0)

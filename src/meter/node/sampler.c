@@ -19,6 +19,7 @@
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/mounts.h"
+#include "codec/ledger.h"
 #include "cgroup/identity.h"
 #include "node/job_record.h"
 #include "node/job_state.h"
@@ -54,6 +55,7 @@ struct sampler {
 	struct state *state;
 	struct job_sources sources;
 	struct node_energy *energy;
+	struct state *energy_state; /* NULL: nothing is kept */
 	struct published *published; /* NULL: what an agent before us showed is not known */
 	bool has_read;
 	struct snapshot *last;
@@ -249,14 +251,41 @@ static int fill_snapshot(void *context, struct snapshot *snapshot)
 	return take_energy(context, snapshot);
 }
 
-static int open_energy(struct sampler *s)
+static int read_energy(void *context, const char *name UNUSED, const char *text, size_t length,
+		       struct error *err)
+{
+	struct sampler *s = context;
+
+	return node_energy_parse_state(s->energy, s->boot_id, text, length, err);
+}
+
+static int open_energy(struct sampler *s, struct error *err)
 {
 	const enum energy_policy policy = (enum energy_policy)s->options.idle_policy;
+	_cleanup_free_ char *dir = NULL;
 	int r = node_energy_new(s->options.root_fd, policy, &s->energy);
 
-	if (r == 0)
-		registry_set_filler(s->registry, fill_snapshot, s);
-	return r;
+	if (r < 0)
+		return r;
+	registry_set_filler(s->registry, fill_snapshot, s);
+	if (!s->options.state_dir)
+		return 0;
+	if (asprintf(&dir, "%s/energy", s->options.state_dir) < 0) {
+		dir = NULL;
+		return -ENOMEM;
+	}
+	r = state_open(dir, s->options.uid, s->options.gid, &s->energy_state, err);
+	return r < 0 ? r : state_read_all(s->energy_state, read_energy, s, err);
+}
+
+/* After a crash the last one holds: what came since is divided anew, from what jobs have by then.
+ */
+static void write_energy(struct sampler *s)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (s->energy_state && node_energy_format_state(s->energy, s->boot_id, &text) == 0)
+		(void)state_write(s->energy_state, "energy", text, strlen(text), false, NULL);
 }
 
 /* What went through before the command begins is not its. */
@@ -343,7 +372,7 @@ static int open_all(struct sampler *s, struct error *err)
 	if (r >= 0)
 		r = open_sources(s);
 	if (r >= 0)
-		r = open_energy(s);
+		r = open_energy(s, err);
 	if (r >= 0 && s->options.one && s->options.one->is_own)
 		r = begin_sources(s);
 	if (r >= 0)
@@ -393,6 +422,7 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 	if (s->has_last && !keeps)
 		(void)state_settle(s->state, is_pinned, s, NULL); /* else the next agent does it */
 	node_energy_free(s->energy);
+	state_close(s->energy_state);
 	registry_free(s->registry); /* gives back what jobs have from the sources */
 	users_free(s->sources.users);
 	sources_free(s->sources.sources);
@@ -509,6 +539,7 @@ static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, s
 	snapshot->took_ns = s->counts.last_reading_ns = clock_now_ns(CLOCK_BOOTTIME) - started_ns;
 	if (s->published)
 		published_put(s->published, snapshot);
+	write_energy(s);
 	snapshot_unref(s->last);
 	s->last = snapshot;
 	if (s->counts.readings == 1 && !s->options.one)
@@ -683,6 +714,23 @@ void sampler_wait_for_reports(struct sampler *s, bool waits)
 {
 	registry_wait_for_reports(s->registry, waits);
 	s->sources.wants_names = waits;
+	node_energy_want_ledger(s->energy, waits, clock_now_ns(CLOCK_REALTIME));
+}
+
+bool sampler_get_ledger(struct sampler *s, struct ledger *ret)
+{
+	if (!s->last || !node_energy_get_ledger(s->energy, s->last->real_ns, ret))
+		return false;
+	ret->cluster = s->options.cluster;
+	ret->node = s->node;
+	ret->boot_id = s->boot_id;
+	return true;
+}
+
+void sampler_set_ledger_written(struct sampler *s, const struct ledger *ledger)
+{
+	node_energy_set_written(s->energy, ledger);
+	write_energy(s);
 }
 
 const struct snapshot_job *sampler_next_to_report(struct sampler *s,
@@ -742,6 +790,11 @@ int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to)
 	if (r >= 0 && wants_node)
 		r = node_energy_put_samples(s->energy, to);
 	return r < 0 ? r : sources_put_late(s->sources.sources, to);
+}
+
+void sampler_format_energy(const struct sampler *s, struct document *d)
+{
+	node_energy_format(s->energy, d);
 }
 
 struct node_values sampler_get_node_values(struct sampler *s)

@@ -111,6 +111,7 @@ const struct source source_energy_estimate = {
 	.name = "energy_estimate",
 	.label = "energy: ",
 	.help = "Estimate the node's energy from its processor's model where no sensor measures it.",
+	.has_energy = true,
 	.is_for_jobs = true,
 	.open = open_source,
 	.sample = sample,

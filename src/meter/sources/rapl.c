@@ -316,6 +316,7 @@ const struct source source_rapl = {
 	.name = "rapl",
 	.label = "energy by RAPL: ",
 	.help = "Read the processor's own counters of energy (RAPL) for packages and memory.",
+	.has_energy = true,
 	.is_for_jobs = true,
 	.open = open_source,
 	.sample = sample,

@@ -68,6 +68,7 @@ struct source {
 	const char *label; /* "frequency and temperature: ": what coverage says of it begins with
 			      this */
 	const char *help; /* of its setting: a sentence or two */
+	bool has_energy; /* it adds readings of energy sensors (model/energy_sensor.h) */
 	bool is_off; /* unless the site wants it */
 	bool is_for_jobs; /* jobs' numbers are made of the node's: sampled at each reading; else
 			     when a scrape wants them */
