@@ -255,8 +255,16 @@ static int read_energy(void *context, const char *name UNUSED, const char *text,
 		       struct error *err)
 {
 	struct sampler *s = context;
+	int r = node_energy_parse_state(s->energy, s->boot_id, text, length, err);
 
-	return node_energy_parse_state(s->energy, s->boot_id, text, length, err);
+	if (r == -EINVAL) { /* nothing of what was taken of it holds */
+		s->energy = node_energy_free(s->energy);
+		return node_energy_new(s->options.root_fd,
+				       (enum energy_policy)s->options.idle_policy, &s->energy) < 0
+			       ? -ENOMEM
+			       : r;
+	}
+	return r;
 }
 
 static int open_energy(struct sampler *s, struct error *err)
@@ -285,7 +293,7 @@ static void write_energy(struct sampler *s)
 	_cleanup_free_ char *text = NULL;
 
 	if (s->energy_state && node_energy_format_state(s->energy, s->boot_id, &text) == 0)
-		(void)state_write(s->energy_state, "energy", text, strlen(text), false, NULL);
+		(void)state_write(s->energy_state, "energy.json", text, strlen(text), false, NULL);
 }
 
 /* What went through before the command begins is not its. */
@@ -846,6 +854,7 @@ bool sampler_has_news(struct sampler *s, struct error *err)
 		return true;
 	}
 	return (s->state && state_has_news(s->state, err)) ||
+	       (s->energy_state && state_has_news(s->energy_state, err)) ||
 	       kernel_side_has_news(s->kernel, err) ||
 	       notices_get(&s->sources.prolog_news, clock_now_ns(CLOCK_BOOTTIME), err);
 }
