@@ -4,6 +4,8 @@ that shares are in the right order, add up, and go on over restarts."""
 
 import json
 import os
+import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -11,6 +13,8 @@ import pytest
 from agent_pages import ask, await_page, final_record, page_of
 from job_groups import MANAGER
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PUBLIC = ROOT.parent / "shared/data"  # others' tables, which are not the project's
 CARRIED = 100e-6  # joules: what may wait for the next interval
 BUSY, IDLE = "71", "73"
 CPU_S = 2  # that the busy job has to have used
@@ -115,3 +119,25 @@ def test_energy_lists_the_sensor_and_the_balance(agent, loads, programs):
                                      env=environment).stdout)
     assert told["schema"] == "jobmeter.energy/1" and told["balance"]["unbalanced_microjoules"] == 0
     assert ask(agent, "/v1/energy")["sensors"][0]["counted"] is True
+
+
+def test_recording_rules_give_the_names_of_dashboards(tmp_path, demand):
+    demand(shutil.which("promtool"), "needs promtool (package prometheus)")
+    rules = ROOT / "share/prometheus/jobmeter-rules.yml"
+    tests = tmp_path / "rules-test.yml"
+    tests.write_text((ROOT / "tests/data/prometheus/rules-test.yml").read_text().replace("RULES", str(rules)))
+    for command in (["check", "rules", rules], ["test", "rules", tests]):
+        done = subprocess.run(["promtool", *command], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_models_are_as_wrong_as_the_docs_say(programs):
+    tables = [PUBLIC / "specpower-2026-03-09.csv", PUBLIC / "nx12-rapl-basic.csv"]
+    if not all(table.exists() for table in tables):
+        pytest.skip(f"needs the public tables in {PUBLIC}")
+    told = subprocess.run([programs / "tools/energy-evaluate", *tables], capture_output=True, text=True, check=True).stdout
+    assert told in (ROOT / "docs/internals/energy.md").read_text()
+    errors = {row.split("|")[1].strip(): row.split("|")[3] for row in told.splitlines()[2:]}
+    mean = {what: float(error.split()[0]) for what, error in errors.items() if "%" in error}
+    assert mean["package by cycles, instructions, LLC misses"] < 12 < mean["package by CPU time"]
+    assert mean["DRAM by cycles, instructions, LLC misses"] < 10 < mean["DRAM by CPU time"]
