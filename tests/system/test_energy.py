@@ -125,7 +125,7 @@ def test_recording_rules_give_the_names_of_dashboards(tmp_path, demand):
     demand(shutil.which("promtool"), "needs promtool (package prometheus)")
     rules = ROOT / "share/prometheus/jobmeter-rules.yml"
     tests = tmp_path / "rules-test.yml"
-    tests.write_text((ROOT / "tests/data/prometheus/rules-test.yml").read_text().replace("RULES", str(rules)))
+    tests.write_text((ROOT / "tests/data/energy/rules-test.yml").read_text().replace("RULES", str(rules)))
     for command in (["check", "rules", rules], ["test", "rules", tests]):
         done = subprocess.run(["promtool", *command], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr

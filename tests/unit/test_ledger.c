@@ -62,6 +62,6 @@ TEST(a_line_is_as_the_server_takes_it)
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
 		ASSERT_OK(ledger_add(&l, &entries[i]));
 	ASSERT_OK(document_format_line(format, &l, &line, &length));
-	ASSERT_GOLDEN(line, "ledger-line.json");
+	ASSERT_GOLDEN(line, "energy/ledger-line.json");
 	ledger_clear(&l);
 }
