@@ -501,6 +501,21 @@ static int get_agent(void *context, const struct http_request *request, struct h
 			  &(struct api_agent){ &state, coverage, &push, is_whole }, ret);
 }
 
+static void format_energy(const void *sampler, struct document *d)
+{
+	sampler_format_energy(sampler, d);
+}
+
+/* Who may read a sensor learns what others compute (CVE-2020-8694). */
+static int get_energy(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	const struct api *a = context;
+
+	if (!permission_sees_all(a->options.permission, &request->peer))
+		return http_fail(ret, 403, "only root and admins see the node's sensors");
+	return api_answer(format_energy, a->options.sampler, ret);
+}
+
 static int get_metrics(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
@@ -532,6 +547,7 @@ const struct http_route *api_routes(void)
 		{ "GET", "/health", get_health, .is_open = true },
 		{ "GET", "/metrics", get_metrics },
 		{ "GET", "/v1/agent", get_agent },
+		{ "GET", "/v1/energy", get_energy },
 		{ "GET", "/v1/group", get_group },
 		{ "GET", "/v1/jobs", get_jobs },
 		{ "GET", JOBS, get_job },

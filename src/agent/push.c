@@ -14,6 +14,7 @@
 #include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/macro.h"
+#include "codec/ledger.h"
 #include "config/config.h"
 #include "model/record.h"
 #include "node/job_record.h"
@@ -270,6 +271,23 @@ static size_t write_checkpoints(struct push *p, uint64_t now_ns)
 	return count;
 }
 
+/* A quarter of an hour of the node's energy. */
+static size_t write_ledger(struct push *p)
+{
+	struct ledger ledger = {};
+	struct error err = {};
+	int r;
+
+	if (!sampler_get_ledger(p->sampler, &ledger))
+		return 0;
+	r = spool_write_ledger(p->spool, &ledger, &err);
+	if (r >= 0)
+		sampler_set_ledger_written(p->sampler, &ledger);
+	say_failure(p, r, &err);
+	ledger_clear(&ledger);
+	return r >= 0;
+}
+
 static void say_dropped(struct push *p)
 {
 	const uint64_t *counts = p->spool->counts.dropped;
@@ -291,7 +309,8 @@ void push_work(struct push *p)
 	if (!p->spool || !p->sampler)
 		return;
 	sender_process_work(&p->sender, now_ns);
-	if (write_finals(p, now_ns, FINALS_AT_ONCE) + write_checkpoints(p, now_ns))
+	if (write_finals(p, now_ns, FINALS_AT_ONCE) + write_checkpoints(p, now_ns) +
+	    write_ledger(p))
 		sender_process_wake(&p->sender);
 	say_dropped(p);
 }

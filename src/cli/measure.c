@@ -24,6 +24,7 @@
 #include "cli/identify.h"
 #include "basic/macro.h"
 #include "cli/measurer.h"
+#include "node/node_energy.h"
 #include "sources/sources.h"
 
 #define SURVIVORS_NAMED 16
@@ -45,6 +46,7 @@ struct measurement {
 	struct value values[METRIC_JOB_COUNT]; /* what they have of it so far */
 	struct thermal_sums thermal;
 	struct parts parts;
+	struct node_energy *energy; /* for a record that has none */
 	struct children_usage before;
 	bool looks_inside; /* the measurer does */
 	uint64_t polls, next_look_ns; /* by CLOCK_BOOTTIME */
@@ -59,6 +61,7 @@ static void measurement_clear(struct measurement *m)
 	source_attachments_clear(&m->attachments);
 	sources_free(m->sources);
 	parts_clear(&m->parts);
+	node_energy_free(m->energy);
 	free(m->cpus);
 	measurer_freep(&m->measurer);
 	hierarchy_clear(&m->hierarchy);
@@ -129,6 +132,19 @@ static int sample_sources(struct measurement *m)
 	return r;
 }
 
+/* @record: NULL: the command has not begun. */
+static int take_energy(struct measurement *m, struct record *record)
+{
+	_cleanup_(energy_readings_clear) struct energy_readings readings = {};
+	int r = sources_put_energy(m->sources, &readings);
+
+	if (r < 0 || (record && record->reading.values[METRIC_ENERGY].is_known))
+		return r; /* who measured the rest has it */
+	return node_energy_take_run(m->energy, &readings,
+				    record ? m->child.start_boot_ns : clock_now_ns(CLOCK_BOOTTIME),
+				    m->child.end_boot_ns, record);
+}
+
 /* They need neither BPF nor a group, and nobody else asks them for us. */
 static int open_sources(struct measurement *m)
 {
@@ -142,11 +158,15 @@ static int open_sources(struct measurement *m)
 	int r;
 
 	for (size_t i = 0; i < list.count; i++)
-		is_wanted[i] = list.items[i]->sample_job;
+		is_wanted[i] = list.items[i]->sample_job || list.items[i]->has_energy;
 	(void)allocation_read(m->root_fd, NULL, &unused, &m->cpus);
 	m->job = (struct source_job){ .pid = m->child.pid, .cpus = m->cpus };
 	r = sources_open(list, is_wanted, &options, &m->sources);
-	return r < 0 ? r : sample_sources(m);
+	if (r >= 0)
+		r = sample_sources(m);
+	if (r >= 0)
+		r = node_energy_new(m->root_fd, POLICY_ALLOCATED, &m->energy);
+	return r < 0 ? r : take_energy(m, NULL);
 }
 
 /* The command is in its group before anything counts it, and runs nothing before it is. */
@@ -357,6 +377,8 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 				    &m->record->reading, &m->record->job.cpus_allowed);
 	if (r >= 0)
 		r = numa_describe(m->root_fd, m->record);
+	if (r >= 0)
+		r = take_energy(m, m->record);
 	if (r >= 0)
 		r = identify(m, argv);
 	if (r >= 0 && *m->why_no_agent.text)

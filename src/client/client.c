@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "basic/cleanup.h"
 #include "client/client_json.h"
@@ -77,6 +78,16 @@ int client_get_agent(struct client *c, struct client_agent *ret, struct error *e
 	int r = ask(c, "/v1/agent", NULL, CLIENT_ANSWER_MS, &answer, err);
 
 	return r < 0 ? r : client_parse_agent(answer.text, answer.length, ret, err);
+}
+
+int client_get_energy(struct client *c, char **ret, struct error *err)
+{
+	_cleanup_(reply_clear) struct reply answer = {};
+	int r = ask(c, "/v1/energy", NULL, CLIENT_ANSWER_MS, &answer, err);
+
+	if (r == 0)
+		*ret = strdup(answer.text ? answer.text : "");
+	return r < 0 || *ret ? r : error_set_errno(err, ENOMEM, "cannot ask the agent");
 }
 
 int client_list_jobs(struct client *c, struct client_jobs *ret, struct error *err)

@@ -64,6 +64,10 @@ struct client_agent {
 void client_agent_clear(struct client_agent *a);
 int client_get_agent(struct client *c, struct client_agent *ret, struct error *err);
 
+/* Sensors and balance of the node's energy (jobmeter.energy/1), as text; the caller frees. -EACCES:
+ * for root and admins only. */
+int client_get_energy(struct client *c, char **ret, struct error *err);
+
 /* Who is asked while a later answer is waited for: the caller's, until the client is closed.  He
  * must not use the client meanwhile. */
 void client_set_waiter(struct client *c, const struct waiter *waiter);

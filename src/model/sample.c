@@ -48,6 +48,11 @@ int samples_add_plain(struct samples *s, enum metric_id id, uint64_t number)
 	return samples_add(s, id, none, number);
 }
 
+int samples_add_energy(struct samples *s, const struct energy_reading *one)
+{
+	return energy_readings_add(&s->energy, one);
+}
+
 const struct sample *samples_find(const struct samples *s, enum metric_id id, const char *label)
 {
 	for (size_t i = 0; i < s->count; i++) {
@@ -62,5 +67,6 @@ void samples_clear(struct samples *s)
 	for (size_t i = 0; i < s->count; i++)
 		clear_one(&s->items[i]);
 	free(s->items);
+	energy_readings_clear(&s->energy);
 	*s = (struct samples){};
 }

@@ -19,6 +19,7 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "codec/gzip_member.h"
+#include "codec/ledger.h"
 #include "codec/record_format.h"
 #include "model/document.h"
 #include "model/record.h"
@@ -275,10 +276,10 @@ static int put(struct spool *s, const char *name, const void *bytes, size_t leng
 	return r;
 }
 
-static int put_line(struct spool *s, const struct record *record, const char *line, size_t length)
+/* @sequence: of the file, by which a newer one of its key replaces it. */
+static int put_line(struct spool *s, struct spool_key key, uint64_t sequence, bool is_final,
+		    const char *line, size_t length)
 {
-	struct spool_key key = spool_key_of(record);
-	bool is_final = record->is_final;
 	_cleanup_free_ void *packed = NULL;
 	size_t packed_length = 0;
 	char name[SPOOL_NAME_SIZE];
@@ -291,7 +292,7 @@ static int put_line(struct spool *s, const struct record *record, const char *li
 		return 0;
 	}
 	snprintf(name, sizeof(name), "%016" PRIx64 "%016" PRIx64 ".%020" PRIu64 ".%c.gz",
-		 key.halves[0], key.halves[1], record->sequence, is_final ? 'f' : 'c');
+		 key.halves[0], key.halves[1], sequence, is_final ? 'f' : 'c');
 	r = put(s, name, packed, packed_length);
 	if (r < 0)
 		return r;
@@ -314,9 +315,37 @@ int spool_write(struct spool *s, struct record *record, struct error *err)
 				 record->job.id, SPOOL_LINE_MAX >> 20);
 	}
 	if (r >= 0)
-		r = put_line(s, record, line, length);
+		r = put_line(s, spool_key_of(record), record->sequence, record->is_final, line,
+			     length);
 	if (r >= 0)
 		return 0;
 	s->counts.errors++;
 	return error_set_errno(err, r, "records for the server cannot be written to '%s'", s->path);
+}
+
+static void format_ledger(const void *ledger, struct document *d)
+{
+	ledger_format(ledger, d);
+}
+
+int spool_write_ledger(struct spool *s, const struct ledger *ledger, struct error *err)
+{
+	/* no job's, and each line has its own */
+	const struct record who = {
+		.cluster = (char *)ledger->cluster,
+		.node = (char *)ledger->node,
+		.boot_id = (char *)ledger->boot_id,
+		.job = { .manager = (char *)"", .id = (char *)LEDGER_SCHEMA },
+		.time = { .start_ns = ledger->start_ns },
+	};
+	_cleanup_free_ char *line = NULL;
+	size_t length = 0;
+	int r = document_format_line(format_ledger, ledger, &line, &length);
+
+	if (r >= 0)
+		r = put_line(s, spool_key_of(&who), next_sequence(s), true, line, length);
+	if (r >= 0)
+		return 0;
+	s->counts.errors++;
+	return error_set_errno(err, r, "energy for the server cannot be written to '%s'", s->path);
 }

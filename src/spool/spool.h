@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 struct error;
+struct ledger;
 struct record;
 
 #define SPOOL_LINE_MAX                                                            \
@@ -57,6 +58,10 @@ void spool_closep(struct spool **s);
  * another try is in vain; else -Exxx: it could not be written, and is to be tried again.
  */
 int spool_write(struct spool *s, struct record *record, struct error *err);
+
+/* A line of energy, which is kept and sent as a final record is.  -Exxx: it is to be tried again.
+ */
+int spool_write_ledger(struct spool *s, const struct ledger *ledger, struct error *err);
 
 /* Which job of which node it is: the same of all its records. */
 struct spool_key {

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "basic/error.h"
+#include "basic/macro.h"
+#include "model/document.h"
 #include "node/job_record.h"
 #include "model/record.h"
 
@@ -79,6 +81,12 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	memcpy(record->reading.values, job->values, sizeof(job->values));
 	*ret = record;
 	return 0;
+}
+
+void sampler_format_energy(const struct sampler *s UNUSED, struct document *d)
+{
+	document_begin_map(d);
+	document_end_map(d);
 }
 
 struct node_values sampler_get_node_values(struct sampler *s)

@@ -19,10 +19,12 @@
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/mounts.h"
+#include "codec/ledger.h"
 #include "cgroup/identity.h"
 #include "node/job_record.h"
 #include "node/job_state.h"
 #include "node/kernel_side.h"
+#include "node/node_energy.h"
 #include "sources/machine.h"
 #include "load/meter.h"
 #include "counters/place_names.h"
@@ -52,6 +54,8 @@ struct sampler {
 	struct registry *registry;
 	struct state *state;
 	struct job_sources sources;
+	struct node_energy *energy;
+	struct state *energy_state; /* NULL: nothing is kept */
 	struct published *published; /* NULL: what an agent before us showed is not known */
 	bool has_read;
 	struct snapshot *last;
@@ -160,6 +164,8 @@ static int open_sources_of_one(struct sampler *s)
 		.root_fd = s->options.root_fd,
 		.hierarchy = &s->hierarchy,
 		.descriptors = &s->sources.budget,
+		.cpu_model = s->options.cpu_model,
+		.cpu_tdp_watts = s->options.cpu_tdp_watts,
 		.hardware = one->hardware,
 	};
 
@@ -187,6 +193,8 @@ static int open_sources(struct sampler *s)
 		.descriptors = &s->sources.budget,
 		.may_ask = s->options.may_ask,
 		.context = s->options.context,
+		.cpu_model = s->options.cpu_model,
+		.cpu_tdp_watts = s->options.cpu_tdp_watts,
 	};
 
 	if (s->options.one)
@@ -230,12 +238,72 @@ static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
 	return r;
 }
 
+static int take_energy(struct sampler *s, struct snapshot *snapshot)
+{
+	_cleanup_(energy_readings_clear) struct energy_readings readings = {};
+	int r = sources_put_energy(s->sources.sources, &readings);
+
+	return r < 0 ? r : node_energy_take(s->energy, &readings, snapshot);
+}
+
+static int fill_snapshot(void *context, struct snapshot *snapshot)
+{
+	return take_energy(context, snapshot);
+}
+
+static int read_energy(void *context, const char *name UNUSED, const char *text, size_t length,
+		       struct error *err)
+{
+	struct sampler *s = context;
+	int r = node_energy_parse_state(s->energy, s->boot_id, text, length, err);
+
+	if (r == -EINVAL) { /* nothing of what was taken of it holds */
+		s->energy = node_energy_free(s->energy);
+		return node_energy_new(s->options.root_fd,
+				       (enum energy_policy)s->options.idle_policy, &s->energy) < 0
+			       ? -ENOMEM
+			       : r;
+	}
+	return r;
+}
+
+static int open_energy(struct sampler *s, struct error *err)
+{
+	const enum energy_policy policy = (enum energy_policy)s->options.idle_policy;
+	_cleanup_free_ char *dir = NULL;
+	int r = node_energy_new(s->options.root_fd, policy, &s->energy);
+
+	if (r < 0)
+		return r;
+	registry_set_filler(s->registry, fill_snapshot, s);
+	if (!s->options.state_dir)
+		return 0;
+	if (asprintf(&dir, "%s/energy", s->options.state_dir) < 0) {
+		dir = NULL;
+		return -ENOMEM;
+	}
+	r = state_open(dir, s->options.uid, s->options.gid, &s->energy_state, err);
+	return r < 0 ? r : state_read_all(s->energy_state, read_energy, s, err);
+}
+
+/* After a crash the last one holds: what came since is divided anew, from what jobs have by then.
+ */
+static void write_energy(struct sampler *s)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (s->energy_state && node_energy_format_state(s->energy, s->boot_id, &text) == 0)
+		(void)state_write(s->energy_state, "energy.json", text, strlen(text), false, NULL);
+}
+
 /* What went through before the command begins is not its. */
-static int begin_ports(struct sampler *s)
+static int begin_sources(struct sampler *s)
 {
 	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	int r = sources_sample(s->sources.sources, boot_ns);
 
+	if (r >= 0)
+		r = take_energy(s, &(struct snapshot){ .boot_ns = boot_ns });
 	return r < 0 ? r : feed_ports(s, boot_ns, clock_now_ns(CLOCK_REALTIME));
 }
 
@@ -311,8 +379,10 @@ static int open_all(struct sampler *s, struct error *err)
 		registry_lose_ports(s->registry);
 	if (r >= 0)
 		r = open_sources(s);
+	if (r >= 0)
+		r = open_energy(s, err);
 	if (r >= 0 && s->options.one && s->options.one->is_own)
-		r = begin_ports(s);
+		r = begin_sources(s);
 	if (r >= 0)
 		open_published(s);
 	return r == -ENOMEM ? error_set_errno(err, r, "cannot start") : r;
@@ -359,6 +429,8 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 	kernel_side_close(s->kernel, keeps);
 	if (s->has_last && !keeps)
 		(void)state_settle(s->state, is_pinned, s, NULL); /* else the next agent does it */
+	node_energy_free(s->energy);
+	state_close(s->energy_state);
 	registry_free(s->registry); /* gives back what jobs have from the sources */
 	users_free(s->sources.users);
 	sources_free(s->sources.sources);
@@ -475,6 +547,7 @@ static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, s
 	snapshot->took_ns = s->counts.last_reading_ns = clock_now_ns(CLOCK_BOOTTIME) - started_ns;
 	if (s->published)
 		published_put(s->published, snapshot);
+	write_energy(s);
 	snapshot_unref(s->last);
 	s->last = snapshot;
 	if (s->counts.readings == 1 && !s->options.one)
@@ -649,6 +722,23 @@ void sampler_wait_for_reports(struct sampler *s, bool waits)
 {
 	registry_wait_for_reports(s->registry, waits);
 	s->sources.wants_names = waits;
+	node_energy_want_ledger(s->energy, waits, clock_now_ns(CLOCK_REALTIME));
+}
+
+bool sampler_get_ledger(struct sampler *s, struct ledger *ret)
+{
+	if (!s->last || !node_energy_get_ledger(s->energy, s->last->real_ns, ret))
+		return false;
+	ret->cluster = s->options.cluster;
+	ret->node = s->node;
+	ret->boot_id = s->boot_id;
+	return true;
+}
+
+void sampler_set_ledger_written(struct sampler *s, const struct ledger *ledger)
+{
+	node_energy_set_written(s->energy, ledger);
+	write_energy(s);
 }
 
 const struct snapshot_job *sampler_next_to_report(struct sampler *s,
@@ -705,7 +795,14 @@ int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to)
 	int r = wants_node ? sources_put_node(s->sources.sources, clock_now_ns(CLOCK_BOOTTIME), to)
 			   : 0;
 
+	if (r >= 0 && wants_node)
+		r = node_energy_put_samples(s->energy, to);
 	return r < 0 ? r : sources_put_late(s->sources.sources, to);
+}
+
+void sampler_format_energy(const struct sampler *s, struct document *d)
+{
+	node_energy_format(s->energy, d);
 }
 
 struct node_values sampler_get_node_values(struct sampler *s)
@@ -757,6 +854,7 @@ bool sampler_has_news(struct sampler *s, struct error *err)
 		return true;
 	}
 	return (s->state && state_has_news(s->state, err)) ||
+	       (s->energy_state && state_has_news(s->energy_state, err)) ||
 	       kernel_side_has_news(s->kernel, err) ||
 	       notices_get(&s->sources.prolog_news, clock_now_ns(CLOCK_BOOTTIME), err);
 }

@@ -12,12 +12,14 @@
 #include "model/node_values.h"
 #include "model/snapshot.h"
 
+struct document;
 struct error;
 struct group;
 struct hardware_events;
 struct hierarchy;
 struct identity_rules;
 struct job_record_node;
+struct ledger;
 struct map_size;
 struct meter;
 struct record;
@@ -74,6 +76,10 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	const struct sampler_one *one; /* NULL: all jobs */
 	uid_t uid; /* whose the files of state are */
 	gid_t gid;
+	/* Of the processor, as in struct source_options; and enum energy_policy. */
+	const char *cpu_model;
+	uint64_t cpu_tdp_watts;
+	unsigned int idle_policy;
 	const bool *has_source; /* which sources are wanted, as sources_all() has them; NULL: all */
 	/* As in struct source_options. */
 	bool (*may_ask)(const void *context, const char *fstype);
@@ -138,6 +144,10 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
  * that it went (see registry_wait_for_reports()), over restarts too.
  */
 void sampler_wait_for_reports(struct sampler *s, bool waits);
+/* The ledger's next line (node_energy.h), which the caller clears, if one is due; when it is where
+ * it goes, that is to be told. */
+bool sampler_get_ledger(struct sampler *s, struct ledger *ret);
+void sampler_set_ledger_written(struct sampler *s, const struct ledger *ledger);
 /* The next job that has ended, whose cgroups are all in, and that was not reported, from *@at on,
  * which begins as 0; NULL: there is no more.  @snapshot must be the last. */
 const struct snapshot_job *sampler_next_to_report(struct sampler *s,
@@ -158,6 +168,9 @@ struct node_values sampler_get_node_values(struct sampler *s);
 
 /* Numbers of the node, if they are wanted, and of the sources.  -ENOMEM, -ENOSPC. */
 int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to);
+
+/* Sensors of energy, whose the node's was, and what was learned, as of the last reading. */
+void sampler_format_energy(const struct sampler *s, struct document *d);
 
 /* What its records say of the node; the sampler's. */
 void sampler_get_node(const struct sampler *s, struct job_record_node *ret);

@@ -37,6 +37,9 @@ struct source_options {
 	 * that may hang: of other machines (NFS, Lustre...) and of FUSE. */
 	bool (*may_ask)(const void *context, const char *fstype);
 	const void *context;
+	/* Of the processor, as the site says, for estimates of energy; NULL, 0: it does not. */
+	const char *cpu_model;
+	uint64_t cpu_tdp_watts; /* of all sockets */
 	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the
 						   processor has */
 };
@@ -65,6 +68,7 @@ struct source {
 	const char *label; /* "frequency and temperature: ": what coverage says of it begins with
 			      this */
 	const char *help; /* of its setting: a sentence or two */
+	bool has_energy; /* it adds readings of energy sensors (model/energy_sensor.h) */
 	bool is_off; /* unless the site wants it */
 	bool is_for_jobs; /* jobs' numbers are made of the node's: sampled at each reading; else
 			     when a scrape wants them */

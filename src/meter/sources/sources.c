@@ -15,10 +15,11 @@
 /* ---- the sources ---- */
 
 extern const struct source source_hardware, source_thermal, source_ports, source_node_files,
-	source_node_mounts;
+	source_node_mounts, source_rapl, source_energy_estimate;
 
 static const struct source *const sources[] = {
-	&source_hardware, &source_thermal, &source_ports, &source_node_files, &source_node_mounts,
+	&source_hardware,    &source_thermal, &source_ports,	       &source_node_files,
+	&source_node_mounts, &source_rapl,    &source_energy_estimate,
 };
 
 static_assert(ARRAY_SIZE(sources) <= SOURCES_MAX, "settings have a switch for each");
@@ -203,6 +204,15 @@ const struct samples *sources_find(const struct sources *s, const char *name)
 			return slot->state || slot->slow ? &slot->samples : NULL;
 	}
 	return NULL;
+}
+
+int sources_put_energy(const struct sources *s, struct energy_readings *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; s && r == 0 && i < s->count; i++)
+		r = energy_readings_add_all(to, &s->slots[i].samples.energy);
+	return r;
 }
 
 static int sources_put_samples(const struct samples *from, struct samples *to)

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* jobmeter energy: which sensors there are, what they say, and whose the energy was. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "basic/cleanup.h"
+#include "basic/cli.h"
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "cli/commands.h"
+#include "client/client.h"
+#include "model/document.h"
+#include "model/json_place.h"
+#include "model/metric.h"
+#include "model/rows.h"
+#include "model/snapshot.h"
+#include "node/node_energy.h"
+#include "report/page.h"
+#include "report/rows_text.h"
+#include "sources/sources.h"
+
+#define BETWEEN_S 1 /* two samples, so that counters have a power */
+
+struct energy_settings {
+	bool is_audit, is_json, is_standalone;
+};
+
+/* ---- without an agent ---- */
+
+static int sample(struct sources *sources, struct node_energy *energy)
+{
+	_cleanup_(energy_readings_clear) struct energy_readings readings = {};
+	struct snapshot none = { .boot_ns = clock_now_ns(CLOCK_BOOTTIME) };
+	int r = sources_sample(sources, none.boot_ns);
+
+	if (r >= 0)
+		r = sources_put_energy(sources, &readings);
+	sources_ask(sources);
+	return r < 0 ? r : node_energy_take(energy, &readings, &none);
+}
+
+static void format_own(const void *energy, struct document *d)
+{
+	node_energy_format((struct node_energy *)energy, d);
+}
+
+static int measure(char **ret, struct error *err)
+{
+	const struct source_list list = sources_all();
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct source_options options = { .root_fd = root_fd };
+	_cleanup_(sources_freep) struct sources *sources = NULL;
+	struct node_energy *energy = NULL;
+	bool is_wanted[SOURCES_MAX];
+	size_t length;
+	int r;
+
+	for (size_t i = 0; i < list.count; i++)
+		is_wanted[i] = list.items[i]->has_energy;
+	r = sources_open(list, is_wanted, &options, &sources);
+	if (r == 0)
+		r = node_energy_new(root_fd, POLICY_ALLOCATED, &energy);
+	if (r == 0)
+		r = sample(sources, energy);
+	if (r == 0) {
+		nanosleep(&(struct timespec){ .tv_sec = BETWEEN_S }, NULL);
+		r = sample(sources, energy);
+	}
+	if (r == 0)
+		r = document_format_line(format_own, energy, ret, &length);
+	node_energy_free(energy);
+	return r < 0 ? error_set_errno(err, r, "cannot read the sensors") : 0;
+}
+
+static int ask(const struct energy_settings *settings, char **ret, struct error *err)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	int r = settings->is_standalone ? -ENOENT : client_open(NULL, &client, err);
+
+	if (r == -ENOENT || r == -ECONNREFUSED) {
+		*err = (struct error){};
+		return measure(ret, err);
+	}
+	return r < 0 ? r : client_get_energy(client, ret, err);
+}
+
+/* ---- for people ---- */
+
+static bool number_of(const json_t *map, const char *key, unsigned int places, uint64_t *ret)
+{
+	const struct place place = {};
+	bool is_known = false;
+
+	return place_take_number(&place, map, key, places, ret, &is_known) == 0 && is_known;
+}
+
+static const char *text_of(const json_t *map, const char *key)
+{
+	const char *text = json_string_value(json_object_get(map, key));
+
+	return text ? text : "-";
+}
+
+static void add_watts(const json_t *map, const char *key, bool is_about, struct rows_table *table)
+{
+	uint64_t uw;
+
+	if (number_of(map, key, metric_unit_places(UNIT_WATTS), &uw))
+		rows_words(table, "%s%.1f W", is_about ? "~" : "", (double)uw / 1e6);
+	else
+		rows_cell(table, cell_words(NULL));
+}
+
+static void add_joules(const json_t *map, const char *key, bool is_about, struct rows_table *table)
+{
+	uint64_t uj;
+
+	if (number_of(map, key, metric_unit_places(UNIT_JOULES), &uj))
+		rows_words(table, "%s%s", is_about ? "~" : "", humanize_energy(uj).text);
+	else
+		rows_cell(table, cell_words(NULL));
+}
+
+static void add_sensors(const json_t *root, struct rows *rows)
+{
+	static const struct rows_column columns[] = {
+		{ "sensor" },
+		{ "source", .is_left = true },
+		{ "level", .is_left = true },
+		{ "quality", .is_left = true },
+		{ "now" },
+		{ "so far" },
+		{ "counted", .is_left = true },
+	};
+	const json_t *list = json_object_get(root, "sensors");
+	struct rows_table *table;
+
+	if (!json_array_size(list)) {
+		rows_line(
+			rows, ROWS_TEXT, NULL, "%s",
+			"No sensor of energy can be read here, and the processor's model is not known: "
+			"see the agent's settings cpu_model and cpu_tdp.");
+		return;
+	}
+	table = rows_table(rows, ROWS_TEXT, NULL, columns, ARRAY_SIZE(columns));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *sensor = json_array_get(list, i);
+		const bool is_about = strcmp(text_of(sensor, "quality"), "estimated") == 0;
+
+		rows_row(table, ROWS_TEXT);
+		rows_cell(table, cell_words(text_of(sensor, "name")));
+		rows_cell(table, cell_words(text_of(sensor, "source")));
+		rows_cell(table, cell_words(text_of(sensor, "level")));
+		rows_cell(table, cell_words(text_of(sensor, "quality")));
+		add_watts(sensor, "watts", is_about, table);
+		add_joules(sensor, "joules", is_about, table);
+		rows_cell(table,
+			  cell_words(json_is_true(json_object_get(sensor, "stale")) ? "no, stale"
+				     : json_is_true(json_object_get(sensor, "counted")) ? "yes"
+											: "no"));
+	}
+}
+
+/* Why there are no better numbers, and how good these are. */
+static void add_estimate(const json_t *root, struct rows *rows)
+{
+	const json_t *list = json_object_get(root, "sensors");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *sensor = json_array_get(list, i);
+		uint64_t permille;
+
+		if (!json_is_true(json_object_get(sensor, "counted")) ||
+		    strcmp(text_of(sensor, "quality"), "estimated") != 0)
+			continue;
+		rows_begin(rows, ROWS_TEXT, NULL);
+		rows_say(rows, "",
+			 "No sensor measures this node: its energy is estimated from '%s' (%s)",
+			 text_of(sensor, "name"), text_of(sensor, "source"));
+		if (number_of(sensor, "uncertainty", 3, &permille))
+			rows_say(rows, ", ", "±%.0f %%", (double)permille / 10);
+		rows_say(rows, "", ".");
+	}
+}
+
+static void add_balance(const json_t *root, struct rows *rows)
+{
+	static const struct {
+		const char *key, *name;
+	} owners[] = {
+		{ "jobs_joules", "jobs" },
+		{ "system_joules", "system" },
+		{ "idle_joules", "idle, charged to no job" },
+		{ "unattributed_joules", "unattributed" },
+		{ "came_joules", "all that came in" },
+	};
+	const json_t *balance = json_object_get(root, "balance");
+	const json_t *learned = json_object_get(root, "learned");
+	uint64_t uj, uw, count;
+
+	for (size_t i = 0; i < ARRAY_SIZE(owners); i++) {
+		if (number_of(balance, owners[i].key, metric_unit_places(UNIT_JOULES), &uj))
+			rows_line(rows, ROWS_TEXT, owners[i].name, "%s", humanize_energy(uj).text);
+	}
+	rows_line(
+		rows, ROWS_TEXT, "not balanced", "%lld µJ",
+		(long long)json_integer_value(json_object_get(balance, "unbalanced_microjoules")));
+	if (number_of(balance, "inconsistent_intervals", 0, &count) && count)
+		rows_line(rows, ROWS_TEXT, "inconsistent",
+			  "%llu intervals in which components took over 1 %% more than the node",
+			  (unsigned long long)count);
+	rows_line(rows, ROWS_TEXT, "idle policy", "%s", text_of(root, "idle_policy"));
+	for (size_t i = 0; i < json_array_size(learned); i++) {
+		const json_t *pool = json_array_get(learned, i);
+
+		if (number_of(pool, "idle_watts", 6, &uw) &&
+		    number_of(pool, "idle_intervals", 0, &count))
+			rows_line(
+				rows, ROWS_TEXT, i ? NULL : "idle power", "%s %.1f W, %s",
+				text_of(pool, "component"), (double)uw / 1e6,
+				count ? "learned while next to nothing ran"
+				      : "a fifth of the greatest so far: nothing idle was seen yet");
+	}
+}
+
+static int print(const struct energy_settings *settings, const char *text, struct error *err)
+{
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	_cleanup_(json_freep) json_t *root = NULL;
+	struct page page = page_for(stdout);
+	int r = place_parse_map(text, strlen(text), &root, err);
+
+	if (r < 0)
+		return error_prefix(err, -EPROTO, "the agent's answer");
+	add_sensors(root, rows);
+	rows_gap(rows);
+	add_estimate(root, rows);
+	rows_gap(rows);
+	if (settings->is_audit)
+		add_balance(root, rows);
+	rows_text(rows, ROWS_TEXT, &page);
+	if (settings->is_audit &&
+	    json_integer_value(
+		    json_object_get(json_object_get(root, "balance"), "unbalanced_microjoules")))
+		return error_set(err, -ENOTRECOVERABLE,
+				 "what owners have is not what came in: please report this");
+	return 0;
+}
+
+#define AT(member) offsetof(struct energy_settings, member)
+static const struct cli_option options[] = {
+	{ "audit", 0, NULL, "print whose the energy was, and exit with 3 if it does not add up",
+	  AT(is_audit), NULL },
+	{ "json", 0, NULL, "print JSON", AT(is_json), NULL },
+	{ "standalone", 0, NULL, "read the sensors here, even if an agent runs", AT(is_standalone),
+	  NULL },
+};
+
+static int run_energy(const struct cli_command *command, int argc, char **argv)
+{
+	struct energy_settings settings = {};
+	const struct cli_options groups[] = { { options, ARRAY_SIZE(options), &settings } };
+	_cleanup_free_ char *text = NULL;
+	struct error err = {};
+	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err);
+
+	if (r == 0)
+		return CLI_WELL;
+	if (r > 0 && argc > 0)
+		r = error_set(&err, -EINVAL, "unexpected argument '%s'", argv[0]);
+	if (r < 0)
+		return cli_misuse(command, &err);
+	r = ask(&settings, &text, &err);
+	if (r == 0 && settings.is_json)
+		r = fputs(text, stdout) < 0 ? error_set_errno(&err, EIO, "cannot write") : 0;
+	else if (r == 0)
+		r = print(&settings, text, &err);
+	if (r == -ENOTRECOVERABLE)
+		return cli_found(command, &err);
+	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
+}
+
+const struct cli_command cmd_energy = {
+	.name = "energy",
+	.arguments = "[OPTION...]",
+	.summary = "Print this node's energy sensors, and whose its energy was",
+	.details =
+		"Asks the agent of this node, which only root and admins may; without one, the sensors are\n"
+		"read twice, one second apart.\n",
+	.run = run_energy,
+};

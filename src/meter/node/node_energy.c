@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: MIT */
+#include "node/node_energy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/array.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "energy/sensor_choice.h"
+#include "energy/sensor_total.h"
+#include "model/document.h"
+#include "model/record.h"
+#include "model/sample.h"
+#include "model/section.h"
+#include "model/sections.h"
+#include "model/snapshot.h"
+#include "node/node_energy_internal.h"
+#include "sources/machine.h"
+
+#define NS_OF_A_US 1000
+#define BYTES_OF_A_KIB 1024
+
+int node_energy_new(int root_fd, enum energy_policy policy, struct node_energy **ret)
+{
+	struct node_energy *e = calloc(1, sizeof(*e));
+	struct machine machine;
+
+	if (!e)
+		return -ENOMEM;
+	machine_read(root_fd, &machine);
+	e->root_fd = root_fd;
+	e->cpus = machine.cpus_online;
+	e->memory_kib = machine.memory_bytes / BYTES_OF_A_KIB;
+	e->attribution.policy = policy;
+	*ret = e;
+	return 0;
+}
+
+struct energy_owner *node_energy_other(struct node_energy *e, size_t i)
+{
+	struct energy_owner *const others[OTHERS_COUNT] = {
+		&e->attribution.system,
+		&e->attribution.idle,
+		&e->attribution.unattributed,
+	};
+
+	return others[i];
+}
+
+static void free_job(struct node_job *j)
+{
+	free(j->manager);
+	free(j->id);
+	free(j);
+}
+
+struct node_energy *node_energy_free(struct node_energy *e)
+{
+	for (size_t i = 0; e && i < e->job_count; i++)
+		free_job(e->jobs[i]);
+	if (e) {
+		energy_readings_clear(&e->readings);
+		free(e->taken);
+		free(e->jobs);
+		free(e->owners);
+	}
+	free(e);
+	return NULL;
+}
+
+/* ---- jobs ---- */
+
+static struct node_job *find_job(struct node_energy *e, const struct job *known)
+{
+	for (size_t i = 0; i < e->job_count; i++) {
+		struct node_job *j = e->jobs[i];
+
+		if (j->start_ns == known->start_boot_ns && strcmp(j->id, known->id) == 0 &&
+		    strcmp(j->manager, known->manager) == 0)
+			return j;
+	}
+	return NULL;
+}
+
+struct node_job *node_energy_add_job(struct node_energy *e, const char *manager, const char *id,
+				     uint64_t start_ns)
+{
+	struct node_job *j = NULL;
+
+	if (array_reserve(&e->jobs, &e->job_room, e->job_count, sizeof(*e->jobs)) == 0 &&
+	    array_reserve(&e->owners, &e->owner_room, e->job_count, sizeof(*e->owners)) == 0)
+		j = calloc(1, sizeof(*j));
+	if (!j)
+		return NULL;
+	j->manager = strdup(manager);
+	j->id = strdup(id);
+	j->start_ns = start_ns;
+	j->uid = -1;
+	if (!j->manager || !j->id) {
+		free_job(j);
+		return NULL;
+	}
+	e->jobs[e->job_count] = j;
+	e->owners[e->job_count++] = &j->owner;
+	return j;
+}
+
+static bool has_cpu_time(const struct snapshot_job *job)
+{
+	return job->values[METRIC_CPU_USER].is_known && job->values[METRIC_CPU_SYSTEM].is_known;
+}
+
+static uint64_t cpu_time(const struct snapshot_job *job)
+{
+	return (uint64_t)job->values[METRIC_CPU_USER].number +
+	       (uint64_t)job->values[METRIC_CPU_SYSTEM].number;
+}
+
+/* How long it was there since the snapshot before. */
+static uint64_t time_there(const struct node_energy *e, const struct snapshot *s,
+			   const struct snapshot_job *job)
+{
+	const uint64_t from = MAX(e->last_ns ? e->last_ns : s->boot_ns, job->job->start_boot_ns),
+		       end = job->is_live ? s->boot_ns : MIN(job->job->end_boot_ns, s->boot_ns);
+
+	return end > from ? end - from : 0;
+}
+
+static void use_more(struct node_energy *e, const struct snapshot *s,
+		     const struct snapshot_job *job, struct node_job *j)
+{
+	const struct value *cores = &job->values[METRIC_CPU_ALLOCATED],
+			   *limit = &job->values[METRIC_MEMORY_LIMIT],
+			   *usage = &job->values[METRIC_MEMORY_USAGE];
+	const uint64_t us = time_there(e, s, job) / NS_OF_A_US;
+	const uint64_t cpu_ns = MAX(cpu_time(job), j->cpu_ns);
+	const uint64_t bytes = limit->is_known	 ? limit->number
+			       : usage->is_known ? usage->number
+						 : 0;
+
+	j->owner.cpu.work += cpu_ns - j->cpu_ns;
+	j->owner.memory.work = j->owner.cpu.work;
+	if (!j->owner.is_inside)
+		e->jobs_cpu_ns += cpu_ns - j->cpu_ns;
+	j->cpu_ns = cpu_ns;
+	/* who may use all of the node is no manager's job: it is told none */
+	j->owner.cpu.allocated += us * (cores->is_known ? cores->number : e->cpus * 1000);
+	j->owner.memory.allocated += us * (bytes / BYTES_OF_A_KIB);
+}
+
+static int take_job(struct node_energy *e, const struct snapshot *s, const struct snapshot_job *job)
+{
+	struct node_job *j = find_job(e, job->job);
+
+	if (!has_cpu_time(job))
+		return 0;
+	if (!j) {
+		j = node_energy_add_job(e, job->job->manager, job->job->id,
+					job->job->start_boot_ns);
+		if (!j)
+			return -ENOMEM;
+		/* a unit of systemd's is a view of the system */
+		j->owner.is_inside = job->job->is_inside ||
+				     strcmp(job->job->manager, "systemd") == 0;
+		/* what it did before we looked is in no interval */
+		if (!e->last_ns || job->job->start_boot_ns < e->last_ns)
+			j->cpu_ns = cpu_time(job);
+	}
+	j->is_seen = true;
+	j->start_real_ns = job->job->start_ns;
+	j->uid = job->job->uid;
+	use_more(e, s, job, j);
+	return 0;
+}
+
+static int take_jobs(struct node_energy *e, const struct snapshot *s)
+{
+	uint64_t busy_ns = e->busy_ns, system_ns;
+	int r = 0;
+
+	for (size_t i = 0; i < e->job_count; i++)
+		e->jobs[i]->is_seen = false;
+	for (size_t i = 0; r == 0 && i < s->job_count; i++)
+		r = take_job(e, s, &s->jobs[i]);
+	(void)machine_read_busy(e->root_fd, &busy_ns);
+	e->busy_ns = MAX(busy_ns, e->busy_ns);
+	if (!e->last_ns)
+		e->busy_from_ns = e->busy_ns - MIN(e->busy_ns, e->jobs_cpu_ns);
+	/* the node's time comes in ticks, and jobs' do not: what is less than theirs now is more
+	 * later */
+	system_ns = e->busy_ns - e->busy_from_ns;
+	system_ns -= MIN(system_ns, e->jobs_cpu_ns);
+	e->attribution.system.cpu.work = MAX(e->attribution.system.cpu.work, system_ns);
+	e->attribution.system.memory.work = e->attribution.system.cpu.work;
+	return r;
+}
+
+/* Not all of its energy is in the ledger. */
+static bool has_unsent(const struct node_energy *e, const struct node_job *j)
+{
+	return e->has_ledger && !j->owner.is_inside &&
+	       memcmp(j->sent_uj, j->owner.uj, sizeof(j->sent_uj)) != 0;
+}
+
+/* Of jobs that nobody shows any more the sum stays. */
+static void drop_jobs(struct node_energy *e)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < e->job_count; i++) {
+		struct node_job *j = e->jobs[i];
+
+		if (j->is_seen || j->owner.parts_uj || has_unsent(e, j)) {
+			e->jobs[kept] = j;
+			e->owners[kept++] = &j->owner;
+			continue;
+		}
+		e->gone_uj += j->owner.is_inside ? 0 : energy_owner_total(&j->owner);
+		free_job(j);
+	}
+	e->job_count = kept;
+}
+
+/* ---- sensors ---- */
+
+struct taken *node_energy_taken(struct node_energy *e, const char *source, const char *name)
+{
+	struct taken *t;
+
+	for (size_t i = 0; i < e->taken_count; i++) {
+		t = &e->taken[i];
+		if (strcmp(t->source, source) == 0 && strcmp(t->name, name) == 0)
+			return t;
+	}
+	if (array_reserve(&e->taken, &e->taken_room, e->taken_count, sizeof(*e->taken)) < 0)
+		return NULL;
+	t = &e->taken[e->taken_count++];
+	*t = (struct taken){};
+	snprintf(t->source, sizeof(t->source), "%s", source);
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	return t;
+}
+
+struct arrival { /* what came into a pool */
+	uint64_t uj, gap_uj, idle_uw, until_ns;
+	bool has_new, knows_idle;
+	unsigned int uncertainty_permille;
+	const struct energy_sensor *sensor; /* one of them; NULL: there is none */
+};
+
+/* What the agent before us took of it, and what came since, as far as its counter tells: where it
+ * does not, there is no interval. */
+static void go_on(struct taken *t, const struct energy_reading *reading)
+{
+	struct energy_counter c = { .range_uj = reading->total.range_uj };
+
+	t->is_restored = false;
+	t->is_used &= t->has_raw && reading->total.has_raw;
+	if (!t->is_used)
+		return;
+	energy_counter_take(&c, t->raw_uj, t->boot_ns);
+	energy_counter_take(&c, reading->total.raw_uj, reading->boot_ns);
+	/* as if it had been opened then: what came is the difference */
+	t->total_uj = reading->total.total_uj - c.total.total_uj;
+	t->gap_uj = reading->total.gap_uj - c.total.gap_uj;
+}
+
+static int take_sensor(struct node_energy *e, const struct energy_reading *reading,
+		       struct arrival *to)
+{
+	struct taken *t = node_energy_taken(e, reading->sensor.source, reading->sensor.name);
+	bool is_new;
+
+	if (!t)
+		return -ENOMEM;
+	if (t->is_restored)
+		go_on(t, reading);
+	is_new = t->is_used && reading->boot_ns > t->boot_ns && !reading->is_stale;
+	to->sensor = &reading->sensor;
+	to->knows_idle = reading->sensor.idle_uw > 0;
+	to->idle_uw += reading->sensor.idle_uw;
+	to->uncertainty_permille = MAX(to->uncertainty_permille,
+				       reading->sensor.uncertainty_permille);
+	to->has_new |= is_new || !t->is_used;
+	if (is_new) {
+		to->uj += reading->total.total_uj - t->total_uj;
+		to->gap_uj += reading->total.gap_uj - t->gap_uj;
+	}
+	if (is_new || !t->is_used) {
+		t->total_uj = reading->total.total_uj;
+		t->gap_uj = reading->total.gap_uj;
+		t->boot_ns = reading->boot_ns;
+		t->has_raw = reading->total.has_raw;
+		t->raw_uj = reading->total.raw_uj;
+		t->is_used = true;
+		to->until_ns = MAX(to->until_ns, reading->boot_ns);
+	}
+	return 0;
+}
+
+static void begin_pool(struct node_energy *e, enum energy_pool pool)
+{
+	for (size_t i = 0; i < e->job_count; i++)
+		energy_owner_begin_pool(&e->jobs[i]->owner, pool);
+	energy_owner_begin_pool(&e->attribution.system, pool);
+	if (pool == POOL_NODE)
+		attribution_begin_rest(&e->attribution, e->owners, e->job_count);
+}
+
+static uint64_t energy_at(uint64_t uw, uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)uw * ns / 1000000000);
+}
+
+/* Other pools are there, whose energy the node's sensor has in its own. */
+static bool has_parts(const struct node_energy *e)
+{
+	return e->pools[POOL_PACKAGE].is_open || e->pools[POOL_MEMORY].is_open ||
+	       e->pools[POOL_GPU].is_open;
+}
+
+static int close_pool(struct node_energy *e, enum energy_pool which, const struct arrival *a)
+{
+	struct pool *pool = &e->pools[which];
+	const uint64_t ns = a->until_ns - MIN(pool->last_ns, a->until_ns);
+	struct energy_channel channel = {
+		.pool = which,
+		.level = a->sensor->level,
+		.quality = a->sensor->quality == ENERGY_MEASURED ? ENERGY_ATTRIBUTED
+								 : a->sensor->quality,
+		.uncertainty_permille = a->uncertainty_permille,
+	};
+	struct energy_interval interval = { .uj = a->uj, .gap_uj = a->gap_uj };
+	int index;
+
+	snprintf(channel.source, sizeof(channel.source), "%s", a->sensor->source);
+	index = attribution_channel(&e->attribution, &channel);
+	if (index < 0)
+		return 0;
+	if (!a->knows_idle)
+		idle_power_learn(&pool->idle, a->uj, ns, e->busy_ns - pool->busy_ns, e->cpus);
+	interval.idle_uj = energy_at(a->knows_idle ? a->idle_uw : idle_power_get(&pool->idle), ns);
+	interval.capacity = (which == POOL_MEMORY ? e->memory_kib : e->cpus * 1000) * ns /
+			    NS_OF_A_US;
+	if (which == POOL_NODE && has_parts(e))
+		attribution_close_rest(&e->attribution, (size_t)index, &interval, e->owners,
+				       e->job_count);
+	else
+		attribution_close(&e->attribution, (size_t)index, &interval, e->owners,
+				  e->job_count);
+	return 0;
+}
+
+static int take_pool(struct node_energy *e, enum energy_pool which)
+{
+	struct pool *pool = &e->pools[which];
+	struct arrival a = {};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < e->readings.count; i++) {
+		if (e->counted[i] && energy_pool_of(&e->readings.items[i].sensor) == which)
+			r = take_sensor(e, &e->readings.items[i], &a);
+	}
+	if (r < 0 || !a.sensor || !a.has_new)
+		return r;
+	if (pool->is_open)
+		r = close_pool(e, which, &a);
+	else
+		begin_pool(e, which);
+	pool->is_open = true;
+	pool->last_ns = a.until_ns;
+	pool->busy_ns = e->busy_ns;
+	return r;
+}
+
+/* What was counted and is no longer: another sensor took its place. */
+static void forget_uncounted(struct node_energy *e)
+{
+	bool is_open[POOL_COUNT] = {};
+
+	for (size_t i = 0; i < e->readings.count; i++) {
+		const struct energy_sensor *sensor = &e->readings.items[i].sensor;
+		struct taken *t = e->counted[i]
+					  ? NULL
+					  : node_energy_taken(e, sensor->source, sensor->name);
+
+		if (t)
+			t->is_used = false;
+		if (e->counted[i])
+			is_open[energy_pool_of(sensor)] = true;
+	}
+	for (size_t pool = 0; pool < POOL_COUNT; pool++)
+		e->pools[pool].is_open &= is_open[pool];
+}
+
+/* ---- a reading ---- */
+
+static const enum energy_part pool_parts[POOL_COUNT] = {
+	[POOL_PACKAGE] = ENERGY_PACKAGE,
+	[POOL_MEMORY] = ENERGY_MEMORY,
+	[POOL_GPU] = ENERGY_GPU,
+	[POOL_NODE] = ENERGY_ALL,
+};
+
+static uint64_t estimated_of(const struct node_energy *e, const struct energy_owner *o)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < e->attribution.channel_count; i++)
+		sum += e->attribution.channels[i].quality == ENERGY_ESTIMATED ? o->uj[i] : 0;
+	return sum;
+}
+
+static void put_values(const struct node_energy *e, const struct energy_owner *o,
+		       struct snapshot_job *job)
+{
+	job->values[METRIC_ENERGY] = (struct value){ energy_owner_total(o), true };
+	job->values[METRIC_ENERGY_IDLE] = (struct value){ o->idle_uj, true };
+	job->values[METRIC_ENERGY_ESTIMATED] = (struct value){ estimated_of(e, o), true };
+}
+
+static int put_entries(const struct node_energy *e, const struct energy_owner *o,
+		       struct snapshot_job *job)
+{
+	const struct attribution *a = &e->attribution;
+	struct energy energy = { .is_known = true };
+
+	for (size_t i = 0; i < a->channel_count; i++) {
+		const struct energy_channel *c = &a->channels[i];
+		struct energy_entry entry = {
+			.level = c->level,
+			.part = pool_parts[c->pool],
+			.quality = c->quality,
+			.uncertainty_permille = c->uncertainty_permille,
+			.uj = o->uj[i],
+		};
+
+		memcpy(entry.source, c->source, sizeof(entry.source));
+		snprintf(entry.idle_policy, sizeof(entry.idle_policy), "%s",
+			 energy_policy_name(a->policy));
+		if (entry.uj)
+			energy_add(&energy, &entry);
+	}
+	return parts_put(&job->parts, &energy_section, &energy);
+}
+
+static int put_jobs(struct node_energy *e, struct snapshot *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s->job_count; i++) {
+		struct snapshot_job *job = &s->jobs[i];
+		const struct node_job *j = find_job(e, job->job);
+
+		if (!j || !e->attribution.channel_count)
+			continue;
+		put_values(e, &j->owner, job);
+		r = put_entries(e, &j->owner, job);
+	}
+	return r;
+}
+
+int node_energy_take(struct node_energy *e, const struct energy_readings *readings,
+		     struct snapshot *s)
+{
+	static const enum energy_pool order[] = { POOL_PACKAGE, POOL_MEMORY, POOL_GPU, POOL_NODE };
+	int r;
+
+	energy_readings_clear(&e->readings);
+	r = energy_readings_add_all(&e->readings, readings);
+	if (r < 0)
+		return r;
+	energy_choose(&e->readings, e->counted);
+	forget_uncounted(e);
+	r = take_jobs(e, s);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(order); i++)
+		r = take_pool(e, order[i]);
+	if (r == 0)
+		r = put_jobs(e, s);
+	if (r == 0)
+		drop_jobs(e);
+	e->last_ns = s->boot_ns;
+	return r;
+}
+
+int node_energy_take_run(struct node_energy *e, const struct energy_readings *readings,
+			 uint64_t start_boot_ns, uint64_t end_boot_ns, struct record *record)
+{
+	struct job facts = { .manager = (char *)"run", .id = (char *)"", .uid = -1 };
+	struct snapshot_job job = { .job = &facts };
+	struct snapshot s = { .boot_ns = start_boot_ns, .jobs = &job, .job_count = record != NULL };
+	int r;
+
+	if (record) {
+		facts.start_boot_ns = start_boot_ns;
+		facts.end_boot_ns = s.boot_ns = end_boot_ns;
+		memcpy(job.values, record->reading.values, sizeof(job.values));
+	}
+	r = node_energy_take(e, readings, &s);
+	for (size_t id = METRIC_ENERGY; r == 0 && record && id <= METRIC_ENERGY_ESTIMATED; id++)
+		record->reading.values[id] = job.values[id];
+	if (r == 0 && record)
+		r = parts_copy_to(&job.parts, record);
+	parts_clear(&job.parts);
+	return r;
+}
+
+/* ---- what is told ---- */
+
+static void put_decimal(struct document *d, const char *key, bool is_known, uint64_t number,
+			enum metric_unit unit)
+{
+	document_key(d, key);
+	if (is_known)
+		document_decimal(d, number, metric_unit_places(unit));
+	else
+		document_null(d);
+}
+
+static void format_sensor(const struct energy_reading *r, bool is_counted, struct document *d)
+{
+	const struct energy_sensor *s = &r->sensor;
+
+	document_begin_flat_map(d);
+	document_put_string(d, "source", s->source);
+	document_put_string(d, "name", s->name);
+	document_put_string(d, "level", energy_level_name(s->level));
+	document_put_string(d, "component", energy_part_name(s->part));
+	document_put_string(d, "quality", energy_quality_name(s->quality));
+	document_put_boolean(d, "counted", is_counted);
+	document_put_boolean(d, "stale", r->is_stale);
+	put_decimal(d, "watts", r->total.has_power, r->total.power_uw, UNIT_WATTS);
+	put_decimal(d, "joules", true, r->total.total_uj, UNIT_JOULES);
+	put_decimal(d, "gap_seconds", true, r->total.gap_ns, UNIT_SECONDS);
+	put_decimal(d, "idle_watts", s->idle_uw, s->idle_uw, UNIT_WATTS);
+	document_key(d, "uncertainty");
+	if (s->uncertainty_permille)
+		document_decimal(d, s->uncertainty_permille, 3);
+	else
+		document_null(d);
+	document_end_map(d);
+}
+
+static void format_pool(const struct node_energy *e, size_t i, struct document *d)
+{
+	const struct pool *pool = &e->pools[i];
+
+	document_begin_flat_map(d);
+	document_put_string(d, "component", energy_part_name(pool_parts[i]));
+	put_decimal(d, "idle_watts", pool->idle.greatest_uw, idle_power_get(&pool->idle),
+		    UNIT_WATTS);
+	document_put_unsigned(d, "idle_intervals", pool->idle.count);
+	document_end_map(d);
+}
+
+static uint64_t jobs_total(const struct node_energy *e)
+{
+	uint64_t uj = e->gone_uj;
+
+	for (size_t i = 0; i < e->job_count; i++)
+		uj += e->owners[i]->is_inside ? 0 : energy_owner_total(e->owners[i]);
+	return uj;
+}
+
+void node_energy_format(struct node_energy *e, struct document *d)
+{
+	static const char *const names[OTHERS_COUNT] = { "system", "idle", "unattributed" };
+	const struct attribution *a = &e->attribution;
+
+	document_begin_map(d);
+	document_put_string(d, "schema", "jobmeter.energy/1");
+	document_put_string(d, "idle_policy", energy_policy_name(a->policy));
+	document_begin_list_of(d, "sensors");
+	for (size_t i = 0; i < e->readings.count; i++)
+		format_sensor(&e->readings.items[i], e->counted[i], d);
+	document_end_list(d);
+	document_begin_list_of(d, "learned");
+	for (size_t i = 0; i < POOL_COUNT; i++) {
+		if (e->pools[i].is_open && e->pools[i].idle.greatest_uw)
+			format_pool(e, i, d);
+	}
+	document_end_list(d);
+	document_begin_map_of(d, "balance");
+	put_decimal(d, "jobs_joules", true, jobs_total(e), UNIT_JOULES);
+	for (size_t i = 0; i < OTHERS_COUNT; i++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "%s_joules", names[i]);
+		put_decimal(d, key, true, energy_owner_total(node_energy_other(e, i)), UNIT_JOULES);
+	}
+	put_decimal(d, "came_joules", true, a->came_uj, UNIT_JOULES);
+	document_put_signed(d, "unbalanced_microjoules",
+			    attribution_unbalanced(a, e->owners, e->job_count, e->gone_uj));
+	document_put_unsigned(d, "inconsistent_intervals", a->inconsistent);
+	document_end_map(d);
+	document_end_map(d);
+}
+
+/* ---- what is scraped ---- */
+
+static int put_sensor(const struct energy_reading *reading, struct samples *to)
+{
+	const struct energy_sensor *s = &reading->sensor;
+	const char *labels[SAMPLE_LABELS_MAX] = { energy_level_name(s->level), s->name, s->source,
+						  energy_quality_name(s->quality) };
+	int r = samples_add(to, METRIC_NODE_ENERGY, labels, reading->total.total_uj);
+
+	if (r == 0 && reading->total.has_power && !reading->is_stale)
+		r = samples_add(to, METRIC_NODE_POWER, labels, reading->total.power_uw);
+	return r < 0 ? r : samples_add(to, METRIC_NODE_ENERGY_GAP, labels, reading->total.gap_ns);
+}
+
+static int put_owner(const char *name, uint64_t uj, struct samples *to)
+{
+	const char *labels[SAMPLE_LABELS_MAX] = { name };
+
+	return samples_add(to, METRIC_NODE_ENERGY_OWNER, labels, uj);
+}
+
+int node_energy_put_samples(const struct node_energy *e, struct samples *to)
+{
+	const struct attribution *a = &e->attribution;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < e->readings.count; i++) {
+		/* an estimate that is not needed is no news */
+		if (e->counted[i] || e->readings.items[i].sensor.quality == ENERGY_MEASURED)
+			r = put_sensor(&e->readings.items[i], to);
+	}
+	if (!a->channel_count)
+		return r;
+	if (r == 0)
+		r = put_owner("jobs", jobs_total(e), to);
+	if (r == 0)
+		r = put_owner("system", energy_owner_total(&a->system), to);
+	if (r == 0)
+		r = put_owner("idle", energy_owner_total(&a->idle), to);
+	if (r == 0)
+		r = put_owner("unattributed", energy_owner_total(&a->unattributed), to);
+	return r < 0 ? r
+		     : samples_add_plain(to, METRIC_NODE_ENERGY_UNBALANCED,
+					 (uint64_t)llabs(attribution_unbalanced(
+						 a, e->owners, e->job_count, e->gone_uj)));
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* node_energy_internal - what the files of node energy share, and nobody else. */
+#pragma once
+
+#include "energy/attribution.h"
+#include "energy/idle_power.h"
+#include "node/node_energy.h"
+
+/* What was taken in of a sensor. */
+struct taken {
+	char source[ENERGY_SOURCE_SIZE], name[ENERGY_NAME_SIZE];
+	uint64_t total_uj, gap_uj, boot_ns;
+	bool has_raw; /* as in struct energy_total: for who goes on from it */
+	uint64_t raw_uj;
+	bool is_restored; /* by an agent before us */
+	bool is_used; /* it is counted, since the reading before at least */
+};
+
+struct node_job {
+	struct energy_owner owner;
+	char *manager, *id;
+	uint64_t start_ns; /* by CLOCK_BOOTTIME; one of several of that id */
+	uint64_t cpu_ns; /* that it has used so far */
+	bool is_seen; /* in the snapshot that is being taken */
+	/* For the ledger: who it is, and what of its energy is there. */
+	uint64_t start_real_ns;
+	int64_t uid;
+	uint64_t sent_uj[ENERGY_CHANNELS_MAX];
+};
+
+struct pool {
+	bool is_open;
+	uint64_t last_ns; /* when it was closed, by CLOCK_BOOTTIME */
+	uint64_t busy_ns; /* of the node, by then */
+	struct idle_power idle;
+};
+
+struct node_energy {
+	int root_fd;
+	uint64_t cpus, memory_kib;
+	struct attribution attribution;
+	struct pool pools[POOL_COUNT];
+	struct energy_readings readings; /* the last */
+	bool counted[ENERGY_SENSORS_MAX]; /* of these */
+	struct taken *taken;
+	size_t taken_count, taken_room;
+	struct node_job **jobs;
+	struct energy_owner **owners; /* theirs, in the same order */
+	size_t job_count, job_room, owner_room;
+	uint64_t gone_uj; /* of jobs that are no longer there */
+	uint64_t last_ns; /* of the snapshot before; 0: this is the first */
+	uint64_t busy_ns, busy_from_ns, jobs_cpu_ns;
+	/* The ledger: lines are wanted; since when there was none; of the last. */
+	bool has_ledger;
+	uint64_t ledger_start_ns, ledger_sequence;
+	uint64_t sent_uj[3][ENERGY_CHANNELS_MAX]; /* of the system, idle, unattributed */
+};
+
+/* The owners that are no jobs, in the order of sent_uj. */
+#define OTHERS_COUNT 3
+struct energy_owner *node_energy_other(struct node_energy *e, size_t i);
+
+/* A job of that name, which is added; NULL: no memory. */
+struct node_job *node_energy_add_job(struct node_energy *e, const char *manager, const char *id,
+				     uint64_t start_ns);
+/* What was taken of a sensor; NULL: no memory. */
+struct taken *node_energy_taken(struct node_energy *e, const char *source, const char *name);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
+#include "codec/ledger.h"
+#include "node/node_energy_internal.h"
+
+#define QUARTER_NS (UINT64_C(900) * 1000000000)
+
+void node_energy_want_ledger(struct node_energy *e, bool is_wanted, uint64_t real_ns)
+{
+	/* what nobody wanted before is in no line */
+	if (is_wanted && !e->has_ledger && !e->ledger_start_ns)
+		node_energy_set_written(e, &(struct ledger){ .end_ns = real_ns });
+	e->has_ledger = is_wanted;
+}
+
+/* Channels of one level, source and quality are one entry. */
+static bool is_alike(const struct energy_channel *a, const struct energy_channel *b)
+{
+	return a->level == b->level && a->quality == b->quality &&
+	       strcmp(a->source, b->source) == 0;
+}
+
+static int add_owner(const struct node_energy *e, const struct energy_owner *o,
+		     const uint64_t sent_uj[ENERGY_CHANNELS_MAX], const struct ledger_entry *who,
+		     struct ledger *to)
+{
+	const struct energy_channel *channels = e->attribution.channels;
+	const size_t first = to->count;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < e->attribution.channel_count; i++) {
+		struct ledger_entry entry = *who;
+		size_t k = 0;
+
+		entry.level = channels[i].level;
+		entry.source = channels[i].source;
+		entry.quality = channels[i].quality;
+		entry.uj = o->uj[i] - sent_uj[i];
+		while (k < i && !is_alike(&channels[k], &channels[i]))
+			k++;
+		for (size_t at = first; k < i && at < to->count; at++) {
+			struct ledger_entry *before = &to->items[at];
+
+			if (before->level == entry.level && before->quality == entry.quality &&
+			    strcmp(before->source, entry.source) == 0) {
+				before->uj += entry.uj;
+				entry.uj = 0;
+			}
+		}
+		if (entry.uj)
+			r = ledger_add(to, &entry);
+	}
+	return r;
+}
+
+static int fill(struct node_energy *e, struct ledger *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < e->job_count; i++) {
+		const struct node_job *j = e->jobs[i];
+		const struct ledger_entry who = { .owner = LEDGER_JOB,
+						  .manager = j->manager,
+						  .job = j->id,
+						  .job_start_ns = j->start_real_ns,
+						  .uid = j->uid };
+
+		if (!j->owner.is_inside)
+			r = add_owner(e, &j->owner, j->sent_uj, &who, to);
+	}
+	for (size_t i = 0; r == 0 && i < OTHERS_COUNT; i++) {
+		const struct ledger_entry who = { .owner = (enum ledger_owner)(LEDGER_SYSTEM + i),
+						  .uid = -1 };
+
+		r = add_owner(e, node_energy_other(e, i), e->sent_uj[i], &who, to);
+	}
+	return r;
+}
+
+bool node_energy_get_ledger(struct node_energy *e, uint64_t real_ns, struct ledger *ret)
+{
+	const uint64_t edge_ns = real_ns - real_ns % QUARTER_NS;
+	struct ledger ledger = {
+		.start_ns = e->ledger_start_ns,
+		.end_ns = edge_ns,
+		.sequence = e->ledger_sequence + 1,
+	};
+
+	if (!e->has_ledger || edge_ns <= e->ledger_start_ns)
+		return false;
+	if (fill(e, &ledger) < 0 || !ledger.count) {
+		ledger_clear(&ledger);
+		return false;
+	}
+	*ret = ledger;
+	return true;
+}
+
+void node_energy_set_written(struct node_energy *e, const struct ledger *ledger)
+{
+	e->ledger_start_ns = ledger->end_ns;
+	e->ledger_sequence = ledger->sequence;
+	for (size_t i = 0; i < e->job_count; i++)
+		memcpy(e->jobs[i]->sent_uj, e->jobs[i]->owner.uj, sizeof(e->jobs[i]->sent_uj));
+	for (size_t i = 0; i < OTHERS_COUNT; i++)
+		memcpy(e->sent_uj[i], node_energy_other(e, i)->uj, sizeof(e->sent_uj[i]));
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the files of sensors to the energy of jobs and the ledger.  No machine of ours has RAPL: the
+ * trees are layouts, drawn from Documentation/power/powercap/powercap.rst of Linux and its driver
+ * (drivers/powercap/intel_rapl_common.c), with the ranges of Intel's and AMD's counters.
+ */
+#include "node/node_energy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "codec/ledger.h"
+#include "energy/sensor_choice.h"
+#include "model/sample.h"
+#include "model/snapshot.h"
+#include "sources/sources.h"
+#include "test.h"
+#include "tree.h"
+
+#define CAP "sys/class/powercap/"
+#define INTEL_RANGE "262143328850\n"
+#define AMD_RANGE "65532610987\n"
+#define DRAM_RANGE "65712999613\n"
+#define QUARTER UINT64_C(900000000000)
+#define BOOT "b0010000-0000-4000-8000-000000000001"
+
+struct bench {
+	int root_fd;
+	struct sources *sources;
+	struct node_energy *energy;
+	struct job job[2];
+	struct snapshot_job shown[2];
+	size_t count;
+};
+
+static void write_zone(int root_fd, const char *zone, const char *name, const char *uj,
+		       const char *range)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), CAP "%s/name", zone);
+	tree_write(root_fd, path, name);
+	snprintf(path, sizeof(path), CAP "%s/energy_uj", zone);
+	tree_write(root_fd, path, uj);
+	snprintf(path, sizeof(path), CAP "%s/max_energy_range_uj", zone);
+	tree_write(root_fd, path, range);
+}
+
+static void write_busy(int root_fd, unsigned int ticks)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "cpu  %u 0 0 100 0 0 0 0 0 0\ncpu0 1 0 0 1 0 0 0 0 0 0\n",
+		 ticks);
+	tree_write(root_fd, "proc/stat", text);
+	tree_write(root_fd, "sys/devices/system/cpu/online", "0-3\n");
+}
+
+static struct bench open_bench(int root_fd)
+{
+	static const char *const wanted = "rapl";
+	const struct source_options options = { .root_fd = root_fd };
+	bool is_wanted[SOURCES_MAX] = {};
+	struct bench b = { .root_fd = root_fd };
+
+	is_wanted[sources_index(wanted)] = true;
+	write_busy(root_fd, 0);
+	ASSERT_OK(sources_open(sources_all(), is_wanted, &options, &b.sources));
+	ASSERT_OK(node_energy_new(root_fd, POLICY_ALLOCATED, &b.energy));
+	return b;
+}
+
+static void close_bench(struct bench *b)
+{
+	node_energy_free(b->energy);
+	sources_free(b->sources);
+}
+
+/* A reading; what jobs have then stays in the bench. */
+static void take(struct bench *b, uint64_t real_ns)
+{
+	_cleanup_(energy_readings_clear) struct energy_readings readings = {};
+	struct snapshot s = { .boot_ns = clock_now_ns(CLOCK_BOOTTIME),
+			      .real_ns = real_ns,
+			      .jobs = b->shown,
+			      .job_count = b->count };
+
+	ASSERT_OK(sources_sample(b->sources, s.boot_ns));
+	ASSERT_OK(sources_put_energy(b->sources, &readings));
+	ASSERT_OK(node_energy_take(b->energy, &readings, &s));
+	for (size_t i = 0; i < b->count; i++)
+		parts_clear(&b->shown[i].parts);
+}
+
+static void add_job(struct bench *b, const char *id, bool is_inside)
+{
+	struct job *job = &b->job[b->count];
+
+	*job = (struct job){ .manager = (char *)(is_inside ? "run" : "slurm"),
+			     .id = (char *)id,
+			     .uid = 1000,
+			     .is_inside = is_inside,
+			     .start_ns = 17,
+			     .start_boot_ns = clock_now_ns(CLOCK_BOOTTIME) };
+	b->shown[b->count] = (struct snapshot_job){ .job = job, .is_live = true };
+	b->shown[b->count].values[METRIC_CPU_SYSTEM] = (struct value){ 0, true };
+	b->shown[b->count].values[METRIC_CPU_USER] = (struct value){ 0, true };
+	b->shown[b->count++].values[METRIC_CPU_ALLOCATED] = (struct value){ 2000, true };
+}
+
+static void work(struct bench *b, size_t job, uint64_t ns)
+{
+	struct value *user = &b->shown[job].values[METRIC_CPU_USER];
+
+	*user = (struct value){ user->number + ns, true };
+}
+
+static uint64_t joules_of(const struct bench *b, size_t job)
+{
+	return b->shown[job].values[METRIC_ENERGY].number;
+}
+
+static uint64_t scraped(const struct bench *b, enum metric_id id, const char *label)
+{
+	_cleanup_(samples_clear) struct samples samples = {};
+	const struct sample *found;
+
+	ASSERT_OK(node_energy_put_samples(b->energy, &samples));
+	found = samples_find(&samples, id, label);
+	return found ? found->number : UINT64_MAX;
+}
+
+static uint64_t all_owners(const struct bench *b)
+{
+	return scraped(b, METRIC_NODE_ENERGY_OWNER, "jobs") +
+	       scraped(b, METRIC_NODE_ENERGY_OWNER, "system") +
+	       scraped(b, METRIC_NODE_ENERGY_OWNER, "idle") +
+	       scraped(b, METRIC_NODE_ENERGY_OWNER, "unattributed");
+}
+
+/* Less than two microjoules for each of those who are there wait for the next interval, of each of
+ * two pools. */
+static void assert_all(const struct bench *b, uint64_t uj)
+{
+	ASSERT(all_owners(b) <= uj && all_owners(b) + 2 * 2 * 5 > uj);
+	ASSERT_EQ(scraped(b, METRIC_NODE_ENERGY_UNBALANCED, NULL), UINT64_C(0));
+}
+
+TEST(two_intel_sockets_count_packages_and_memory_once)
+{
+	_cleanup_close_ int root = tree_open("intel-2-sockets");
+	struct bench b;
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "1000000\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:0", "core\n", "700000\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:1", "dram\n", "500000\n", DRAM_RANGE);
+	write_zone(root, "intel-rapl:1", "package-1\n", "262143328840\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:1:0", "dram\n", "500000\n", DRAM_RANGE);
+	write_zone(root, "intel-rapl-mmio:0", "package-0\n", "1000000\n", INTEL_RANGE);
+	b = open_bench(root);
+	take(&b, 1);
+	write_zone(root, "intel-rapl:0", "package-0\n", "9000000\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:0", "core\n", "6000000\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:1", "dram\n", "800000\n", DRAM_RANGE);
+	write_zone(root, "intel-rapl:1", "package-1\n", "40\n", INTEL_RANGE); /* it wrapped */
+	write_busy(root, 10);
+	take(&b, 2);
+	assert_all(&b, 8000000 + 50 + 300000);
+	close_bench(&b);
+}
+
+TEST(a_platform_s_counter_is_the_node_and_its_packages_are_inside)
+{
+	_cleanup_close_ int root = tree_open("psys");
+	struct bench b;
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "0\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:0", "core\n", "0\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:1", "uncore\n", "0\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:1", "psys\n", "0\n", INTEL_RANGE);
+	b = open_bench(root);
+	add_job(&b, "5", false);
+	take(&b, 1);
+	work(&b, 0, 50000000);
+	write_busy(root, 10);
+	write_zone(root, "intel-rapl:0", "package-0\n", "4000000\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:0", "core\n", "3000000\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:1", "psys\n", "6000000\n", INTEL_RANGE);
+	take(&b, 2);
+	assert_all(&b, 6000000);
+	ASSERT(joules_of(&b, 0) > 0);
+	close_bench(&b);
+}
+
+TEST(amd_s_package_has_no_memory_beside_it)
+{
+	_cleanup_close_ int root = tree_open("amd");
+	struct bench b;
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "65532610980\n", AMD_RANGE);
+	write_zone(root, "intel-rapl:0:0", "core\n", "0\n", AMD_RANGE);
+	b = open_bench(root);
+	take(&b, 1);
+	write_zone(root, "intel-rapl:0", "package-0\n", "93\n", AMD_RANGE);
+	write_busy(root, 3);
+	take(&b, 2);
+	assert_all(&b, 100);
+	close_bench(&b);
+}
+
+TEST(one_intel_socket_divides_by_work_and_tells_a_run_inside_its_part)
+{
+	_cleanup_close_ int root = tree_open("intel-1-socket");
+	struct bench b;
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "0\n", INTEL_RANGE);
+	b = open_bench(root);
+	take(&b, 1);
+	add_job(&b, "7", false);
+	add_job(&b, "within-7", true);
+	work(&b, 0, 90000000);
+	work(&b, 1, 30000000);
+	write_busy(root, 10); /* 100 ms: the system has 10 */
+	write_zone(root, "intel-rapl:0", "package-0\n", "1000000\n", INTEL_RANGE);
+	take(&b, 2);
+	ASSERT_EQ(joules_of(&b, 0), UINT64_C(900000)); /* too short for an idle power */
+	ASSERT_EQ(joules_of(&b, 1), UINT64_C(300000));
+	assert_all(&b, 1000000);
+	close_bench(&b);
+}
+
+/* ---- the ledger, and a restart ---- */
+
+static uint64_t sum_of(const struct ledger *l)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		sum += l->items[i].uj;
+	return sum;
+}
+
+TEST(lines_of_the_ledger_are_all_of_it_once)
+{
+	_cleanup_close_ int root = tree_open("ledger");
+	struct ledger first = {}, second = {};
+	struct bench b;
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "0\n", INTEL_RANGE);
+	b = open_bench(root);
+	node_energy_want_ledger(b.energy, true, 1);
+	take(&b, 1);
+	add_job(&b, "7", false);
+	work(&b, 0, 60000000);
+	write_busy(root, 10);
+	write_zone(root, "intel-rapl:0", "package-0\n", "1000003\n", INTEL_RANGE);
+	take(&b, 2);
+	ASSERT(!node_energy_get_ledger(b.energy, QUARTER - 1, &first));
+	ASSERT(node_energy_get_ledger(b.energy, QUARTER + 5, &first));
+	ASSERT_EQ(first.end_ns, QUARTER);
+	ASSERT_EQ(first.count, UINT64_C(2));
+	ASSERT_STREQ(first.items[0].job, "7");
+	ASSERT_EQ(first.items[0].uj, UINT64_C(600001));
+	node_energy_set_written(b.energy, &first);
+	ASSERT(!node_energy_get_ledger(b.energy, QUARTER + 5, &second));
+
+	work(&b, 0, 60000000);
+	write_busy(root, 20);
+	write_zone(root, "intel-rapl:0", "package-0\n", "3000003\n", INTEL_RANGE);
+	take(&b, 3);
+	b.count = 0; /* it is shown no longer: what it had is in the ledger still */
+	take(&b, 4);
+	ASSERT(node_energy_get_ledger(b.energy, 2 * QUARTER, &second));
+	ASSERT_EQ(second.start_ns, first.end_ns);
+	ASSERT_EQ(second.sequence, first.sequence + 1);
+	ASSERT_STREQ(second.items[0].job, "7");
+	ASSERT_EQ(sum_of(&first) + sum_of(&second), all_owners(&b));
+	assert_all(&b, 3000003);
+	ledger_clear(&first);
+	ledger_clear(&second);
+	close_bench(&b);
+}
+
+TEST(the_next_agent_goes_on_and_what_came_meanwhile_is_divided)
+{
+	_cleanup_close_ int root = tree_open("restart");
+	_cleanup_free_ char *state = NULL;
+	struct error err = {};
+	struct bench b, next;
+	uint64_t before;
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "262143328000\n", INTEL_RANGE);
+	b = open_bench(root);
+	take(&b, 1);
+	add_job(&b, "7", false);
+	work(&b, 0, 60000000);
+	write_busy(root, 10);
+	write_zone(root, "intel-rapl:0", "package-0\n", "262143328800\n", INTEL_RANGE);
+	take(&b, 2);
+	before = joules_of(&b, 0);
+	ASSERT_EQ(before, UINT64_C(480));
+	ASSERT_OK(node_energy_format_state(b.energy, BOOT, &state));
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "50\n", INTEL_RANGE); /* 100, over a wrap */
+	next = open_bench(root);
+	write_busy(root, 20);
+	ASSERT_OK(node_energy_parse_state(next.energy, BOOT, state, strlen(state), &err));
+	next.job[0] = b.job[0];
+	next.shown[0] = b.shown[0];
+	next.shown[0].job = &next.job[0];
+	next.count = 1;
+	work(&next, 0, 50000000);
+	take(&next, 3);
+	ASSERT_EQ(joules_of(&next, 0), before + 50);
+	assert_all(&next, 900);
+	close_bench(&next);
+
+	next = open_bench(root); /* of another boot nothing goes on */
+	ASSERT_OK(node_energy_parse_state(next.energy, "another", state, strlen(state), &err));
+	take(&next, 3);
+	ASSERT_EQ(scraped(&next, METRIC_NODE_ENERGY_OWNER, "jobs"), UINT64_MAX);
+	close_bench(&next);
+	close_bench(&b);
+}
+
+TEST(a_torn_state_is_refused)
+{
+	_cleanup_close_ int root = tree_open("torn");
+	static const char *const texts[] = {
+		"{}",
+		"[]",
+		"{\"schema\":\"jobmeter.energy-state/1\"}",
+		"{\"schema\":\"jobmeter.energy-state/1\",\"boot_id\":\"" BOOT "\",\"pools\":[]}",
+	};
+	struct bench b;
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "0\n", INTEL_RANGE);
+	b = open_bench(root);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct error err = {};
+
+		ASSERT_ERR(node_energy_parse_state(b.energy, BOOT, texts[i], strlen(texts[i]),
+						   &err),
+			   -EINVAL);
+		ASSERT(*err.text);
+	}
+	close_bench(&b);
+}
