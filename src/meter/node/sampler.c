@@ -187,6 +187,7 @@ static int open_sources(struct sampler *s)
 		.descriptors = &s->sources.budget,
 		.may_ask = s->options.may_ask,
 		.context = s->options.context,
+		.settings = s->options.source_settings,
 	};
 
 	if (s->options.one)

@@ -74,6 +74,7 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	const struct sampler_one *one; /* NULL: all jobs */
 	uid_t uid; /* whose the files of state are */
 	gid_t gid;
+	const struct source_settings *source_settings; /* as in struct source_options */
 	const bool *has_source; /* which sources are wanted, as sources_all() has them; NULL: all */
 	/* As in struct source_options. */
 	bool (*may_ask)(const void *context, const char *fstype);
