@@ -294,6 +294,8 @@ static int sources_describe_slot(const struct slot *slot, struct strings *missin
 {
 	const struct source *source = slot->source;
 
+	if (!slot->is_wanted && source->is_off && !source->attach)
+		return 0; /* of the node, for sites that have it */
 	if (!slot->is_wanted)
 		return strings_add(missing, "%sswitched off (the agent's setting %s)",
 				   source->label, source->name);
