@@ -20,6 +20,7 @@ static const struct scope {
 	const char *title, *key_prefix;
 } scopes[] = {
 	{ SCOPE_JOB, "Of a job", "" },
+	{ SCOPE_JOB_ENERGY, "Of a job: its energy", "" },
 	{ SCOPE_MOUNT, "Of a job and a mount", "io[]." },
 	{ SCOPE_MOUNT_OP, "Of a job, a mount and an operation on metadata (label `op`)", "io[]." },
 	{ SCOPE_MOUNT_INTERFACE, "Of a job, a mount and an I/O interface (label `interface`)",
@@ -33,12 +34,15 @@ static const struct scope {
 	  "" },
 	{ SCOPE_JOB_INFO, "Of a job: its owner (exposed only, as everything below)", "" },
 	{ SCOPE_JOB_TIME, "Of a job: its start and end", "" },
+	{ SCOPE_JOB_COMPONENT, "Of a job: its energy by component", "" },
 	{ SCOPE_JOB_NOW, "Of a live job: its CPUs at the sample", "" },
 	{ SCOPE_NODE, "Of the node", "" },
 	{ SCOPE_NODE_DEVICE, "Of a disk or a network interface", "" },
 	{ SCOPE_NODE_MOUNT, "Of a file system of the node", "" },
 	{ SCOPE_NODE_PORT, "Of an InfiniBand or Omni-Path port", "" },
 	{ SCOPE_NODE_SENSOR, "Of a temperature sensor", "" },
+	{ SCOPE_NODE_ENERGY, "Of a sensor of energy", "" },
+	{ SCOPE_NODE_OWNER, "Of the node: whose its energy is", "" },
 	{ SCOPE_NODE_INFO, "Of the node: what it is", "" },
 	{ SCOPE_AGENT, "Of the agent itself", "" },
 	{ SCOPE_AGENT_INFO, "Of the agent: what it is", "" },
@@ -60,7 +64,8 @@ static void print_metric(const struct metric *metric, const char *key_prefix)
 	       metric->label ? metric->label : "", metric->label ? "}" : "");
 	if (metric->section)
 		printf("`%s%s%s.%s` | ", key_prefix,
-		       metric->scope == SCOPE_JOB ? metric->section : metric_part(metric),
+		       metric_id_of(metric) < METRIC_JOB_COUNT ? metric->section
+							       : metric_part(metric),
 		       metric->scope == SCOPE_MOUNT_OP ? ".OPERATION" : "", metric->key);
 	printf("%s | %s | %s |\n", unit ? unit : "", kinds[metric->kind], metric->help);
 }

@@ -127,6 +127,7 @@ static int add_metric(struct variables *v, const struct metric *metric)
 
 	switch (metric->scope) {
 	case SCOPE_JOB:
+	case SCOPE_JOB_ENERGY:
 		variable.source = VARIABLE_VALUE;
 		return add(v, &variable, "%s_%s", is_of_cause(id) ? "blocked" : metric->section,
 			   metric->key);

@@ -109,6 +109,19 @@ struct human humanize_cores(uint64_t millicores)
 	return h;
 }
 
+struct human humanize_energy(uint64_t uj)
+{
+	static const char *const units[] = { " µJ", " mJ", " J", " kJ", " MJ", " GJ", " TJ" };
+	double value = (double)uj;
+	size_t i = 0;
+
+	while (value >= 999.5 && i + 1 < ARRAY_SIZE(units)) {
+		value /= 1000;
+		i++;
+	}
+	return uj ? with_unit(value, units[i]) : (struct human){ "0 J" };
+}
+
 struct human humanize_percent(double share)
 {
 	double percent = share * 100;

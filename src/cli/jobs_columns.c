@@ -51,6 +51,7 @@ static const struct jobs_column columns[] = {
 	{ "system_time", "SYSTEM TIME", JOBS_SECONDS, "cpu.system_seconds", NULL, { "systemcpu" } },
 	{ "cores", "CORES", JOBS_CORES, "cpu.allocated_cores", NULL, { "alloccpus", "ncpus", "reqcpus" } },
 	{ "memory_peak", "PEAK", JOBS_BYTES, "memory.peak_bytes", NULL, { "maxrss" } },
+	{ "energy", "ENERGY", JOBS_ENERGY, "energy.joules", NULL, { "consumedenergy", "consumedenergyraw" } },
 	{ "memory_limit", "LIMIT", JOBS_BYTES, "memory.limit_bytes", NULL, { "reqmem" } },
 };
 /* clang-format on */
@@ -62,9 +63,9 @@ const char *jobs_columns_word(const void *target UNUSED, size_t i)
 
 /* Of a metric's number. */
 static const enum jobs_kind kinds[] = {
-	[UNIT_COUNT] = JOBS_COUNT,   [UNIT_BYTES] = JOBS_BYTES, [UNIT_SECONDS] = JOBS_SECONDS,
-	[UNIT_CORES] = JOBS_CORES,   [UNIT_LOAD] = JOBS_COUNT,	[UNIT_HERTZ] = JOBS_COUNT,
-	[UNIT_CELSIUS] = JOBS_COUNT,
+	[UNIT_COUNT] = JOBS_COUNT,   [UNIT_BYTES] = JOBS_BYTES,	  [UNIT_SECONDS] = JOBS_SECONDS,
+	[UNIT_CORES] = JOBS_CORES,   [UNIT_LOAD] = JOBS_COUNT,	  [UNIT_HERTZ] = JOBS_COUNT,
+	[UNIT_CELSIUS] = JOBS_COUNT, [UNIT_JOULES] = JOBS_ENERGY, [UNIT_WATTS] = JOBS_COUNT,
 };
 
 /* Digits behind the point. */
@@ -72,6 +73,7 @@ static const unsigned int places[] = {
 	[JOBS_SECONDS] = 9,
 	[JOBS_CORES] = 3,
 	[JOBS_SHARE] = 4,
+	[JOBS_ENERGY] = 6,
 };
 
 /* ---- -o ---- */
@@ -211,6 +213,17 @@ static struct human humanize_moment(const char *text)
 	return h;
 }
 
+static struct human humanize_about(const json_t *row, uint64_t uj)
+{
+	const unsigned int digits = metric_unit_places(UNIT_JOULES);
+	struct human h = {}, energy = humanize_energy(uj);
+	uint64_t estimated = 0;
+
+	(void)take_number(row, "energy.estimated_joules", digits, &estimated);
+	snprintf(h.text, sizeof(h.text), "%s%.24s", estimated ? "~" : "", energy.text);
+	return h;
+}
+
 const char *jobs_cell_text(const struct jobs_column *column, const json_t *row,
 			   struct human *buffer)
 {
@@ -231,6 +244,8 @@ const char *jobs_cell_text(const struct jobs_column *column, const json_t *row,
 		*buffer = humanize_duration(number);
 	else if (column->kind == JOBS_CORES)
 		*buffer = humanize_cores(number);
+	else if (column->kind == JOBS_ENERGY)
+		*buffer = humanize_about(row, number);
 	else if (column->kind == JOBS_SHARE)
 		*buffer = humanize_percent((double)number / 10000);
 	return buffer->text;

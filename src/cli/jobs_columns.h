@@ -22,6 +22,7 @@ enum jobs_kind {
 	JOBS_SECONDS,
 	JOBS_CORES,
 	JOBS_SHARE,
+	JOBS_ENERGY, /* with "~" where any of it is an estimate */
 };
 
 struct jobs_column {

@@ -10,6 +10,7 @@
 #include "model/record.h"
 #include "model/record_field.h"
 #include "model/section.h"
+#include "model/sections/energy.h"
 
 static void format_strings(const struct strings *list, struct document *d)
 {
@@ -158,6 +159,21 @@ static void format_accounting(const struct record *record, struct document *d)
 	document_end_map(d);
 }
 
+/* Of all of its sensors together. */
+static void format_energy_quality(const struct record *record, struct document *d)
+{
+	const struct energy *e = energy_of(record);
+	const struct value uncertainty = energy_uncertainty(e);
+
+	document_put_string(d, "level", e->count ? energy_level_name(energy_level(e)) : NULL);
+	document_put_string(d, "quality", e->count ? energy_quality_name(energy_quality(e)) : NULL);
+	document_key(d, "uncertainty");
+	if (uncertainty.is_known)
+		document_decimal(d, uncertainty.number, 3);
+	else
+		document_null(d);
+}
+
 static void format_merged(const struct record *record, struct document *d)
 {
 	document_begin_flat_map(d);
@@ -185,7 +201,7 @@ static const struct special {
 } specials[] = {
 	{ "cpu", NULL, format_cpu_sums },	 { "io", format_io, NULL },
 	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_accounting },
-	{ "merged", format_merged, NULL },
+	{ "merged", format_merged, NULL },	 { "energy", NULL, format_energy_quality },
 };
 
 static const struct special *find_special(const char *name)
@@ -248,7 +264,7 @@ static bool has_map(const struct record *record, const char *name)
 {
 	if (strcmp(name, "merged") == 0)
 		return record->merged_records > 1;
-	return strcmp(name, "pressure") != 0 || values_know(record->reading.values, name);
+	return !metric_section_is_optional(name) || values_know(record->reading.values, name);
 }
 
 static void format_rest(const struct record *record, struct document *d)

@@ -65,6 +65,8 @@ static bool is_cpulist(size_t field, const char *text)
 
 /* ---- the table ---- */
 
+/* As enum energy_policy has them. */
+static const char *const idle_policies[] = { "allocated", "active", "none", NULL };
 static const char *const key_hierarchies[] = { "auto",	  "memory", "cpuacct",
 					       "freezer", "cpuset", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
@@ -172,6 +174,14 @@ static const struct setting rows_behind[] = {
 	  .standard = "bcachefs,btrfs,erofs,exfat,ext2,ext3,ext4,f2fs,overlay,ramfs,squashfs,tmpfs,vfat,xfs,zfs",
 	  .is_allowed = is_filesystem, .allowed = "types of file systems",
 	  .help = "File system types whose size and free space the agent may query. Network file systems can block the query." },
+	{ "cpu_model", SETTING_TEXT, AT(cpu_model), .standard = "", .needs_restart = true,
+	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes, or '' for what the processor says",
+	  .help = "Model of the processor, such as 'AMD EPYC 9654', from which energy is estimated where no sensor measures it. Virtual machines often do not say it." },
+	{ "cpu_tdp", SETTING_NUMBER, AT(cpu_tdp_watts), .standard = "0", .max = 100000, .needs_restart = true,
+	  .help = "Thermal design power of all processors of the node together, in watts. Energy is estimated from it where neither a sensor nor the table of models says more. 0: not known." },
+	{ "idle_energy", SETTING_CHOICE, AT(idle_policy), .standard = "allocated", .needs_restart = true,
+	  .words = idle_policies,
+	  .help = "Who is charged for the node's idle power. allocated: jobs, by the cores allocated to them. active: jobs and the system, by the CPU time that they use. none: nobody." },
 	{ "cluster", SETTING_TEXT, AT(cluster), .standard = "", .needs_restart = true,
 	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes",
 	  .help = "Name of the cluster in records." },

@@ -57,6 +57,9 @@ struct config {
 	bool has_source[SOURCES_MAX]; /* as sources_all() has them */
 	struct source_settings sources;
 	struct setting_list filesystems;
+	char *cpu_model;
+	uint64_t cpu_tdp_watts;
+	unsigned int idle_policy; /* enum energy_policy */
 	char *cluster, *node;
 
 	char *server, *server_token_file, *server_ca;

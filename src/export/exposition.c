@@ -13,6 +13,8 @@
 #include "export/exposition_rows.h"
 #include "http/http.h"
 #include "basic/macro.h"
+#include "model/sections/energy.h"
+#include "node/job_record.h"
 
 struct exposition {
 	struct exposition_options options;
@@ -104,6 +106,21 @@ static bool put_job_value(struct exposition *e, const struct metric *metric,
 	return true;
 }
 
+static bool put_job_energy(struct exposition *e, const struct metric *metric,
+			   const struct snapshot_job *job)
+{
+	const struct energy *energy = energy_of_parts(&job->parts);
+	const struct value *value = &job->values[metric_id_of(metric)];
+
+	if (!value->is_known || !energy->count)
+		return false;
+	begin_job_sample(e, metric, job->job);
+	line_put_label(&e->line, "level", energy_level_name(energy_level(energy)));
+	line_put_label(&e->line, "quality", energy_quality_name(energy_quality(energy)));
+	line_end(&e->line, metric, value->number);
+	return true;
+}
+
 static bool put_job_info(struct exposition *e, const struct metric *metric, const struct job *job)
 {
 	char uid[24] = "";
@@ -122,10 +139,13 @@ static bool put_job_info(struct exposition *e, const struct metric *metric, cons
 static bool put_job_time(struct exposition *e, const struct metric *metric,
 			 const struct snapshot_job *job)
 {
-	uint64_t ns = metric_id_of(metric) == METRIC_JOB_START ? job->job->start_ns
-		      : job->is_live			       ? 0
-							       : job->job->end_ns;
+	const enum metric_id id = metric_id_of(metric);
+	uint64_t ns = job->is_live ? 0 : job->job->end_ns;
 
+	if (id == METRIC_JOB_START)
+		ns = job->job->start_ns;
+	else if (id == METRIC_JOB_ELAPSED)
+		ns = job_record_elapsed(e->options.snapshot, job);
 	if (!ns)
 		return false;
 	begin_job_sample(e, metric, job->job);
@@ -215,12 +235,34 @@ static bool put_job_devices(struct exposition *e, const struct metric *metric,
 	return true;
 }
 
-/* What there is several times of a job and a metric: of mounts, kinds of sockets or block devices.
- */
+/* The next component that energy went through; entries of one differ in their source. */
+static bool put_job_components(struct exposition *e, const struct metric *metric,
+			       const struct snapshot_job *job)
+{
+	const struct energy *energy = energy_of_parts(&job->parts);
+	const struct energy_entry *entry;
+	uint64_t uj;
+
+	if (!energy_has_components(energy))
+		return false;
+	while (e->row < energy->count && !energy_of_component(energy, e->row, &uj))
+		e->row++;
+	if (e->row >= energy->count)
+		return false;
+	entry = &energy->items[e->row++];
+	begin_job_sample(e, metric, job->job);
+	line_put_label(&e->line, "component", energy_part_name(entry->part));
+	line_put_label(&e->line, "quality", energy_quality_name(entry->quality));
+	line_end(&e->line, metric, uj);
+	return true;
+}
+
+/* What there is several times of a job and a metric: of mounts, kinds of sockets, block devices or
+ * components. */
 static bool has_parts(enum metric_scope scope)
 {
 	return scope == SCOPE_MOUNT || scope == SCOPE_MOUNT_OP || scope == SCOPE_MOUNT_INTERFACE ||
-	       scope == SCOPE_SOCKET || scope == SCOPE_DEVICE;
+	       scope == SCOPE_SOCKET || scope == SCOPE_DEVICE || scope == SCOPE_JOB_COMPONENT;
 }
 
 static bool put_job_part(struct exposition *e, const struct metric *metric,
@@ -228,6 +270,8 @@ static bool put_job_part(struct exposition *e, const struct metric *metric,
 {
 	if (metric->scope == SCOPE_SOCKET)
 		return put_job_sockets(e, metric, job);
+	if (metric->scope == SCOPE_JOB_COMPONENT)
+		return put_job_components(e, metric, job);
 	return metric->scope == SCOPE_DEVICE ? put_job_devices(e, metric, job)
 					     : put_job_row(e, metric, job);
 }
@@ -247,6 +291,8 @@ static bool put_job_sample(struct exposition *e, const struct snapshot_job *job)
 	e->id++;
 	if (metric->scope == SCOPE_JOB)
 		return put_job_value(e, metric, job);
+	if (metric->scope == SCOPE_JOB_ENERGY)
+		return put_job_energy(e, metric, job);
 	if (metric->scope == SCOPE_JOB_INFO)
 		return put_job_info(e, metric, job->job);
 	if (metric->scope == SCOPE_JOB_NOW)

@@ -69,24 +69,38 @@ const char *energy_quality_name(enum energy_quality quality)
 	return qualities[quality];
 }
 
-bool energy_level_find(const char *name, enum energy_level *ret)
+static bool find(const char *const *names, size_t count, const char *name, size_t *ret)
 {
-	for (size_t i = 0; i < ENERGY_LEVEL_COUNT; i++) {
-		if (strcmp(levels[i], name) == 0) {
-			*ret = (enum energy_level)i;
+	for (*ret = 0; *ret < count; (*ret)++) {
+		if (strcmp(names[*ret], name) == 0)
 			return true;
-		}
 	}
 	return false;
 }
 
+bool energy_level_find(const char *name, enum energy_level *ret)
+{
+	size_t i;
+	const bool is_found = find(levels, ENERGY_LEVEL_COUNT, name, &i);
+
+	*ret = is_found ? (enum energy_level)i : *ret;
+	return is_found;
+}
+
+bool energy_part_find(const char *name, enum energy_part *ret)
+{
+	size_t i;
+	const bool is_found = find(parts, ENERGY_PART_COUNT, name, &i);
+
+	*ret = is_found ? (enum energy_part)i : *ret;
+	return is_found;
+}
+
 bool energy_quality_find(const char *name, enum energy_quality *ret)
 {
-	for (size_t i = 0; i < ENERGY_QUALITY_COUNT; i++) {
-		if (strcmp(qualities[i], name) == 0) {
-			*ret = (enum energy_quality)i;
-			return true;
-		}
-	}
-	return false;
+	size_t i;
+	const bool is_found = find(qualities, ENERGY_QUALITY_COUNT, name, &i);
+
+	*ret = is_found ? (enum energy_quality)i : *ret;
+	return is_found;
 }

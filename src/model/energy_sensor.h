@@ -63,6 +63,7 @@ struct energy_sensor {
 	 * estimates. */
 	unsigned int rank;
 	unsigned int uncertainty_permille; /* plus or minus; 0: not known */
+	uint64_t idle_uw; /* what it shows when nothing runs; 0: not known, it is learned */
 };
 
 /* What a counter, or a power that is integrated, adds up to since the source was opened.  Made by
@@ -103,4 +104,5 @@ const char *energy_part_name(enum energy_part part);
 const char *energy_quality_name(enum energy_quality quality);
 /* The ways back; false: no such name. */
 bool energy_level_find(const char *name, enum energy_level *ret);
+bool energy_part_find(const char *name, enum energy_part *ret);
 bool energy_quality_find(const char *name, enum energy_quality *ret);

@@ -31,6 +31,7 @@ struct job {
 	uint64_t start_ns, end_ns;
 	uint64_t measured_from_ns; /* later than the start, if the agent came later */
 	uint64_t start_boot_ns, end_boot_ns; /* the same by CLOCK_BOOTTIME */
+	bool is_inside; /* another job, whose numbers have its own in them */
 	uint64_t unmeasured_ns; /* of its life since then nobody counted, since there was no agent
 				 */
 };

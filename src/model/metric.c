@@ -134,6 +134,13 @@ static const struct metric metrics[METRIC_COUNT] = {
 	[METRIC_IO_STORAGE_WRITTEN] = { "jobmeter_job_io_storage_write_bytes_total", NULL, "tasks", "storage_write_bytes",
 		UNIT_BYTES, KIND_COUNTER, SCOPE_JOB, "Bytes that tasks caused to be written to storage, by the kernel's task counter write_bytes." },
 
+	[METRIC_ENERGY] = { "jobmeter_job_energy_joules_total", NULL, "energy", "joules",
+		UNIT_JOULES, KIND_COUNTER, SCOPE_JOB_ENERGY, "Energy of the job on this node, as far as the node's sensors or its model show it; its share of the idle power is included." },
+	[METRIC_ENERGY_IDLE] = { "jobmeter_job_energy_idle_joules_total", NULL, "energy", "idle_joules",
+		UNIT_JOULES, KIND_COUNTER, SCOPE_JOB_ENERGY, "Part of the job's energy that is its share of the node's idle power." },
+	[METRIC_ENERGY_ESTIMATED] = { "jobmeter_job_energy_estimated_joules_total", NULL, "energy", "estimated_joules",
+		UNIT_JOULES, KIND_COUNTER, SCOPE_JOB_ENERGY, "Part of the job's energy that no sensor measured: it comes from the model of the machine." },
+
 	[METRIC_READ_BYTES] = { "jobmeter_job_io_read_bytes_total", NULL, "read", "bytes",
 		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT, "Bytes that read operations returned, by all I/O interfaces except memory mappings." },
 	[METRIC_READ_CALLS] = { "jobmeter_job_io_read_calls_total", NULL, "read", "calls",
@@ -308,6 +315,10 @@ static const struct metric metrics[METRIC_COUNT] = {
 	[METRIC_JOB_END] = { "jobmeter_job_end_time_seconds", NULL, NULL, NULL,
 		UNIT_SECONDS, KIND_GAUGE, SCOPE_JOB_TIME, "End time of the job, in seconds since the epoch; absent while the job is live." },
 
+	[METRIC_JOB_ELAPSED] = { "jobmeter_job_elapsed_seconds", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_GAUGE, SCOPE_JOB_TIME, "Time since the job's start, or between its start and its end; suspended time is included." },
+	[METRIC_JOB_ENERGY_COMPONENT] = { "jobmeter_job_energy_component_joules_total", NULL, NULL, NULL,
+		UNIT_JOULES, KIND_COUNTER, SCOPE_JOB_COMPONENT, "Energy of the job by the component that it went through; where a sensor sees the whole node, component \"node\" is what the node took beyond its components. A node without sensors of components has none of these." },
 	[METRIC_JOB_FREQUENCY_MEAN] = { "jobmeter_job_cpu_frequency_hertz", "of=\"mean\"", NULL, NULL,
 		UNIT_HERTZ, KIND_GAUGE, SCOPE_JOB_NOW, "Mean frequency, at the sample, of the CPUs that the job may use.",
 		"Frequency, at the sample, of the CPUs that a live job may use (cpufreq): mean and minimum." },
@@ -456,6 +467,16 @@ static const struct metric metrics[METRIC_COUNT] = {
 		UNIT_CELSIUS, KIND_GAUGE, SCOPE_NODE_SENSOR, "Temperature of a sensor at the sample; the label package is not empty where it is a processor package's." },
 	[METRIC_NODE_FAN] = { "jobmeter_node_fan_rpm", NULL, NULL, NULL,
 		UNIT_COUNT, KIND_GAUGE, SCOPE_NODE_SENSOR, "Speed of a fan at the sample, in turns a minute." },
+	[METRIC_NODE_POWER] = { "jobmeter_node_power_watts", NULL, NULL, NULL,
+		UNIT_WATTS, KIND_GAUGE, SCOPE_NODE_ENERGY, "Power that the sensor shows, or that the model of the machine gives (quality \"estimated\"); of counters of energy the mean over the last interval." },
+	[METRIC_NODE_ENERGY] = { "jobmeter_node_energy_joules_total", NULL, NULL, NULL,
+		UNIT_JOULES, KIND_COUNTER, SCOPE_NODE_ENERGY, "Energy that went through the sensor since the agent opened it. Components lie within the node, and parts within a component: do not add levels." },
+	[METRIC_NODE_ENERGY_GAP] = { "jobmeter_node_energy_gap_seconds_total", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE_ENERGY, "Time in which nothing is known of the sensor: its counter could have wrapped twice, or its last power was too old." },
+	[METRIC_NODE_ENERGY_OWNER] = { "jobmeter_node_energy_owner_joules_total", NULL, NULL, NULL,
+		UNIT_JOULES, KIND_COUNTER, SCOPE_NODE_OWNER, "Energy of the node by whose it is: its jobs' together, the system's, idle power that no job is charged for, or nobody's that could be told." },
+	[METRIC_NODE_ENERGY_UNBALANCED] = { "jobmeter_node_energy_unbalanced_joules", NULL, NULL, NULL,
+		UNIT_JOULES, KIND_GAUGE, SCOPE_NODE, "Energy that came in less what its owners have together: always 0." },
 	[METRIC_NODE_INFO] = { "jobmeter_node_info", NULL, NULL, NULL,
 		UNIT_COUNT, KIND_INFO, SCOPE_NODE_INFO, "Name, kernel and architecture of the node; the value is always 1." },
 
@@ -570,6 +591,8 @@ static const struct metric metrics[METRIC_COUNT] = {
 
 static const char *const labels[SCOPE_COUNT][SCOPE_LABELS_MAX + 1] = {
 	[SCOPE_JOB] = { JOB_LABELS },
+	[SCOPE_JOB_ENERGY] = { JOB_LABELS, "level", "quality" },
+	[SCOPE_JOB_COMPONENT] = { JOB_LABELS, "component", "quality" },
 	[SCOPE_MOUNT] = { MOUNT_LABELS },
 	[SCOPE_MOUNT_OP] = { MOUNT_LABELS, "op" },
 	[SCOPE_MOUNT_INTERFACE] = { MOUNT_LABELS, "interface" },
@@ -583,6 +606,8 @@ static const char *const labels[SCOPE_COUNT][SCOPE_LABELS_MAX + 1] = {
 	[SCOPE_NODE_MOUNT] = { "mount", "fstype" },
 	[SCOPE_NODE_PORT] = { "device", "port" },
 	[SCOPE_NODE_SENSOR] = { "chip", "sensor", "package" },
+	[SCOPE_NODE_ENERGY] = { "level", "sensor", "source", "quality" },
+	[SCOPE_NODE_OWNER] = { "owner" },
 	[SCOPE_NODE_INFO] = { "node", "kernel", "arch" },
 	[SCOPE_AGENT_INFO] = { "version" },
 	[SCOPE_AGENT_MAP] = { "map" },
@@ -599,6 +624,9 @@ unsigned int metric_unit_places(enum metric_unit unit)
 	switch (unit) {
 	case UNIT_SECONDS:
 		return 9;
+	case UNIT_JOULES:
+	case UNIT_WATTS:
+		return 6;
 	case UNIT_CORES:
 	case UNIT_CELSIUS:
 		return 3;
@@ -615,9 +643,9 @@ unsigned int metric_unit_places(enum metric_unit unit)
 const char *metric_unit_name(enum metric_unit unit)
 {
 	static const char *const names[] = {
-		[UNIT_COUNT] = NULL,	    [UNIT_BYTES] = "bytes", [UNIT_SECONDS] = "seconds",
-		[UNIT_CORES] = "cores",	    [UNIT_LOAD] = NULL,	    [UNIT_HERTZ] = "hertz",
-		[UNIT_CELSIUS] = "celsius",
+		[UNIT_COUNT] = NULL,	    [UNIT_BYTES] = "bytes",   [UNIT_SECONDS] = "seconds",
+		[UNIT_CORES] = "cores",	    [UNIT_LOAD] = NULL,	      [UNIT_HERTZ] = "hertz",
+		[UNIT_CELSIUS] = "celsius", [UNIT_JOULES] = "joules", [UNIT_WATTS] = "watts",
 	};
 
 	return names[unit];

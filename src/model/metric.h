@@ -18,6 +18,8 @@ enum metric_unit {
 	UNIT_LOAD, /* stored in hundredths, as the kernel says it */
 	UNIT_HERTZ,
 	UNIT_CELSIUS, /* stored in thousandths */
+	UNIT_JOULES, /* stored in millionths, as all energies */
+	UNIT_WATTS, /* likewise */
 };
 
 /* Digits behind the point when a stored value is written in its unit. */
@@ -38,6 +40,7 @@ enum metric_kind {
 
 enum metric_scope {
 	SCOPE_JOB,
+	SCOPE_JOB_ENERGY, /* job x level x quality of its energy: one at a time */
 	SCOPE_MOUNT, /* job x mount */
 	SCOPE_MOUNT_OP, /* job x mount x operation on metadata */
 	SCOPE_MOUNT_INTERFACE, /* job x mount x way of data, but plain calls and mappings */
@@ -48,12 +51,15 @@ enum metric_scope {
 	/* The rest is in no record, only in what is scraped. */
 	SCOPE_JOB_INFO,
 	SCOPE_JOB_TIME,
+	SCOPE_JOB_COMPONENT, /* job x component that its energy went through x quality */
 	SCOPE_JOB_NOW, /* of a live job's CPUs, at the reading */
 	SCOPE_NODE,
 	SCOPE_NODE_DEVICE, /* node x disk or network interface */
 	SCOPE_NODE_MOUNT,
 	SCOPE_NODE_PORT, /* node x InfiniBand or Omni-Path port */
 	SCOPE_NODE_SENSOR, /* node x sensor of temperature */
+	SCOPE_NODE_ENERGY, /* node x sensor of energy */
+	SCOPE_NODE_OWNER, /* node x whose its energy is */
 	SCOPE_NODE_INFO,
 	SCOPE_AGENT,
 	SCOPE_AGENT_INFO,
@@ -80,7 +86,8 @@ struct metric {
 				  */
 };
 
-/* The rows of SCOPE_JOB come first, so that these are indexes into a reading's values too. */
+/* The rows of SCOPE_JOB, and of a job's energy, come first, so that these are indexes into a
+ * reading's values too. */
 enum metric_id {
 	METRIC_CPU_USER,
 	METRIC_CPU_SYSTEM,
@@ -144,6 +151,9 @@ enum metric_id {
 	METRIC_IO_CALLS_WRITTEN,
 	METRIC_IO_STORAGE_READ,
 	METRIC_IO_STORAGE_WRITTEN,
+	METRIC_ENERGY,
+	METRIC_ENERGY_IDLE,
+	METRIC_ENERGY_ESTIMATED,
 	METRIC_JOB_COUNT,
 
 	METRIC_READ_BYTES = METRIC_JOB_COUNT,
@@ -231,6 +241,8 @@ enum metric_id {
 	METRIC_JOB_INFO,
 	METRIC_JOB_START,
 	METRIC_JOB_END,
+	METRIC_JOB_ELAPSED,
+	METRIC_JOB_ENERGY_COMPONENT,
 	METRIC_JOB_FREQUENCY_MEAN,
 	METRIC_JOB_FREQUENCY_MIN,
 	METRIC_JOB_TEMPERATURE,
@@ -302,6 +314,11 @@ enum metric_id {
 	METRIC_NODE_THERMAL_CRITICAL_TIME,
 	METRIC_NODE_TEMPERATURE,
 	METRIC_NODE_FAN,
+	METRIC_NODE_POWER,
+	METRIC_NODE_ENERGY,
+	METRIC_NODE_ENERGY_GAP,
+	METRIC_NODE_ENERGY_OWNER,
+	METRIC_NODE_ENERGY_UNBALANCED,
 	METRIC_NODE_INFO,
 	METRIC_AGENT_INFO,
 	METRIC_AGENT_CPU_USER,

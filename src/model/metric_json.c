@@ -113,17 +113,16 @@ bool values_know(const struct value *values, const char *section)
 	return false;
 }
 
-/* Some kernels have no such thing at all. */
-static bool is_optional(const char *section)
+bool metric_section_is_optional(const char *section)
 {
-	return strcmp(section, "pressure") == 0;
+	return strcmp(section, "pressure") == 0 || strcmp(section, "energy") == 0;
 }
 
 void values_format_all(const struct value *values, struct document *d)
 {
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
-		if (!begins_section(id) ||
-		    (is_optional(section_of(id)) && !values_know(values, section_of(id))))
+		if (!begins_section(id) || (metric_section_is_optional(section_of(id)) &&
+					    !values_know(values, section_of(id))))
 			continue;
 		document_begin_map_of(d, section_of(id));
 		values_format(values, section_of(id), d);

@@ -30,5 +30,7 @@ bool values_know(const struct value *values, const char *section);
 
 /* All sections, each a map, but what some kernels do not have at all (pressure) only where
  * something of it is known; and back. */
+/* Some machines have no such thing at all: then the section is not written. */
+bool metric_section_is_optional(const char *section);
 void values_format_all(const struct value *values, struct document *d);
 int values_take_all(const struct place *place, const json_t *map, struct value *values);

@@ -69,9 +69,9 @@ const struct record_field record_fields[] = {
 const size_t record_field_count = ARRAY_SIZE(record_fields);
 
 const char *const record_sections[] = {
-	"",	    "job",	"time",	   "cpu",     "memory", "pressure",	      "tasks",
-	"cores",    "ranks",	"threads", "thermal", "io",	RECORD_SECTIONS_REST, "survivors",
-	"coverage", "timeline", "merged"
+	"",	     "job",	 "time",     "cpu",	"memory", "pressure", "tasks",
+	"cores",     "ranks",	 "threads",  "thermal", "energy", "io",	      RECORD_SECTIONS_REST,
+	"survivors", "coverage", "timeline", "merged"
 };
 const size_t record_section_count = ARRAY_SIZE(record_sections);
 

@@ -10,7 +10,7 @@
 #include "model/metric.h"
 
 #define SAMPLES_MAX 16384
-#define SAMPLE_LABELS_MAX 3
+#define SAMPLE_LABELS_MAX 4
 
 struct sample {
 	enum metric_id id;

@@ -48,6 +48,7 @@ struct rows *record_rows(const struct record *now, const struct record *last,
 	cpu_time_rows(now, rows);
 	thermal_rows(&now->thermal, hardware_rows(now, rows), rows);
 	memory_rows(now, rows);
+	energy_rows(now, rows);
 	files_rows(now, rows);
 	rows_gap(rows);
 	hot_files_rows(now, rows);

@@ -57,6 +57,9 @@ bool hardware_rows(const struct record *r, struct rows *rows);
 /* @has_label: the line before has it already. */
 void thermal_rows(const struct thermal_samples *t, bool has_label, struct rows *rows);
 void memory_rows(const struct record *r, struct rows *rows);
+/* How much, and how that is known; on the first screen.  The rest of it. */
+void energy_row(const struct record *r, struct rows *rows);
+void energy_rows(const struct record *r, struct rows *rows);
 void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows);
 /* @patterns: what was found in it, or NULL. */
 void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows);

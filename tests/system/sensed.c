@@ -27,8 +27,8 @@
 static json_t *json_of(const struct energy_reading *r, uint64_t start_ns)
 {
 	return json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:f,s:b}", "source", r->sensor.source,
-			 "name", r->sensor.name, "level", energy_level_name(r->sensor.level), "part",
-			 energy_part_name(r->sensor.part), "socket",
+			 "name", r->sensor.name, "level", energy_level_name(r->sensor.level),
+			 "part", energy_part_name(r->sensor.part), "socket",
 			 r->sensor.socket == ENERGY_SOCKET_ANY ? (json_int_t)-1
 							       : (json_int_t)r->sensor.socket,
 			 "total_uj", (json_int_t)r->total.total_uj, "power_uw",
@@ -85,8 +85,9 @@ static void sample(struct sources *sources, uint64_t start_ns)
 
 int main(int argc, char **argv)
 {
-	struct source_settings settings = { "", "", "", "", THERMAL_WARNING_CELSIUS,
-					    THERMAL_CRITICAL_CELSIUS };
+	struct source_settings settings = {
+		"", "", "", "", THERMAL_WARNING_CELSIUS, THERMAL_CRITICAL_CELSIUS
+	};
 	struct source_options options = { .settings = &settings };
 	const struct source_list all = sources_all();
 	bool is_wanted[SOURCES_MAX] = {};

@@ -30,7 +30,7 @@ TEST(every_row_is_filled_in)
 		ASSERT_EQ(metric->section != NULL, i < METRIC_RECORD_END); /* ... stands first */
 		ASSERT(ends_with(metric->help, "."));
 		ASSERT_EQ(metric_id_of(metric), i);
-		ASSERT_EQ(metric->scope == SCOPE_JOB, i < METRIC_JOB_COUNT);
+		ASSERT_EQ(metric->scope <= SCOPE_JOB_ENERGY, i < METRIC_JOB_COUNT);
 	}
 }
 

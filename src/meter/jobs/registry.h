@@ -272,6 +272,10 @@ bool registry_job_has_state(const struct registry_job *j);
  * that of root's groups is shown, not a user's, else the live one, else the newer. */
 int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns,
 		      struct snapshot **ret);
+/* Who puts into each snapshot what no cgroup tells: called when its jobs are made, before their
+ * timelines take them in.  It fails with what @fill says. */
+void registry_set_filler(struct registry *r, int (*fill)(void *context, struct snapshot *s),
+			 void *context);
 
 /* The leaves of a job that are not folded, sorted; the caller frees: for histograms. */
 int registry_job_cgroups(const struct registry_job *j, uint64_t **ret, size_t *ret_count);

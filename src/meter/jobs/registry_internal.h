@@ -362,6 +362,8 @@ struct registry {
 	struct ports *ports; /* as they were fed last; NULL: they never were */
 	uint64_t ports_boot_ns;
 	unsigned int saves_left; /* timelines that may be written down after this reading */
+	int (*fill)(void *context, struct snapshot *s); /* see registry_set_filler(); NULL */
+	void *fill_context;
 	struct snapshot *shown; /* the last one */
 	uint32_t *shown_slots; /* of each of its mounts, ascending */
 };

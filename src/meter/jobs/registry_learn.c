@@ -255,6 +255,20 @@ static bool is_job(const struct registry *r, const struct identity *id)
 	return r->options.has_units || strcmp(id->manager, "systemd") != 0;
 }
 
+/* A unit of systemd's holds a manager's jobs, and is none that they are part of. */
+static int put_inside(struct registry_job *j, const struct registry_job *outer)
+{
+	struct job *facts;
+
+	if (j->facts->is_inside || strcmp(outer->facts->manager, "systemd") == 0)
+		return 0;
+	facts = registry_job_facts(j);
+	if (!facts)
+		return -ENOMEM;
+	facts->is_inside = true;
+	return 0;
+}
+
 /* -ENOSPC: there was no room for some of its jobs. */
 static int join_all(struct registry *r, struct registry_group *g, const struct newcomer *n)
 {
@@ -276,6 +290,8 @@ static int join_all(struct registry *r, struct registry_group *g, const struct n
 		if (is_found)
 			id = outer;
 	}
+	for (size_t i = 1; code == 0 && i < g->member_count; i++)
+		code = put_inside(g->members[i - 1].job, g->members[i].job);
 	if (!g->member_count && !n->life->died_ns)
 		return left_out_count ? -ENOSPC : 0; /* it is tried again, with all that it did */
 	for (size_t i = 0; code == 0 && i < left_out_count; i++)

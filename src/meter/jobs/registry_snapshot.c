@@ -558,7 +558,7 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 	ret->changed_ns = last && !m->has_moved && snapshot_job_is_same(ret, last)
 				  ? last->changed_ns
 				  : m->snapshot->boot_ns;
-	return registry_feed_timeline(j, m->snapshot, ret);
+	return 0;
 }
 
 /* Give each job its "(other)" now, if it needs one: mounts are listed before rows are made. */
@@ -596,6 +596,10 @@ static int make(struct making *m)
 		s->job_count++;
 		r = put_job(m, registry->order[i], &s->jobs[i]);
 	}
+	if (r == 0 && registry->fill)
+		r = registry->fill(registry->fill_context, s);
+	for (size_t i = 0; r == 0 && i < registry->order_count; i++)
+		r = registry_feed_timeline(registry->order[i], s, &s->jobs[i]);
 	return r;
 }
 
@@ -614,6 +618,13 @@ static void remember(struct making *m)
 	r->shown = snapshot_ref(m->snapshot);
 	free(r->shown_slots);
 	r->shown_slots = TAKE_PTR(m->slots);
+}
+
+void registry_set_filler(struct registry *r, int (*fill)(void *context, struct snapshot *s),
+			 void *context)
+{
+	r->fill = fill;
+	r->fill_context = context;
 }
 
 int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret)

@@ -23,6 +23,7 @@
 #include "node/job_record.h"
 #include "node/job_state.h"
 #include "node/kernel_side.h"
+#include "node/node_energy.h"
 #include "sources/machine.h"
 #include "load/meter.h"
 #include "counters/place_names.h"
@@ -52,6 +53,7 @@ struct sampler {
 	struct registry *registry;
 	struct state *state;
 	struct job_sources sources;
+	struct node_energy *energy;
 	struct published *published; /* NULL: what an agent before us showed is not known */
 	bool has_read;
 	struct snapshot *last;
@@ -160,6 +162,8 @@ static int open_sources_of_one(struct sampler *s)
 		.root_fd = s->options.root_fd,
 		.hierarchy = &s->hierarchy,
 		.descriptors = &s->sources.budget,
+		.cpu_model = s->options.cpu_model,
+		.cpu_tdp_watts = s->options.cpu_tdp_watts,
 		.hardware = one->hardware,
 	};
 
@@ -188,6 +192,8 @@ static int open_sources(struct sampler *s)
 		.may_ask = s->options.may_ask,
 		.context = s->options.context,
 		.settings = s->options.source_settings,
+		.cpu_model = s->options.cpu_model,
+		.cpu_tdp_watts = s->options.cpu_tdp_watts,
 	};
 
 	if (s->options.one)
@@ -231,12 +237,37 @@ static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
 	return r;
 }
 
+static int take_energy(struct sampler *s, struct snapshot *snapshot)
+{
+	_cleanup_(energy_readings_clear) struct energy_readings readings = {};
+	int r = sources_put_energy(s->sources.sources, &readings);
+
+	return r < 0 ? r : node_energy_take(s->energy, &readings, snapshot);
+}
+
+static int fill_snapshot(void *context, struct snapshot *snapshot)
+{
+	return take_energy(context, snapshot);
+}
+
+static int open_energy(struct sampler *s)
+{
+	const enum energy_policy policy = (enum energy_policy)s->options.idle_policy;
+	int r = node_energy_new(s->options.root_fd, policy, &s->energy);
+
+	if (r == 0)
+		registry_set_filler(s->registry, fill_snapshot, s);
+	return r;
+}
+
 /* What went through before the command begins is not its. */
-static int begin_ports(struct sampler *s)
+static int begin_sources(struct sampler *s)
 {
 	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	int r = sources_sample(s->sources.sources, boot_ns);
 
+	if (r >= 0)
+		r = take_energy(s, &(struct snapshot){ .boot_ns = boot_ns });
 	return r < 0 ? r : feed_ports(s, boot_ns, clock_now_ns(CLOCK_REALTIME));
 }
 
@@ -312,8 +343,10 @@ static int open_all(struct sampler *s, struct error *err)
 		registry_lose_ports(s->registry);
 	if (r >= 0)
 		r = open_sources(s);
+	if (r >= 0)
+		r = open_energy(s);
 	if (r >= 0 && s->options.one && s->options.one->is_own)
-		r = begin_ports(s);
+		r = begin_sources(s);
 	if (r >= 0)
 		open_published(s);
 	return r == -ENOMEM ? error_set_errno(err, r, "cannot start") : r;
@@ -360,6 +393,7 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 	kernel_side_close(s->kernel, keeps);
 	if (s->has_last && !keeps)
 		(void)state_settle(s->state, is_pinned, s, NULL); /* else the next agent does it */
+	node_energy_free(s->energy);
 	registry_free(s->registry); /* gives back what jobs have from the sources */
 	users_free(s->sources.users);
 	sources_free(s->sources.sources);
@@ -706,6 +740,8 @@ int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to)
 	int r = wants_node ? sources_put_node(s->sources.sources, clock_now_ns(CLOCK_BOOTTIME), to)
 			   : 0;
 
+	if (r >= 0 && wants_node)
+		r = node_energy_put_samples(s->energy, to);
 	return r < 0 ? r : sources_put_late(s->sources.sources, to);
 }
 

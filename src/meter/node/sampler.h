@@ -75,6 +75,10 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	uid_t uid; /* whose the files of state are */
 	gid_t gid;
 	const struct source_settings *source_settings; /* as in struct source_options */
+	/* Of the processor, as in struct source_options; and enum energy_policy. */
+	const char *cpu_model;
+	uint64_t cpu_tdp_watts;
+	unsigned int idle_policy;
 	const bool *has_source; /* which sources are wanted, as sources_all() has them; NULL: all */
 	/* As in struct source_options. */
 	bool (*may_ask)(const void *context, const char *fstype);

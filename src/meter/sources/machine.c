@@ -99,6 +99,34 @@ unsigned int machine_cpus_online(int root_fd)
 	return count_cpus(root_fd, "sys/devices/system/cpu/online");
 }
 
+int machine_read_busy(int root_fd, uint64_t *ret_ns)
+{
+	/* "cpu  USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ..."; user has guest in it */
+	static const bool is_busy[] = { true, true, true, false, false, true, true };
+	const uint64_t tick_ns = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
+	char text[512], *at = text;
+	uint64_t sum = 0, ticks;
+	_cleanup_close_ int fd = openat(root_fd, "proc/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (length < 0)
+		return -ENOENT;
+	text[length] = '\0';
+	at = parse_next_line(&at);
+	if (!at || strncmp(at, "cpu ", 4) != 0)
+		return -EINVAL;
+	parse_next_word(&at);
+	for (size_t i = 0; i < ARRAY_SIZE(is_busy); i++) {
+		const char *word = parse_next_word(&at);
+
+		if (!word || parse_u64(word, &ticks) < 0)
+			return -EINVAL;
+		sum += is_busy[i] ? ticks : 0;
+	}
+	*ret_ns = sum * tick_ns;
+	return 0;
+}
+
 void machine_read(int root_fd, struct machine *ret)
 {
 	*ret = (struct machine){};

@@ -23,5 +23,8 @@ void machine_read(int root_fd, struct machine *ret);
 /* The same of cpus_online alone. */
 unsigned int machine_cpus_online(int root_fd);
 
+/* CPU time of all CPUs since boot that was not idle, iowait or stolen, in ns; -ENOENT, -EINVAL. */
+int machine_read_busy(int root_fd, uint64_t *ret_ns);
+
 /* A "flags" line of cpuinfo has "hypervisor". */
 bool machine_parse_hypervisor(const char *cpuinfo);

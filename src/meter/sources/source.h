@@ -44,6 +44,9 @@ struct source_options {
 	bool (*may_ask)(const void *context, const char *fstype);
 	const void *context;
 	const struct source_settings *settings; /* good during open(); NULL: nobody set anything */
+	/* Of the processor, as the site says, for estimates of energy; NULL, 0: it does not. */
+	const char *cpu_model;
+	uint64_t cpu_tdp_watts; /* of all sockets */
 	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the
 						   processor has */
 };

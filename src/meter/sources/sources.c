@@ -15,12 +15,13 @@
 /* ---- the sources ---- */
 
 extern const struct source source_hardware, source_thermal, source_ports, source_node_files,
-	source_node_mounts, source_pm_counters, source_hwmon, source_dcmi, source_redfish;
+	source_node_mounts, source_rapl, source_pm_counters, source_hwmon, source_dcmi,
+	source_redfish, source_energy_estimate;
 
 static const struct source *const sources[] = {
-	&source_hardware,   &source_thermal,	 &source_ports,
-	&source_node_files, &source_node_mounts, &source_pm_counters,
-	&source_hwmon,	    &source_dcmi,	 &source_redfish,
+	&source_hardware,    &source_thermal, &source_ports,	       &source_node_files,
+	&source_node_mounts, &source_rapl,    &source_pm_counters,     &source_hwmon,
+	&source_dcmi,	     &source_redfish, &source_energy_estimate,
 };
 
 static_assert(ARRAY_SIZE(sources) <= SOURCES_MAX, "settings have a switch for each");

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "energy/attribution.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "basic/macro.h"
+
+#define INCONSISTENT_SHARE 100 /* one part in so many */
+
+const char *energy_policy_name(enum energy_policy policy)
+{
+	static const char *const names[POLICY_COUNT] = {
+		[POLICY_ALLOCATED] = "allocated",
+		[POLICY_ACTIVE] = "active",
+		[POLICY_NONE] = "none",
+	};
+
+	return names[policy];
+}
+
+int attribution_channel(struct attribution *a, const struct energy_channel *channel)
+{
+	for (size_t i = 0; i < a->channel_count; i++) {
+		const struct energy_channel *c = &a->channels[i];
+
+		if (c->pool == channel->pool && c->level == channel->level &&
+		    c->quality == channel->quality &&
+		    c->uncertainty_permille == channel->uncertainty_permille &&
+		    strcmp(c->source, channel->source) == 0)
+			return (int)i;
+	}
+	if (a->channel_count == ENERGY_CHANNELS_MAX)
+		return -ENOSPC;
+	a->channels[a->channel_count] = *channel;
+	return (int)a->channel_count++;
+}
+
+void energy_owner_begin_pool(struct energy_owner *o, enum energy_pool pool)
+{
+	o->marks[pool] = pool == POOL_MEMORY ? o->memory : o->cpu;
+}
+
+void energy_owner_begin(struct energy_owner *o)
+{
+	for (size_t pool = 0; pool < POOL_COUNT; pool++)
+		energy_owner_begin_pool(o, (enum energy_pool)pool);
+}
+
+/* ---- a share ---- */
+
+static uint64_t share_of(uint64_t uj, uint64_t part, unsigned __int128 whole)
+{
+	return whole ? (uint64_t)((unsigned __int128)uj * part / whole) : 0;
+}
+
+static struct energy_use use_since(const struct energy_owner *o, enum energy_pool pool)
+{
+	const struct energy_use *now = pool == POOL_MEMORY ? &o->memory : &o->cpu,
+				*mark = &o->marks[pool];
+
+	return (struct energy_use){ now->work - mark->work, now->allocated - mark->allocated };
+}
+
+/* What is to be divided, and by what. */
+struct division {
+	enum energy_pool pool;
+	size_t channel;
+	uint64_t dynamic_uj, idle_uj;
+	unsigned __int128 work, allocated; /* of all; the latter at least the capacity */
+	enum energy_policy policy;
+	uint64_t given_uj;
+};
+
+static void give(struct division *d, struct energy_owner *o, uint64_t uj, uint64_t idle_uj)
+{
+	o->uj[d->channel] += uj + idle_uj;
+	o->idle_uj += idle_uj;
+	if (d->pool != POOL_NODE)
+		o->parts_uj += uj + idle_uj;
+	d->given_uj += o->is_inside ? 0 : uj + idle_uj;
+}
+
+/* One who works: a job, or the system, to which nothing is allocated. */
+static void give_shares(struct division *d, struct energy_owner *o)
+{
+	const struct energy_use use = use_since(o, d->pool);
+	const uint64_t dynamic = share_of(d->dynamic_uj, use.work, d->work);
+	uint64_t idle = 0;
+
+	if (d->policy == POLICY_ALLOCATED)
+		idle = share_of(d->idle_uj, use.allocated, d->allocated);
+	else if (d->policy == POLICY_ACTIVE)
+		idle = share_of(d->idle_uj, use.work, d->work);
+	give(d, o, dynamic, idle);
+	energy_owner_begin_pool(o, d->pool);
+}
+
+/* What nobody is charged for. */
+static uint64_t idle_rest(const struct division *d, unsigned __int128 allocated)
+{
+	if (d->policy == POLICY_NONE || (d->policy == POLICY_ACTIVE && !d->work) ||
+	    (d->policy == POLICY_ALLOCATED && !d->allocated))
+		return d->idle_uj;
+	if (d->policy == POLICY_ACTIVE)
+		return 0;
+	return (uint64_t)((unsigned __int128)d->idle_uj * (d->allocated - allocated) /
+			  d->allocated);
+}
+
+void attribution_close(struct attribution *a, size_t channel, const struct energy_interval *i,
+		       struct energy_owner *const *owners, size_t count)
+{
+	const enum energy_pool pool = a->channels[channel].pool;
+	const uint64_t uj = i->uj + a->carry_uj[pool];
+	struct division d = {
+		.pool = pool,
+		.channel = channel,
+		.idle_uj = MIN(i->idle_uj, uj),
+		.policy = a->policy,
+	};
+	unsigned __int128 allocated = 0;
+
+	d.dynamic_uj = uj - d.idle_uj;
+	d.work = use_since(&a->system, pool).work;
+	for (size_t k = 0; k < count; k++) {
+		const struct energy_use use = use_since(owners[k], pool);
+
+		if (owners[k]->is_inside)
+			continue;
+		d.work += use.work;
+		allocated += use.allocated;
+	}
+	d.allocated = MAX(allocated, (unsigned __int128)i->capacity);
+	if (pool == POOL_GPU) { /* who uses them is not known */
+		give(&d, &a->unattributed, uj, 0);
+	} else {
+		for (size_t k = 0; k < count; k++)
+			give_shares(&d, owners[k]);
+		give_shares(&d, &a->system);
+		give(&d, &a->idle, 0, idle_rest(&d, allocated));
+		/* the meter saw nobody work: whose it is, it cannot say */
+		give(&d, &a->unattributed, d.work ? 0 : d.dynamic_uj, 0);
+	}
+	a->carry_uj[pool] = uj - d.given_uj;
+	give(&d, &a->unattributed, i->gap_uj, 0);
+	a->came_uj += i->uj + i->gap_uj;
+}
+
+/* ---- the node's rest ---- */
+
+static uint64_t take_parts(struct attribution *a, struct energy_owner *const *owners, size_t count)
+{
+	uint64_t sum = a->system.parts_uj + a->idle.parts_uj + a->unattributed.parts_uj;
+
+	for (size_t k = 0; k < count; k++)
+		sum += owners[k]->is_inside ? 0 : owners[k]->parts_uj;
+	return sum;
+}
+
+static void forget_parts(struct attribution *a, struct energy_owner *const *owners, size_t count)
+{
+	a->system.parts_uj = a->idle.parts_uj = a->unattributed.parts_uj = 0;
+	for (size_t k = 0; k < count; k++)
+		owners[k]->parts_uj = 0;
+}
+
+void attribution_begin_rest(struct attribution *a, struct energy_owner *const *owners, size_t count)
+{
+	forget_parts(a, owners, count);
+}
+
+static uint64_t give_rest(struct energy_owner *o, size_t channel, uint64_t uj, uint64_t parts)
+{
+	const uint64_t share = share_of(uj, o->parts_uj, parts);
+
+	o->uj[channel] += share;
+	return o->is_inside ? 0 : share;
+}
+
+void attribution_close_rest(struct attribution *a, size_t channel, const struct energy_interval *i,
+			    struct energy_owner *const *owners, size_t count)
+{
+	const uint64_t parts = take_parts(a, owners, count), owed = parts + a->debt_uj;
+	uint64_t rest = i->uj > owed ? i->uj - owed : 0, given = 0;
+
+	/* the parts' intervals do not end where the node's do: what is too much now is too little
+	 * next */
+	a->debt_uj = i->uj > owed ? 0 : owed - i->uj;
+	a->inconsistent += a->debt_uj > i->uj / INCONSISTENT_SHARE;
+	rest += a->carry_uj[POOL_NODE];
+	for (size_t k = 0; k < count; k++)
+		given += give_rest(owners[k], channel, rest, parts);
+	given += give_rest(&a->system, channel, rest, parts);
+	given += give_rest(&a->idle, channel, rest, parts);
+	given += give_rest(&a->unattributed, channel, rest, parts);
+	if (!parts) {
+		a->unattributed.uj[channel] += rest;
+		given = rest;
+	}
+	a->carry_uj[POOL_NODE] = rest - given;
+	a->unattributed.uj[channel] += i->gap_uj;
+	a->came_uj += i->uj + i->gap_uj - parts;
+	forget_parts(a, owners, count);
+}
+
+/* ---- sums ---- */
+
+uint64_t energy_owner_total(const struct energy_owner *o)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ENERGY_CHANNELS_MAX; i++)
+		sum += o->uj[i];
+	return sum;
+}
+
+int64_t attribution_unbalanced(const struct attribution *a, struct energy_owner *const *owners,
+			       size_t count, uint64_t gone_uj)
+{
+	uint64_t sum = gone_uj + energy_owner_total(&a->system) + energy_owner_total(&a->idle) +
+		       energy_owner_total(&a->unattributed);
+
+	for (size_t k = 0; k < count; k++)
+		sum += owners[k]->is_inside ? 0 : energy_owner_total(owners[k]);
+	for (size_t pool = 0; pool < POOL_COUNT; pool++)
+		sum += a->carry_uj[pool];
+	return (int64_t)(a->came_uj + a->debt_uj - sum);
+}

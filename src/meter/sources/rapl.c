@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * RAPL: counters of energy in the processor, Intel's and AMD's, by the kernel's powercap files;
+ * where these cannot be read, by its perf events.
+ *
+ * The files are root's alone (CVE-2020-8694) and stay open, so that they can be read when rights
+ * are given up.  What the zones see: a package contains its cores and uncore; DRAM stands beside
+ * it; psys is the whole platform.  intel-rapl-mmio tells of the same package a second time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "basic/array.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/cpulist.h"
+#include "basic/dir.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "energy/sensor_total.h"
+#include "sources/source.h"
+
+#define POWERCAP "sys/class/powercap"
+#define PMU "sys/bus/event_source/devices/power"
+#define ZONES_MAX 256
+#define RANK 10
+
+/* What a zone or an event of that name sees. */
+/* clang-format off */
+static const struct domain {
+	const char *zone, *event; /* "package-0" begins with the word */
+	enum energy_level level;
+	enum energy_part part;
+} domains[] = {
+	{ "package", "energy-pkg",   ENERGY_COMPONENT, ENERGY_PACKAGE },
+	{ "dram",    "energy-ram",   ENERGY_COMPONENT, ENERGY_MEMORY },
+	{ "core",    "energy-cores", ENERGY_PART,      ENERGY_CORES },
+	{ "uncore",  "energy-gpu",   ENERGY_PART,      ENERGY_UNCORE },
+	{ "psys",    "energy-psys",  ENERGY_NODE,      ENERGY_ALL },
+};
+/* clang-format on */
+
+struct rapl_zone {
+	struct energy_sensor sensor;
+	struct energy_counter counter;
+	int fd;
+	bool is_event; /* of perf: a count of 2^-32 J */
+};
+
+struct source_state {
+	struct rapl_zone *zones;
+	size_t count, room;
+};
+
+static struct source_state *free_source(struct source_state *s)
+{
+	for (size_t i = 0; s && i < s->count; i++)
+		closep(&s->zones[i].fd);
+	if (s)
+		free(s->zones);
+	free(s);
+	return NULL;
+}
+
+/* Takes @fd over, also on failure. */
+static int add_zone(struct source_state *s, const struct domain *domain, const char *name,
+		    uint32_t socket, int fd, struct rapl_zone **ret)
+{
+	struct rapl_zone *zone;
+
+	if (s->count >= ZONES_MAX ||
+	    array_reserve(&s->zones, &s->room, s->count, sizeof(*s->zones)) < 0) {
+		close(fd);
+		return -ENOMEM;
+	}
+	zone = &s->zones[s->count++];
+	*zone = (struct rapl_zone){
+		.sensor = { .source = "rapl",
+			    .level = domain->level,
+			    .part = domain->part,
+			    .socket = socket,
+			    .quality = ENERGY_MEASURED,
+			    .rank = RANK },
+		.fd = fd,
+	};
+	snprintf(zone->sensor.name, sizeof(zone->sensor.name), "%s", name);
+	*ret = zone;
+	return 0;
+}
+
+/* ---- powercap ---- */
+
+static const struct domain *domain_of_zone(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(domains); i++) {
+		const size_t length = strlen(domains[i].zone);
+
+		if (strncmp(name, domains[i].zone, length) == 0 && strchr("-", name[length]))
+			return &domains[i];
+	}
+	return NULL;
+}
+
+static bool read_name(int root_fd, const char *zone, char *ret, size_t size)
+{
+	char path[192];
+
+	snprintf(path, sizeof(path), POWERCAP "/%.64s/name", zone);
+	if (file_read_small(root_fd, path, ret, size) <= 0)
+		return false;
+	ret[strcspn(ret, "\n")] = '\0';
+	return true;
+}
+
+/* "package-1", "package-1-die-0": the number of the processor. */
+static uint32_t socket_of(const char *package)
+{
+	const char *at = package + strcspn(package, "0123456789");
+	uint64_t number;
+
+	return parse_leading_u64(&at, &number) == 0 && number < ENERGY_SOCKET_ANY
+		       ? (uint32_t)number
+		       : ENERGY_SOCKET_ANY;
+}
+
+/* "intel-rapl:0" or, within it, "intel-rapl:0:1". */
+static int read_zone(int root_fd, const char *zone, struct source_state *s, bool *is_refused)
+{
+	char own[64], above[64] = "", name[ENERGY_NAME_SIZE], path[192];
+	const char *last = strrchr(zone, ':');
+	const bool is_inner = last && strchr(zone, ':') != last;
+	const struct domain *domain;
+	struct rapl_zone *made = NULL;
+	int fd, r;
+
+	if (!last || strncmp(zone, "intel-rapl:", 11) != 0 ||
+	    !read_name(root_fd, zone, own, sizeof(own)) || !(domain = domain_of_zone(own)))
+		return 0;
+	if (is_inner) {
+		snprintf(path, sizeof(path), "%.*s", (int)(last - zone), zone);
+		(void)read_name(root_fd, path, above, sizeof(above));
+	}
+	snprintf(name, sizeof(name), "%.31s%s%.31s", above, *above ? " " : "", own);
+	snprintf(path, sizeof(path), POWERCAP "/%.64s/energy_uj", zone);
+	fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	*is_refused |= fd < 0 && (errno == EACCES || errno == EPERM);
+	if (fd < 0)
+		return 0;
+	r = add_zone(s, domain, name, socket_of(*above ? above : own), fd, &made);
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), POWERCAP "/%.64s/max_energy_range_uj", zone);
+	(void)file_read_u64(root_fd, path, &made->counter.range_uj);
+	return 0;
+}
+
+static int read_powercap(int root_fd, struct source_state *s, bool *is_refused)
+{
+	_cleanup_(dir_clear) struct dir zones = {};
+	int r = 0;
+
+	if (dir_read(root_fd, POWERCAP, ZONES_MAX * 4, &zones) < 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < zones.count; i++)
+		r = read_zone(root_fd, zones.names[i], s, is_refused);
+	return r;
+}
+
+/* ---- perf events ---- */
+
+static int open_event(uint32_t type, uint64_t config, unsigned int cpu)
+{
+	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = config };
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* "event=0x02"; only of counts of 2^-32 J, as all processors have them so far. */
+static bool read_event(int root_fd, const char *event, uint64_t *ret)
+{
+	char path[192], text[128];
+	const char *value;
+
+	snprintf(path, sizeof(path), PMU "/events/%s.scale", event);
+	if (file_read_small(root_fd, path, text, sizeof(text)) <= 0 ||
+	    strncmp(text, "2.3283064365386962890625e-10", 28) != 0)
+		return false;
+	snprintf(path, sizeof(path), PMU "/events/%s", event);
+	if (file_read_small(root_fd, path, text, sizeof(text)) <= 0)
+		return false;
+	value = strstr(text, "event=");
+	*ret = value ? strtoull(value + strlen("event="), NULL, 16) : 0;
+	return value;
+}
+
+static int read_events_of(int root_fd, uint32_t type, unsigned int cpu, uint32_t socket,
+			  struct source_state *s, bool *is_refused)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(domains); i++) {
+		char name[ENERGY_NAME_SIZE];
+		struct rapl_zone *made;
+		uint64_t config;
+		int fd, r;
+
+		if (!read_event(root_fd, domains[i].event, &config))
+			continue;
+		fd = open_event(type, config, cpu);
+		*is_refused |= fd < 0 && (errno == EACCES || errno == EPERM);
+		if (fd < 0)
+			continue;
+		snprintf(name, sizeof(name), "%s %u", domains[i].event, socket);
+		r = add_zone(s, &domains[i], name, socket, fd, &made);
+		if (r < 0)
+			return r;
+		made->is_event = true;
+	}
+	return 0;
+}
+
+static int read_events(int root_fd, struct source_state *s, bool *is_refused)
+{
+	char text[1024];
+	struct cpulist cpus;
+	uint32_t socket = 0;
+	uint64_t type;
+	int r = 0;
+
+	if (file_read_u64(root_fd, PMU "/type", &type) < 0 ||
+	    file_read_small(root_fd, PMU "/cpumask", text, sizeof(text)) <= 0)
+		return 0;
+	text[strcspn(text, "\n")] = '\0';
+	if (cpulist_parse(text, &cpus) < 0)
+		return 0;
+	for (unsigned int cpu = 0; r == 0 && cpu < CPULIST_MAX; cpu++) {
+		if (cpulist_contains(&cpus, cpu))
+			r = read_events_of(root_fd, (uint32_t)type, cpu, socket++, s, is_refused);
+	}
+	return r;
+}
+
+/* ---- the source ---- */
+
+static int open_source(const struct source_options *options, struct source_state **ret,
+		       struct error *err)
+{
+	struct source_state *s = calloc(1, sizeof(*s));
+	bool is_refused = false;
+	int r = s ? read_powercap(options->root_fd, s, &is_refused) : -ENOMEM;
+
+	if (r == 0 && !s->count)
+		r = read_events(options->root_fd, s, &is_refused);
+	if (r == 0 && !s->count)
+		r = is_refused ? error_set(err, -ENODEV,
+					   "this machine has RAPL, which only root may read")
+			       : -ENODEV;
+	if (r < 0) {
+		free_source(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+static bool read_counter(const struct rapl_zone *zone, uint64_t *ret_uj)
+{
+	char text[32];
+	uint64_t count;
+	ssize_t length;
+
+	if (zone->is_event) {
+		if (read(zone->fd, &count, sizeof(count)) != sizeof(count))
+			return false;
+		*ret_uj = (uint64_t)(((unsigned __int128)count * 1000000) >> 32);
+		return true;
+	}
+	length = pread(zone->fd, text, sizeof(text) - 1, 0);
+	if (length <= 0)
+		return false;
+	text[length] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return parse_u64(text, ret_uj) == 0;
+}
+
+static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
+{
+	int r = 0;
+
+	(void)boot_ns; /* a counter is right when it is read */
+	for (size_t i = 0; r == 0 && i < s->count; i++) {
+		struct rapl_zone *zone = &s->zones[i];
+		struct energy_reading reading = { .boot_ns = clock_now_ns(CLOCK_BOOTTIME) };
+		uint64_t uj;
+
+		if (!read_counter(zone, &uj))
+			continue;
+		energy_counter_take(&zone->counter, uj, reading.boot_ns);
+		reading.sensor = zone->sensor;
+		reading.total = zone->counter.total;
+		/* a count of perf's begins when it is opened */
+		reading.total.has_raw &= !zone->is_event;
+		r = samples_add_energy(to, &reading);
+	}
+	return r;
+}
+
+const struct source source_rapl = {
+	.name = "rapl",
+	.label = "energy by RAPL: ",
+	.help = "Read the processor's own counters of energy (RAPL) for packages and memory.",
+	.is_for_jobs = true,
+	.open = open_source,
+	.sample = sample,
+	.free = free_source,
+};

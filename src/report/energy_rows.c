@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "analysis/formula.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/rows.h"
+#include "model/sections/energy.h"
+#include "report/record_rows.h"
+
+#define UJ_OF_A_J 1e6
+#define NS_OF_AN_HOUR 3600e9
+#define GB 1e9
+
+static const struct value *value_of(const struct record *r, enum metric_id id)
+{
+	return &r->reading.values[id];
+}
+
+static bool is_estimate(const struct energy *e)
+{
+	return energy_quality(e) >= ENERGY_ESTIMATED;
+}
+
+/* ---- the first screen ---- */
+
+/* What was estimated from. */
+static const char *basis_of(const struct energy *e)
+{
+	static const struct {
+		const char *source, *words;
+	} bases[] = {
+		{ "specpower", "the CPU model" },
+		{ "specpower-family", "the CPU family" },
+		{ "tdp", "the CPU's TDP" },
+	};
+
+	for (size_t i = 0; i < e->count; i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(bases); k++) {
+			if (e->items[i].uj && strcmp(e->items[i].source, bases[k].source) == 0)
+				return bases[k].words;
+		}
+	}
+	return NULL;
+}
+
+/* "rapl", "rapl and dcmi" */
+static void say_sources(const struct energy *e, struct rows *rows)
+{
+	size_t said = 0;
+
+	for (size_t i = 0; i < e->count; i++) {
+		bool is_said = false;
+
+		for (size_t k = 0; k < i; k++)
+			is_said |= strcmp(e->items[k].source, e->items[i].source) == 0;
+		if (!is_said && e->items[i].uj)
+			rows_say(rows, said++ ? " and " : " ", "%s", e->items[i].source);
+	}
+}
+
+void energy_row(const struct record *r, struct rows *rows)
+{
+	const struct value *joules = value_of(r, METRIC_ENERGY);
+	const struct energy *e = energy_of(r);
+	const struct value uncertainty = energy_uncertainty(e);
+
+	if (!joules->is_known || !e->is_known || !e->count)
+		return;
+	rows_line(rows, ROWS_FIRST, "Energy", "%s%s", is_estimate(e) ? "~" : "",
+		  humanize_energy(joules->number).text);
+	if (is_estimate(e) && basis_of(e)) {
+		rows_say(rows, "  ", "estimated from %s", basis_of(e));
+	} else {
+		rows_say(rows, "  ", "its share of what was measured by");
+		say_sources(e, rows);
+	}
+	if (uncertainty.is_known)
+		rows_say(rows, ", ", "±%.0f %%", (double)uncertainty.number / 10);
+}
+
+/* ---- the rest ---- */
+
+static void add_power(const struct record *r, struct rows *rows)
+{
+	const double joules = (double)value_of(r, METRIC_ENERGY)->number / UJ_OF_A_J;
+	const struct value *idle = value_of(r, METRIC_ENERGY_IDLE);
+	const struct energy *e = energy_of(r);
+
+	rows_begin(rows, ROWS_ALL, "power");
+	if (r->time.elapsed_ns)
+		rows_say(rows, "", "%s%.3g W on average", is_estimate(e) ? "~" : "",
+			 joules / ((double)r->time.elapsed_ns / 1e9));
+	if (idle->is_known && joules > 0)
+		rows_say(rows, ", ", "%s of it the node's idle power (policy %s)",
+			 humanize_percent((double)idle->number / UJ_OF_A_J / joules).text,
+			 e->items[0].idle_policy);
+}
+
+static void add_components(const struct record *r, struct rows *rows)
+{
+	static const char *const names[ENERGY_PART_COUNT] = {
+		[ENERGY_ALL] = "the rest of the node",
+		[ENERGY_PACKAGE] = "processors",
+		[ENERGY_MEMORY] = "memory",
+		[ENERGY_GPU] = "GPUs",
+	};
+	const struct energy *e = energy_of(r);
+	uint64_t uj;
+
+	if (!energy_has_components(e))
+		return;
+	rows_begin(rows, ROWS_ALL, "energy by part");
+	for (size_t i = 0; i < e->count; i++) {
+		if (names[e->items[i].part] && energy_of_component(e, i, &uj))
+			rows_say(rows, ", ", "%s %s", names[e->items[i].part],
+				 humanize_energy(uj).text);
+	}
+}
+
+/* What was had for it. */
+static void add_yield(const struct record *r, struct rows *rows)
+{
+	const struct value *cores = value_of(r, METRIC_CPU_ALLOCATED),
+			   *flops = value_of(r, METRIC_CPU_FLOPS);
+	const double uj = (double)value_of(r, METRIC_ENERGY)->number;
+	const char *about = is_estimate(energy_of(r)) ? "~" : "";
+	uint64_t read = 0, written = 0;
+	double hours;
+
+	rows_begin(rows, ROWS_ALL, "energy for use");
+	hours = (double)cores->number / 1000 * (double)r->time.elapsed_ns / NS_OF_AN_HOUR;
+	if (cores->is_known && hours > 0)
+		rows_say(rows, ", ", "%s%s a core-hour", about,
+			 humanize_energy((uint64_t)(uj / hours)).text);
+	if (formula_data_total(r, METRIC_READ_BYTES, &read) &&
+	    formula_data_total(r, METRIC_WRITE_BYTES, &written) && read + written >= GB / 1000)
+		rows_say(rows, ", ", "%s%s a GB read or written", about,
+			 humanize_energy((uint64_t)(uj / ((double)(read + written) / GB))).text);
+	if (flops->is_known && flops->number && uj > 0)
+		rows_say(rows, ", ", "%s%.3g GFLOP a joule", about,
+			 (double)flops->number / 1e9 / (uj / UJ_OF_A_J));
+}
+
+void energy_rows(const struct record *r, struct rows *rows)
+{
+	if (!value_of(r, METRIC_ENERGY)->is_known || !energy_of(r)->count)
+		return;
+	add_power(r, rows);
+	add_components(r, rows);
+	add_yield(r, rows);
+}
