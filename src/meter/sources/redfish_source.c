@@ -123,7 +123,7 @@ static int read_credentials(const char *path, char ret[CREDENTIALS_MAX], struct 
 	if (!S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != geteuid()) || st.st_mode & 077)
 		return error_set(err, -EPERM,
 				 "redfish_credentials '%s' must be a plain file of root's that "
-				 "nobody else can read (chmod 0600)",
+				 "no other user can read (chmod 0600)",
 				 path);
 	r = file_read_fd(fd, CREDENTIALS_MAX - 1, &text, NULL);
 	if (r < 0)
