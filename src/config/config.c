@@ -49,6 +49,12 @@ static bool is_rule(size_t field, const char *text)
 	return field == CONFIG_RULE_PATTERN ? *text : setting_is_word(text, "_-");
 }
 
+static bool is_https(size_t field, const char *text)
+{
+	return !*text ||
+	       (strncmp(text, "https://", strlen("https://")) == 0 && setting_is_url(field, text));
+}
+
 static bool is_cpulist(size_t field, const char *text)
 {
 	struct cpulist list;
@@ -123,6 +129,24 @@ static const struct setting rows_before[] = {
 
 /* Between them a switch for each source of numbers. */
 static const struct setting rows_behind[] = {
+	{ "thermal_warning", SETTING_NUMBER, AT(sources.thermal_warning), .standard = "75", .min = 1, .max = 150,
+	  .needs_restart = true,
+	  .help = "Temperature of a processor package in degrees Celsius from which on a thermal event of severity `warning` is counted." },
+	{ "thermal_critical", SETTING_NUMBER, AT(sources.thermal_critical), .standard = "85", .min = 1, .max = 150,
+	  .needs_restart = true,
+	  .help = "The same for the severity `critical`." },
+	{ "redfish_url", SETTING_TEXT, AT(sources.redfish_url), .standard = "", .needs_restart = true,
+	  .is_allowed = is_https, .allowed = "https://HOST[:PORT], or '' for none",
+	  .help = "URL of the Redfish service of this node's BMC; see docs/sites/energy-sources.md." },
+	{ "redfish_credentials", SETTING_TEXT, AT(sources.redfish_credentials), .standard = "/etc/jobmeter/redfish.credentials",
+	  .needs_restart = true, .is_allowed = setting_is_path, .allowed = "an absolute path",
+	  .help = "File with one line USER:PASSWORD of a BMC account that may read. It must belong to root, with mode 0600." },
+	{ "redfish_ca", SETTING_TEXT, AT(sources.redfish_ca), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for those that the system trusts",
+	  .help = "CA certificates in PEM that verify the BMC's certificate, or that certificate itself." },
+	{ "redfish_chassis", SETTING_TEXT, AT(sources.redfish_chassis), .standard = "", .needs_restart = true,
+	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes",
+	  .help = "Id of the Redfish chassis that is this node. Needed only if several chassis report a power." },
 	{ "budget", SETTING_PERCENT, AT(budget), .standard = "2%", .min = 1, .max = 1000000,
 	  .help = "Share of each core that the BPF programs may take. Above it the agent stops timing file operations until the load falls." },
 	{ "key_hierarchy", SETTING_CHOICE, AT(key_hierarchy), .standard = "auto", .needs_restart = true,

@@ -60,6 +60,7 @@ struct config {
 	bool has_units, has_node_metrics;
 	char *metrics_prefix;
 	bool has_source[SOURCES_MAX]; /* as sources_all() has them */
+	struct source_settings sources;
 	struct setting_list filesystems;
 	char *cpu_model;
 	uint64_t cpu_tdp_watts;

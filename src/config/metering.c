@@ -67,6 +67,7 @@ int metering_of(const struct config *config, struct metering *ret)
 		.names_syscalls = config->has_bpf && config->names_syscalls,
 		.follows_files = config->has_bpf && config->has_t2 && config->follows_files,
 		.has_source = config->has_source,
+		.source_settings = &config->sources,
 		.has_units = config->has_units,
 		.key = key_of(config),
 		.budget = config->budget,

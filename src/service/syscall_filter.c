@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/ipmi.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -41,6 +42,8 @@ static const struct filter_row table[] = {
 	  ALL, "files of proc, sys, cgroups; settings and states" },
 	{ "fcntl fcntl64 dup dup2 dup3", ALL, "descriptors" },
 	{ "ioctl", ALL, "whether a stream is a terminal: the C library asks", IS(1, TCGETS) },
+	{ "ioctl", AGENT, "the node's power, of its BMC", IS(1, IPMICTL_SEND_COMMAND) },
+	{ "ioctl", AGENT, "its answer", IS(1, IPMICTL_RECEIVE_MSG_TRUNC) },
 	{ "brk munmap mremap madvise", ALL, "memory" },
 	{ "mmap mmap2", ALL, "memory that is not code", WITHOUT(2, PROT_EXEC) },
 	{ "mmap mmap2", NETWORK, "modules of the name service, libcurl: code that cannot be written",

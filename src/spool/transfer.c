@@ -8,11 +8,8 @@
 #include <strings.h>
 #include <time.h>
 
-#define CURL_DISABLE_TYPECHECK
-#include <curl/curl.h>
-
 #include "basic/error.h"
-#include "basic/library.h"
+#include "basic/libcurl.h"
 #include "basic/macro.h"
 
 #define TYPE "application/x-ndjson"
@@ -20,24 +17,8 @@
 #define WHOLE_S 120L
 #define RETRY_MAX_S 86400
 
-/* What is taken of the library, by name. */
-struct library {
-	__typeof__(curl_global_init) *global_init;
-	__typeof__(curl_easy_init) *easy_init;
-	__typeof__(curl_easy_setopt) *set;
-	__typeof__(curl_easy_perform) *perform;
-	__typeof__(curl_easy_getinfo) *get;
-	__typeof__(curl_easy_strerror) *describe;
-	__typeof__(curl_slist_append) *append;
-};
-static const char *const files[] = { "libcurl.so.4", "libcurl-gnutls.so.4", NULL };
-static const char *const names[] = { "curl_global_init",  "curl_easy_init",    "curl_easy_setopt",
-				     "curl_easy_perform", "curl_easy_getinfo", "curl_easy_strerror",
-				     "curl_slist_append" };
-_Static_assert(sizeof(struct library) == sizeof(names), "a name for each, in their order");
-
 struct transfer {
-	struct library curl;
+	struct libcurl curl;
 	CURL *handle;
 	struct curl_slist *headers; /* but for the date and the next */
 	char url[1024], authorization[4096], why[CURL_ERROR_SIZE];
@@ -54,7 +35,7 @@ static size_t take_text(char *text, size_t size, size_t count, void *context)
 	return size * count;
 }
 
-static int make_headers(const struct library *curl, struct curl_slist **ret)
+static int make_headers(const struct libcurl *curl, struct curl_slist **ret)
 {
 	static const char *const lines[] = { "Content-Type: " TYPE, "Content-Encoding: gzip",
 					     "Expect:" };
@@ -80,15 +61,12 @@ void transfer_authorize(struct transfer *t, const char *authorization)
 int transfer_open(const char *url, const char *ca, struct transfer **ret, struct error *err)
 {
 	struct transfer *t = calloc(1, sizeof(*t));
-	struct library *curl = &t->curl;
-	int r = t ? library_load(files, names, ARRAY_SIZE(names), curl, err) : -ENOMEM;
+	struct libcurl *curl = &t->curl;
+	int r = t ? libcurl_load(curl, err) : -ENOMEM;
 
 	if (r < 0)
-		return r == -ENOENT
-			       ? error_prefix(err, r, "nothing can be sent (Debian's libcurl4)")
-			       : r;
-	if (curl->global_init && curl->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-		t->handle = curl->easy_init();
+		return error_prefix(err, r, "nothing can be sent");
+	t->handle = curl->easy_init();
 	if (!t->handle || make_headers(curl, &t->headers) < 0)
 		return error_set(err, -ENOMEM, "libcurl cannot begin");
 	snprintf(t->url, sizeof(t->url), "%s/api/v1/records", url);

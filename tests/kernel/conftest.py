@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import disk_guest
+import ipmi_guest
 import slurm_guest
 import systemd_guest
 from guest import BUILD, HERE, OPTIONAL, REPO, REQUIRED, Guest
@@ -45,7 +46,7 @@ KERNELS = REPO / ".cache" / "kernels"
 # run beside them on what they leave.
 GUESTS_AT_ONCE, TIMED_GUESTS_AT_ONCE = 3, 2
 IDLE = [REPO / "tests/on-idle-time"]
-SLURM_SERIES, SYSTEMD_SERIES = "6.1", "6.12"
+SLURM_SERIES, SYSTEMD_SERIES, IPMI_SERIES = "6.1", "6.12", "6.1-generic"
 
 
 @functools.cache
@@ -203,11 +204,25 @@ def systemd_boot(pool):
     return pool.submit(boot_systemd, is_timed=True)
 
 
+def boot_ipmi():
+    """(what a guest with a BMC said, a line a second; what its BMC was asked)"""
+    fetched = fetch(IPMI_SERIES)
+    if fetched.returncode:
+        missing(IPMI_SERIES, fetched.stderr.strip())
+    return ipmi_guest.run(KERNELS / IPMI_SERIES)
+
+
+@pytest.fixture(scope="session")
+def ipmi_boot(pool):
+    """A future of boot_ipmi(), in which little is done but waiting."""
+    return pool.submit(boot_ipmi)
+
+
 @pytest.fixture(scope="session")
 def boots(request, programs, pool):
     """{(kernel, case): a future of Results}, of all boots."""
     futures, guests = {}, {}
-    for longest in ("slurm_boot", "systemd_boot"):
+    for longest in ("slurm_boot", "systemd_boot", "ipmi_boot"):
         if any(longest in item.fixturenames for item in request.session.items):
             request.getfixturevalue(longest)
     for series, boot, is_timed, cases in wanted_boots(request.session):

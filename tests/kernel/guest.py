@@ -199,12 +199,13 @@ class Guest:
         self.kernel = Path(kernel)
         self.base = base_system(self.kernel, programs, modules)
 
-    def run(self, cases, cmdline_extra="", before=()):
-        """Boot once, run @cases in order, and return their Results.  @before: what QEMU is started by."""
+    def run(self, cases, cmdline_extra="", before=(), devices=()):
+        """Boot once, run @cases in order, and return their Results.  @before: what QEMU is started by; @devices: more of its
+        options."""
         cases = list(cases)
         with tempfile.TemporaryDirectory(prefix="jobmeter-guest-") as folder:
             run = Run(Path(folder), self.kernel, self.base + cases_part(cases), cmdline_extra)
-            run.command = [*before, *run.command]
+            run.command = [*before, *run.command, *devices]
             end = run.boot(PATIENCE_S + max(case.limit_s for case in cases))
             console = (run.folder / "console").read_text(errors="replace")
             found = results_by_number((run.folder / "results").read_bytes())

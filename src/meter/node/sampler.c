@@ -193,6 +193,7 @@ static int open_sources(struct sampler *s)
 		.descriptors = &s->sources.budget,
 		.may_ask = s->options.may_ask,
 		.context = s->options.context,
+		.settings = s->options.source_settings,
 		.cpu_model = s->options.cpu_model,
 		.cpu_tdp_watts = s->options.cpu_tdp_watts,
 	};

@@ -76,6 +76,7 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	const struct sampler_one *one; /* NULL: all jobs */
 	uid_t uid; /* whose the files of state are */
 	gid_t gid;
+	const struct source_settings *source_settings; /* as in struct source_options */
 	/* Of the processor, as in struct source_options; and enum energy_policy. */
 	const char *cpu_model;
 	uint64_t cpu_tdp_watts;

@@ -27,7 +27,13 @@ struct source_job_state; /* what a source has of one job; each source's own, as 
 struct source_state;
 struct strings;
 
-/* Where it reads.  All of it outlives the source. */
+/* What a site sets for single sources.  Texts are never NULL; "": none. */
+struct source_settings {
+	char *redfish_url, *redfish_credentials, *redfish_ca, *redfish_chassis;
+	uint64_t thermal_warning, thermal_critical; /* degrees Celsius */
+};
+
+/* Where it reads.  All of it but the settings outlives the source. */
 struct source_options {
 	int root_fd; /* a directory that holds proc and sys */
 	const struct hierarchy *hierarchy; /* NULL: no cgroups */
@@ -37,6 +43,7 @@ struct source_options {
 	 * that may hang: of other machines (NFS, Lustre...) and of FUSE. */
 	bool (*may_ask)(const void *context, const char *fstype);
 	const void *context;
+	const struct source_settings *settings; /* good during open(); NULL: nobody set anything */
 	/* Of the processor, as the site says, for estimates of energy; NULL, 0: it does not. */
 	const char *cpu_model;
 	uint64_t cpu_tdp_watts; /* of all sockets */

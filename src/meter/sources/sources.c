@@ -15,11 +15,13 @@
 /* ---- the sources ---- */
 
 extern const struct source source_hardware, source_thermal, source_ports, source_node_files,
-	source_node_mounts, source_rapl, source_energy_estimate;
+	source_node_mounts, source_rapl, source_pm_counters, source_hwmon, source_dcmi,
+	source_redfish, source_energy_estimate;
 
 static const struct source *const sources[] = {
 	&source_hardware,    &source_thermal, &source_ports,	       &source_node_files,
-	&source_node_mounts, &source_rapl,    &source_energy_estimate,
+	&source_node_mounts, &source_rapl,    &source_pm_counters,     &source_hwmon,
+	&source_dcmi,	     &source_redfish, &source_energy_estimate,
 };
 
 static_assert(ARRAY_SIZE(sources) <= SOURCES_MAX, "settings have a switch for each");
@@ -293,6 +295,8 @@ static int sources_describe_slot(const struct slot *slot, struct strings *missin
 {
 	const struct source *source = slot->source;
 
+	if (!slot->is_wanted && source->is_off && !source->attach)
+		return 0; /* of the node, for sites that have it */
 	if (!slot->is_wanted)
 		return strings_add(missing, "%sswitched off (the agent's setting %s)",
 				   source->label, source->name);

@@ -10,9 +10,13 @@
 #include "model/record.h"
 #include "sources/source.h"
 #include "sources/thermal.h"
+#include "sources/thermal_event.h"
+
+enum { WARNING, CRITICAL, SEVERITIES };
 
 struct source_state {
 	struct thermal *thermal;
+	struct thermal_event events[SEVERITIES];
 };
 
 static struct source_state *free_source(struct source_state *s)
@@ -36,8 +40,31 @@ static int open_source(const struct source_options *options, struct source_state
 		free_source(s);
 		return error_set(err, -ENODEV, "not offered by this machine");
 	}
+	s->events[WARNING].limit = 1000 * (options->settings ? options->settings->thermal_warning
+							     : THERMAL_WARNING_CELSIUS);
+	s->events[CRITICAL].limit = 1000 * (options->settings ? options->settings->thermal_critical
+							      : THERMAL_CRITICAL_CELSIUS);
 	*ret = s;
 	return 0;
+}
+
+/* Of the warmest package. */
+static int add_events(struct source_state *s, uint64_t millicelsius, uint64_t boot_ns,
+		      struct samples *to)
+{
+	static const enum metric_id counts[] = { METRIC_NODE_THERMAL_WARNINGS,
+						 METRIC_NODE_THERMAL_CRITICALS };
+	static const enum metric_id times[] = { METRIC_NODE_THERMAL_WARNING_TIME,
+						METRIC_NODE_THERMAL_CRITICAL_TIME };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < SEVERITIES; i++) {
+		thermal_event_take(&s->events[i], millicelsius, boot_ns);
+		r = samples_add_plain(to, counts[i], s->events[i].count);
+		if (r == 0)
+			r = samples_add_plain(to, times[i], s->events[i].ns);
+	}
+	return r;
 }
 
 static int add_sensors(const struct thermal *t, struct samples *to)
@@ -66,7 +93,6 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 	struct thermal_moment m;
 	int r = 0;
 
-	(void)boot_ns;
 	thermal_sweep(s->thermal);
 	thermal_get(s->thermal, NULL, &m);
 	if (m.cpus) {
@@ -80,6 +106,8 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 		r = samples_add_plain(to, METRIC_NODE_THROTTLES_CORE, m.core_throttles_total);
 	if (r == 0 && m.has_throttles)
 		r = samples_add_plain(to, METRIC_NODE_THROTTLES_PACKAGE, m.package_throttles_total);
+	if (r == 0 && m.has_temperature)
+		r = add_events(s, m.millicelsius, boot_ns, to);
 	return r ? r : add_sensors(s->thermal, to);
 }
 

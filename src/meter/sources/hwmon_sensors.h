@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hwmon_sensors - what drivers show below sys/class/hwmon: energy and power, and which part of the
+ * node each of these sees; temperatures; fans.
+ *
+ * What the energy of a chip means is one table: the ACPI meter (of the node, and on NVIDIA Grace
+ * one for each of Module, Grace, CPU and SysIO, told apart by oem_info), GPUs of AMD and Intel,
+ * amd_energy.  What no row knows is shown as a part, and never added.  Temperatures of processor
+ * packages are the source thermal's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/energy_sensor.h"
+
+#define HWMON_EACH_MAX 64 /* of each kind */
+#define HWMON_PATH_SIZE 128
+#define HWMON_PERIOD_MAX_MS 60000 /* of a mean: an older one says nothing of now */
+
+enum hwmon_kind {
+	HWMON_ENERGY, /* microjoules */
+	HWMON_POWER, /* microwatts */
+	HWMON_TEMPERATURE, /* millidegrees Celsius */
+	HWMON_FAN, /* turns a minute */
+	HWMON_KIND_COUNT,
+};
+
+struct hwmon_sensor {
+	enum hwmon_kind kind;
+	char chip[33]; /* "amdgpu" */
+	char path[HWMON_PATH_SIZE]; /* below the root */
+	struct energy_sensor energy; /* of energies and powers */
+};
+
+struct hwmon_sensors {
+	struct hwmon_sensor items[HWMON_KIND_COUNT * HWMON_EACH_MAX];
+	size_t count;
+	size_t per_kind[HWMON_KIND_COUNT];
+	size_t left_out; /* means over longer than HWMON_PERIOD_MAX_MS, or over nobody knows what */
+};
+
+/* What is there now.  What is not there, or cannot be read, is no error. */
+void hwmon_sensors_find(int root_fd, struct hwmon_sensors *ret);
