@@ -17,6 +17,7 @@ from keeper import Keeper
 OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jobmeter-server.service",
              "lib/sysusers.d/jobmeter.conf",
              "share/jobmeter/agent.yaml", "share/jobmeter/prometheus/jobmeter.yml",
+             "share/jobmeter/prometheus/jobmeter-rules.yml",
              "share/jobmeter/slurm/prolog-jobmeter.sh", "share/jobmeter/slurm/epilog-jobmeter.sh",
              "share/jobmeter/slurm/task-epilog-jobmeter.sh",
              "share/jobmeter/examples/hog.c", "share/jobmeter/examples/locks.c", "share/jobmeter/examples/matrix.c",
