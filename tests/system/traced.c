@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #if __has_attribute(noipa)
-#define PROBED __attribute__((noipa))
+#define PROBED __attribute__((noipa, patchable_function_entry(1)))
 #else
-#define PROBED __attribute__((noinline))
+#define PROBED __attribute__((noinline, patchable_function_entry(1)))
 #endif
 
 long traced_work(long bytes);
@@ -24,11 +24,10 @@ long traced_text(const char *text);
 static volatile long sink;
 static jmp_buf back;
 
-/* ---- what is probed; all begin with an instruction that the kernel emulates ---- */
+/* ---- what is probed; all begin with a nop, which the kernel emulates ---- */
 
 PROBED long traced_work(long bytes)
 {
-	__asm__ volatile("nop");
 	sink = bytes;
 	return bytes;
 }
@@ -37,7 +36,6 @@ PROBED long traced_nested(long depth)
 {
 	long below;
 
-	__asm__ volatile("nop");
 	if (depth <= 1)
 		return 1;
 	below = traced_nested(depth - 1);
@@ -47,7 +45,6 @@ PROBED long traced_nested(long depth)
 
 PROBED long traced_leave(long how)
 {
-	__asm__ volatile("nop");
 	if (how)
 		longjmp(back, 1);
 	return 0;
@@ -55,7 +52,6 @@ PROBED long traced_leave(long how)
 
 PROBED long traced_text(const char *text)
 {
-	__asm__ volatile("nop");
 	sink = (long)text;
 	return 0;
 }
