@@ -259,6 +259,7 @@ const struct source source_dcmi = {
 	.name = "dcmi",
 	.label = LABEL,
 	.help = "Ask the node's BMC for the node's power, by IPMI (DCMI) on /dev/ipmi0, at most every 5 seconds.",
+	.has_energy = true,
 	.deadline_ms = DEADLINE_MS,
 	.open = open_source,
 	.sample = sample,

@@ -118,6 +118,7 @@ const struct source source_hwmon = {
 	.name = "hwmon",
 	.label = LABEL,
 	.help = "Read energy, power, temperatures and fans that drivers show as hwmon devices: the ACPI power meter, NVIDIA Grace, GPUs of AMD and Intel, disks and others.",
+	.has_energy = true,
 	.deadline_ms = DEADLINE_MS,
 	.open = open_source,
 	.sample = sample,

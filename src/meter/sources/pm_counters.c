@@ -213,6 +213,7 @@ const struct source source_pm_counters = {
 	.name = "pm_counters",
 	.label = LABEL,
 	.help = "Read the energy counters of a Cray node: node, processors, memory, accelerators.",
+	.has_energy = true,
 	.is_for_jobs = true,
 	.open = open_source,
 	.sample = sample,

@@ -246,6 +246,7 @@ const struct source source_redfish = {
 	.name = "redfish",
 	.label = LABEL,
 	.help = "Ask the node's BMC for the node's power by Redfish, at most every 5 seconds. Needs redfish_url and redfish_credentials.",
+	.has_energy = true,
 	.is_off = true,
 	.deadline_ms = DEADLINE_MS,
 	.open = open_source,
