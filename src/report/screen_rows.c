@@ -4,7 +4,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/formula.h"
-#include "analysis/variables.h"
+#include "analysis/working_time.h"
 #include "basic/cleanup.h"
 #include "basic/humanize.h"
 #include "basic/utf8.h"
@@ -15,7 +15,9 @@
 #include "report/shade.h"
 
 #define SHARE_MIN 0.01 /* less is one of the others */
-#define PARTS_SHOWN 3 /* of working time, beside the CPU: a line's worth */
+#define FILES_MIN 0.25 /* of the peak: less does not make it another number */
+#define PARTS_SHOWN 3 /* of working time, beside computing: a line's worth */
+#define WORK_MIN 0.05 /* of the run: with less there are no shares */
 
 static const struct value *value_of(const struct record *r, enum metric_id id)
 {
@@ -54,6 +56,19 @@ static void say_part(struct rows *rows, uint64_t part, uint64_t whole)
 	rows_say(rows, "", "%s of %s", a.text, b.text);
 }
 
+/* Why it is more than processes show: files that the kernel keeps in memory for it. */
+static void say_files(const struct record *r, struct rows *rows)
+{
+	const uint64_t peak = value_of(r, METRIC_MEMORY_PEAK)->number,
+		       file = value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
+		       shared = value_of(r, METRIC_MEMORY_SHMEM_PEAK)->number;
+	const bool is_shared = shared >= file / 2;
+
+	if ((double)MAX(file, shared) > FILES_MIN * (double)peak)
+		rows_say(rows, " ", "(%s %s)", is_shared ? "shared memory" : "cache",
+			 humanize_bytes(is_shared ? shared : file).text);
+}
+
 static void add_memory(const struct record *r, const struct use *use, struct rows *rows)
 {
 	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK),
@@ -65,11 +80,13 @@ static void add_memory(const struct record *r, const struct use *use, struct row
 	if (use->share.is_known) {
 		say_part(rows, peak->number, limit->number);
 		rows_say(rows, " ", "at its peak");
+		say_files(r, rows);
 	} else if (peak->is_known) {
 		rows_say(rows, "", "%s at its peak%s", humanize_bytes(peak->number).text,
-			 r->merged_records > 1 ? " in any one record"
-			 : limit->is_known     ? ""
-					       : ", no limit known");
+			 r->merged_records > 1 ? " in any one record" : "");
+		say_files(r, rows);
+		if (r->merged_records <= 1 && !limit->is_known)
+			rows_say(rows, ", ", "no limit known");
 	} else if (process->is_known) {
 		rows_say(rows, "", "%s in the largest process",
 			 humanize_bytes(process->number).text);
@@ -90,16 +107,14 @@ static int compare_parts(const void *a, const void *b)
 	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* What of the working time is not time on a CPU, the largest first. */
-static size_t list_waits(const struct record *r, struct part ret[LOST_COUNT])
+/* What of the working time is not computing, the largest first. */
+static size_t list_parts(const struct working_time *work, struct part ret[LOST_COUNT])
 {
 	size_t count = 0;
 
 	for (size_t c = 0; c < LOST_COUNT; c++) {
 		if (lost_can_be(c))
-			ret[count++] =
-				(struct part){ shade_of_cause(c)->word,
-					       (double)value_of(r, lost_metric(c))->number / 1e9 };
+			ret[count++] = (struct part){ shade_of_cause(c)->word, work->parts[c] };
 	}
 	qsort(ret, count, sizeof(*ret), compare_parts);
 	return count;
@@ -126,20 +141,15 @@ static void say_idle(const struct record *r, double work, struct rows *rows)
 			 shade_of_cause(cause)->waited);
 }
 
-static void add_work(const struct record *r, struct rows *rows)
+static void say_parts(const struct working_time *work, struct rows *rows)
 {
-	const struct subject subject = { .record = r };
-	const struct amount work = formula_working_time(&subject);
-	const double sum = work.number;
+	const double sum = work->seconds;
 	struct part parts[LOST_COUNT];
-	size_t count = list_waits(r, parts);
+	size_t count = list_parts(work, parts);
 	double little = 0;
-	uint64_t cpu_ns;
 
-	if (!record_cpu_time(r, &cpu_ns) || !work.is_known || !(sum > 0))
-		return;
-	rows_line(rows, ROWS_FIRST, "Working time", "on CPU %s",
-		  humanize_percent((double)cpu_ns / 1e9 / sum).text);
+	rows_say(rows, "", "%s %s", work->knows_calls ? "computing" : "on CPU",
+		 humanize_percent(work->computing / sum).text);
 	for (size_t i = 0; i < count; i++) {
 		if (i < PARTS_SHOWN && parts[i].seconds >= SHARE_MIN * sum)
 			rows_say(rows, ", ", "%s %s", parts[i].word,
@@ -149,7 +159,24 @@ static void add_work(const struct record *r, struct rows *rows)
 	}
 	if (little >= SHARE_MIN * sum)
 		rows_say(rows, ", ", "other %s", humanize_percent(little / sum).text);
-	say_idle(r, sum, rows);
+}
+
+/* Shares of next to nothing say nothing. */
+static void add_work(const struct record *r, struct rows *rows)
+{
+	const struct working_time work = working_time_of(r);
+	const double elapsed = (double)r->time.elapsed_ns / 1e9 * MAX(r->merged_records, 1U);
+
+	if (!work.is_known || !(work.seconds > 0))
+		return;
+	rows_begin(rows, ROWS_FIRST, "Working time");
+	if (work.seconds <= WORK_MIN * elapsed)
+		rows_say(rows, "", "%s in %s",
+			 amount_format(amount_of(work.seconds), DIMENSION_SECONDS).text,
+			 amount_format(amount_of(elapsed), DIMENSION_SECONDS).text);
+	else
+		say_parts(&work, rows);
+	say_idle(r, work.seconds, rows);
 }
 
 /* ---- processes ---- */
@@ -170,7 +197,8 @@ static void add_processes(const struct record *r, struct rows *rows)
 			   *live = value_of(r, METRIC_TASKS_LIVE),
 			   *crashed = value_of(r, METRIC_TASKS_CRASHED),
 			   *killed = value_of(r, METRIC_MEMORY_OOM_KILLS),
-			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK),
+			   *peak = value_of(r, METRIC_MEMORY_PEAK);
 	uint64_t count = ended->number + (live->is_known ? live->number : 0);
 
 	if ((crashed->is_known && crashed->number) || (killed->is_known && killed->number))
@@ -182,7 +210,8 @@ static void add_processes(const struct record *r, struct rows *rows)
 			 count == 1 ? "" : " with threads");
 	else
 		rows_say(rows, "", "-");
-	if (largest->is_known)
+	/* with pages that others are charged for it may show more than the job: --full says so */
+	if (largest->is_known && !(peak->is_known && peak->number < largest->number))
 		rows_say(rows, ", ", "largest %s", humanize_bytes(largest->number).text);
 	say_number(crashed, "crash", "crashes", rows);
 	say_number(killed, "OOM kill", "OOM kills", rows);
@@ -223,6 +252,7 @@ void summary_rows(const struct record *r, const struct analysis *a, struct rows 
 
 struct work {
 	uint64_t bytes, calls, meta, ns;
+	uint64_t read_ns, write_ns; /* on files: a reader of a pipe waits for who writes */
 };
 
 static struct work work_of(const struct mount_row *row)
@@ -234,6 +264,8 @@ static struct work work_of(const struct mount_row *row)
 		.calls = read->calls + write->calls,
 		.meta = mount_row_number(row, METRIC_META_CALLS),
 		.ns = read->ns + write->ns + mount_row_number(row, METRIC_META_SECONDS),
+		.read_ns = row_is_of_files(row) ? read->ns : 0,
+		.write_ns = row_is_of_files(row) ? write->ns : 0,
 	};
 }
 
@@ -256,6 +288,8 @@ static struct work sum_of(const struct mount_rows *mounts)
 		sum.calls += work.calls;
 		sum.meta += work.meta;
 		sum.ns += work.ns;
+		sum.read_ns += work.read_ns;
+		sum.write_ns += work.write_ns;
 	}
 	return sum;
 }
@@ -278,12 +312,27 @@ static bool is_shown(const struct mount_row *row, const struct work *sum)
 	       is_share(work.meta, sum->meta) || is_share(work.ns, sum->ns);
 }
 
-static void add_row(const struct mount_row *row, struct rows_table *table)
+/* Of io_uring and libaio the time is not known, and of a row with their calls that of most. */
+#define UNTIMED_MAX 0.01
+
+static bool get_p99(const struct mount_row *row, enum file_op op, double *ret)
+{
+	uint64_t untimed = 0;
+
+	for (size_t i = INTERFACE_CALL + 1; i < INTERFACE_MAPPING; i++) {
+		if (!file_interface_has_time((enum file_interface)i))
+			untimed += row->interfaces[i][op].calls;
+	}
+	return row->has_histograms && row->has_seconds &&
+	       (double)untimed <= UNTIMED_MAX * (double)row->ops[op].calls &&
+	       histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, ret) == 0;
+}
+
+/* @op: of which the last column tells. */
+static void add_row(const struct mount_row *row, enum file_op op, struct rows_table *table)
 {
 	double p99;
-	bool has_p99 = row->has_histograms && row->has_seconds &&
-		       histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[OP_READ], 0.99,
-					  &p99) == 0;
+	bool has_p99 = get_p99(row, op, &p99);
 
 	rows_row(table, ROWS_ALL);
 	rows_cell(table, cell_words(row->kind == ROW_UNRESOLVED ? "(unknown)" : row->mount));
@@ -303,33 +352,35 @@ static bool is_much(const struct work *sum, uint64_t elapsed_ns)
 	       is_share(sum->ns, elapsed_ns);
 }
 
-/* The mounts that matter, and one row of all others where they come to anything together. */
+/* The mounts that matter, and one row of all others where they come to anything together.  The last
+ * column is of reads or of writes, whichever took longer on files. */
 void screen_files_rows(const struct record *r, struct rows *rows)
 {
-	static const struct rows_column columns[] = {
+	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, rank_of, NULL);
+	const struct work sum = sum_of(&mounts);
+	const enum file_op op = sum.write_ns > sum.read_ns ? OP_WRITE : OP_READ;
+	const struct rows_column columns[] = {
 		{ "mount" },	{ "read" },
 		{ "calls" },	{ "size", .rank = 2 },
 		{ "written" },	{ "calls", .rank = 1 },
-		{ "metadata" }, { "p99 read", .rank = 3 },
+		{ "metadata" }, { op == OP_WRITE ? "p99 write" : "p99 read", .rank = 3 },
 	};
-	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, rank_of, NULL);
 	struct rows_table *table = rows_table(rows, ROWS_SCREEN, "files", columns,
 					      ARRAY_SIZE(columns));
 	struct mount_row others = { .kind = ROW_OTHER, .mount = (char[]){ "others" } };
-	struct work sum = sum_of(&mounts);
 	size_t shown = 0;
 
 	for (size_t i = 0; is_much(&sum, r->time.elapsed_ns) && i < mounts.count; i++) {
 		if (shown < MOUNTS_SHOWN && is_shown(mounts.items[i], &sum)) {
-			add_row(mounts.items[i], table);
+			add_row(mounts.items[i], op, table);
 			shown++;
 			continue;
 		}
-		for (size_t op = 0; op < OP_COUNT; op++)
-			op_counts_add(&others.ops[op], &mounts.items[i]->ops[op]);
+		for (size_t k = 0; k < OP_COUNT; k++)
+			op_counts_add(&others.ops[k], &mounts.items[i]->ops[k]);
 	}
 	if (shown && is_shown(&others, &sum))
-		add_row(&others, table);
+		add_row(&others, op, table);
 }
 
 /* ---- the end ---- */

@@ -232,7 +232,7 @@ CASES = [
     # Four processes, and whatever they do is done with the lock of a shared value held (a semaphore: a futex in shared memory):
     # one can work at a time, the other three wait for the lock.  No lock, and both cores were busy.
     Case("shared-sum", "processes of Python fight for the lock of a shared value", write("shared.py", SHARED_SUM) +
-         "--\nexec $python shared.py", ("lost-to-locks",)),
+         "--\nexec $python shared.py", ("lost-to-locks", "lock-storm")),
     # In each step rank 0 computes for 50 ms, rank 1 for 350, and Open MPI polls in MPI_Allreduce until both are there: rank 0
     # waits, at 100 % of a core, for six sevenths of the time.
     Case("mpirun-slow-rank", "one of two ranks of mpirun has seven times as much work", write("halo.c", HALO) +
@@ -242,7 +242,7 @@ CASES = [
     Case("download", "a download from a server that sends 1 MiB/s", write("serve.py", SERVE) +
          "$python serve.py >/dev/null 2>&1 </dev/null &\n"
          "for i in $(seq 100); do [ -s port ] && break; sleep 0.1; done\n[ -s port ]\n--\n"
-         "exec curl -sS --noproxy '*' -o dump \"http://127.0.0.1:$(cat port)/dump\"", ("lost-to-network",), needs=("curl",)),
+         "exec curl -sS --noproxy '*' -o dump \"http://127.0.0.1:$(cat port)/dump\"", ("lost-to-network", "waited-for-messages"), needs=("curl",)),
     # An assertion fails after 5 s: SIGABRT.  The driver does notice, and exits with 1 after a traceback: the crash is not its own.
     # That one thread computed until then is of no interest beside it.
     Case("assertion", "a solver below a driver of Python fails an assertion", write("solver.c", SOLVER) + write("driver.py", DRIVER) +

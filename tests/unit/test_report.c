@@ -134,9 +134,7 @@ TEST(the_first_screen_says_what_matters_and_where_more_is)
 	for (const char *p = text; *p; p++)
 		lines += *p == '\n';
 	ASSERT(lines <= 24);
-	ASSERT_CONTAINS(
-		text,
-		"  -> Read in larger pieces, or copy the data to the node's own disk first.\n");
+	ASSERT_CONTAINS(text, "  -> Read 64 KiB or more at a time.\n");
 	ASSERT_LACKS(text, "32 % of the CPU time was spent in the kernel"); /* the third one */
 	ASSERT_CONTAINS(text, "  Not measured: GPU, hardware counters.\n");
 	ASSERT_CONTAINS(text, "  More: jobmeter report --full | ");
@@ -150,11 +148,41 @@ TEST(the_first_screen_says_what_matters_and_where_more_is)
 	idle->reading.values[METRIC_CPU_RUN_QUEUE] = (struct value){ 200000000, true };
 	idle->reading.values[METRIC_BLOCKED_LOCK] = (struct value){ 4000000, true };
 	calm = screen(idle);
-	ASSERT_CONTAINS(calm, "\n  Nothing stands out.\n");
+	ASSERT_CONTAINS(calm, "\n  Too short a run to judge.\n");
 	ASSERT_CONTAINS(calm, "  Working time       on CPU 50 %, CPU wait 50 %\n");
 	idle->reading.values[METRIC_BLOCKED_SLEEP] = (struct value){ 800000000, true };
 	asleep = screen(idle);
 	ASSERT_CONTAINS(asleep, "CPU wait 50 % (800 ms asleep)\n");
+}
+
+/* 99 of 100 calls of one kind took 1 to 2 us. */
+static void call(struct mount_row *row, enum file_op op, uint64_t ns)
+{
+	row->has_seconds = row->has_histograms = true;
+	row->ops[op] = (struct op_counts){ .calls = 10000, .bytes = 10000 << 12, .ns = ns };
+	row->latencies[op].counts[11] = 10000;
+}
+
+TEST(the_last_column_is_of_what_took_longer_and_empty_where_it_is_not_timed)
+{
+	_cleanup_record_ struct record *r = record_new();
+	_cleanup_free_ char *writes = NULL, *reads = NULL, *untimed = NULL;
+	struct mount_row *row = reading_get_mount(&r->reading, ROW_MOUNT, "/scratch", NULL);
+
+	r->reading.has_mounts = true;
+	r->time.elapsed_ns = 2000000000;
+	call(row, OP_READ, 10000000);
+	call(row, OP_WRITE, 20000000);
+	writes = screen(r);
+	ASSERT_CONTAINS(writes, "  p99 write\n");
+	row->ops[OP_READ].ns = 30000000;
+	reads = screen(r);
+	ASSERT_CONTAINS(reads, "  p99 read\n");
+	ASSERT_CONTAINS(reads, " µs\n");
+	row->interfaces[INTERFACE_IO_URING][OP_READ].calls = 101;
+	untimed = screen(r);
+	ASSERT_CONTAINS(untimed, "         -\n");
+	ASSERT_LACKS(untimed, " µs\n");
 }
 
 TEST(rows_below_a_hundredth_are_folded)
@@ -272,6 +300,59 @@ TEST(what_went_wrong_stands_out)
 	ASSERT_CONTAINS(text, "≥64.9 of 128 cores"); /* a note says that it is a lower bound */
 	ASSERT_CONTAINS(text, "≥1 PiB");
 	ASSERT_CONTAINS(text, "123,456 events lost.");
+}
+
+/* All causes are known, and none was waited for. */
+static struct record *made_idle(void)
+{
+	struct record *r = record_new();
+
+	r->time.elapsed_ns = 12000000000;
+	for (size_t c = 0; c < CAUSE_COUNT; c++)
+		reading_set(&r->reading, cause_metric((enum cause)c), 0);
+	reading_set(&r->reading, METRIC_CPU_USER, 5000000);
+	reading_set(&r->reading, METRIC_CPU_SYSTEM, 0);
+	reading_set(&r->reading, METRIC_CPU_RUN_QUEUE, 0);
+	return r;
+}
+
+TEST(next_to_no_work_has_no_shares)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *text = NULL, *more = NULL;
+
+	reading_set(&r->reading, METRIC_BLOCKED_SLEEP, 11900000000);
+	text = screen(r);
+	ASSERT_CONTAINS(text, "\n  Working time       5 ms in 12 s (11.9 s asleep)\n");
+	reading_set(&r->reading, METRIC_CPU_USER, 600000001); /* a twentieth of the run */
+	more = screen(r);
+	ASSERT_CONTAINS(more, "\n  Working time       on CPU 100 % (11.9 s asleep)\n");
+}
+
+static char *screen_of_memory(uint64_t process, uint64_t file, uint64_t shared)
+{
+	_cleanup_record_ struct record *r = made_idle();
+
+	reading_set(&r->reading, METRIC_MEMORY_PEAK, 280 << 20);
+	reading_set(&r->reading, METRIC_MEMORY_PROCESS_PEAK, process << 20);
+	reading_set(&r->reading, METRIC_MEMORY_FILE_PEAK, file << 20);
+	reading_set(&r->reading, METRIC_MEMORY_SHMEM_PEAK, shared << 20);
+	return screen(r);
+}
+
+TEST(a_peak_that_is_not_that_of_its_processes_says_why)
+{
+	_cleanup_free_ char *files = screen_of_memory(4, 229, 10),
+			    *shared = screen_of_memory(4, 229, 200),
+			    *others = screen_of_memory(281, 229, 10),
+			    *plain = screen_of_memory(250, 69, 0);
+
+	ASSERT_CONTAINS(files, "-   280 MiB at its peak (cache 229 MiB), no limit known\n");
+	ASSERT_CONTAINS(shared, "280 MiB at its peak (shared memory 200 MiB), no");
+	ASSERT_CONTAINS(others, "280 MiB at its peak (cache 229 MiB), no limit known\n");
+	ASSERT_LACKS(others, "largest");
+	ASSERT_CONTAINS(plain, ", largest 250 MiB");
+	ASSERT_CONTAINS(plain, "280 MiB at its peak, no limit known\n");
 }
 
 TEST(a_job_without_files_says_so)
