@@ -211,7 +211,8 @@ static void add_processes(const struct record *r, struct rows *rows)
 	else
 		rows_say(rows, "", "-");
 	/* with pages that others are charged for it may show more than the job: --full says so */
-	if (largest->is_known && !(peak->is_known && peak->number < largest->number))
+	if (largest->is_known &&
+	    !(peak->is_known && peak->number + peak->number / 20 < largest->number))
 		rows_say(rows, ", ", "largest %s", humanize_bytes(largest->number).text);
 	say_number(crashed, "crash", "crashes", rows);
 	say_number(killed, "OOM kill", "OOM kills", rows);
@@ -252,8 +253,32 @@ void summary_rows(const struct record *r, const struct analysis *a, struct rows 
 
 struct work {
 	uint64_t bytes, calls, meta, ns;
-	uint64_t read_ns, write_ns; /* on files: a reader of a pipe waits for who writes */
+	uint64_t read_ns, write_ns;
 };
+
+/* Of io_uring and libaio the time is not known, and of a row with their calls that of most. */
+#define UNTIMED_MAX 0.01
+#define NS_LONG (UINT64_MAX / MOUNT_ROWS_MAX)
+
+static bool is_timed(const struct mount_row *row, enum file_op op)
+{
+	uint64_t untimed = 0;
+
+	for (size_t i = INTERFACE_CALL + 1; i < INTERFACE_MAPPING; i++) {
+		if (!file_interface_has_time((enum file_interface)i))
+			untimed += row->interfaces[i][op].calls;
+	}
+	return (double)untimed <= UNTIMED_MAX * (double)row->ops[op].calls;
+}
+
+/* How long its calls took on files: a reader of a pipe waits for who writes.  What is not known
+ * may be long. */
+static uint64_t time_of(const struct mount_row *row, enum file_op op)
+{
+	if (!row_is_of_files(row))
+		return 0;
+	return is_timed(row, op) ? row->ops[op].ns : NS_LONG;
+}
 
 static struct work work_of(const struct mount_row *row)
 {
@@ -264,8 +289,8 @@ static struct work work_of(const struct mount_row *row)
 		.calls = read->calls + write->calls,
 		.meta = mount_row_number(row, METRIC_META_CALLS),
 		.ns = read->ns + write->ns + mount_row_number(row, METRIC_META_SECONDS),
-		.read_ns = row_is_of_files(row) ? read->ns : 0,
-		.write_ns = row_is_of_files(row) ? write->ns : 0,
+		.read_ns = time_of(row, OP_READ),
+		.write_ns = time_of(row, OP_WRITE),
 	};
 }
 
@@ -312,27 +337,12 @@ static bool is_shown(const struct mount_row *row, const struct work *sum)
 	       is_share(work.meta, sum->meta) || is_share(work.ns, sum->ns);
 }
 
-/* Of io_uring and libaio the time is not known, and of a row with their calls that of most. */
-#define UNTIMED_MAX 0.01
-
-static bool get_p99(const struct mount_row *row, enum file_op op, double *ret)
-{
-	uint64_t untimed = 0;
-
-	for (size_t i = INTERFACE_CALL + 1; i < INTERFACE_MAPPING; i++) {
-		if (!file_interface_has_time((enum file_interface)i))
-			untimed += row->interfaces[i][op].calls;
-	}
-	return row->has_histograms && row->has_seconds &&
-	       (double)untimed <= UNTIMED_MAX * (double)row->ops[op].calls &&
-	       histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, ret) == 0;
-}
-
 /* @op: of which the last column tells. */
 static void add_row(const struct mount_row *row, enum file_op op, struct rows_table *table)
 {
 	double p99;
-	bool has_p99 = get_p99(row, op, &p99);
+	bool has_p99 = row->has_histograms && row->has_seconds && is_timed(row, op) &&
+		       histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0;
 
 	rows_row(table, ROWS_ALL);
 	rows_cell(table, cell_words(row->kind == ROW_UNRESOLVED ? "(unknown)" : row->mount));

@@ -1010,6 +1010,20 @@ TEST(what_storage_explains_is_no_matter_of_a_pipeline)
 	ASSERT(!find(&slow, "pipeline")); /* nobody computes half of the time */
 }
 
+/* More threads would help nobody. */
+TEST(who_waits_for_cores_that_others_take_is_not_told_to_use_more)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	use_cpu(r, 150);
+	set(r, METRIC_CPU_RUN_QUEUE, 200);
+	r->cores.balance.number = 9000;
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT(find(&insights, "cores-taken") && !find(&insights, "cpu-low"));
+}
+
 TEST(the_severest_stands_first)
 {
 	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
