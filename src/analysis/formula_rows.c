@@ -341,33 +341,6 @@ static struct amount writes_per_flush(const struct subject *s)
 	return amount_divide(rows(s, METRIC_WRITE_CALLS), flushes(s));
 }
 
-/* Times inside calls, as a share of the core time: what threads spent there, beside what cores
- * there are. */
-static struct amount share_of_core_time(const struct subject *s, struct amount seconds)
-{
-	return amount_divide(seconds, formula_core_time(s));
-}
-
-static struct amount meta_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, rows(s, METRIC_META_SECONDS));
-}
-
-static struct amount read_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, rows(s, METRIC_READ_SECONDS));
-}
-
-static struct amount write_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, rows(s, METRIC_WRITE_SECONDS));
-}
-
-static struct amount flush_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, flush_seconds(s));
-}
-
 static struct amount meta_working_share(const struct subject *s)
 {
 	struct amount syncs = sum_rows(s, METRIC_META_SECONDS, count_syncs);
@@ -447,10 +420,6 @@ const struct formula formula_rows[] = {
 	{ "opening_seconds", DIMENSION_SECONDS, true, open_seconds, "Time inside opens, failed ones and those that created the file included." },
 	{ "open_working_share", DIMENSION_SHARE, true, open_working_share, "Share of working time inside opens, on a CPU or blocked." },
 	{ "search_working_share", DIMENSION_SHARE, true, search_working_share, "Share of working time inside operations of which more than half asked for files that do not exist, on a CPU or blocked." },
-	{ "meta_seconds_share", DIMENSION_SHARE, true, meta_seconds_share, "Time inside calls on metadata over core time." },
-	{ "read_seconds_share", DIMENSION_SHARE, true, read_seconds_share, "Time inside reads over core time." },
-	{ "write_seconds_share", DIMENSION_SHARE, true, write_seconds_share, "Time inside writes over core time." },
-	{ "flush_seconds_share", DIMENSION_SHARE, true, flush_seconds_share, "Time inside fsync and fdatasync over core time." },
 };
 /* clang-format on */
 const size_t formula_rows_count = ARRAY_SIZE(formula_rows);
