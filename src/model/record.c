@@ -330,8 +330,17 @@ bool record_cores_busy(const struct record *r, uint64_t *ret_millicores)
 
 	if (!record_cpu_time(r, &cpu_ns) || r->time.elapsed_ns == 0)
 		return false;
-	*ret_millicores = (uint64_t)((unsigned __int128)cpu_ns * 1000 / r->time.elapsed_ns);
+	*ret_millicores = (uint64_t)(((unsigned __int128)cpu_ns * 1000 + r->time.elapsed_ns / 2) /
+				     r->time.elapsed_ns);
 	return true;
+}
+
+bool record_reached_memory_limit(const struct record *r)
+{
+	const struct value *values = r->reading.values, *hits = &values[METRIC_MEMORY_LIMIT_HITS];
+
+	return r->merged_records <= 1 && values[METRIC_MEMORY_OOM_KILLS].number &&
+	       values[METRIC_MEMORY_LIMIT].number && !(hits->is_known && !hits->number);
 }
 
 bool record_utilization(const struct record *r, uint64_t *ret)

@@ -9,8 +9,8 @@ const struct cli_term reading_terms[] = {
 		"--full has all of them; jobmeter insights says which numbers they come from." },
 	{ "CPU efficiency", "CPU time over (elapsed time x allocated cores), as seff has it. Behind it the cores that "
 		"were busy on average, and CPU time in user mode and in the kernel." },
-	{ "Memory efficiency", "Peak memory over what was requested (the limit of the job), as seff has it; \"-\" "
-		"without a limit. The peak includes page cache and shared memory (files in /dev/shm, too); it lacks pages that "
+	{ "Memory efficiency", "Peak memory over what was requested (the limit of the job), as seff has it; \"Memory\", the "
+		"peak alone, without a limit. \"reached its limit\": a process was killed for it; how much it needed is not known. The peak includes page cache and shared memory (files in /dev/shm, too); it lacks pages that "
 		"others brought in, such as libraries." },
 	{ "Working time", "The time of all threads together in which they ran, waited for a CPU, or were blocked in files, "
 		"sync, locks, the network or page faults; its parts are shares of that sum. Reads, writes, metadata and sync: "
@@ -18,7 +18,7 @@ const struct cli_term reading_terms[] = {
 		"Sleep, poll, and waiting for children, threads or work are not in it; they stand in parentheses where they "
 		"were most of the run. Where it was less than 5 % of the run there are no shares." },
 	{ "Processes", "How many processes and threads there were, the memory of the largest process (left out where it shows more than "
-		"the job's peak, by pages that it shares with others), how many crashed (died of "
+		"the job's peak without files and shared memory, by pages that it shares with others; --full has it), how many crashed (died of "
 		"SIGSEGV, SIGABRT and the like) and how many the kernel killed because memory ran out." },
 	{ "mount", "Bytes and calls by file system. size: the mean of a read; written: handed to the kernel, which may "
 		"write it to a disk later; metadata: open, stat, readdir and the like; p99: 99 of 100 reads (or writes, "

@@ -57,10 +57,9 @@ static void say_part(struct rows *rows, uint64_t part, uint64_t whole)
 }
 
 /* Why it is more than processes show: files that the kernel keeps in memory for it. */
-static void say_files(const struct record *r, struct rows *rows)
+static void say_files(const struct record *r, uint64_t peak, struct rows *rows)
 {
-	const uint64_t peak = value_of(r, METRIC_MEMORY_PEAK)->number,
-		       file = value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
+	const uint64_t file = value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
 		       shared = value_of(r, METRIC_MEMORY_SHMEM_PEAK)->number;
 	const bool is_shared = shared >= file / 2;
 
@@ -69,27 +68,41 @@ static void say_files(const struct record *r, struct rows *rows)
 			 humanize_bytes(is_shared ? shared : file).text);
 }
 
+static void add_efficiency(const struct record *r, const struct use *use, struct rows *rows)
+{
+	const uint64_t limit = value_of(r, METRIC_MEMORY_LIMIT)->number;
+
+	rows_begin(rows, ROWS_FIRST, "Memory efficiency");
+	rows_share(rows, true, use->share.number);
+	if (record_reached_memory_limit(r)) {
+		rows_say(rows, "", "reached its limit of %s", humanize_bytes(limit).text);
+	} else {
+		say_part(rows, (uint64_t)use->used.number, limit);
+		rows_say(rows, " ", "at its peak");
+	}
+	say_files(r, (uint64_t)use->used.number, rows);
+}
+
+/* Without a limit there is no efficiency. */
 static void add_memory(const struct record *r, const struct use *use, struct rows *rows)
 {
 	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK),
-			   *limit = value_of(r, METRIC_MEMORY_LIMIT),
 			   *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
 
-	rows_begin(rows, ROWS_FIRST, "Memory efficiency");
-	rows_share(rows, use->share.is_known, use->share.number);
 	if (use->share.is_known) {
-		say_part(rows, peak->number, limit->number);
-		rows_say(rows, " ", "at its peak");
-		say_files(r, rows);
-	} else if (peak->is_known) {
+		add_efficiency(r, use, rows);
+		return;
+	}
+	rows_begin(rows, ROWS_FIRST, "Memory");
+	if (peak->is_known) {
 		rows_say(rows, "", "%s at its peak%s", humanize_bytes(peak->number).text,
 			 r->merged_records > 1 ? " in any one record" : "");
-		say_files(r, rows);
-		if (r->merged_records <= 1 && !limit->is_known)
-			rows_say(rows, ", ", "no limit known");
+		say_files(r, peak->number, rows);
 	} else if (process->is_known) {
 		rows_say(rows, "", "%s in the largest process",
 			 humanize_bytes(process->number).text);
+	} else {
+		rows_say(rows, "", "-");
 	}
 }
 
@@ -191,14 +204,24 @@ static void say_number(const struct value *value, const char *one, const char *m
 			 value->number > 1 ? many : one);
 }
 
+/* May it stand beside the peak?  A process also shows pages that others are charged for, such as
+ * libraries, and the peak also has files: --full tells both. */
+static bool is_of_peak(const struct record *r, const struct value *largest)
+{
+	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
+	const uint64_t files = MAX(value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
+				   value_of(r, METRIC_MEMORY_SHMEM_PEAK)->number);
+
+	return !peak->is_known || (files <= peak->number && largest->number <= peak->number - files);
+}
+
 static void add_processes(const struct record *r, struct rows *rows)
 {
 	const struct value *ended = value_of(r, METRIC_TASKS_ENDED),
 			   *live = value_of(r, METRIC_TASKS_LIVE),
 			   *crashed = value_of(r, METRIC_TASKS_CRASHED),
 			   *killed = value_of(r, METRIC_MEMORY_OOM_KILLS),
-			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK),
-			   *peak = value_of(r, METRIC_MEMORY_PEAK);
+			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
 	uint64_t count = ended->number + (live->is_known ? live->number : 0);
 
 	if ((crashed->is_known && crashed->number) || (killed->is_known && killed->number))
@@ -210,9 +233,7 @@ static void add_processes(const struct record *r, struct rows *rows)
 			 count == 1 ? "" : " with threads");
 	else
 		rows_say(rows, "", "-");
-	/* with pages that others are charged for it may show more than the job: --full says so */
-	if (largest->is_known &&
-	    !(peak->is_known && peak->number + peak->number / 20 < largest->number))
+	if (largest->is_known && is_of_peak(r, largest))
 		rows_say(rows, ", ", "largest %s", humanize_bytes(largest->number).text);
 	say_number(crashed, "crash", "crashes", rows);
 	say_number(killed, "OOM kill", "OOM kills", rows);

@@ -738,10 +738,10 @@ static const struct {
 	{ "memory-stalled", memory_stalled, "Nothing ran for 10 s (10 % of the time)", NULL },
 	{ "storage-stalled", storage_stalled, "Nothing ran for 20 s (20 % of the time)", NULL },
 	{ "out-of-memory", out_of_memory,
-	  "A process was killed: out of memory (limit 16 GiB, 1 killed).", "#SBATCH --mem=24G" },
+	  "A process was killed: out of memory (limit 16 GiB, 1 killed).", "#SBATCH --mem=24G  # at least" },
 	{ "out-of-memory-together", out_of_memory_together,
 	  "A process was killed: out of memory. It had 7 GiB of 16 GiB; several processes filled the memory together.",
-	  "#SBATCH --mem=24G" },
+	  "#SBATCH --mem=24G  # at least" },
 	{ "out-of-memory-on-node", out_of_memory_on_node,
 	  "A process was killed: out of memory (1 killed).", NULL },
 	{ "crashed-command", crashed_command, "The command died of SIGSEGV.", NULL },
@@ -1458,7 +1458,7 @@ TEST(one_oom_kill_gives_one_directive)
 	r->job.exit_code = 137;
 	ASSERT_OK(ask(rules, r, &insights));
 	ASSERT_EQ((uint64_t)insights.count, (uint64_t)1);
-	ASSERT_STREQ(insights.items[0].directive, "#SBATCH --mem=24G");
+	ASSERT_STREQ(insights.items[0].directive, "#SBATCH --mem=24G  # at least");
 }
 
 /* Each is opened, listed by two calls, and closed. */

@@ -275,11 +275,11 @@ TEST(what_is_not_known_is_a_dash)
 
 	ASSERT_CONTAINS(text, "true   killed by SIGSEGV, 5 ms   made-node17, 1 core\n");
 	ASSERT_CONTAINS(text, "waiting for a CPU -\n");
-	ASSERT_CONTAINS(text, "\n  Memory efficiency  -   1.6 MiB in the largest process\n");
+	ASSERT_CONTAINS(text, "\n  Memory             1.6 MiB in the largest process\n");
 	ASSERT_CONTAINS(text, "\nfiles       -\n");
 	ASSERT_LACKS(text, "accounting");
 	ASSERT_CONTAINS(empty, "(no name)   still running, 0 s\n");
-	ASSERT_CONTAINS(empty, "\n  CPU efficiency     -\n  Memory efficiency  -\n");
+	ASSERT_CONTAINS(empty, "\n  CPU efficiency     -\n  Memory             -\n");
 	ASSERT_CONTAINS(empty, "\nCPU time    user -, kernel -, waiting for a CPU -\n");
 	ASSERT_CONTAINS(empty, "\npage faults - minor, - major\n");
 }
@@ -347,14 +347,34 @@ TEST(a_peak_that_is_not_that_of_its_processes_says_why)
 	_cleanup_free_ char *files = screen_of_memory(4, 229, 10),
 			    *shared = screen_of_memory(4, 229, 200),
 			    *others = screen_of_memory(295, 229, 10),
-			    *plain = screen_of_memory(250, 69, 0);
+			    *plain = screen_of_memory(211, 69, 0),
+			    *more = screen_of_memory(212, 69, 0);
 
-	ASSERT_CONTAINS(files, "-   280 MiB at its peak (cache 229 MiB), no limit known\n");
-	ASSERT_CONTAINS(shared, "280 MiB at its peak (shared memory 200 MiB), no");
-	ASSERT_CONTAINS(others, "280 MiB at its peak (cache 229 MiB), no limit known\n");
+	ASSERT_CONTAINS(files, "  Memory             280 MiB at its peak (cache 229 MiB)\n");
+	ASSERT_CONTAINS(files, ", largest 4 MiB");
+	ASSERT_CONTAINS(shared, "280 MiB at its peak (shared memory 200 MiB)\n");
+	ASSERT_CONTAINS(others, "280 MiB at its peak (cache 229 MiB)\n");
 	ASSERT_LACKS(others, "largest");
-	ASSERT_CONTAINS(plain, ", largest 250 MiB");
-	ASSERT_CONTAINS(plain, "280 MiB at its peak, no limit known\n");
+	ASSERT_CONTAINS(plain, ", largest 211 MiB");
+	ASSERT_CONTAINS(plain, "280 MiB at its peak\n");
+	ASSERT_LACKS(more, "largest"); /* 212 of the 211 MiB that are no cache */
+}
+
+/* Samples missed the peak: the kernel kills at the limit. */
+TEST(who_was_killed_for_its_limit_reached_it)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *killed = NULL, *elsewhere = NULL;
+
+	reading_set(&r->reading, METRIC_MEMORY_PEAK, 241 << 20);
+	reading_set(&r->reading, METRIC_MEMORY_LIMIT, 256 << 20);
+	reading_set(&r->reading, METRIC_MEMORY_OOM_KILLS, 1);
+	killed = screen(r);
+	ASSERT_CONTAINS(killed, "  Memory efficiency 100 % ██████ reached its limit of 256 MiB\n");
+	ASSERT_LACKS(killed, "241");
+	reading_set(&r->reading, METRIC_MEMORY_LIMIT_HITS, 0);
+	elsewhere = screen(r);
+	ASSERT_CONTAINS(elsewhere, "  Memory efficiency  94 % █████▋ 241 of 256 MiB at its peak\n");
 }
 
 TEST(a_job_without_files_says_so)
