@@ -214,7 +214,7 @@ CASES = [
     # Eight compilers of some seconds each, all in memory, at two cores: each waits three quarters of its life for a CPU.
     Case("make-j8", "make -j8 with two cores", write("unit.cpp", UNIT) + write("Makefile", MAKEFILE) +
          "for i in $(seq 10 21); do sed s/NN/$i/g unit.cpp >unit-$i.cpp; done\nrm unit.cpp\n--\n"
-         "exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -j8", ("cpu-contended",), needs=("make", "g++")),
+         "exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -j8", ("cores-full", "cpu-contended"), needs=("make", "g++")),
     # The main process parses for tens of milliseconds for each task, in pure Python, and a worker needs less than one: the main
     # process is at 100 % for all of the 10 s, four workers at 1 % together.  One core of two works; a pipeline with a slow head
     # is the same in other words.
@@ -224,7 +224,8 @@ CASES = [
     # are, so "use larger reads" would be wrong, and a slow disk is not the cause either.  That the time goes to waiting for
     # reads is true as well.
     Case("tar-small-files", "small files are archived, nothing is cached", write("files.py", SMALL_FILES) +
-         "$python files.py\n--\nexec tar cf runs.tar runs", ("open-close-storm", "metadata-heavy", "lost-to-metadata", "lost-to-reads"),
+         "$python files.py\n--\nexec tar cf runs.tar runs", ("small-files-read", "open-close-storm", "metadata-heavy", "lost-to-metadata",
+                                                      "lost-to-reads"),
          is_cold=True),
     # xz 5.4 has one thread unless told otherwise, at 2 to 4 MB/s: it computes all the time, tar waits for it, a core is idle.
     Case("tar-xz", "one thread of xz compresses", write("results.py", RESULTS) +

@@ -94,8 +94,8 @@ static void cpu_low(struct record *r, bool is_over)
 
 static void serial(struct record *r, bool is_over)
 {
-	use_cpu(r, is_over ? 105 : 106);
-	r->cores.count.number = 1;
+	use_cpu(r, 50);
+	r->cores.count.number = is_over ? 1 : 2;
 }
 
 /* Two threads on one core are not serial. */
@@ -111,6 +111,13 @@ static void like_serial(struct record *r, bool is_over)
 	use_cpu(r, is_over ? 86 : 84);
 }
 
+/* Who waits for a core a fifth of the time may be more than one thread. */
+static void like_serial_without_waiting(struct record *r, bool is_over)
+{
+	use_cpu(r, 80);
+	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 19.9 : 20.1);
+}
+
 static void cores_never_used(struct record *r, bool is_over)
 {
 	r->cores.count.number = is_over ? 3 : 4;
@@ -120,6 +127,13 @@ static void cores_taken(struct record *r, bool is_over)
 {
 	use_cpu(r, 200);
 	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 51 : 49);
+}
+
+/* One that stopped it would look the same. */
+static void cores_taken_without_a_quota(struct record *r, bool is_over)
+{
+	cores_taken(r, true);
+	set(r, METRIC_CPU_THROTTLED, is_over ? 2 : 2.1);
 }
 
 static void cores_pinned(struct record *r, bool is_over)
@@ -195,6 +209,18 @@ static void cache_misses_of_half(struct record *r, bool is_over)
 static void few_instructions(struct record *r, bool is_over)
 {
 	set(r, METRIC_CPU_INSTRUCTIONS, is_over ? 0.99e12 : 1.01e12);
+}
+
+/* Nothing is lost where the cores were busy. */
+static void cores_full(struct record *r, bool is_over)
+{
+	use_cpu(r, is_over ? 380 : 379);
+	set(r, METRIC_CPU_RUN_QUEUE, 300);
+}
+
+static void cpu_contended_on_free_cores(struct record *r, bool is_over)
+{
+	cores_full(r, !is_over);
 }
 
 static void cpu_contended(struct record *r, bool is_over)
@@ -570,6 +596,20 @@ static void open_close_by_reads(struct record *r, bool is_over)
 						.ns = is_over ? 37000000000 : 35000000000 };
 }
 
+/* Beside 0.1 s of writes. */
+static void open_close_mostly_by_reads(struct record *r, bool is_over)
+{
+	struct mount_row *row = row_of(r);
+
+	open_close_by_reads(r, true);
+	row->ops[OP_OPEN].ns = is_over ? 18000000000 : 19000000000;
+}
+
+static void open_close_as_much_as_reads(struct record *r, bool is_over)
+{
+	open_close_mostly_by_reads(r, !is_over);
+}
+
 static void set_file(struct record *r, enum metric_id id, double number)
 {
 	*hot_file_number(&r->files.total, id) = (uint64_t)number;
@@ -660,10 +700,13 @@ static const struct {
 	const char *text, *directive; /* part of what is said then; NULL: any */
 } cases[] = {
 	{ "cpu-low", cpu_low, "2.6 of 4 cores were busy on average: 65 % of the core time.", NULL },
-	{ "serial", serial, "1 of 4 cores worked", "#SBATCH --ntasks=1 --cpus-per-task=1" },
-	{ "serial", serial_without_a_second, "1 of 4 cores worked",
+	{ "serial", serial, "Looks single-threaded: 0.5 of 4 cores were busy on average.",
+	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
+	{ "serial", serial_without_a_second, "single-threaded: 0.9 of 4 cores",
 	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
 	{ "like-serial", like_serial, "single-threaded: 0.9 of 4 cores",
+	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
+	{ "like-serial", like_serial_without_waiting, "single-threaded: 0.8 of 4 cores",
 	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
 	{ "cores-never-used", cores_never_used, "1 of 4 cores did next to nothing.", NULL },
 	{ "cores-pinned", cores_pinned,
@@ -679,7 +722,12 @@ static const struct {
 	{ "cores-crowded", cores_crowded_by_half_a_thread,
 	  "Waiting for a core took 14 % of the working time (51 s)", NULL },
 	{ "cores-taken", cores_taken, "kept only 2 of 4 busy", NULL },
-	{ "cores-taken", cores_taken_where_none_is_full, "others ran there", NULL },
+	{ "cores-taken", cores_taken_where_none_is_full,
+	  "other programs ran there, or a hypervisor or a quota above the job took them.", NULL },
+	{ "cores-taken", cores_taken_without_a_quota, "other programs ran there", NULL },
+	{ "cores-full", cores_full,
+	  "6.8 wanted to run at a time, on 4 cores, which were busy all the time (95 %)", NULL },
+	{ "cpu-contended", cpu_contended_on_free_cores, "6.8 wanted to run at a time", NULL },
 	{ "cpu-contended", cpu_contended,
 	  "6 wanted to run at a time, on 4 cores; waiting for one took 40 %", NULL },
 	{ "throttled", throttled, "stopped the job for 19 s: 5 %", NULL },
@@ -738,7 +786,8 @@ static const struct {
 	{ "memory-stalled", memory_stalled, "Nothing ran for 10 s (10 % of the time)", NULL },
 	{ "storage-stalled", storage_stalled, "Nothing ran for 20 s (20 % of the time)", NULL },
 	{ "out-of-memory", out_of_memory,
-	  "A process was killed: out of memory (limit 16 GiB, 1 killed).", "#SBATCH --mem=24G  # at least" },
+	  "A process was killed: out of memory (limit 16 GiB, 1 killed).",
+	  "#SBATCH --mem=24G  # at least" },
 	{ "out-of-memory-together", out_of_memory_together,
 	  "A process was killed: out of memory. It had 7 GiB of 16 GiB; several processes filled the memory together.",
 	  "#SBATCH --mem=24G  # at least" },
@@ -777,26 +826,30 @@ static const struct {
 	{ "not-found-storm", not_found_storm,
 	  "1,010 of 2,010 metadata calls on /made-scratch asked for files that do not exist; such calls took 11 %",
 	  NULL },
-	{ "open-close-storm", open_close_by_reads,
-	  "for 61.4 KiB of data each; metadata calls took 0 % of the working time, reads and writes 10 %",
+	{ "small-files-read", open_close_by_reads,
+	  "for 61.4 KiB of data each; reads and writes took 10 % of the working time, metadata calls 0 %",
+	  NULL },
+	{ "small-files-read", open_close_mostly_by_reads, "10,000 opens of files on /made-scratch",
+	  NULL },
+	{ "open-close-storm", open_close_as_much_as_reads, "10,000 opens of files on /made-scratch",
 	  NULL },
 	{ "open-close-storm", open_close_storm,
-	  "10,000 files were opened on /made-scratch, for 61.4 KiB of data each", NULL },
+	  "10,000 opens of files on /made-scratch, for 61.4 KiB of data each", NULL },
 	{ "read-after-write", read_after_write, "101 MiB of 200 MiB", NULL },
 	{ "read-again", read_again, "2.1 GiB of 4 GiB", NULL },
 	{ "random-reads", random_reads, "21 % of the bytes", NULL },
 	{ "many-small-files", many_small_files, "10,000 files", NULL },
-	{ "slept", slept, "It slept for 51 s and worked for 5 s, in 1 m 40 s.", NULL },
-	{ "slept", slept_and_worked, "It slept for 1 m 00 s and worked for 49 s, in 1 m 40 s.",
-	  NULL },
+	{ "slept", slept, "In 1 m 40 s, its threads worked for 5 s and slept for 51 s.", NULL },
+	{ "slept", slept_and_worked, "its threads worked for 49 s and slept for 1 m 00 s.", NULL },
 	{ "waited-for-messages", waited_for_messages,
-	  "for 1 m 30 s and worked for 5 s, in 1 m 40 s: 1 MiB were received, 0 B sent.", NULL },
+	  "worked for 5 s and waited for the network (poll, select, epoll) for 1 m 30 s; 1 MiB were received, 0 B sent.",
+	  NULL },
 	{ "waited-for-events", waited_for_events,
-	  "It waited for events (poll, select, epoll) for 51 s", NULL },
-	{ "waited-for-input", waited_for_input, "It waited for input (a pipe, a terminal) for 51 s",
-	  NULL },
-	{ "waited-for-threads", waited_for_threads, "Its threads waited for each other for 51 s",
-	  NULL },
+	  "and waited for events (poll, select, epoll) for 51 s.", NULL },
+	{ "waited-for-input", waited_for_input,
+	  "and waited for input (a pipe, a terminal) for 51 s.", NULL },
+	{ "waited-for-threads", waited_for_threads,
+	  "its threads worked for 5 s and waited for each other for 51 s.", NULL },
 	{ "pipeline", pipeline,
 	  "Its processes waited 51 s for each other in pipes, and kept 1.5 of 4", NULL },
 	{ "hang", hang, "Nothing was done for 12 m 00 s, after 4 cores had been busy.", NULL },
@@ -1313,6 +1366,24 @@ TEST(what_larger_requests_would_not_cure_is_not_blamed_on_small_ones)
 }
 
 /* ---- waiting explains cores that were not used ---- */
+
+static void starve(struct record *r)
+{
+	use_cpu(r, 35);
+	set(r, METRIC_CPU_RUN_QUEUE, 65);
+}
+
+TEST(who_is_starved_is_not_like_a_serial_program)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	starve(r);
+	expect_silence("like-serial", starve);
+	ASSERT_OK(insights_find(rules, r, NULL, &insights));
+	ASSERT(find(&insights, "cores-taken") && !find(&insights, "cpu-low"));
+}
 
 static void like_serial_for_a_lock(struct record *r)
 {
