@@ -337,10 +337,14 @@ bool record_cores_busy(const struct record *r, uint64_t *ret_millicores)
 
 bool record_reached_memory_limit(const struct record *r)
 {
-	const struct value *values = r->reading.values, *hits = &values[METRIC_MEMORY_LIMIT_HITS];
+	const struct value *values = r->reading.values;
+	const uint64_t limit = values[METRIC_MEMORY_LIMIT].number;
 
-	return r->merged_records <= 1 && values[METRIC_MEMORY_OOM_KILLS].number &&
-	       values[METRIC_MEMORY_LIMIT].number && !(hits->is_known && !hits->number);
+	/* of a limit of a group above the job's own no hits are counted; below half of it the node
+	 * ran out of memory */
+	return r->merged_records <= 1 && limit && values[METRIC_MEMORY_OOM_KILLS].number &&
+	       (values[METRIC_MEMORY_LIMIT_HITS].number ||
+		values[METRIC_MEMORY_PEAK].number >= limit / 2);
 }
 
 bool record_utilization(const struct record *r, uint64_t *ret)

@@ -12,11 +12,12 @@
 #include "model/rows.h"
 #include "report/mount_rows.h"
 #include "report/record_rows.h"
+#include "report/rows_items.h"
 #include "report/shade.h"
 
 #define SHARE_MIN 0.01 /* less is one of the others */
 #define FILES_MIN 0.25 /* of the peak: less does not make it another number */
-#define PARTS_SHOWN 3 /* of working time, beside computing: a line's worth */
+#define PARTS_SHOWN 4 /* of working time: a line's worth, or a little more */
 #define WORK_MIN 0.05 /* of the run: with less there are no shares */
 
 static const struct value *value_of(const struct record *r, enum metric_id id)
@@ -120,11 +121,14 @@ static int compare_parts(const void *a, const void *b)
 	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* What of the working time is not computing, the largest first. */
-static size_t list_parts(const struct working_time *work, struct part ret[LOST_COUNT])
+#define PARTS_MAX (LOST_COUNT + 1)
+
+/* The largest first. */
+static size_t list_parts(const struct working_time *work, struct part ret[PARTS_MAX])
 {
 	size_t count = 0;
 
+	ret[count++] = (struct part){ work->knows_calls ? "computing" : "on CPU", work->computing };
 	for (size_t c = 0; c < LOST_COUNT; c++) {
 		if (lost_can_be(c))
 			ret[count++] = (struct part){ shade_of_cause(c)->word, work->parts[c] };
@@ -157,15 +161,13 @@ static void say_idle(const struct record *r, double work, struct rows *rows)
 static void say_parts(const struct working_time *work, struct rows *rows)
 {
 	const double sum = work->seconds;
-	struct part parts[LOST_COUNT];
+	struct part parts[PARTS_MAX];
 	size_t count = list_parts(work, parts);
 	double little = 0;
 
-	rows_say(rows, "", "%s %s", work->knows_calls ? "computing" : "on CPU",
-		 humanize_percent(work->computing / sum).text);
 	for (size_t i = 0; i < count; i++) {
 		if (i < PARTS_SHOWN && parts[i].seconds >= SHARE_MIN * sum)
-			rows_say(rows, ", ", "%s %s", parts[i].word,
+			rows_say(rows, i ? ", " : " ", "%s %s", parts[i].word,
 				 humanize_percent(parts[i].seconds / sum).text);
 		else
 			little += parts[i].seconds;
@@ -174,21 +176,35 @@ static void say_parts(const struct working_time *work, struct rows *rows)
 		rows_say(rows, ", ", "other %s", humanize_percent(little / sum).text);
 }
 
+/* Processes and threads.  False: not known. */
+static bool count_tasks(const struct record *r, uint64_t *ret)
+{
+	const struct value *ended = value_of(r, METRIC_TASKS_ENDED),
+			   *live = value_of(r, METRIC_TASKS_LIVE);
+
+	*ret = ended->number + (live->is_known ? live->number : 0);
+	return ended->is_known;
+}
+
 /* Shares of next to nothing say nothing. */
 static void add_work(const struct record *r, struct rows *rows)
 {
 	const struct working_time work = working_time_of(r);
 	const double elapsed = (double)r->time.elapsed_ns / 1e9 * MAX(r->merged_records, 1U);
+	const struct human seconds = amount_format(amount_of(work.seconds), DIMENSION_SECONDS);
+	uint64_t tasks;
+	bool is_one = count_tasks(r, &tasks) && tasks == 1;
 
 	if (!work.is_known || !(work.seconds > 0))
 		return;
 	rows_begin(rows, ROWS_FIRST, "Working time");
-	if (work.seconds <= WORK_MIN * elapsed)
-		rows_say(rows, "", "%s in %s",
-			 amount_format(amount_of(work.seconds), DIMENSION_SECONDS).text,
+	if (work.seconds <= WORK_MIN * elapsed) {
+		rows_say(rows, "", "%s in %s", seconds.text,
 			 amount_format(amount_of(elapsed), DIMENSION_SECONDS).text);
-	else
+	} else {
+		rows_say(rows, "", "%s%s:", seconds.text, is_one ? "" : " over all threads");
 		say_parts(&work, rows);
+	}
 	say_idle(r, work.seconds, rows);
 }
 
@@ -212,25 +228,25 @@ static bool is_of_peak(const struct record *r, const struct value *largest)
 	const uint64_t files = MAX(value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
 				   value_of(r, METRIC_MEMORY_SHMEM_PEAK)->number);
 
-	return !peak->is_known || (files <= peak->number && largest->number <= peak->number - files);
+	return !peak->is_known ||
+	       (files <= peak->number && largest->number <= peak->number - files);
 }
 
 static void add_processes(const struct record *r, struct rows *rows)
 {
-	const struct value *ended = value_of(r, METRIC_TASKS_ENDED),
-			   *live = value_of(r, METRIC_TASKS_LIVE),
-			   *crashed = value_of(r, METRIC_TASKS_CRASHED),
+	const struct value *crashed = value_of(r, METRIC_TASKS_CRASHED),
 			   *killed = value_of(r, METRIC_MEMORY_OOM_KILLS),
 			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
-	uint64_t count = ended->number + (live->is_known ? live->number : 0);
+	uint64_t count;
+	bool is_known = count_tasks(r, &count);
 
 	if ((crashed->is_known && crashed->number) || (killed->is_known && killed->number))
 		rows_alert(rows, ROWS_FIRST, "Processes", "%s", "");
 	else
 		rows_line(rows, ROWS_FIRST, "Processes", "%s", "");
-	if (ended->is_known)
-		rows_say(rows, "", "%s%s", humanize_count(count).text,
-			 count == 1 ? "" : " with threads");
+	if (is_known)
+		rows_say(rows, "", "%s process%s", humanize_count(count).text,
+			 count == 1 ? "" : "es and threads");
 	else
 		rows_say(rows, "", "-");
 	if (largest->is_known && is_of_peak(r, largest))
@@ -274,32 +290,7 @@ void summary_rows(const struct record *r, const struct analysis *a, struct rows 
 
 struct work {
 	uint64_t bytes, calls, meta, ns;
-	uint64_t read_ns, write_ns;
 };
-
-/* Of io_uring and libaio the time is not known, and of a row with their calls that of most. */
-#define UNTIMED_MAX 0.01
-#define NS_LONG (UINT64_MAX / MOUNT_ROWS_MAX)
-
-static bool is_timed(const struct mount_row *row, enum file_op op)
-{
-	uint64_t untimed = 0;
-
-	for (size_t i = INTERFACE_CALL + 1; i < INTERFACE_MAPPING; i++) {
-		if (!file_interface_has_time((enum file_interface)i))
-			untimed += row->interfaces[i][op].calls;
-	}
-	return (double)untimed <= UNTIMED_MAX * (double)row->ops[op].calls;
-}
-
-/* How long its calls took on files: a reader of a pipe waits for who writes.  What is not known
- * may be long. */
-static uint64_t time_of(const struct mount_row *row, enum file_op op)
-{
-	if (!row_is_of_files(row))
-		return 0;
-	return is_timed(row, op) ? row->ops[op].ns : NS_LONG;
-}
 
 static struct work work_of(const struct mount_row *row)
 {
@@ -310,8 +301,6 @@ static struct work work_of(const struct mount_row *row)
 		.calls = read->calls + write->calls,
 		.meta = mount_row_number(row, METRIC_META_CALLS),
 		.ns = read->ns + write->ns + mount_row_number(row, METRIC_META_SECONDS),
-		.read_ns = time_of(row, OP_READ),
-		.write_ns = time_of(row, OP_WRITE),
 	};
 }
 
@@ -334,8 +323,6 @@ static struct work sum_of(const struct mount_rows *mounts)
 		sum.calls += work.calls;
 		sum.meta += work.meta;
 		sum.ns += work.ns;
-		sum.read_ns += work.read_ns;
-		sum.write_ns += work.write_ns;
 	}
 	return sum;
 }
@@ -358,11 +345,12 @@ static bool is_shown(const struct mount_row *row, const struct work *sum)
 	       is_share(work.meta, sum->meta) || is_share(work.ns, sum->ns);
 }
 
-/* @op: of which the last column tells. */
+/* @op: of which the last column tells, if there is one. */
 static void add_row(const struct mount_row *row, enum file_op op, struct rows_table *table)
 {
 	double p99;
-	bool has_p99 = row->has_histograms && row->has_seconds && is_timed(row, op) &&
+	bool has_p99 = op != OP_COUNT && row->has_histograms && row->has_seconds &&
+		       mount_row_is_timed(row, op) &&
 		       histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0;
 
 	rows_row(table, ROWS_ALL);
@@ -373,7 +361,9 @@ static void add_row(const struct mount_row *row, enum file_op op, struct rows_ta
 	rows_cell(table, cell_least(ROWS_BYTES, row->ops[OP_WRITE].bytes));
 	rows_cell(table, cell_least(ROWS_COUNT, row->ops[OP_WRITE].calls));
 	rows_cell(table, cell_least(ROWS_COUNT, mount_row_number(row, METRIC_META_CALLS)));
-	rows_cell(table, cell_if(has_p99, cell_number(ROWS_TIME, has_p99 ? (uint64_t)p99 : 0)));
+	if (op != OP_COUNT)
+		rows_cell(table,
+			  cell_if(has_p99, cell_number(ROWS_TIME, has_p99 ? (uint64_t)p99 : 0)));
 }
 
 /* Is it worth a table?  What starts a program reads and opens some files, too. */
@@ -384,12 +374,16 @@ static bool is_much(const struct work *sum, uint64_t elapsed_ns)
 }
 
 /* The mounts that matter, and one row of all others where they come to anything together.  The last
- * column is of reads or of writes, whichever took longer on files. */
+ * column is of reads or of writes, whichever took longer on files; where other calls took longer
+ * than both, there is none. */
 void screen_files_rows(const struct record *r, struct rows *rows)
 {
 	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, rank_of, NULL);
 	const struct work sum = sum_of(&mounts);
-	const enum file_op op = sum.write_ns > sum.read_ns ? OP_WRITE : OP_READ;
+	const struct file_times times = file_times_of(r);
+	const enum file_op slower = times.write_ns > times.read_ns ? OP_WRITE : OP_READ,
+			   op = MAX(times.read_ns, times.write_ns) < times.other_ns ? OP_COUNT
+										    : slower;
 	const struct rows_column columns[] = {
 		{ "mount" },	{ "read" },
 		{ "calls" },	{ "size", .rank = 2 },
@@ -397,10 +391,12 @@ void screen_files_rows(const struct record *r, struct rows *rows)
 		{ "metadata" }, { op == OP_WRITE ? "p99 write" : "p99 read", .rank = 3 },
 	};
 	struct rows_table *table = rows_table(rows, ROWS_SCREEN, "files", columns,
-					      ARRAY_SIZE(columns));
+					      ARRAY_SIZE(columns) - (op == OP_COUNT));
 	struct mount_row others = { .kind = ROW_OTHER, .mount = (char[]){ "others" } };
 	size_t shown = 0;
 
+	if (table)
+		table->lacks_dashes = true;
 	for (size_t i = 0; is_much(&sum, r->time.elapsed_ns) && i < mounts.count; i++) {
 		if (shown < MOUNTS_SHOWN && is_shown(mounts.items[i], &sum)) {
 			add_row(mounts.items[i], op, table);

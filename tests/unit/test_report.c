@@ -149,10 +149,11 @@ TEST(the_first_screen_says_what_matters_and_where_more_is)
 	idle->reading.values[METRIC_BLOCKED_LOCK] = (struct value){ 4000000, true };
 	calm = screen(idle);
 	ASSERT_CONTAINS(calm, "\n  Too short a run to judge.\n");
-	ASSERT_CONTAINS(calm, "  Working time       on CPU 50 %, CPU wait 50 %\n");
+	ASSERT_CONTAINS(
+		calm, "  Working time       404 ms over all threads: on CPU 50 %, CPU wait 50 %\n");
 	idle->reading.values[METRIC_BLOCKED_SLEEP] = (struct value){ 800000000, true };
 	asleep = screen(idle);
-	ASSERT_CONTAINS(asleep, "CPU wait 50 % (800 ms asleep)\n");
+	ASSERT_CONTAINS(asleep, "CPU wait 50 % (800 ms\n                     asleep)\n");
 }
 
 /* 99 of 100 calls of one kind took 1 to 2 us. */
@@ -163,10 +164,11 @@ static void call(struct mount_row *row, enum file_op op, uint64_t ns)
 	row->latencies[op].counts[11] = 10000;
 }
 
-TEST(the_last_column_is_of_what_took_longer_and_empty_where_it_is_not_timed)
+TEST(the_last_column_is_of_what_took_longer_and_missing_where_it_is_not_timed)
 {
 	_cleanup_record_ struct record *r = record_new();
-	_cleanup_free_ char *writes = NULL, *reads = NULL, *untimed = NULL;
+	_cleanup_free_ char *writes = NULL, *reads = NULL, *untimed = NULL, *even = NULL,
+			    *flushes = NULL;
 	struct mount_row *row = reading_get_mount(&r->reading, ROW_MOUNT, "/scratch", NULL);
 
 	r->reading.has_mounts = true;
@@ -182,9 +184,14 @@ TEST(the_last_column_is_of_what_took_longer_and_empty_where_it_is_not_timed)
 	row->interfaces[INTERFACE_IO_URING][OP_READ].calls = 101;
 	row->ops[OP_READ].ns = 10000000; /* of those that are timed */
 	untimed = screen(r);
-	ASSERT_CONTAINS(untimed, "  p99 read\n");
-	ASSERT_CONTAINS(untimed, "         -\n");
-	ASSERT_LACKS(untimed, " µs\n");
+	ASSERT_CONTAINS(untimed, "  metadata\n");
+	row->interfaces[INTERFACE_IO_URING][OP_READ].calls = 0;
+	row->ops[OP_FSYNC] = (struct op_counts){ .calls = 10000, .ns = 20000000 };
+	even = screen(r);
+	ASSERT_CONTAINS(even, "  p99 write\n");
+	row->ops[OP_FSYNC].ns++; /* more than reads, and than writes */
+	flushes = screen(r);
+	ASSERT_CONTAINS(flushes, "  metadata\n");
 }
 
 TEST(rows_below_a_hundredth_are_folded)
@@ -290,8 +297,9 @@ TEST(what_went_wrong_stands_out)
 	_cleanup_free_ char *text = report(r, NULL, 80);
 
 	ASSERT_CONTAINS(text, "climate simulation   exit 3, 10 d 00 h   ");
-	ASSERT_CONTAINS(text,
-			"  Processes          37 with threads, largest 2.2 GiB, 2 OOM kills\n");
+	ASSERT_CONTAINS(
+		text,
+		"  Processes          37 processes and threads, largest 2.2 GiB, 2 OOM kills\n");
 	ASSERT_CONTAINS(text, "throttled 10 h 00 m\n");
 	ASSERT_CONTAINS(text, "and 7 more mounts (6 MiB read, 24 KiB written)\n");
 	ASSERT_CONTAINS(text, "  Still running      daemon0 (pid 1000), ");
@@ -327,8 +335,10 @@ TEST(next_to_no_work_has_no_shares)
 	text = screen(r);
 	ASSERT_CONTAINS(text, "\n  Working time       5 ms in 12 s (11.9 s asleep)\n");
 	reading_set(&r->reading, METRIC_CPU_USER, 600000001); /* a twentieth of the run */
+	reading_set(&r->reading, METRIC_TASKS_ENDED, 1); /* then all threads are one */
 	more = screen(r);
-	ASSERT_CONTAINS(more, "\n  Working time       on CPU 100 % (11.9 s asleep)\n");
+	ASSERT_CONTAINS(more, "  Processes          1 process\n");
+	ASSERT_CONTAINS(more, "\n  Working time       600 ms: on CPU 100 % (11.9 s asleep)\n");
 }
 
 static char *screen_of_memory(uint64_t process, uint64_t file, uint64_t shared)
@@ -364,7 +374,7 @@ TEST(a_peak_that_is_not_that_of_its_processes_says_why)
 TEST(who_was_killed_for_its_limit_reached_it)
 {
 	_cleanup_record_ struct record *r = made_idle();
-	_cleanup_free_ char *killed = NULL, *elsewhere = NULL;
+	_cleanup_free_ char *killed = NULL, *elsewhere = NULL, *hit = NULL;
 
 	reading_set(&r->reading, METRIC_MEMORY_PEAK, 241 << 20);
 	reading_set(&r->reading, METRIC_MEMORY_LIMIT, 256 << 20);
@@ -372,9 +382,12 @@ TEST(who_was_killed_for_its_limit_reached_it)
 	killed = screen(r);
 	ASSERT_CONTAINS(killed, "  Memory efficiency 100 % ██████ reached its limit of 256 MiB\n");
 	ASSERT_LACKS(killed, "241");
-	reading_set(&r->reading, METRIC_MEMORY_LIMIT_HITS, 0);
+	reading_set(&r->reading, METRIC_MEMORY_PEAK, 127 << 20);
 	elsewhere = screen(r);
-	ASSERT_CONTAINS(elsewhere, "  Memory efficiency  94 % █████▋ 241 of 256 MiB at its peak\n");
+	ASSERT_CONTAINS(elsewhere, " 127 of 256 MiB at its peak\n");
+	reading_set(&r->reading, METRIC_MEMORY_LIMIT_HITS, 1);
+	hit = screen(r);
+	ASSERT_CONTAINS(hit, " reached its limit of 256 MiB\n");
 }
 
 TEST(a_job_without_files_says_so)
