@@ -26,8 +26,7 @@ enum metric_id lost_metric(size_t cause)
 	return cause == LOST_RUN_QUEUE ? METRIC_CPU_RUN_QUEUE : cause_metric((enum cause)cause);
 }
 
-/* How long threads waited for each cause; false: not known of all. */
-static bool take_waits(const struct record *r, double waits[LOST_COUNT])
+bool core_time_waits(const struct record *r, double waits[LOST_COUNT])
 {
 	for (size_t c = 0; c < LOST_COUNT; c++) {
 		const struct value *value = &r->reading.values[lost_metric(c)];
@@ -204,7 +203,7 @@ struct core_time core_time_of(const struct record *r)
 	t.core = whole.core = cores * ((double)r->time.elapsed_ns / 1e9);
 	t.on_cpu = whole.on_cpu = (double)cpu_ns / 1e9;
 	t.unused = fmax(0, t.core - t.on_cpu);
-	t.has_causes = take_waits(r, whole.waits);
+	t.has_causes = core_time_waits(r, whole.waits);
 	t.knows_stolen = t.has_causes && r->reading.values[METRIC_CPU_STOLEN].is_known;
 	if (t.has_causes)
 		share_out_all(r, &whole, cores, &t);

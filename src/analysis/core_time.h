@@ -39,6 +39,9 @@ struct core_time { /* in seconds */
 
 struct core_time core_time_of(const struct record *r);
 
+/* How long threads waited for each cause in which time can be lost; false: not known of all. */
+bool core_time_waits(const struct record *r, double waits[LOST_COUNT]);
+
 /* "file_read"..., "run_queue", "stolen". */
 const char *lost_name(size_t cause);
 enum metric_id lost_metric(size_t cause);

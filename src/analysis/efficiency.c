@@ -41,6 +41,8 @@ static void take_uses(struct efficiency *e, const struct record *r)
 		cores->share = amount_of(e->core_time.on_cpu / e->core_time.core);
 	memory->used = value_of(r, METRIC_MEMORY_PEAK);
 	memory->allocated = value_of(r, METRIC_MEMORY_LIMIT);
+	if (record_reached_memory_limit(r))
+		memory->used = memory->allocated;
 	if (r->merged_records <= 1) /* else a peak of one stands against limits of all */
 		memory->share = divide(memory->used, memory->allocated);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "analysis/core_time.h"
+#include "analysis/working_time.h"
 #include "basic/macro.h"
 #include "model/record.h"
 #include "analysis/variables.h"
@@ -148,16 +149,11 @@ struct amount thread_time(const struct record *r)
 	return amount_add(wanted_time(&s), blocked_time(r));
 }
 
-/* On a CPU, wanting one, or blocked where waiting is loss. */
-struct amount formula_working_time(const struct subject *s)
+static struct amount working_time(const struct subject *s)
 {
-	struct amount sum = wanted_time(s);
+	struct working_time t = working_time_of(s->record);
 
-	for (size_t c = 0; c < CAUSE_COUNT; c++) {
-		if (cause_is_lost((enum cause)c))
-			sum = amount_add(sum, value(s, cause_metric((enum cause)c)));
-	}
-	return sum;
+	return t.is_known ? amount_of(t.seconds) : (struct amount){};
 }
 
 /* What threads ran or wanted to, over elapsed time. */
@@ -489,7 +485,7 @@ static struct amount small_file_bytes(const struct subject *s)
 static const struct formula of_job[] = {
 	{ "elapsed_seconds", DIMENSION_SECONDS, false, formula_elapsed, "Time between start and end." },
 	{ "cpu_seconds", DIMENSION_SECONDS, false, cpu_time, "User and system time." },
-	{ "working_seconds", DIMENSION_SECONDS, false, formula_working_time, "Working time of all threads: on a CPU, stolen by a hypervisor or interrupts, waiting for a CPU, and blocked in files, sync, locks, the network and page faults." },
+	{ "working_seconds", DIMENSION_SECONDS, false, working_time, "Working time of all threads: on a CPU, stolen by a hypervisor or interrupts, waiting for a CPU, and blocked in files, sync, locks, the network and page faults." },
 	{ "core_seconds", DIMENSION_SECONDS, false, formula_core_time, "Core time: allocated cores times elapsed time." },
 	{ "unused_core_seconds", DIMENSION_SECONDS, false, unused_core_time, "Core time less CPU time." },
 	{ "cores_busy", DIMENSION_NUMBER, false, cores_busy, "Cores that were busy on average: CPU time over elapsed time." },

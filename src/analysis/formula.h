@@ -28,16 +28,14 @@ const struct formula *formula_get(size_t i);
 
 /* Are files what it tells of?  Mounts, and rows whose mount is not known. */
 bool row_is_of_files(const struct mount_row *row);
+/* And are these devices (devtmpfs, devpts, /dev)? */
+bool row_holds_devices(const struct mount_row *row);
 
 /* What a metric of files sums to over the rows of file systems that hold data: no pipes and
  * sockets, no /proc, no /dev.  False: not known. */
 bool formula_data_total(const struct record *r, enum metric_id id, uint64_t *ret);
 
 #define SMALL_REQUEST_BYTES 65536 /* below it a request is small */
-
-/* On a CPU, stolen from there, waiting for one, and blocked in files, sync, locks, network and page
- * faults; of all threads. */
-struct amount formula_working_time(const struct subject *s);
 
 /* What threads did all their time: on a CPU, waiting for one, blocked. */
 struct amount thread_time(const struct record *r);

@@ -7,6 +7,7 @@
 #include "basic/macro.h"
 #include "model/file_system.h"
 #include "model/record.h"
+#include "analysis/working_time.h"
 #include "analysis/variables.h"
 
 bool row_is_of_files(const struct mount_row *row)
@@ -14,7 +15,7 @@ bool row_is_of_files(const struct mount_row *row)
 	return row->kind == ROW_MOUNT || row->kind == ROW_UNRESOLVED || row->kind == ROW_OTHER;
 }
 
-static bool row_holds_devices(const struct mount_row *row)
+bool row_holds_devices(const struct mount_row *row)
 {
 	static const char *const types[] = { "devtmpfs", "devpts" };
 
@@ -104,6 +105,12 @@ static uint64_t count_flushes(const struct mount_row *row, enum metric_id id)
 {
 	return op_counts_number(&row->ops[OP_FSYNC], id) +
 	       op_counts_number(&row->ops[OP_FDATASYNC], id);
+}
+
+/* All that waits until data are on storage. */
+static uint64_t count_syncs(const struct mount_row *row, enum metric_id id)
+{
+	return count_flushes(row, id) + op_counts_number(&row->ops[OP_SYNC], id);
 }
 
 /* In operations of which more than half asked for what is not there. */
@@ -334,58 +341,33 @@ static struct amount writes_per_flush(const struct subject *s)
 	return amount_divide(rows(s, METRIC_WRITE_CALLS), flushes(s));
 }
 
-/* Times inside calls, as a share of the core time: what threads spent there, beside what cores
- * there are. */
-static struct amount share_of_core_time(const struct subject *s, struct amount seconds)
-{
-	return amount_divide(seconds, formula_core_time(s));
-}
-
-static struct amount meta_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, rows(s, METRIC_META_SECONDS));
-}
-
-static struct amount read_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, rows(s, METRIC_READ_SECONDS));
-}
-
-static struct amount write_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, rows(s, METRIC_WRITE_SECONDS));
-}
-
-static struct amount flush_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, flush_seconds(s));
-}
-
-/* The same as a share of the working time. */
-static struct amount share_of_working_time(const struct subject *s, struct amount seconds)
-{
-	return amount_divide(seconds, formula_working_time(s));
-}
-
 static struct amount meta_working_share(const struct subject *s)
 {
-	return share_of_working_time(s,
-				     amount_left(rows(s, METRIC_META_SECONDS), flush_seconds(s)));
+	struct amount syncs = sum_rows(s, METRIC_META_SECONDS, count_syncs);
+
+	return working_time_share(s->record, CAUSE_FILE_META,
+				  amount_left(rows(s, METRIC_META_SECONDS), syncs));
 }
 
 static struct amount read_working_share(const struct subject *s)
 {
-	return share_of_working_time(s, rows(s, METRIC_READ_SECONDS));
+	return working_time_share(s->record, CAUSE_FILE_READ, rows(s, METRIC_READ_SECONDS));
 }
 
 static struct amount write_working_share(const struct subject *s)
 {
-	return share_of_working_time(s, rows(s, METRIC_WRITE_SECONDS));
+	return working_time_share(s->record, CAUSE_FILE_WRITE, rows(s, METRIC_WRITE_SECONDS));
+}
+
+static struct amount file_working_share(const struct subject *s)
+{
+	return amount_add(meta_working_share(s),
+			  amount_add(read_working_share(s), write_working_share(s)));
 }
 
 static struct amount flush_working_share(const struct subject *s)
 {
-	return share_of_working_time(s, flush_seconds(s));
+	return working_time_share(s->record, CAUSE_SYNC, flush_seconds(s));
 }
 
 static struct amount open_seconds(const struct subject *s)
@@ -395,12 +377,12 @@ static struct amount open_seconds(const struct subject *s)
 
 static struct amount open_working_share(const struct subject *s)
 {
-	return share_of_working_time(s, open_seconds(s));
+	return working_time_share(s->record, CAUSE_FILE_META, open_seconds(s));
 }
 
 static struct amount search_working_share(const struct subject *s)
 {
-	return share_of_working_time(s, search_seconds(s));
+	return working_time_share(s->record, CAUSE_FILE_META, search_seconds(s));
 }
 
 /* clang-format off */
@@ -430,17 +412,14 @@ const struct formula formula_rows[] = {
 	{ "flushes", DIMENSION_NUMBER, true, flushes, "Calls of fsync and fdatasync." },
 	{ "flush_seconds", DIMENSION_SECONDS, true, flush_seconds, "Time inside fsync and fdatasync." },
 	{ "writes_per_flush", DIMENSION_NUMBER, true, writes_per_flush, "Write calls per call of fsync or fdatasync." },
-	{ "read_working_share", DIMENSION_SHARE, true, read_working_share, "Time inside reads over working time." },
-	{ "write_working_share", DIMENSION_SHARE, true, write_working_share, "Time inside writes over working time." },
-	{ "meta_working_share", DIMENSION_SHARE, true, meta_working_share, "Time inside calls on metadata, without fsync and fdatasync, over working time." },
-	{ "flush_working_share", DIMENSION_SHARE, true, flush_working_share, "Time inside fsync and fdatasync over working time." },
+	{ "read_working_share", DIMENSION_SHARE, true, read_working_share, "Share of working time inside reads, on a CPU or blocked." },
+	{ "write_working_share", DIMENSION_SHARE, true, write_working_share, "Share of working time inside writes, on a CPU or blocked." },
+	{ "meta_working_share", DIMENSION_SHARE, true, meta_working_share, "Share of working time inside calls on metadata, without fsync and the like, on a CPU or blocked." },
+	{ "file_working_share", DIMENSION_SHARE, true, file_working_share, "Share of working time inside reads, writes and calls on metadata, on a CPU or blocked." },
+	{ "flush_working_share", DIMENSION_SHARE, true, flush_working_share, "Share of working time inside fsync and fdatasync, on a CPU or blocked." },
 	{ "opening_seconds", DIMENSION_SECONDS, true, open_seconds, "Time inside opens, failed ones and those that created the file included." },
-	{ "open_working_share", DIMENSION_SHARE, true, open_working_share, "Time inside opens over working time." },
-	{ "search_working_share", DIMENSION_SHARE, true, search_working_share, "Time in operations of which more than half asked for files that do not exist, over working time." },
-	{ "meta_seconds_share", DIMENSION_SHARE, true, meta_seconds_share, "Time inside calls on metadata over core time." },
-	{ "read_seconds_share", DIMENSION_SHARE, true, read_seconds_share, "Time inside reads over core time." },
-	{ "write_seconds_share", DIMENSION_SHARE, true, write_seconds_share, "Time inside writes over core time." },
-	{ "flush_seconds_share", DIMENSION_SHARE, true, flush_seconds_share, "Time inside fsync and fdatasync over core time." },
+	{ "open_working_share", DIMENSION_SHARE, true, open_working_share, "Share of working time inside opens, on a CPU or blocked." },
+	{ "search_working_share", DIMENSION_SHARE, true, search_working_share, "Share of working time inside operations of which more than half asked for files that do not exist, on a CPU or blocked." },
 };
 /* clang-format on */
 const size_t formula_rows_count = ARRAY_SIZE(formula_rows);

@@ -68,6 +68,23 @@ static enum truth truth_of(const struct rule *rule, const struct subject *subjec
 	return truth;
 }
 
+/* Is it silent only since the job did not last as long as the rule wants? */
+static bool is_too_short_for(const struct rule *rule, const struct subject *subject)
+{
+	bool is_short = false;
+
+	if (expression_truth(rule->when, subject) != TRUTH_YES)
+		return false;
+	for (size_t i = 0; i < rule->least_count; i++) {
+		if (expression_truth(rule->least[i].holds, subject) == TRUTH_YES)
+			continue;
+		if (strcmp(rule->least[i].variable->name, "elapsed_seconds") != 0)
+			return false;
+		is_short = true;
+	}
+	return is_short;
+}
+
 /* If its condition is not known, what is missing there; else what is missing in the sentence. */
 static struct evidence needs_of(const struct rule *rule, const struct subject *subject)
 {
@@ -183,6 +200,8 @@ static int ask(struct insights *insights, const struct rule *rule, const struct 
 
 	if (r == TRUTH_UNKNOWN)
 		return -ENODATA;
+	if (r == TRUTH_NO)
+		insights->is_too_short |= is_too_short_for(rule, subject);
 	if (r != TRUTH_YES)
 		return r;
 	text = template_format(rule->text, subject);
@@ -357,7 +376,10 @@ static void leave_out_explained(struct insights *insights)
 int insights_find(const struct rules *rules, const struct record *record,
 		  const struct patterns *patterns, struct insights *ret)
 {
-	_cleanup_(insights_clear) struct insights insights = {};
+	_cleanup_(insights_clear) struct insights insights = {
+		.is_too_short = record->time.elapsed_ns &&
+				record->time.elapsed_ns < RULES_LEAST_ELAPSED_NS
+	};
 
 	for (size_t i = 0; i < rules->insights.count; i++) {
 		const struct rule *rule = &rules->insights.items[i];

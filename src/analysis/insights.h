@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "analysis/rules.h"
@@ -45,6 +46,9 @@ struct insights { /* begins as {}; must not outlive the rules and the record */
 	struct mount_row *together;
 	struct unknown_rule *unknown;
 	size_t unknown_count;
+	/* It lasted less than nearly all rules take, or a rule holds but for the time that it takes
+	 * at least: nothing found does not mean that nothing is wrong. */
+	bool is_too_short;
 };
 
 /* @patterns: what was found in the record's timeline; NULL: nothing was looked for.  They must

@@ -192,7 +192,6 @@ static int read_thresholds(struct rules_reader *reader, const struct rule_maps *
 
 /* Below a second nothing is worth a word but what says otherwise. */
 #define LEAST_ELAPSED "elapsed"
-#define LEAST_ELAPSED_VALUE "1 s"
 
 /* Where it stands already, or is added. */
 static struct least *find_least(const struct rule *rule, const struct variable *variable)
@@ -250,7 +249,7 @@ static int read_least(struct rules_reader *reader, const struct rule_maps *maps)
 	reader->rule->least = calloc(LEAST_MAX + 1, sizeof(struct least));
 	if (!reader->rule->least)
 		return -ENOMEM;
-	r = set_least(reader, LEAST_ELAPSED, LEAST_ELAPSED_VALUE);
+	r = set_least(reader, LEAST_ELAPSED, RULES_LEAST_ELAPSED);
 	for (size_t layer = 0; r == 0 && layer < reader->layer_count; layer++) {
 		const struct yaml_node *o = maps->of[layer]
 						    ? rules_find_child(maps->of[layer], "least")

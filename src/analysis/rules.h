@@ -24,6 +24,9 @@ struct error;
 #define THRESHOLDS_MAX 8
 #define LEAST_MAX 8
 #define RULES_LAYERS_MAX 4
+/* What a rule takes where it does not say otherwise. */
+#define RULES_LEAST_ELAPSED "1 s"
+#define RULES_LEAST_ELAPSED_NS 1000000000
 
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 

@@ -10,6 +10,7 @@
 #include "analysis/expression.h"
 #include "analysis/formula.h"
 #include "analysis/patterns.h"
+#include "analysis/working_time.h"
 #include "model/record.h"
 
 /* ---- the table ---- */
@@ -181,7 +182,8 @@ static int add_lost(struct variables *v, size_t cause)
 		r = add(v, &variable, "lost_%s_share", lost_name(cause));
 	variable.source = VARIABLE_WORKING_SHARE;
 	variable.id = lost_metric(cause);
-	variable.help = "Share of working time in which threads waited for this cause.";
+	variable.help = "Share of working time that is this part of it; of reads, writes, metadata "
+			"and sync: inside such calls, on a CPU or blocked.";
 	return r < 0 ? r : add(v, &variable, "working_%s_share", lost_name(cause));
 }
 
@@ -450,9 +452,11 @@ static struct amount get_lost(const struct variable *variable, const struct reco
 
 static struct amount get_working_share(const struct variable *variable, const struct record *record)
 {
-	struct subject of_job = { .record = record };
+	struct working_time t = working_time_of(record);
 
-	return amount_divide(get_value(variable, record), formula_working_time(&of_job));
+	return t.is_known && record->reading.values[variable->id].is_known
+		       ? amount_of(t.parts[variable->cause] / t.seconds)
+		       : (struct amount){};
 }
 
 static struct amount get_of_formula(const struct variable *variable, const struct subject *subject)

@@ -14,7 +14,7 @@ struct scratch {
 
 #define SCRATCH_NONE ((struct scratch){ .fd = -EBADF })
 
-/* @prefix: "/dev/shm/jobmeter-canary-": some letters come behind it.  Negative errno. */
+/* @prefix: "/dev/shm/jobmeter-selftest-": some letters come behind it.  Negative errno. */
 int scratch_make(const char *prefix, struct scratch *ret);
 void scratch_remove(struct scratch *s); /* with all that is in it, on its file system; none is fine
 					 */

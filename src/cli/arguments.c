@@ -21,7 +21,7 @@
 
 /* clang-format off */
 const struct cli_option arguments_options[] = {
-	{ "database", 0, "FILE", "look for IDs in a server's database or in files of records alone", offsetof(struct arguments, database), NULL },
+	{ "database", 0, "FILE", "search for IDs in a server's database or in files of records alone", offsetof(struct arguments, database), NULL },
 };
 /* clang-format on */
 const size_t arguments_option_count = ARRAY_SIZE(arguments_options);

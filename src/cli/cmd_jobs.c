@@ -226,7 +226,7 @@ static void say_bounds(const struct cli_command *command, const struct listing *
 
 	if (!count)
 		error_set(&text, 0, "no job matches%s",
-			  l->is_recent ? "; '--since' looks beyond the last 7 days" : "");
+			  l->is_recent ? "; '--since' searches beyond the last 7 days" : "");
 	else if (l->filter.limit && count >= l->filter.limit)
 		error_set(&text, 0, "these are the newest %zu that match; '--limit' shows more",
 			  count);
@@ -285,7 +285,7 @@ const struct cli_command cmd_jobs = {
 	.arguments = "[OPTION...]",
 	.summary = "List jobs of the past and what they did; without an option yours of 7 days",
 	.details =
-		"The newest come first; of those that run the last checkpoint tells.  A TIME is 7d, 36h\n"
+		"The newest come first; those that run are shown by their last checkpoint.  A TIME is 7d, 36h\n"
 		"(so long ago), 2026-11-20 or 2026-11-20T14:30.  A column may be any number that the JSON\n"
 		"has, such as cpu.user_seconds.  'jobmeter report ID' prints one of the jobs.\n",
 	.run = run_jobs,

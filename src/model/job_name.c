@@ -30,7 +30,7 @@ int job_name_parse(const char *text, struct job_name *ret, struct error *err)
 	name.node = at ? strdup(at + 1) : NULL;
 	if (!name.id || (slash && !name.manager) || (at && !name.node)) {
 		job_name_clear(&name);
-		return error_set_errno(err, ENOMEM, "cannot look for '%s'", text);
+		return error_set_errno(err, ENOMEM, "cannot search for '%s'", text);
 	}
 	*ret = name;
 	return 0;

@@ -331,8 +331,21 @@ bool record_cores_busy(const struct record *r, uint64_t *ret_millicores)
 
 	if (!record_cpu_time(r, &cpu_ns) || r->time.elapsed_ns == 0)
 		return false;
-	*ret_millicores = (uint64_t)((unsigned __int128)cpu_ns * 1000 / r->time.elapsed_ns);
+	*ret_millicores = (uint64_t)(((unsigned __int128)cpu_ns * 1000 + r->time.elapsed_ns / 2) /
+				     r->time.elapsed_ns);
 	return true;
+}
+
+bool record_reached_memory_limit(const struct record *r)
+{
+	const struct value *values = r->reading.values;
+	const uint64_t limit = values[METRIC_MEMORY_LIMIT].number;
+
+	/* of a limit of a group above the job's own no hits are counted; below half of it the node
+	 * ran out of memory */
+	return r->merged_records <= 1 && limit && values[METRIC_MEMORY_OOM_KILLS].number &&
+	       (values[METRIC_MEMORY_LIMIT_HITS].number ||
+		values[METRIC_MEMORY_PEAK].number >= limit / 2);
 }
 
 bool record_utilization(const struct record *r, uint64_t *ret)

@@ -141,7 +141,10 @@ uint64_t record_elapsed_from(const struct record *r);
 /* User and system time; how many cores that kept busy on average.  False: not known. */
 bool record_cpu_time(const struct record *r, uint64_t *ret_ns);
 bool record_cores_busy(const struct record *r, uint64_t *ret_millicores);
-/* The same as a share of the allocated cores, times 10^RECORD_UTILIZATION_PLACES. */
+/* Was a process killed because the job's own limit was reached?  Samples may have missed the peak
+ * then, which was the limit. */
+bool record_reached_memory_limit(const struct record *r);
+/* Cores busy as a share of the allocated cores, times 10^RECORD_UTILIZATION_PLACES. */
 bool record_utilization(const struct record *r, uint64_t *ret);
 #define RECORD_UTILIZATION_PLACES 4
 

@@ -129,6 +129,8 @@ const char *finding_action(const struct insight *insight)
 
 const char *findings_verdict(const struct analysis *a)
 {
+	if (a->insights.is_too_short)
+		return "Too short a run to judge.";
 	return a->efficiency.core_time.has_causes ? "Nothing stands out."
 						  : "Nothing stands out in what was measured.";
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/formula.h"
 #include "basic/macro.h"
 
 struct ranked { /* what qsort() compares */
@@ -46,6 +47,45 @@ void mount_rows_clear(struct mount_rows *rows)
 {
 	free(rows->items);
 	*rows = (struct mount_rows){};
+}
+
+#define UNTIMED_MAX 0.01
+#define NS_LONG (UINT64_MAX / MOUNT_ROWS_MAX)
+
+bool mount_row_is_timed(const struct mount_row *row, enum file_op op)
+{
+	uint64_t untimed = 0;
+
+	for (size_t i = INTERFACE_CALL + 1; i < INTERFACE_MAPPING; i++) {
+		if (!file_interface_has_time((enum file_interface)i))
+			untimed += row->interfaces[i][op].calls;
+	}
+	return (double)untimed <= UNTIMED_MAX * (double)row->ops[op].calls;
+}
+
+/* A reader of a pipe waits for who writes: that is no time of files. */
+static uint64_t time_of(const struct mount_row *row, enum file_op op)
+{
+	if (!row_is_of_files(row))
+		return 0;
+	return mount_row_is_timed(row, op) ? row->ops[op].ns : NS_LONG;
+}
+
+struct file_times file_times_of(const struct record *r)
+{
+	struct file_times times = {};
+
+	for (size_t i = 0; i < r->reading.mount_count; i++) {
+		const struct mount_row *row = &r->reading.mounts[i];
+
+		if (!row_is_own(row))
+			continue;
+		times.read_ns += time_of(row, OP_READ);
+		times.write_ns += time_of(row, OP_WRITE);
+		for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
+			times.other_ns += row->ops[op].ns;
+	}
+	return times;
 }
 
 bool mount_rows_leave_out(const struct mount_rows *rows, size_t i, size_t shown)

@@ -23,6 +23,17 @@ typedef uint64_t mount_number(const struct mount_row *row, const void *what);
 struct mount_rows mount_rows_select(const struct record *r, mount_number *number, const void *what);
 void mount_rows_clear(struct mount_rows *rows);
 
+/* How long calls took on files and in directories, in nanoseconds; what is not known may be long.
+ */
+struct file_times {
+	uint64_t read_ns, write_ns;
+	uint64_t other_ns; /* metadata and sync, on whatever */
+};
+
+struct file_times file_times_of(const struct record *r);
+/* Of io_uring and libaio the time is not known: are there next to none of those? */
+bool mount_row_is_timed(const struct mount_row *row, enum file_op op);
+
 /* The mounts beyond the first @shown are left out; what is no mount is always told. */
 bool mount_rows_leave_out(const struct mount_rows *rows, size_t i, size_t shown);
 

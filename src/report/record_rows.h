@@ -36,9 +36,7 @@ void head_rows(const struct record *r, const struct analysis *a, struct rows *ro
 /*
  * The lines that each report begins with.  CPU efficiency is CPU time over elapsed time times
  * allocated cores; memory efficiency is the peak over what was requested, or the limit: both as
- * seff(1) has them.  Working time is the time of all tasks on a CPU, waiting for one, stolen from
- * one, or blocked in files, sync, locks, network and page faults; not sleep, poll, nor waiting for
- * children, threads or work.
+ * seff(1) has them.  Working time: analysis/working_time.h.
  */
 void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows);
 /* The first two of these lines. */

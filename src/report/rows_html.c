@@ -167,8 +167,10 @@ static void put_share(const struct rows_line *line, struct html *h)
 {
 	html_element(h, "b", NULL, "%s",
 		     line->is_share_known ? humanize_percent(line->share).text : "-");
-	if (!line->is_share_known)
+	if (!line->is_share_known) {
+		html_text(h, " ");
 		return;
+	}
 	html_begin_class(h, "svg", "meter");
 	html_attribute(h, "aria-hidden", "true");
 	html_begin_class(h, "rect", "c0");

@@ -44,6 +44,7 @@ struct rows_table {
 	unsigned int *row_forms;
 	size_t row_count, row_room;
 	struct rows_entries remarks;
+	bool lacks_dashes; /* of text: a column in which nothing is known is left out */
 };
 
 struct rows_line {
@@ -97,6 +98,8 @@ struct rows_timeline {
 	struct plot plots[PLOTS_MAX]; /* their values are owned; one without layers is not known */
 	size_t count;
 	const struct patterns *patterns; /* the caller's; NULL: not looked for */
+	const char *data; /* of a first screen: the curve of what took more time, "read" or
+			     "write"; NULL: that of more bytes */
 };
 
 struct rows_histogram {

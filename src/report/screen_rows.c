@@ -4,7 +4,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/formula.h"
-#include "analysis/variables.h"
+#include "analysis/working_time.h"
 #include "basic/cleanup.h"
 #include "basic/humanize.h"
 #include "basic/utf8.h"
@@ -12,10 +12,13 @@
 #include "model/rows.h"
 #include "report/mount_rows.h"
 #include "report/record_rows.h"
+#include "report/rows_items.h"
 #include "report/shade.h"
 
 #define SHARE_MIN 0.01 /* less is one of the others */
-#define PARTS_SHOWN 3 /* of working time, beside the CPU: a line's worth */
+#define FILES_MIN 0.25 /* of the peak: less does not make it another number */
+#define PARTS_SHOWN 4 /* of working time: a line's worth, or a little more */
+#define WORK_MIN 0.05 /* of the run: with less there are no shares */
 
 static const struct value *value_of(const struct record *r, enum metric_id id)
 {
@@ -54,25 +57,53 @@ static void say_part(struct rows *rows, uint64_t part, uint64_t whole)
 	rows_say(rows, "", "%s of %s", a.text, b.text);
 }
 
+/* Why it is more than processes show: files that the kernel keeps in memory for it. */
+static void say_files(const struct record *r, uint64_t peak, struct rows *rows)
+{
+	const uint64_t file = value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
+		       shared = value_of(r, METRIC_MEMORY_SHMEM_PEAK)->number;
+	const bool is_shared = shared >= file / 2;
+
+	if ((double)MAX(file, shared) > FILES_MIN * (double)peak)
+		rows_say(rows, " ", "(%s %s)", is_shared ? "shared memory" : "cache",
+			 humanize_bytes(is_shared ? shared : file).text);
+}
+
+static void add_efficiency(const struct record *r, const struct use *use, struct rows *rows)
+{
+	const uint64_t limit = value_of(r, METRIC_MEMORY_LIMIT)->number;
+
+	rows_begin(rows, ROWS_FIRST, "Memory efficiency");
+	rows_share(rows, true, use->share.number);
+	if (record_reached_memory_limit(r)) {
+		rows_say(rows, "", "reached its limit of %s", humanize_bytes(limit).text);
+	} else {
+		say_part(rows, (uint64_t)use->used.number, limit);
+		rows_say(rows, " ", "at its peak");
+	}
+	say_files(r, (uint64_t)use->used.number, rows);
+}
+
+/* Without a limit there is no efficiency. */
 static void add_memory(const struct record *r, const struct use *use, struct rows *rows)
 {
 	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK),
-			   *limit = value_of(r, METRIC_MEMORY_LIMIT),
 			   *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
 
-	rows_begin(rows, ROWS_FIRST, "Memory efficiency");
-	rows_share(rows, use->share.is_known, use->share.number);
 	if (use->share.is_known) {
-		say_part(rows, peak->number, limit->number);
-		rows_say(rows, " ", "at its peak");
-	} else if (peak->is_known) {
+		add_efficiency(r, use, rows);
+		return;
+	}
+	rows_begin(rows, ROWS_FIRST, "Memory");
+	if (peak->is_known) {
 		rows_say(rows, "", "%s at its peak%s", humanize_bytes(peak->number).text,
-			 r->merged_records > 1 ? " in any one record"
-			 : limit->is_known     ? ""
-					       : ", no limit known");
+			 r->merged_records > 1 ? " in any one record" : "");
+		say_files(r, peak->number, rows);
 	} else if (process->is_known) {
 		rows_say(rows, "", "%s in the largest process",
 			 humanize_bytes(process->number).text);
+	} else {
+		rows_say(rows, "", "-");
 	}
 }
 
@@ -90,16 +121,17 @@ static int compare_parts(const void *a, const void *b)
 	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* What of the working time is not time on a CPU, the largest first. */
-static size_t list_waits(const struct record *r, struct part ret[LOST_COUNT])
+#define PARTS_MAX (LOST_COUNT + 1)
+
+/* The largest first. */
+static size_t list_parts(const struct working_time *work, struct part ret[PARTS_MAX])
 {
 	size_t count = 0;
 
+	ret[count++] = (struct part){ work->knows_calls ? "computing" : "on CPU", work->computing };
 	for (size_t c = 0; c < LOST_COUNT; c++) {
 		if (lost_can_be(c))
-			ret[count++] =
-				(struct part){ shade_of_cause(c)->word,
-					       (double)value_of(r, lost_metric(c))->number / 1e9 };
+			ret[count++] = (struct part){ shade_of_cause(c)->word, work->parts[c] };
 	}
 	qsort(ret, count, sizeof(*ret), compare_parts);
 	return count;
@@ -126,30 +158,54 @@ static void say_idle(const struct record *r, double work, struct rows *rows)
 			 shade_of_cause(cause)->waited);
 }
 
-static void add_work(const struct record *r, struct rows *rows)
+static void say_parts(const struct working_time *work, struct rows *rows)
 {
-	const struct subject subject = { .record = r };
-	const struct amount work = formula_working_time(&subject);
-	const double sum = work.number;
-	struct part parts[LOST_COUNT];
-	size_t count = list_waits(r, parts);
+	const double sum = work->seconds;
+	struct part parts[PARTS_MAX];
+	size_t count = list_parts(work, parts);
 	double little = 0;
-	uint64_t cpu_ns;
 
-	if (!record_cpu_time(r, &cpu_ns) || !work.is_known || !(sum > 0))
-		return;
-	rows_line(rows, ROWS_FIRST, "Working time", "on CPU %s",
-		  humanize_percent((double)cpu_ns / 1e9 / sum).text);
 	for (size_t i = 0; i < count; i++) {
 		if (i < PARTS_SHOWN && parts[i].seconds >= SHARE_MIN * sum)
-			rows_say(rows, ", ", "%s %s", parts[i].word,
+			rows_say(rows, i ? ", " : " ", "%s %s", parts[i].word,
 				 humanize_percent(parts[i].seconds / sum).text);
 		else
 			little += parts[i].seconds;
 	}
 	if (little >= SHARE_MIN * sum)
 		rows_say(rows, ", ", "other %s", humanize_percent(little / sum).text);
-	say_idle(r, sum, rows);
+}
+
+/* Processes and threads.  False: not known. */
+static bool count_tasks(const struct record *r, uint64_t *ret)
+{
+	const struct value *ended = value_of(r, METRIC_TASKS_ENDED),
+			   *live = value_of(r, METRIC_TASKS_LIVE);
+
+	*ret = ended->number + (live->is_known ? live->number : 0);
+	return ended->is_known;
+}
+
+/* Shares of next to nothing say nothing. */
+static void add_work(const struct record *r, struct rows *rows)
+{
+	const struct working_time work = working_time_of(r);
+	const double elapsed = (double)r->time.elapsed_ns / 1e9 * MAX(r->merged_records, 1U);
+	const struct human seconds = amount_format(amount_of(work.seconds), DIMENSION_SECONDS);
+	uint64_t tasks;
+	bool is_one = count_tasks(r, &tasks) && tasks == 1;
+
+	if (!work.is_known || !(work.seconds > 0))
+		return;
+	rows_begin(rows, ROWS_FIRST, "Working time");
+	if (work.seconds <= WORK_MIN * elapsed) {
+		rows_say(rows, "", "%s in %s", seconds.text,
+			 amount_format(amount_of(elapsed), DIMENSION_SECONDS).text);
+	} else {
+		rows_say(rows, "", "%s%s:", seconds.text, is_one ? "" : " over all threads");
+		say_parts(&work, rows);
+	}
+	say_idle(r, work.seconds, rows);
 }
 
 /* ---- processes ---- */
@@ -164,25 +220,36 @@ static void say_number(const struct value *value, const char *one, const char *m
 			 value->number > 1 ? many : one);
 }
 
+/* May it stand beside the peak?  A process also shows pages that others are charged for, such as
+ * libraries, and the peak also has files: --full tells both. */
+static bool is_of_peak(const struct record *r, const struct value *largest)
+{
+	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
+	const uint64_t files = MAX(value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
+				   value_of(r, METRIC_MEMORY_SHMEM_PEAK)->number);
+
+	return !peak->is_known ||
+	       (files <= peak->number && largest->number <= peak->number - files);
+}
+
 static void add_processes(const struct record *r, struct rows *rows)
 {
-	const struct value *ended = value_of(r, METRIC_TASKS_ENDED),
-			   *live = value_of(r, METRIC_TASKS_LIVE),
-			   *crashed = value_of(r, METRIC_TASKS_CRASHED),
+	const struct value *crashed = value_of(r, METRIC_TASKS_CRASHED),
 			   *killed = value_of(r, METRIC_MEMORY_OOM_KILLS),
 			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
-	uint64_t count = ended->number + (live->is_known ? live->number : 0);
+	uint64_t count;
+	bool is_known = count_tasks(r, &count);
 
 	if ((crashed->is_known && crashed->number) || (killed->is_known && killed->number))
 		rows_alert(rows, ROWS_FIRST, "Processes", "%s", "");
 	else
 		rows_line(rows, ROWS_FIRST, "Processes", "%s", "");
-	if (ended->is_known)
-		rows_say(rows, "", "%s%s", humanize_count(count).text,
-			 count == 1 ? "" : " with threads");
+	if (is_known)
+		rows_say(rows, "", "%s process%s", humanize_count(count).text,
+			 count == 1 ? "" : "es and threads");
 	else
 		rows_say(rows, "", "-");
-	if (largest->is_known)
+	if (largest->is_known && is_of_peak(r, largest))
 		rows_say(rows, ", ", "largest %s", humanize_bytes(largest->number).text);
 	say_number(crashed, "crash", "crashes", rows);
 	say_number(killed, "OOM kill", "OOM kills", rows);
@@ -279,12 +346,13 @@ static bool is_shown(const struct mount_row *row, const struct work *sum)
 	       is_share(work.meta, sum->meta) || is_share(work.ns, sum->ns);
 }
 
-static void add_row(const struct mount_row *row, struct rows_table *table)
+/* @op: of which the last column tells, if there is one. */
+static void add_row(const struct mount_row *row, enum file_op op, struct rows_table *table)
 {
 	double p99;
-	bool has_p99 = row->has_histograms && row->has_seconds &&
-		       histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[OP_READ], 0.99,
-					  &p99) == 0;
+	bool has_p99 = op != OP_COUNT && row->has_histograms && row->has_seconds &&
+		       mount_row_is_timed(row, op) &&
+		       histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0;
 
 	rows_row(table, ROWS_ALL);
 	rows_cell(table, cell_words(row->kind == ROW_UNRESOLVED ? "(unknown)" : row->mount));
@@ -294,7 +362,9 @@ static void add_row(const struct mount_row *row, struct rows_table *table)
 	rows_cell(table, cell_least(ROWS_BYTES, row->ops[OP_WRITE].bytes));
 	rows_cell(table, cell_least(ROWS_COUNT, row->ops[OP_WRITE].calls));
 	rows_cell(table, cell_least(ROWS_COUNT, mount_row_number(row, METRIC_META_CALLS)));
-	rows_cell(table, cell_if(has_p99, cell_number(ROWS_TIME, has_p99 ? (uint64_t)p99 : 0)));
+	if (op != OP_COUNT)
+		rows_cell(table,
+			  cell_if(has_p99, cell_number(ROWS_TIME, has_p99 ? (uint64_t)p99 : 0)));
 }
 
 /* Is it worth a table?  What starts a program reads and opens some files, too. */
@@ -304,33 +374,41 @@ static bool is_much(const struct work *sum, uint64_t elapsed_ns)
 	       is_share(sum->ns, elapsed_ns);
 }
 
-/* The mounts that matter, and one row of all others where they come to anything together. */
+/* The mounts that matter, and one row of all others where they come to anything together.  The last
+ * column is of reads or of writes, whichever took longer on files; where other calls took longer
+ * than both, there is none. */
 void screen_files_rows(const struct record *r, struct rows *rows)
 {
-	static const struct rows_column columns[] = {
+	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, rank_of, NULL);
+	const struct work sum = sum_of(&mounts);
+	const struct file_times times = file_times_of(r);
+	const enum file_op slower = times.write_ns > times.read_ns ? OP_WRITE : OP_READ,
+			   op = MAX(times.read_ns, times.write_ns) < times.other_ns ? OP_COUNT
+										    : slower;
+	const struct rows_column columns[] = {
 		{ "mount" },	{ "read" },
 		{ "calls" },	{ "size", .rank = 2 },
 		{ "written" },	{ "calls", .rank = 1 },
-		{ "metadata" }, { "p99 read", .rank = 3 },
+		{ "metadata" }, { op == OP_WRITE ? "p99 write" : "p99 read", .rank = 3 },
 	};
-	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, rank_of, NULL);
 	struct rows_table *table = rows_table(rows, ROWS_SCREEN, "files", columns,
-					      ARRAY_SIZE(columns));
+					      ARRAY_SIZE(columns) - (op == OP_COUNT));
 	struct mount_row others = { .kind = ROW_OTHER, .mount = (char[]){ "others" } };
-	struct work sum = sum_of(&mounts);
 	size_t shown = 0;
 
+	if (table)
+		table->lacks_dashes = true;
 	for (size_t i = 0; is_much(&sum, r->time.elapsed_ns) && i < mounts.count; i++) {
 		if (shown < MOUNTS_SHOWN && is_shown(mounts.items[i], &sum)) {
-			add_row(mounts.items[i], table);
+			add_row(mounts.items[i], op, table);
 			shown++;
 			continue;
 		}
-		for (size_t op = 0; op < OP_COUNT; op++)
-			op_counts_add(&others.ops[op], &mounts.items[i]->ops[op]);
+		for (size_t k = 0; k < OP_COUNT; k++)
+			op_counts_add(&others.ops[k], &mounts.items[i]->ops[k]);
 	}
 	if (shown && is_shown(&others, &sum))
-		add_row(&others, table);
+		add_row(&others, op, table);
 }
 
 /* ---- the end ---- */

@@ -2,6 +2,7 @@
 #include "report/text_table.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "basic/cleanup.h"
 #include "report/page.h"
@@ -53,6 +54,17 @@ static bool has_row(const struct rows_table *t, size_t row)
 	return t->row_forms[row] & ROWS_TEXT && (row + 1) * t->column_count <= t->cell_count;
 }
 
+static bool is_dashes(const struct rows_table *t, size_t column)
+{
+	struct human buffer;
+
+	for (size_t row = 0; row < t->row_count; row++) {
+		if (has_row(t, row) && strcmp(cell_at(t, row, column, &buffer), "-") != 0)
+			return false;
+	}
+	return true;
+}
+
 /* Every column as wide as its widest cell. */
 static struct layout measure(const struct rows_table *t, size_t first_max)
 {
@@ -60,7 +72,8 @@ static struct layout measure(const struct rows_table *t, size_t first_max)
 	struct human buffer;
 
 	for (size_t i = 0; i < t->column_count; i++) {
-		layout.is_gone[i] = !rows_column_is_in(t, i, ROWS_TEXT);
+		layout.is_gone[i] = !rows_column_is_in(t, i, ROWS_TEXT) ||
+				    (t->lacks_dashes && is_dashes(t, i));
 		layout.widths[i] = utf8_columns(t->columns[i].head);
 	}
 	for (size_t row = 0; row < t->row_count; row++) {

@@ -14,7 +14,7 @@
 #define BUCKETS_MIN 8 /* fewer are no curve */
 #define NAME_WIDTH 8
 #define RATE_MIN 1048576 /* bytes per second: less is no curve of a first screen */
-#define GREATEST_WIDTH 12 /* "1,023 MiB/s" */
+#define GREATEST_WIDTH 17 /* "peak 1,023 MiB/s" */
 #define SURELY (1 - 1e-12) /* half of the greatest is no more than that */
 
 static size_t curve_column(const struct page *page)
@@ -31,7 +31,7 @@ static void print_curve(const struct curve_axis *axis, const struct plot *plot,
 	for (size_t i = 0; i < axis->columns * axis->wide; i++)
 		page_level(page, curve->values[i / axis->wide] / curve->greatest * SURELY);
 	page_pad(page, 0, 1);
-	page_put(page, PAGE_PLAIN, "%s", curve_format(curve->greatest, plot->kind).text);
+	page_put(page, PAGE_PLAIN, "peak %s", curve_format(curve->greatest, plot->kind).text);
 	page_end_line(page);
 }
 
@@ -146,6 +146,7 @@ static bool is_first(const struct rows_timeline *t, const struct curve_axis *axi
 {
 	struct curve curve;
 	double read = 0, written = 0;
+	bool is_read;
 
 	for (size_t i = 0; i < t->count; i++) {
 		for (size_t k = 0; curve_of(&t->plots[i], k, axis, &curve); k++) {
@@ -155,9 +156,9 @@ static bool is_first(const struct rows_timeline *t, const struct curve_axis *axi
 				written = curve.greatest;
 		}
 	}
-	return strcmp(name, "cores") == 0 ||
-	       (fmax(read, written) >= RATE_MIN &&
-		strcmp(name, read >= written ? "read" : "write") == 0);
+	is_read = t->data ? strcmp(t->data, "read") == 0 : read >= written;
+	return strcmp(name, "cores") == 0 || ((is_read ? read : written) >= RATE_MIN &&
+					      strcmp(name, is_read ? "read" : "write") == 0);
 }
 
 void text_timeline(const struct rows_timeline *t, const char *label, bool is_full,

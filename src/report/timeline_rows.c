@@ -5,6 +5,7 @@
 #include "analysis/core_time.h"
 #include "basic/humanize.h"
 #include "model/record.h"
+#include "report/mount_rows.h"
 #include "report/record_rows.h"
 #include "report/rows_items.h"
 
@@ -105,6 +106,7 @@ static void add_memory(struct rows_timeline *t, const struct record *r, struct r
 
 void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows)
 {
+	const struct file_times times = file_times_of(r);
 	struct rows_item *item;
 	struct over_time time;
 
@@ -122,6 +124,9 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 		.interval_ns = timeline_interval_ns(&r->timeline),
 		.elapsed_ns = r->time.elapsed_ns,
 		.patterns = patterns,
+		.data = times.read_ns > times.write_ns	 ? "read"
+			: times.read_ns < times.write_ns ? "write"
+							 : NULL,
 	};
 	add_cores(&item->timeline, r, rows);
 	add_waiting(&item->timeline, r);

@@ -177,7 +177,7 @@ static int run_server(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_server = {
 	.program = "jobmeter-server",
 	.arguments = "[OPTION...] [backup FILE | reindex | forget]",
-	.summary = "Keep the records of a site's jobs, and show each user their own",
+	.summary = "Keep the records of a site's jobs, and show users their own",
 	.details =
 		"backup FILE   copy the database, while the server goes on\n"
 		"reindex       make the columns of the jobs again of their records; it can be broken off\n"

@@ -32,8 +32,7 @@ int permission_new(const char *const *groups, struct permission **ret, struct er
 		errno = 0;
 		group = getgrnam(*groups);
 		if (!group && errno && errno != ENOENT && errno != ESRCH)
-			return error_set_errno(err, errno, "cannot look up the group '%s'",
-					       *groups);
+			return error_set_errno(err, errno, "cannot find the group '%s'", *groups);
 		if (!group)
 			return error_set(err, -ENOENT, "there is no group '%s'", *groups);
 		p->groups[p->group_count++] = group->gr_gid;

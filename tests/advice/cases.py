@@ -28,14 +28,14 @@ class Case:
 POOL_OF_PYTHON = """
 from concurrent.futures import ThreadPoolExecutor
 with ThreadPoolExecutor(4) as pool:
-    list(pool.map(lambda _: sum(i * i for i in range(6_000_000)), range(20)))
+    list(pool.map(lambda _: sum(i * i for i in range(6_000_000)), range(50)))
 """
 IDLE_POOL_OF_PYTHON = """
 import queue, threading
 jobs = queue.Queue()
 for _ in range(6):
     threading.Thread(target=jobs.get).start()
-sum(i * i for i in range(100_000_000))
+sum(i * i for i in range(250_000_000))
 for _ in range(6):
     jobs.put(None)
 """
@@ -98,7 +98,7 @@ def openmp(steps, together, alone):
 CASES = [
     # ---- cores ----
     Case("burn-1", "one thread computes", "$work burn 6 1", SERIAL),
-    Case("python-loop", "one thread computes", "exec $python -c 'sum(i * i for i in range(100_000_000))'", SERIAL),
+    Case("python-loop", "one thread computes", "exec $python -c 'sum(i * i for i in range(250_000_000))'", SERIAL),
     Case("awk-loop", "one thread computes", "exec awk 'BEGIN { while (i < 200000000) s += i++ }'", SERIAL),
     Case("pool-idle", "one thread computes beside an idle pool", "$work pool 6 6", SERIAL),
     Case("pool-python", "one thread computes beside an idle pool", f"exec $python -c '{IDLE_POOL_OF_PYTHON}'", SERIAL),
@@ -111,12 +111,12 @@ CASES = [
     Case("two-processes", "both cores compute", "$work forks 6 2", SILENCE),
     Case("openmp-even", "both cores compute", openmp(20, 0.3, 0.005) + "--\nexec ./phases", SILENCE),
     Case("one-of-one", "one core computes, and there is one", "$work burn 6 1", SILENCE, cpus=1),
-    Case("too-many-threads", "more threads than cores", "$work burn 6 8", ("cpu-contended",)),
-    Case("too-many-processes", "more processes than cores", "$work forks 6 6", ("cpu-contended",)),
+    Case("too-many-threads", "more threads than cores", "$work burn 6 8", ("cores-full", "cpu-contended")),
+    Case("too-many-processes", "more processes than cores", "$work forks 6 6", ("cores-full", "cpu-contended")),
     Case("bound", "four threads bound to one core of two", "$work onecpu 6 4", ("cores-pinned",)),
     # of a cgroup above the job's own the kernel does not say that it held threads back: they wait for a CPU
     Case("quota", "two threads with a quota of half a core", "$work burn 6 2",
-         ("throttled", "cpu-contended"), cores=0.5),
+         ("throttled", "cores-full", "cpu-contended"), cores=0.5),
     Case("uneven", "one of two threads has most of the work", "$work parts 2", ("threads-uneven",)),
     Case("spin", "a thread spins until another one is done", "$work yield 6", ("spin-wait",)),
     Case("ranks-even", "two ranks with as much work", "$work rank $rank 300", SILENCE, ranks=[20, 20], cpus=2),
@@ -169,7 +169,7 @@ CASES = [
     Case("abort-inside", "a crash below a shell", "sleep 1; $work abort", ("crashed-inside", "crashed", "crashed-command")),
     Case("crash-unnoticed", "a crash that the shell passes over", "$work segv; true", ("crashed-unnoticed",)),
     Case("killed", "a kill from outside", "sleep 2; kill -KILL $$", ("killed",)),
-    Case("pipeline", "a pipeline with one slow part", f"seq 1 900000 | $python -c '{SLOW_READER}' | cat", ("pipeline",) + SERIAL),
+    Case("pipeline", "a pipeline with one slow part", f"seq 1 2000000 | $python -c '{SLOW_READER}' | cat", ("pipeline",) + SERIAL),
     # ---- waits ----
     Case("sleep", "asleep", "exec sleep 4", ("slept",)),
     Case("sleepers", "asleep, all of many", "for i in 1 2 3 4 5 6; do sleep 4 & done; wait", ("slept",)),

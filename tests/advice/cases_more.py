@@ -214,7 +214,7 @@ CASES = [
     # Eight compilers of some seconds each, all in memory, at two cores: each waits three quarters of its life for a CPU.
     Case("make-j8", "make -j8 with two cores", write("unit.cpp", UNIT) + write("Makefile", MAKEFILE) +
          "for i in $(seq 10 21); do sed s/NN/$i/g unit.cpp >unit-$i.cpp; done\nrm unit.cpp\n--\n"
-         "exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -j8", ("cpu-contended",), needs=("make", "g++")),
+         "exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -j8", ("cores-full", "cpu-contended"), needs=("make", "g++")),
     # The main process parses for tens of milliseconds for each task, in pure Python, and a worker needs less than one: the main
     # process is at 100 % for all of the 10 s, four workers at 1 % together.  One core of two works; a pipeline with a slow head
     # is the same in other words.
@@ -224,7 +224,8 @@ CASES = [
     # are, so "use larger reads" would be wrong, and a slow disk is not the cause either.  That the time goes to waiting for
     # reads is true as well.
     Case("tar-small-files", "small files are archived, nothing is cached", write("files.py", SMALL_FILES) +
-         "$python files.py\n--\nexec tar cf runs.tar runs", ("open-close-storm", "metadata-heavy", "lost-to-metadata", "lost-to-reads"),
+         "$python files.py\n--\nexec tar cf runs.tar runs", ("small-files-read", "open-close-storm", "metadata-heavy", "lost-to-metadata",
+                                                      "lost-to-reads"),
          is_cold=True),
     # xz 5.4 has one thread unless told otherwise, at 2 to 4 MB/s: it computes all the time, tar waits for it, a core is idle.
     Case("tar-xz", "one thread of xz compresses", write("results.py", RESULTS) +
@@ -232,7 +233,7 @@ CASES = [
     # Four processes, and whatever they do is done with the lock of a shared value held (a semaphore: a futex in shared memory):
     # one can work at a time, the other three wait for the lock.  No lock, and both cores were busy.
     Case("shared-sum", "processes of Python fight for the lock of a shared value", write("shared.py", SHARED_SUM) +
-         "--\nexec $python shared.py", ("lost-to-locks",)),
+         "--\nexec $python shared.py", ("lost-to-locks", "lock-storm")),
     # In each step rank 0 computes for 50 ms, rank 1 for 350, and Open MPI polls in MPI_Allreduce until both are there: rank 0
     # waits, at 100 % of a core, for six sevenths of the time.
     Case("mpirun-slow-rank", "one of two ranks of mpirun has seven times as much work", write("halo.c", HALO) +
@@ -242,7 +243,7 @@ CASES = [
     Case("download", "a download from a server that sends 1 MiB/s", write("serve.py", SERVE) +
          "$python serve.py >/dev/null 2>&1 </dev/null &\n"
          "for i in $(seq 100); do [ -s port ] && break; sleep 0.1; done\n[ -s port ]\n--\n"
-         "exec curl -sS --noproxy '*' -o dump \"http://127.0.0.1:$(cat port)/dump\"", ("lost-to-network",), needs=("curl",)),
+         "exec curl -sS --noproxy '*' -o dump \"http://127.0.0.1:$(cat port)/dump\"", ("lost-to-network", "waited-for-messages"), needs=("curl",)),
     # An assertion fails after 5 s: SIGABRT.  The driver does notice, and exits with 1 after a traceback: the crash is not its own.
     # That one thread computed until then is of no interest beside it.
     Case("assertion", "a solver below a driver of Python fails an assertion", write("solver.c", SOLVER) + write("driver.py", DRIVER) +

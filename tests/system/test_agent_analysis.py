@@ -76,7 +76,7 @@ def check_busy(document):
     assert efficiency["score"] == pytest.approx(100 * efficiency["cores"]["share"], abs=0.01)
     told = {insight["id"] for insight in document["insights"]}
     if allowed() > 1:
-        assert told & {"serial", "like-serial", "cpu-low"}, document["insights"]
+        assert told & {"serial", "like-serial", "cpu-low", "cores-taken"}, document["insights"]
     else:
         assert document["classification"]["primary"] == "cpu-bound"
 

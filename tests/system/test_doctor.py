@@ -114,7 +114,7 @@ def test_what_T2_gains_by_more_hooks_is_checked_or_told_missing(doctor, root, de
 def test_the_canary_leaves_nothing_behind(doctor, root):
     before = set(os.listdir("/dev/shm"))
     doctor("--no-costs")
-    assert [name for name in set(os.listdir("/dev/shm")) - before if "canary" in name] == []
+    assert [name for name in set(os.listdir("/dev/shm")) - before if "jobmeter-selftest" in name] == []
 
 
 def test_no_group_is_left_behind(doctor, root):

@@ -25,7 +25,7 @@ char *reported(report_writer write, const struct record *r)
 	return text;
 }
 
-char *reported_rows(struct rows *rows, unsigned int width)
+char *reported_rows(struct rows *rows, unsigned int form, unsigned int width)
 {
 	struct page page = { .width = width, .is_utf8 = true };
 	char *text = NULL;
@@ -34,7 +34,7 @@ char *reported_rows(struct rows *rows, unsigned int width)
 	page.out = open_memstream(&text, &size);
 	if (!rows || !page.out)
 		abort();
-	rows_text(rows, ROWS_TEXT, &page);
+	rows_text(rows, form, &page);
 	fclose(page.out);
 	rows_free(rows);
 	return text;

@@ -14,5 +14,6 @@ typedef void (*report_writer)(const struct record *r, const struct analysis *ana
 /* What @write writes of it; never NULL, and the caller frees. */
 char *reported(report_writer write, const struct record *r);
 
-/* The rows as text on a page so wide; they are freed.  Never NULL, and the caller frees. */
-char *reported_rows(struct rows *rows, unsigned int width);
+/* The rows in a form of text (ROWS_SCREEN, ROWS_TEXT) on a page so wide; they are freed.  Never
+ * NULL, and the caller frees. */
+char *reported_rows(struct rows *rows, unsigned int form, unsigned int width);

@@ -251,7 +251,7 @@ static char *report(const struct record *r)
 	struct rows *rows = rows_new();
 
 	block_rows(&r->reading.block, rows);
-	return reported_rows(rows, 100);
+	return reported_rows(rows, ROWS_TEXT, 100);
 }
 
 TEST(reports_tell_the_busiest_device_first_and_nothing_where_there_is_none)

@@ -94,8 +94,8 @@ static void cpu_low(struct record *r, bool is_over)
 
 static void serial(struct record *r, bool is_over)
 {
-	use_cpu(r, is_over ? 105 : 106);
-	r->cores.count.number = 1;
+	use_cpu(r, 50);
+	r->cores.count.number = is_over ? 1 : 2;
 }
 
 /* Two threads on one core are not serial. */
@@ -111,6 +111,13 @@ static void like_serial(struct record *r, bool is_over)
 	use_cpu(r, is_over ? 86 : 84);
 }
 
+/* Who waits for a core a fifth of the time may be more than one thread. */
+static void like_serial_without_waiting(struct record *r, bool is_over)
+{
+	use_cpu(r, 80);
+	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 19.9 : 20.1);
+}
+
 static void cores_never_used(struct record *r, bool is_over)
 {
 	r->cores.count.number = is_over ? 3 : 4;
@@ -120,6 +127,13 @@ static void cores_taken(struct record *r, bool is_over)
 {
 	use_cpu(r, 200);
 	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 51 : 49);
+}
+
+/* One that stopped it would look the same. */
+static void cores_taken_without_a_quota(struct record *r, bool is_over)
+{
+	cores_taken(r, true);
+	set(r, METRIC_CPU_THROTTLED, is_over ? 2 : 2.1);
 }
 
 static void cores_pinned(struct record *r, bool is_over)
@@ -197,6 +211,18 @@ static void few_instructions(struct record *r, bool is_over)
 	set(r, METRIC_CPU_INSTRUCTIONS, is_over ? 0.99e12 : 1.01e12);
 }
 
+/* Nothing is lost where the cores were busy. */
+static void cores_full(struct record *r, bool is_over)
+{
+	use_cpu(r, is_over ? 380 : 379);
+	set(r, METRIC_CPU_RUN_QUEUE, 300);
+}
+
+static void cpu_contended_on_free_cores(struct record *r, bool is_over)
+{
+	cores_full(r, !is_over);
+}
+
 static void cpu_contended(struct record *r, bool is_over)
 {
 	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 241 : 239);
@@ -238,13 +264,16 @@ static void threads_uneven(struct record *r, bool is_over)
 	r->threads = threads_of_sum(4, 300000000000, is_over ? 93800000000 : 93700000000);
 }
 
+/* Without times inside calls no mount is known to be it. */
 static void lost_to_reads(struct record *r, bool is_over)
 {
+	row_of(r)->has_seconds = false;
 	lose(r, METRIC_BLOCKED_FILE_READ, is_over ? 0.21 : 0.19);
 }
 
 static void lost_to_writes(struct record *r, bool is_over)
 {
+	row_of(r)->has_seconds = false;
 	lose(r, METRIC_BLOCKED_FILE_WRITE, is_over ? 0.21 : 0.19);
 }
 
@@ -392,36 +421,58 @@ static void many_processes(struct record *r, bool is_over)
 }
 
 /* Nearly all of 100 s. */
-static void wait_idly(struct record *r, enum metric_id cause, bool is_over)
+static void wait_idly(struct record *r, enum metric_id cause, double seconds)
 {
 	set(r, METRIC_CPU_USER, 3);
 	set(r, METRIC_CPU_SYSTEM, 2);
-	set(r, cause, is_over ? 81 : 79);
+	set(r, cause, seconds);
 }
 
 static void slept(struct record *r, bool is_over)
 {
-	wait_idly(r, METRIC_BLOCKED_SLEEP, is_over);
+	wait_idly(r, METRIC_BLOCKED_SLEEP, is_over ? 51 : 49);
 }
 
 static void waited_for_events(struct record *r, bool is_over)
 {
-	wait_idly(r, METRIC_BLOCKED_POLL, is_over);
+	wait_idly(r, METRIC_BLOCKED_POLL, is_over ? 51 : 49);
+}
+
+/* 49 s of work beside 60 s asleep, or 51. */
+static void slept_and_worked(struct record *r, bool is_over)
+{
+	wait_idly(r, METRIC_BLOCKED_SLEEP, 60);
+	set(r, METRIC_CPU_USER, is_over ? 47 : 49);
+}
+
+static void waited_for_messages(struct record *r, bool is_over)
+{
+	wait_idly(r, METRIC_BLOCKED_POLL, 90);
+	set_network(r, METRIC_NETWORK_RECEIVED_BYTES, is_over ? 1048576 : 1048575);
 }
 
 static void waited_for_input(struct record *r, bool is_over)
 {
-	wait_idly(r, METRIC_BLOCKED_PIPE, is_over);
+	wait_idly(r, METRIC_BLOCKED_PIPE, is_over ? 51 : 49);
 }
 
 static void waited_for_threads(struct record *r, bool is_over)
 {
-	wait_idly(r, METRIC_BLOCKED_THREADS, is_over);
+	wait_idly(r, METRIC_BLOCKED_THREADS, is_over ? 51 : 49);
 }
 
 static void lock_held(struct record *r, bool is_over)
 {
-	wait_idly(r, METRIC_BLOCKED_LOCK, is_over);
+	wait_idly(r, METRIC_BLOCKED_LOCK, is_over ? 81 : 79);
+}
+
+static void lock_storm(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_USER, 180);
+	set(r, METRIC_CPU_SYSTEM, 180);
+	set(r, METRIC_CPU_VOLUNTARY_SWITCHES, is_over ? 3600001 : 3599999);
+	set(r, METRIC_BLOCKED_THREADS, 11);
+	set(r, METRIC_CPU_RUN_QUEUE, 300); /* and is no matter of too many threads */
 }
 
 static void pipeline(struct record *r, bool is_over)
@@ -473,16 +524,28 @@ static void small_writes(struct record *r, bool is_over)
 	small(row_of(r), OP_WRITE, is_over);
 }
 
+/* The rest of 100 s went by on a mount that did nothing else. */
+static void share_with_another(struct record *r, enum file_op op)
+{
+	uint64_t ns = row_of(r)->ops[op].ns;
+	struct mount_row *other = reading_get_mount(&r->reading, ROW_MOUNT, "/made-home", "ext4");
+
+	other->has_seconds = other->has_histograms = true;
+	other->ops[op].ns = 100000000000 - ns;
+}
+
 static void slow_reads(struct record *r, bool is_over)
 {
 	lose(r, METRIC_BLOCKED_FILE_READ, 0.25);
 	row_of(r)->ops[OP_READ].ns = is_over ? 81000000000 : 79000000000;
+	share_with_another(r, OP_READ);
 }
 
 static void slow_writes(struct record *r, bool is_over)
 {
 	lose(r, METRIC_BLOCKED_FILE_WRITE, 0.25);
 	row_of(r)->ops[OP_WRITE].ns = is_over ? 81000000000 : 79000000000;
+	share_with_another(r, OP_WRITE);
 }
 
 static void metadata_heavy(struct record *r, bool is_over)
@@ -520,6 +583,31 @@ static void open_close_storm(struct record *r, bool is_over)
 	row->ops[OP_OPEN] = (struct op_counts){ .calls = is_over ? 10000 : 9999,
 						.ns = 40000000000 };
 	row->ops[OP_READ].bytes = 500 << 20;
+}
+
+/* To read them takes longer than to open them. */
+static void open_close_by_reads(struct record *r, bool is_over)
+{
+	struct mount_row *row = row_of(r);
+
+	row->ops[OP_OPEN] = (struct op_counts){ .calls = 10000 };
+	row->ops[OP_READ] = (struct op_counts){ .calls = 10000,
+						.bytes = 500 << 20,
+						.ns = is_over ? 37000000000 : 35000000000 };
+}
+
+/* Beside 0.1 s of writes. */
+static void open_close_mostly_by_reads(struct record *r, bool is_over)
+{
+	struct mount_row *row = row_of(r);
+
+	open_close_by_reads(r, true);
+	row->ops[OP_OPEN].ns = is_over ? 18000000000 : 19000000000;
+}
+
+static void open_close_as_much_as_reads(struct record *r, bool is_over)
+{
+	open_close_mostly_by_reads(r, !is_over);
 }
 
 static void set_file(struct record *r, enum metric_id id, double number)
@@ -612,29 +700,38 @@ static const struct {
 	const char *text, *directive; /* part of what is said then; NULL: any */
 } cases[] = {
 	{ "cpu-low", cpu_low, "2.6 of 4 cores were busy on average: 65 % of the core time.", NULL },
-	{ "serial", serial, "1 of 4 cores worked", "#SBATCH --ntasks=1 --cpus-per-task=1" },
-	{ "serial", serial_without_a_second, "1 of 4 cores worked",
+	{ "serial", serial, "Looks single-threaded: 0.5 of 4 cores were busy on average.",
+	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
+	{ "serial", serial_without_a_second, "single-threaded: 0.9 of 4 cores",
 	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
 	{ "like-serial", like_serial, "single-threaded: 0.9 of 4 cores",
 	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
+	{ "like-serial", like_serial_without_waiting, "single-threaded: 0.8 of 4 cores",
+	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
 	{ "cores-never-used", cores_never_used, "1 of 4 cores did next to nothing.", NULL },
-	{ "cores-pinned", cores_pinned, "1 of 4 cores, and waited there for a total of 11 s (11 %",
-	  NULL },
+	{ "cores-pinned", cores_pinned,
+	  "1 of 4 cores; waiting there took 11 % of the working time (11 s)", NULL },
 	{ "cores-pinned", cores_pinned_by_two,
-	  "15 of 16 cores, and waited there for a total of 51 s (3 %", NULL },
+	  "15 of 16 cores; waiting there took 3 % of the working time (51 s)", NULL },
 	{ "cores-never-used", cores_never_used_with_others, "1 of 16 cores did next to nothing.",
 	  NULL },
 	{ "cores-crowded", cores_crowded,
-	  "waited 1 m 30 s for a core (22 % of the time in which they could have run), while only 3.2 of 4 "
+	  "Waiting for a core took 22 % of the working time (1 m 30 s), while only 3.2 of 4 "
 	  "cores were busy and one of them was full (99 %)",
 	  NULL },
-	{ "cores-crowded", cores_crowded_by_half_a_thread, "waited 51 s for a core (14 %", NULL },
+	{ "cores-crowded", cores_crowded_by_half_a_thread,
+	  "Waiting for a core took 14 % of the working time (51 s)", NULL },
 	{ "cores-taken", cores_taken, "kept only 2 of 4 busy", NULL },
-	{ "cores-taken", cores_taken_where_none_is_full, "others ran there", NULL },
-	{ "cpu-contended", cpu_contended, "6 wanted to run at a time, on 4 cores; they waited 40 %",
-	  NULL },
+	{ "cores-taken", cores_taken_where_none_is_full,
+	  "other programs ran there, or a hypervisor or a quota above the job took them.", NULL },
+	{ "cores-taken", cores_taken_without_a_quota, "other programs ran there", NULL },
+	{ "cores-full", cores_full,
+	  "6.8 wanted to run at a time, on 4 cores, which were busy all the time (95 %)", NULL },
+	{ "cpu-contended", cpu_contended_on_free_cores, "6.8 wanted to run at a time", NULL },
+	{ "cpu-contended", cpu_contended,
+	  "6 wanted to run at a time, on 4 cores; waiting for one took 40 %", NULL },
 	{ "throttled", throttled, "stopped the job for 19 s: 5 %", NULL },
-	{ "stolen", stolen, "took 19 s from threads that were on a core: 5 % of their time there",
+	{ "stolen", stolen, "took 19 s from threads that were on a core: 5 % of the working time",
 	  NULL },
 	{ "system-time", system_time,
 	  "40 % of the CPU time was spent in the kernel (2 m 14 s): 210 calls on files, 20 M page faults",
@@ -651,12 +748,14 @@ static const struct {
 	{ "threads-uneven", threads_uneven,
 	  "The 4 threads of the busiest process had uneven work: the mean was 80 %", NULL },
 	{ "ranks-uneven", ranks_uneven, "4 ranks had uneven work: the mean was 80 %", NULL },
-	{ "lost-to-reads", lost_to_reads, "reads of files took 21 % of the working time (1 m 24 s)",
-	  NULL },
-	{ "lost-to-writes", lost_to_writes, "writes to files took 21 % of the working time", NULL },
+	{ "lost-to-reads", lost_to_reads,
+	  "Reads of files took 21 % of the working time, and waited 1 m 24 s for storage.", NULL },
+	{ "lost-to-writes", lost_to_writes, "Writes to files took 21 % of the working time", NULL },
 	{ "lost-to-metadata", lost_to_metadata, "took 21 % of the working time", NULL },
 	{ "lost-to-sync", lost_to_sync,
-	  "took 21 % of the working time (1 m 24 s); 100 MiB were written", NULL },
+	  "Sync (fsync and the like) took 21 % of the working time, and waited 1 m 24 s for storage; 100 MiB were "
+	  "written.",
+	  NULL },
 	{ "lost-to-async", lost_to_async,
 	  "Waiting for io_uring or libaio took 21 % of the working time (1 m 24 s); 1,600 requests of 64 KiB on "
 	  "/made-scratch, 1 MiB/s.",
@@ -665,6 +764,9 @@ static const struct {
 	  "Threads waited 1 m 24 s for io_uring or libaio, of whose requests 0 on files were counted.",
 	  NULL },
 	{ "lost-to-locks", lost_to_locks, "at locks or barriers: 21 % of the working time", NULL },
+	{ "lock-storm", lock_storm,
+	  "waited for each other 3.6 M times, with 100 µs of CPU time in between, and 50 % of the CPU",
+	  NULL },
 	{ "lock-held", lock_held, "It waited 1 m 21 s for locks, and computed for 5 s in 1 m 40 s.",
 	  NULL },
 	{ "lost-to-network", lost_to_network, "41 % of the working time", NULL },
@@ -684,10 +786,11 @@ static const struct {
 	{ "memory-stalled", memory_stalled, "Nothing ran for 10 s (10 % of the time)", NULL },
 	{ "storage-stalled", storage_stalled, "Nothing ran for 20 s (20 % of the time)", NULL },
 	{ "out-of-memory", out_of_memory,
-	  "A process was killed: out of memory (limit 16 GiB, 1 killed).", "#SBATCH --mem=24G" },
+	  "A process was killed: out of memory (limit 16 GiB, 1 killed).",
+	  "#SBATCH --mem=24G  # at least" },
 	{ "out-of-memory-together", out_of_memory_together,
 	  "A process was killed: out of memory. It had 7 GiB of 16 GiB; several processes filled the memory together.",
-	  "#SBATCH --mem=24G" },
+	  "#SBATCH --mem=24G  # at least" },
 	{ "out-of-memory-on-node", out_of_memory_on_node,
 	  "A process was killed: out of memory (1 killed).", NULL },
 	{ "crashed-command", crashed_command, "The command died of SIGSEGV.", NULL },
@@ -704,9 +807,9 @@ static const struct {
 	{ "many-processes", many_processes,
 	  "20,000 processes and threads ran, for 18 ms of CPU time each", NULL },
 	{ "small-reads", small_reads,
-	  "1,000 reads of 4 KiB on /made-scratch took 11 % of the working time (40 s).", NULL },
+	  "1,000 reads of 4 KiB on /made-scratch took 11 % of the working time.", NULL },
 	{ "small-writes", small_writes,
-	  "1,000 writes of 4 KiB on /made-scratch took 11 % of the working time (40 s).", NULL },
+	  "1,000 writes of 4 KiB on /made-scratch took 11 % of the working time.", NULL },
 	{ "slow-reads", slow_reads,
 	  "Reads on /made-scratch took 20 % of the working time: 100 MiB at 1 MiB/s.", NULL },
 	{ "slow-writes", slow_writes,
@@ -715,7 +818,7 @@ static const struct {
 	  "5,010 metadata calls on /made-scratch (open, stat, unlink and the like) took 20 %",
 	  NULL },
 	{ "fsync-storm", fsync_storm,
-	  "100 calls of fsync on /made-scratch, for 100 writes, took 11 % of the working time (40 s).",
+	  "100 calls of fsync on /made-scratch, for 100 writes, took 11 % of the working time.",
 	  NULL },
 	{ "failed-opens", failed_opens,
 	  "1,001 of 2,000 opens on /made-scratch failed (50 %); opens took 11 % of the working time.",
@@ -723,21 +826,30 @@ static const struct {
 	{ "not-found-storm", not_found_storm,
 	  "1,010 of 2,010 metadata calls on /made-scratch asked for files that do not exist; such calls took 11 %",
 	  NULL },
+	{ "small-files-read", open_close_by_reads,
+	  "for 61.4 KiB of data each; reads and writes took 10 % of the working time, metadata calls 0 %",
+	  NULL },
+	{ "small-files-read", open_close_mostly_by_reads, "10,000 opens of files on /made-scratch",
+	  NULL },
+	{ "open-close-storm", open_close_as_much_as_reads, "10,000 opens of files on /made-scratch",
+	  NULL },
 	{ "open-close-storm", open_close_storm,
-	  "10,000 files were opened on /made-scratch, for 61.4 KiB of data each", NULL },
+	  "10,000 opens of files on /made-scratch, for 61.4 KiB of data each", NULL },
 	{ "read-after-write", read_after_write, "101 MiB of 200 MiB", NULL },
 	{ "read-again", read_again, "2.1 GiB of 4 GiB", NULL },
 	{ "random-reads", random_reads, "21 % of the bytes", NULL },
 	{ "many-small-files", many_small_files, "10,000 files", NULL },
-	{ "slept", slept,
-	  "It slept nearly all the time: 1 m 21 s asleep, and 5 s of CPU time, in 1 m 40 s.",
+	{ "slept", slept, "In 1 m 40 s, its threads worked for 5 s and slept for 51 s.", NULL },
+	{ "slept", slept_and_worked, "its threads worked for 49 s and slept for 1 m 00 s.", NULL },
+	{ "waited-for-messages", waited_for_messages,
+	  "worked for 5 s and waited for the network (poll, select, epoll) for 1 m 30 s; 1 MiB were received, 0 B sent.",
 	  NULL },
 	{ "waited-for-events", waited_for_events,
-	  "It waited for events (poll, select, epoll) nearly all", NULL },
+	  "and waited for events (poll, select, epoll) for 51 s.", NULL },
 	{ "waited-for-input", waited_for_input,
-	  "It waited for input (a pipe, a terminal) nearly all", NULL },
-	{ "waited-for-threads", waited_for_threads, "Its threads waited for each other nearly all",
-	  NULL },
+	  "and waited for input (a pipe, a terminal) for 51 s.", NULL },
+	{ "waited-for-threads", waited_for_threads,
+	  "its threads worked for 5 s and waited for each other for 51 s.", NULL },
 	{ "pipeline", pipeline,
 	  "Its processes waited 51 s for each other in pipes, and kept 1.5 of 4", NULL },
 	{ "hang", hang, "Nothing was done for 12 m 00 s, after 4 cores had been busy.", NULL },
@@ -905,6 +1017,64 @@ TEST(a_short_job_is_not_blamed_for_its_start)
 	set(r, METRIC_CPU_SYSTEM, 1);
 	ASSERT_OK(ask(rules, r, &insights));
 	ASSERT(!find(&insights, "cpu-low"));
+}
+
+static bool is_too_short(const struct rules *rules, const struct record *r)
+{
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	ASSERT_OK(ask(rules, r, &insights));
+	return insights.is_too_short;
+}
+
+TEST(what_would_stand_out_in_a_longer_job_makes_it_too_short_to_judge)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+
+	ASSERT(!is_too_short(rules, r));
+	r->time.elapsed_ns = 4900000000;
+	set(r, METRIC_CPU_USER, 14);
+	set(r, METRIC_CPU_SYSTEM, 1);
+	ASSERT(!is_too_short(rules, r)); /* three quarters of four cores are well used */
+	set(r, METRIC_CPU_USER, 8);
+	ASSERT(is_too_short(rules, r));
+	r->time.elapsed_ns = 5000000000;
+	ASSERT(!is_too_short(rules, r)); /* then it is said */
+	r->time.elapsed_ns = 999999999;
+	set(r, METRIC_CPU_USER, 2.5);
+	ASSERT(is_too_short(rules, r)); /* whatever it did */
+}
+
+/* Part of a pipeline waits for storage: to make it faster is no advice. */
+TEST(what_storage_explains_is_no_matter_of_a_pipeline)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {}, slow = {};
+
+	pipeline(r, true);
+	fsync_storm(r, true);
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT(find(&insights, "fsync-storm") && !find(&insights, "pipeline"));
+	row_of(r)->ops[OP_FSYNC].calls = 0;
+	use_cpu(r, 49);
+	ASSERT_OK(ask(rules, r, &slow));
+	ASSERT(!find(&slow, "pipeline")); /* nobody computes half of the time */
+}
+
+/* More threads would help nobody. */
+TEST(who_waits_for_cores_that_others_take_is_not_told_to_use_more)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	use_cpu(r, 150);
+	set(r, METRIC_CPU_RUN_QUEUE, 200);
+	r->cores.balance.number = 9000;
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT(find(&insights, "cores-taken") && !find(&insights, "cpu-low"));
 }
 
 TEST(the_severest_stands_first)
@@ -1197,6 +1367,24 @@ TEST(what_larger_requests_would_not_cure_is_not_blamed_on_small_ones)
 
 /* ---- waiting explains cores that were not used ---- */
 
+static void starve(struct record *r)
+{
+	use_cpu(r, 35);
+	set(r, METRIC_CPU_RUN_QUEUE, 65);
+}
+
+TEST(who_is_starved_is_not_like_a_serial_program)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	starve(r);
+	expect_silence("like-serial", starve);
+	ASSERT_OK(insights_find(rules, r, NULL, &insights));
+	ASSERT(find(&insights, "cores-taken") && !find(&insights, "cpu-low"));
+}
+
 static void like_serial_for_a_lock(struct record *r)
 {
 	like_serial(r, true);
@@ -1341,7 +1529,7 @@ TEST(one_oom_kill_gives_one_directive)
 	r->job.exit_code = 137;
 	ASSERT_OK(ask(rules, r, &insights));
 	ASSERT_EQ((uint64_t)insights.count, (uint64_t)1);
-	ASSERT_STREQ(insights.items[0].directive, "#SBATCH --mem=24G");
+	ASSERT_STREQ(insights.items[0].directive, "#SBATCH --mem=24G  # at least");
 }
 
 /* Each is opened, listed by two calls, and closed. */

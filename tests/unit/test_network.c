@@ -235,7 +235,7 @@ static char *report(const struct record *r)
 	struct rows *rows = rows_new();
 
 	network_rows(&r->reading.network, rows);
-	return reported_rows(rows, 100);
+	return reported_rows(rows, ROWS_TEXT, 100);
 }
 
 TEST(reports_tell_how_long_rtt_samples_took)

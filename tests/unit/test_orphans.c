@@ -63,7 +63,7 @@ TEST(a_name_tells_whose_run_it_was)
 	ASSERT_EQ(orphans_client_of("jobmeter-run-17-self-self"), 0);
 	ASSERT_EQ(orphans_client_of("jobmeter-run-4294967296"), 0);
 	ASSERT_EQ(orphans_client_of("jobmeter-run-99999999999999999999"), 0);
-	ASSERT_EQ(orphans_client_of("jobmeter-canary-17"), 0);
+	ASSERT_EQ(orphans_client_of("jobmeter-selftest-17"), 0);
 	ASSERT_EQ(orphans_client_of(""), 0);
 }
 

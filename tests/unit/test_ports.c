@@ -185,7 +185,7 @@ static void expect_report(const struct ports *p, const char *wanted)
 	_cleanup_free_ char *text = NULL;
 
 	ports_rows(p, rows);
-	text = reported_rows(rows, 100);
+	text = reported_rows(rows, ROWS_TEXT, 100);
 	ASSERT_STREQ(text, wanted);
 }
 

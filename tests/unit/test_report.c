@@ -134,9 +134,7 @@ TEST(the_first_screen_says_what_matters_and_where_more_is)
 	for (const char *p = text; *p; p++)
 		lines += *p == '\n';
 	ASSERT(lines <= 24);
-	ASSERT_CONTAINS(
-		text,
-		"  -> Read in larger pieces, or copy the data to the node's own disk first.\n");
+	ASSERT_CONTAINS(text, "  -> Read 64 KiB or more at a time.\n");
 	ASSERT_LACKS(text, "32 % of the CPU time was spent in the kernel"); /* the third one */
 	ASSERT_CONTAINS(text, "  Not measured: GPU, hardware counters.\n");
 	ASSERT_CONTAINS(text, "  More: jobmeter report --full | ");
@@ -150,11 +148,50 @@ TEST(the_first_screen_says_what_matters_and_where_more_is)
 	idle->reading.values[METRIC_CPU_RUN_QUEUE] = (struct value){ 200000000, true };
 	idle->reading.values[METRIC_BLOCKED_LOCK] = (struct value){ 4000000, true };
 	calm = screen(idle);
-	ASSERT_CONTAINS(calm, "\n  Nothing stands out.\n");
-	ASSERT_CONTAINS(calm, "  Working time       on CPU 50 %, CPU wait 50 %\n");
+	ASSERT_CONTAINS(calm, "\n  Too short a run to judge.\n");
+	ASSERT_CONTAINS(
+		calm, "  Working time       404 ms over all threads: on CPU 50 %, CPU wait 50 %\n");
 	idle->reading.values[METRIC_BLOCKED_SLEEP] = (struct value){ 800000000, true };
 	asleep = screen(idle);
-	ASSERT_CONTAINS(asleep, "CPU wait 50 % (800 ms asleep)\n");
+	ASSERT_CONTAINS(asleep, "CPU wait 50 % (800 ms\n                     asleep)\n");
+}
+
+/* 99 of 100 calls of one kind took 1 to 2 us. */
+static void call(struct mount_row *row, enum file_op op, uint64_t ns)
+{
+	row->has_seconds = row->has_histograms = true;
+	row->ops[op] = (struct op_counts){ .calls = 10000, .bytes = 10000 << 12, .ns = ns };
+	row->latencies[op].counts[11] = 10000;
+}
+
+TEST(the_last_column_is_of_what_took_longer_and_missing_where_it_is_not_timed)
+{
+	_cleanup_record_ struct record *r = record_new();
+	_cleanup_free_ char *writes = NULL, *reads = NULL, *untimed = NULL, *even = NULL,
+			    *flushes = NULL;
+	struct mount_row *row = reading_get_mount(&r->reading, ROW_MOUNT, "/scratch", NULL);
+
+	r->reading.has_mounts = true;
+	r->time.elapsed_ns = 2000000000;
+	call(row, OP_READ, 10000000);
+	call(row, OP_WRITE, 20000000);
+	writes = screen(r);
+	ASSERT_CONTAINS(writes, "  p99 write\n");
+	row->ops[OP_READ].ns = 30000000;
+	reads = screen(r);
+	ASSERT_CONTAINS(reads, "  p99 read\n");
+	ASSERT_CONTAINS(reads, " µs\n");
+	row->interfaces[INTERFACE_IO_URING][OP_READ].calls = 101;
+	row->ops[OP_READ].ns = 10000000; /* of those that are timed */
+	untimed = screen(r);
+	ASSERT_CONTAINS(untimed, "  metadata\n");
+	row->interfaces[INTERFACE_IO_URING][OP_READ].calls = 0;
+	row->ops[OP_FSYNC] = (struct op_counts){ .calls = 10000, .ns = 20000000 };
+	even = screen(r);
+	ASSERT_CONTAINS(even, "  p99 write\n");
+	row->ops[OP_FSYNC].ns++; /* more than reads, and than writes */
+	flushes = screen(r);
+	ASSERT_CONTAINS(flushes, "  metadata\n");
 }
 
 TEST(rows_below_a_hundredth_are_folded)
@@ -245,11 +282,11 @@ TEST(what_is_not_known_is_a_dash)
 
 	ASSERT_CONTAINS(text, "true   killed by SIGSEGV, 5 ms   made-node17, 1 core\n");
 	ASSERT_CONTAINS(text, "waiting for a CPU -\n");
-	ASSERT_CONTAINS(text, "\n  Memory efficiency  -   1.6 MiB in the largest process\n");
+	ASSERT_CONTAINS(text, "\n  Memory             1.6 MiB in the largest process\n");
 	ASSERT_CONTAINS(text, "\nfiles       -\n");
 	ASSERT_LACKS(text, "accounting");
 	ASSERT_CONTAINS(empty, "(no name)   still running, 0 s\n");
-	ASSERT_CONTAINS(empty, "\n  CPU efficiency     -\n  Memory efficiency  -\n");
+	ASSERT_CONTAINS(empty, "\n  CPU efficiency     -\n  Memory             -\n");
 	ASSERT_CONTAINS(empty, "\nCPU time    user -, kernel -, waiting for a CPU -\n");
 	ASSERT_CONTAINS(empty, "\npage faults - minor, - major\n");
 }
@@ -260,8 +297,9 @@ TEST(what_went_wrong_stands_out)
 	_cleanup_free_ char *text = report(r, NULL, 80);
 
 	ASSERT_CONTAINS(text, "climate simulation   exit 3, 10 d 00 h   ");
-	ASSERT_CONTAINS(text,
-			"  Processes          37 with threads, largest 2.2 GiB, 2 OOM kills\n");
+	ASSERT_CONTAINS(
+		text,
+		"  Processes          37 processes and threads, largest 2.2 GiB, 2 OOM kills\n");
 	ASSERT_CONTAINS(text, "throttled 10 h 00 m\n");
 	ASSERT_CONTAINS(text, "and 7 more mounts (6 MiB read, 24 KiB written)\n");
 	ASSERT_CONTAINS(text, "  Still running      daemon0 (pid 1000), ");
@@ -272,6 +310,84 @@ TEST(what_went_wrong_stands_out)
 	ASSERT_CONTAINS(text, "≥64.9 of 128 cores"); /* a note says that it is a lower bound */
 	ASSERT_CONTAINS(text, "≥1 PiB");
 	ASSERT_CONTAINS(text, "123,456 events lost.");
+}
+
+/* All causes are known, and none was waited for. */
+static struct record *made_idle(void)
+{
+	struct record *r = record_new();
+
+	r->time.elapsed_ns = 12000000000;
+	for (size_t c = 0; c < CAUSE_COUNT; c++)
+		reading_set(&r->reading, cause_metric((enum cause)c), 0);
+	reading_set(&r->reading, METRIC_CPU_USER, 5000000);
+	reading_set(&r->reading, METRIC_CPU_SYSTEM, 0);
+	reading_set(&r->reading, METRIC_CPU_RUN_QUEUE, 0);
+	return r;
+}
+
+TEST(next_to_no_work_has_no_shares)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *text = NULL, *more = NULL;
+
+	reading_set(&r->reading, METRIC_BLOCKED_SLEEP, 11900000000);
+	text = screen(r);
+	ASSERT_CONTAINS(text, "\n  Working time       5 ms in 12 s (11.9 s asleep)\n");
+	reading_set(&r->reading, METRIC_CPU_USER, 600000001); /* a twentieth of the run */
+	reading_set(&r->reading, METRIC_TASKS_ENDED, 1); /* then all threads are one */
+	more = screen(r);
+	ASSERT_CONTAINS(more, "  Processes          1 process\n");
+	ASSERT_CONTAINS(more, "\n  Working time       600 ms: on CPU 100 % (11.9 s asleep)\n");
+}
+
+static char *screen_of_memory(uint64_t process, uint64_t file, uint64_t shared)
+{
+	_cleanup_record_ struct record *r = made_idle();
+
+	reading_set(&r->reading, METRIC_MEMORY_PEAK, 280 << 20);
+	reading_set(&r->reading, METRIC_MEMORY_PROCESS_PEAK, process << 20);
+	reading_set(&r->reading, METRIC_MEMORY_FILE_PEAK, file << 20);
+	reading_set(&r->reading, METRIC_MEMORY_SHMEM_PEAK, shared << 20);
+	return screen(r);
+}
+
+TEST(a_peak_that_is_not_that_of_its_processes_says_why)
+{
+	_cleanup_free_ char *files = screen_of_memory(4, 229, 10),
+			    *shared = screen_of_memory(4, 229, 200),
+			    *others = screen_of_memory(295, 229, 10),
+			    *plain = screen_of_memory(211, 69, 0),
+			    *more = screen_of_memory(212, 69, 0);
+
+	ASSERT_CONTAINS(files, "  Memory             280 MiB at its peak (cache 229 MiB)\n");
+	ASSERT_CONTAINS(files, ", largest 4 MiB");
+	ASSERT_CONTAINS(shared, "280 MiB at its peak (shared memory 200 MiB)\n");
+	ASSERT_CONTAINS(others, "280 MiB at its peak (cache 229 MiB)\n");
+	ASSERT_LACKS(others, "largest");
+	ASSERT_CONTAINS(plain, ", largest 211 MiB");
+	ASSERT_CONTAINS(plain, "280 MiB at its peak\n");
+	ASSERT_LACKS(more, "largest"); /* 212 of the 211 MiB that are no cache */
+}
+
+/* Samples missed the peak: the kernel kills at the limit. */
+TEST(who_was_killed_for_its_limit_reached_it)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *killed = NULL, *elsewhere = NULL, *hit = NULL;
+
+	reading_set(&r->reading, METRIC_MEMORY_PEAK, 241 << 20);
+	reading_set(&r->reading, METRIC_MEMORY_LIMIT, 256 << 20);
+	reading_set(&r->reading, METRIC_MEMORY_OOM_KILLS, 1);
+	killed = screen(r);
+	ASSERT_CONTAINS(killed, "  Memory efficiency 100 % ██████ reached its limit of 256 MiB\n");
+	ASSERT_LACKS(killed, "241");
+	reading_set(&r->reading, METRIC_MEMORY_PEAK, 127 << 20);
+	elsewhere = screen(r);
+	ASSERT_CONTAINS(elsewhere, " 127 of 256 MiB at its peak\n");
+	reading_set(&r->reading, METRIC_MEMORY_LIMIT_HITS, 1);
+	hit = screen(r);
+	ASSERT_CONTAINS(hit, " reached its limit of 256 MiB\n");
 }
 
 TEST(a_job_without_files_says_so)

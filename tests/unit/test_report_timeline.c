@@ -21,7 +21,15 @@ static char *report(const struct record *r, unsigned int width)
 	struct rows *rows = rows_new();
 
 	timeline_rows(r, NULL, rows);
-	return reported_rows(rows, width);
+	return reported_rows(rows, ROWS_TEXT, width);
+}
+
+static char *first_screen(const struct record *r)
+{
+	struct rows *rows = rows_new();
+
+	timeline_rows(r, NULL, rows);
+	return reported_rows(rows, ROWS_SCREEN, 80);
 }
 
 static struct record *begin(void)
@@ -59,10 +67,29 @@ TEST(each_second_of_a_short_job_is_some_columns_wide)
 	go_on(r, 2, 3 * SECOND, 8 << 20, 4096);
 	go_on(r, 10, 3 * SECOND, 8 << 20, 4096);
 	text = report(r, 80);
-	ASSERT_STREQ(text, "  cores   ████▄▄▄▄································ 2\n"
-			   "  read    ····████································ 8 MiB/s\n"
-			   "  memory      ████████████████████████████████████ 4 KiB\n"
+	ASSERT_STREQ(text, "  cores   ████▄▄▄▄································ peak 2\n"
+			   "  read    ····████································ peak 8 MiB/s\n"
+			   "  memory      ████████████████████████████████████ peak 4 KiB\n"
 			   "          0 s                                 10 s\n");
+}
+
+/* On a first screen. */
+TEST(the_curve_is_of_reads_or_writes_whichever_took_longer)
+{
+	_cleanup_(record_freep) struct record *r = begin();
+	_cleanup_free_ char *read = NULL, *written = NULL;
+	struct mount_row *row = reading_get_mount(&r->reading, ROW_MOUNT, "/scratch", NULL);
+
+	go_on(r, 1, SECOND, 0, 0);
+	go_on(r, 10, SECOND, 80 << 20, 0);
+	row->has_seconds = true;
+	row->ops[OP_READ] = (struct op_counts){ .calls = 7, .ns = 13 };
+	read = first_screen(r);
+	ASSERT_CONTAINS(read, "  read    ");
+	row->ops[OP_WRITE] = (struct op_counts){ .calls = 7, .ns = 17 };
+	written = first_screen(r);
+	ASSERT_LACKS(written, "  read    "); /* nor of writes, since there were no bytes */
+	ASSERT_CONTAINS(written, "  cores   ");
 }
 
 TEST(a_second_in_which_it_ran_in_part_is_no_slow_one)
@@ -72,7 +99,7 @@ TEST(a_second_in_which_it_ran_in_part_is_no_slow_one)
 
 	go_on(r, 9.25, 9250 * SECOND / 1000, 0, 0);
 	text = report(r, 80);
-	ASSERT_STREQ(text, "  cores   ████████████████████████████████████████ 1\n"
+	ASSERT_STREQ(text, "  cores   ████████████████████████████████████████ peak 1\n"
 			   "          0 s                                9.3 s\n");
 }
 
@@ -122,7 +149,7 @@ static char *report_patterns_of(const struct made_rates *rates, unsigned int shi
 	ASSERT_OK(rules_load_built_in(&rules, NULL));
 	ASSERT_OK(patterns_find(&rules->pattern_settings, r, &patterns));
 	timeline_rows(r, &patterns, rows);
-	return reported_rows(rows, 80);
+	return reported_rows(rows, ROWS_TEXT, 80);
 }
 
 TEST(patterns_are_marked_below_the_curves)

@@ -61,7 +61,7 @@ static struct rows *make_lines(void)
 
 TEST(each_form_has_its_lines)
 {
-	_cleanup_free_ char *text = reported_rows(make_lines(), 80),
+	_cleanup_free_ char *text = reported_rows(make_lines(), ROWS_TEXT, 80),
 			    *ticket = markdown(make_lines()), *page = html(make_lines());
 
 	ASSERT_STREQ(text, "secret      for the terminal alone\n"
@@ -86,7 +86,7 @@ TEST(a_path_loses_its_beginning_and_a_line_is_broken)
 
 	rows_line(rows, ROWS_TEXT, "read again", "most: 1 MiB of 2 MiB from");
 	rows_path(rows, "/a/very/long/name/of/a/file/in/a/corner");
-	text = reported_rows(rows, 40);
+	text = reported_rows(rows, ROWS_TEXT, 40);
 	ASSERT_STREQ(text, "read again  most: 1 MiB of 2 MiB from\n"
 			   "            …/name/of/a/file/in/a/corner\n");
 }
@@ -121,7 +121,7 @@ static struct rows *make_table(void)
 
 TEST(each_form_has_its_columns_and_rows)
 {
-	_cleanup_free_ char *text = reported_rows(make_table(), 80),
+	_cleanup_free_ char *text = reported_rows(make_table(), ROWS_TEXT, 80),
 			    *ticket = markdown(make_table()), *page = html(make_table());
 
 	ASSERT_STREQ(text, "files       mount       read  kind\n"

@@ -198,7 +198,7 @@ static char *report(const struct syscalls *s)
 	struct rows *rows = rows_new();
 
 	syscalls_rows(s, rows);
-	return reported_rows(rows, 100);
+	return reported_rows(rows, ROWS_TEXT, 100);
 }
 
 TEST(reports_show_those_that_took_most_and_sum_the_rest)

@@ -138,7 +138,7 @@ static int try_selftest(struct meter *m, int root_fd, const struct hierarchy *h,
 	char name[64];
 	int r;
 
-	snprintf(name, sizeof(name), "jobmeter-canary-%d", getpid());
+	snprintf(name, sizeof(name), "jobmeter-selftest-%d", getpid());
 	r = group_make(root_fd, h, name, &group, err);
 	if (r < 0)
 		return r;

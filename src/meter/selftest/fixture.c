@@ -96,7 +96,7 @@ int fixture_open(bool with_storage, struct fixture *ret, struct error *err)
 	ret->files[FIXTURE_PIPE_OUT] = ends[0];
 	ret->files[FIXTURE_PIPE_IN] = ends[1];
 	snprintf(ret->own, sizeof(ret->own), "file");
-	r = scratch_make("/dev/shm/jobmeter-canary-", &ret->dir);
+	r = scratch_make("/dev/shm/jobmeter-selftest-", &ret->dir);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot make a directory in /dev/shm");
 	ret->page = with_storage ? map_storage_page() : NULL;

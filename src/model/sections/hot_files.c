@@ -277,7 +277,7 @@ int hot_files_subtract(void *later, const void *before, struct strings *notes)
 		  subtract_list(&from->dirs, &earlier->dirs);
 	if (unknown)
 		r = strings_add(notes,
-				"what is told of %zu files and directories may be in part from "
+				"the numbers of %zu files and directories may be in part from "
 				"before: they were not among those used most then",
 				unknown);
 	return r == -ENOSPC ? 0 : r;

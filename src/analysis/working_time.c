@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/working_time.h"
+
+#include <math.h>
+
+#include "analysis/formula.h"
+#include "model/record.h"
+
+static bool is_flush(size_t op)
+{
+	return op == OP_FSYNC || op == OP_FDATASYNC || op == OP_SYNC;
+}
+
+static uint64_t inside_row(const struct mount_row *row, enum cause cause)
+{
+	uint64_t ns = 0;
+
+	if (cause == CAUSE_FILE_READ)
+		return row->ops[OP_READ].ns;
+	if (cause == CAUSE_FILE_WRITE)
+		return row->ops[OP_WRITE].ns;
+	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
+		ns += is_flush(op) == (cause == CAUSE_SYNC) ? row->ops[op].ns : 0;
+	return ns;
+}
+
+static bool is_in_calls(size_t cause)
+{
+	return cause == CAUSE_FILE_READ || cause == CAUSE_FILE_WRITE || cause == CAUSE_FILE_META ||
+	       cause == CAUSE_SYNC;
+}
+
+/* Data of what is no file may be waited for without any loss: pipes, sockets, terminals. */
+static bool is_meant(const struct mount_row *row, enum cause cause)
+{
+	bool is_data = cause == CAUSE_FILE_READ || cause == CAUSE_FILE_WRITE;
+
+	return is_data ? row_is_of_files(row) && !row_holds_devices(row) : row_is_own(row);
+}
+
+/* Seconds inside calls.  False: not known. */
+static bool take_inside(const struct record *r, enum cause cause, double *ret)
+{
+	const struct reading *reading = &r->reading;
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < reading->mount_count; i++) {
+		const struct mount_row *row = &reading->mounts[i];
+
+		if (!is_meant(row, cause))
+			continue;
+		if (!row->has_seconds)
+			return false;
+		ns += inside_row(row, cause);
+	}
+	*ret = (double)ns / 1e9;
+	return reading->has_mounts;
+}
+
+/* Moves CPU time inside calls from computing to the parts. */
+static void take_calls(const struct record *r, double wanted, struct working_time *t)
+{
+	double unblocked[LOST_COUNT] = {}, sum = 0;
+
+	for (size_t c = 0; c < CAUSE_COUNT; c++) {
+		double seconds = 0;
+
+		if (!is_in_calls(c))
+			continue;
+		if (!take_inside(r, (enum cause)c, &seconds))
+			return;
+		unblocked[c] = fmax(0, seconds - t->parts[c]);
+		sum += unblocked[c];
+	}
+	t->knows_calls = true;
+	if (!(sum > 0) || !(wanted > 0))
+		return;
+	for (size_t c = 0; c < CAUSE_COUNT; c++)
+		t->parts[c] += unblocked[c] / fmax(sum, wanted) * t->computing;
+	t->computing *= 1 - sum / fmax(sum, wanted);
+}
+
+struct working_time working_time_of(const struct record *r)
+{
+	struct working_time t = {};
+	double wanted;
+	uint64_t cpu_ns;
+
+	if (!record_cpu_time(r, &cpu_ns) || !core_time_waits(r, t.parts))
+		return t;
+	t.is_known = true;
+	t.seconds = t.computing = (double)cpu_ns / 1e9;
+	for (size_t c = 0; c < LOST_COUNT; c++)
+		t.seconds += t.parts[c];
+	wanted = t.computing + t.parts[LOST_RUN_QUEUE] + t.parts[LOST_STOLEN];
+	take_calls(r, wanted, &t);
+	return t;
+}
+
+struct amount working_time_share(const struct record *r, enum cause cause, struct amount inside)
+{
+	struct working_time t = working_time_of(r);
+	double all = 0;
+
+	if (!inside.is_known || !t.knows_calls || !(t.seconds > 0) || !take_inside(r, cause, &all))
+		return (struct amount){};
+	return amount_of(all > 0 ? fmin(1, inside.number / all) * t.parts[cause] / t.seconds : 0);
+}
