@@ -9,7 +9,7 @@ import time
 import pytest
 
 from agent import USER
-from agent_pages import await_page, known_jobs
+from agent_pages import await_page
 
 BURN = "while :; do :; done"
 # Time is shared out to sessions, and on v1 to groups of cpu, first: what follows has its core, whoever else wants it.
@@ -56,7 +56,8 @@ def burner(groups, jobmeter):
     """Keeps one core busy, and sleeps beside it, as two jobs of one user; root's processes may be anybody's."""
     become = ["setsid", "sh", "-c", GREEDY, "sh", "setpriv", f"--reuid={USER}", "--clear-groups", "--"]
     running = [groups.start(groups.name(job), *become, "sh", "-c", what) for job, what in ((41, BURN), (43, "exec sleep 600"))]
-    await_page(jobmeter.agent, lambda page: {"41", "43"} <= known_jobs(page))
+    await_page(jobmeter.agent, lambda page: {"41", "43"} <= {
+        labels["jobid"] for labels, _ in page.of("jobmeter_job_info") if labels.get("user") == USER})
     yield
     for process in running:
         process.kill()
