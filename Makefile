@@ -13,7 +13,7 @@ TEST_PACKAGES := clang-tidy clang-format libclang-rt-14-dev python3 python3-pyte
 	libmpich-dev gfortran fio sqlite3 git slurmctld slurmd slurm-client munge mawk gawk shellcheck debootstrap curl openssl prometheus python3-prometheus-client \
 	postgresql python3-psycopg2 iproute2 procps \
 	chromium chromium-driver fonts-liberation zsh fish mandoc man-db groff-base iperf3 wrk
-BENCH_PACKAGES := bpftrace libbpf-tools strace prometheus-node-exporter stress-ng htop openmpi-bin libopenmpi-dev
+BENCH_PACKAGES := victoria-metrics postgresql python3-psycopg2 bpftrace libbpf-tools strace prometheus-node-exporter stress-ng htop openmpi-bin libopenmpi-dev
 
 .PHONY: build run test test-kernel bench bench-agent install clean
 
