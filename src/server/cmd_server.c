@@ -16,12 +16,12 @@
 #include "basic/parse.h"
 #include "server/server.h"
 #include "server/server_config.h"
-#include "server/store/store.h"
+#include "server/store/pg.h"
 
 #define PREFIX "JOBMETER_SERVER_"
 
 struct settings_given {
-	const char *config, *database, *listen, *socket, *user;
+	const char *config, *database, *listen, *socket, *user, *from, *to;
 	bool dumps, is_insecure, is_version_asked;
 };
 
@@ -29,11 +29,13 @@ struct settings_given {
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "config", 0, "FILE", "settings (" SERVER_CONFIG_PATH ")", AT(config), NULL },
-	{ "database", 0, "FILE", "the database, as the setting 'database'", AT(database), NULL },
+	{ "database", 0, "FILE|URL", "the database, as the setting 'database'", AT(database), NULL },
 	{ "listen", 0, "ADDRESS", "where nodes push, as the setting 'listen'", AT(listen), NULL },
 	{ "socket", 0, "PATH", "where users ask, as the setting 'socket.path'", AT(socket), NULL },
 	{ "insecure", 0, NULL, "take records without a token, as 'insecure: on' does", AT(is_insecure), NULL },
 	{ "user", 0, "USER", "with 'forget': whose records are deleted, a name or a number", AT(user), NULL },
+	{ "from", 0, "DATABASE", "with 'move': sqlite:FILE or postgresql://...", AT(from), NULL },
+	{ "to", 0, "DATABASE", "with 'move': the same; it is empty, or has a part of what is moved", AT(to), NULL },
 	{ "dump-config", 0, NULL, "show what holds, and where it comes from, and end", AT(dumps), NULL },
 	{ "version", 0, NULL, "say which one this is, and end", AT(is_version_asked), NULL },
 };
@@ -69,16 +71,38 @@ static int run_forget(struct store *s, const char *user, struct error *err)
 	return r;
 }
 
+static const char *file_of(const char *database)
+{
+	bool is_named = strncmp(database, "sqlite:", strlen("sqlite:")) == 0;
+
+	return database + (is_named ? strlen("sqlite:") : 0);
+}
+
+static int run_move(struct store *to, const char *from, struct error *err)
+{
+	_cleanup_(store_closep) struct store *source = NULL;
+	int r = store_open_any(file_of(from), STORE_READ, &source, err);
+
+	return r < 0 ? r : store_move(source, to, stdout, err);
+}
+
 static const struct task {
 	const char *word, *takes; /* behind the word; NULL: nothing */
-	bool wants_user;
+	size_t wants; /* an option of its own, in struct settings_given; 0: none */
+	const char *wants_name;
 	enum store_mode mode;
-	int (*run)(struct store *s, const char *argument, struct error *err); /* or the user */
+	int (*run)(struct store *s, const char *argument, struct error *err); /* or the option */
 } tasks[] = {
-	{ "backup", "the name of a file", false, STORE_READ, store_backup },
-	{ "reindex", NULL, false, STORE_WRITE, run_reindex },
-	{ "forget", NULL, true, STORE_WRITE, run_forget },
+	{ "backup", "the name of a file", 0, NULL, STORE_READ, store_backup },
+	{ "reindex", NULL, 0, NULL, STORE_WRITE, run_reindex },
+	{ "forget", NULL, AT(user), "--user NAME", STORE_WRITE, run_forget },
+	{ "move", NULL, AT(from), "--from DATABASE --to DATABASE", STORE_MOVE, run_move },
 };
+
+static const char *option_of(const struct task *task, const struct settings_given *given)
+{
+	return task->wants ? *(const char *const *)((const char *)given + task->wants) : NULL;
+}
 
 static int run_task(const struct task *task, const char *database, const char *argument,
 		    struct error *err)
@@ -86,10 +110,10 @@ static int run_task(const struct task *task, const char *database, const char *a
 	_cleanup_(store_closep) struct store *store = NULL;
 	int r;
 
-	/* nothing is made where there is nothing */
-	if (access(database, F_OK) < 0)
+	/* nothing is made where there is nothing, but by a move */
+	if (task->mode != STORE_MOVE && !store_is_url(database) && access(database, F_OK) < 0)
 		return error_set_errno(err, errno, "cannot open the database '%s'", database);
-	r = store_open(database, task->mode, &store, err);
+	r = store_open_any(database, task->mode, &store, err);
 	return r < 0 ? r : task->run(store, argument, err);
 }
 
@@ -109,7 +133,8 @@ static int set_options(const struct settings_given *given)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *value = rows[i].value;
-		bool is_relative = rows[i].is_path && value && *value && *value != '/';
+		bool is_relative = rows[i].is_path && value && *value && *value != '/' &&
+				   !store_is_url(value);
 		_cleanup_free_ char *here = is_relative ? getcwd(NULL, 0) : strdup(""),
 				    *whole = NULL;
 
@@ -132,14 +157,17 @@ static int find_task(int argc, char **argv, const struct settings_given *given,
 			task = &tasks[i];
 	}
 	if (argc && !task)
-		return error_set(err, -EINVAL, "'%s' is none of backup, reindex, forget", argv[0]);
+		return error_set(err, -EINVAL, "'%s' is none of backup, reindex, forget, move",
+				 argv[0]);
 	if (task && argc != (task->takes ? 2 : 1))
 		return error_set(err, -EINVAL, "'%s' takes %s", argv[0],
 				 task->takes ? task->takes : "no argument");
-	if (task && task->wants_user && !given->user)
-		return error_set(err, -EINVAL, "'%s' wants --user NAME", argv[0]);
-	if (given->user && !(task && task->wants_user))
+	if (task && task->wants && (!option_of(task, given) || !given->to != !given->from))
+		return error_set(err, -EINVAL, "'%s' wants %s", argv[0], task->wants_name);
+	if (given->user && !(task && task->run == run_forget))
 		return error_set(err, -EINVAL, "--user goes with 'forget' only");
+	if ((given->from || given->to) && !(task && task->run == run_move))
+		return error_set(err, -EINVAL, "--from and --to go with 'move' only");
 	*ret = task;
 	return 0;
 }
@@ -169,18 +197,20 @@ static int run_server(const struct cli_command *command, int argc, char **argv)
 		cli_say(command, &unknown);
 	if (given.dumps)
 		return server_config_dump(config, stdout) < 0 ? CLI_FAILED : CLI_WELL;
-	r = task ? run_task(task, config->database, task->takes ? argv[1] : given.user, &err)
+	r = task ? run_task(task, given.to ? file_of(given.to) : config->database,
+			    task->takes ? argv[1] : option_of(task, &given), &err)
 		 : server_run(config, &err);
 	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
 }
 
 const struct cli_command cmd_server = {
 	.program = "jobmeter-server",
-	.arguments = "[OPTION...] [backup FILE | reindex | forget]",
+	.arguments = "[OPTION...] [backup FILE | reindex | forget | move]",
 	.summary = "Keep the records of a site's jobs, and show users their own",
 	.details =
 		"backup FILE   copy the database, while the server goes on\n"
 		"reindex       make the columns of the jobs again of their records; it can be broken off\n"
-		"forget        delete all records of the user that --user names\n",
+		"forget        delete all records of the user that --user names\n"
+		"move          copy all from one database into another, and compare; again, it goes on\n",
 	.run = run_server,
 };

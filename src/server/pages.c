@@ -151,18 +151,37 @@ static int answer_metrics(void *context, const struct http_request *request UNUS
 	return fclose(out) == 0 ? 0 : -ENOMEM;
 }
 
-static int answer_health(void *context UNUSED, const struct http_request *request UNUSED,
-			 struct http_answer *ret)
+static int say_ok(struct http_answer *ret)
 {
 	ret->text = strdup("ok\n");
 	ret->length = strlen("ok\n");
 	return ret->text ? 0 : -ENOMEM;
 }
 
+/* Whether it takes and shows records now, for who distributes requests. */
+static int answer_health(void *context, const struct http_request *request UNUSED,
+			 struct http_answer *ret)
+{
+	struct server *s = context;
+	struct error err = {};
+
+	if (store_check(s->store, &err) < 0)
+		return http_fail(ret, 503, "it lives, and is not ready: %s", err.text);
+	return say_ok(ret);
+}
+
+/* Whether it runs, for who would start it again. */
+static int answer_live(void *context UNUSED, const struct http_request *request UNUSED,
+		       struct http_answer *ret)
+{
+	return say_ok(ret);
+}
+
 const struct http_route server_tcp_routes[] = {
 	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX },
 	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true },
 	{ "GET", "/health", answer_health, .is_open = true, .gives_text = true },
+	{ "GET", "/health/live", answer_live, .is_open = true, .gives_text = true },
 	{},
 };
 
@@ -420,6 +439,7 @@ static int get_server(void *context, const struct http_request *request, struct 
 
 const struct http_route server_socket_routes[] = {
 	{ "GET", "/health", answer_health, .gives_text = true },
+	{ "GET", "/health/live", answer_live, .gives_text = true },
 	{ "GET", "/v1/jobs", get_jobs },
 	{ "GET", "/v1/records", get_records },
 	{ "GET", "/v1/ledger", get_ledger },

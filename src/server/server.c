@@ -18,6 +18,7 @@
 #include "basic/macro.h"
 #include "basic/notify.h"
 #include "server/server_config.h"
+#include "server/store/pg.h"
 #include "service/credential.h"
 #include "service/log.h"
 #include "service/permission.h"
@@ -136,7 +137,7 @@ static int open_all(struct server *s, struct error *err)
 	const struct privileges_options no_rights = { .user = &user };
 	int r = geteuid() == 0 ? service_user_find(config->user, &user, err) : 0;
 
-	if (r >= 0)
+	if (r >= 0 && !store_is_url(config->database))
 		r = make_dir_of(config->database, true, &user, err);
 	if (r >= 0 && *config->socket_path)
 		r = make_dir_of(config->socket_path, false, &user, err);
@@ -157,7 +158,7 @@ static int open_all(struct server *s, struct error *err)
 		*err = (struct error){};
 		r = 0;
 	}
-	return r < 0 ? r : store_open(config->database, STORE_WRITE, &s->store, err);
+	return r < 0 ? r : store_open_any(config->database, STORE_WRITE, &s->store, err);
 }
 
 static void work(struct server *s, uint64_t now_ms)

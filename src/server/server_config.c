@@ -8,6 +8,7 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "config/setting_checks.h"
+#include "server/store/pg.h"
 
 #define SECOND UINT64_C(1000000000)
 #define HOUR (3600 * SECOND)
@@ -15,6 +16,11 @@
 
 static const char *const authentications[] = { "token", "munge", "either", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
+
+static bool is_database(size_t field, const char *text)
+{
+	return setting_is_path(field, text) || store_is_url(text);
+}
 
 #define AT(member) .offset = offsetof(struct server_config, member)
 
@@ -50,8 +56,8 @@ static const struct setting rows[] = {
 	  .is_allowed = setting_is_account, .allowed = "names of groups",
 	  .help = "Members of these see all jobs by the socket, as root does." },
 	{ "database", SETTING_TEXT, AT(database), .standard = "/var/lib/jobmeter-server/jobs.db", .needs_restart = true,
-	  .is_allowed = setting_is_path, .allowed = "an absolute path",
-	  .help = "The database's file; its log stands beside it." },
+	  .is_allowed = is_database, .allowed = "an absolute path, or postgresql://HOST/DATABASE",
+	  .help = "The database's file, whose log stands beside it; or a PostgreSQL, which several servers may share." },
 	{ "checkpoint_interval", SETTING_DURATION, AT(checkpoint_interval_ns), .standard = "5m", .min = SECOND, .max = 24 * HOUR,
 	  .needs_restart = true,
 	  .help = "How often nodes send what running jobs did so far, as their agents have it set. A job of which nothing came for three times as long is closed as incomplete." },
@@ -89,6 +95,10 @@ static int check(const struct server_config *c, struct error *err)
 				 "listen: '%s' can be reached from other machines, which wants "
 				 "tls.certificate and tls.key (or 'insecure: on')",
 				 c->listen);
+	if (store_url_has_password(c->database))
+		return error_set(err, -EINVAL,
+				 "database: a password stands in it, where others can read it: put "
+				 "it into a file of mode 0600, and ?passfile=FILE behind the URL");
 	return 0;
 }
 

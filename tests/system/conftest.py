@@ -12,6 +12,7 @@ import tempfile
 
 import pytest
 
+import postgres as postgres_module
 import slurm as slurm_module
 from command import command
 from repository import REPOSITORY
@@ -45,6 +46,16 @@ def programs():
     folder = pathlib.Path(os.environ.get("JOBMETER_BUILD", REPOSITORY / "build")).resolve()
     assert (folder / "tests/truth/truth").exists(), f"nothing is built in {folder}"
     return folder
+
+
+@pytest.fixture(scope="module")
+def postgres(demand):
+    """A PostgreSQL of the module's own."""
+    demand(postgres_module.is_there(), "needs root, postgresql and python3-psycopg2")
+    with tempfile.TemporaryDirectory(prefix="jobmeter-postgres-") as name, Keeper() as keeper:
+        os.chmod(name, 0o755)
+        with postgres_module.Postgres(pathlib.Path(name) / "cluster", keeper) as postgres:
+            yield postgres
 
 
 @pytest.fixture

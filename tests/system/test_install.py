@@ -18,6 +18,7 @@ OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jo
              "lib/sysusers.d/jobmeter.conf",
              "share/jobmeter/agent.yaml", "share/jobmeter/prometheus/jobmeter.yml",
              "share/jobmeter/prometheus/jobmeter-rules.yml",
+             "share/jobmeter/postgresql/role.sql", "share/jobmeter/postgresql/timescaledb.sql",
              "share/jobmeter/slurm/prolog-jobmeter.sh", "share/jobmeter/slurm/epilog-jobmeter.sh",
              "share/jobmeter/slurm/task-epilog-jobmeter.sh",
              "share/jobmeter/examples/hog.c", "share/jobmeter/examples/locks.c", "share/jobmeter/examples/matrix.c",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The server of a site, with records that were made: what it takes, what it keeps, and who sees what.
+"""The server of a site, with records that were made: what it takes, what it keeps, and who sees what; on SQLite, and on a
+PostgreSQL that is started for it.
 
 $JOBMETER_MADE_RECORDS (1,009) is how many finals the long cases have."""
 
@@ -14,7 +15,6 @@ import pathlib
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -24,7 +24,8 @@ import pytest
 
 from command import command
 from made_records import BEGUN, line, lines, record
-from server import BUILD, USER, Server
+from server import BUILD, USER
+from serving import Serving, reading
 
 pytestmark = pytest.mark.node  # it makes a user
 MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "1009"))
@@ -40,10 +41,17 @@ def folder():
         yield pathlib.Path(name)
 
 
-@pytest.fixture
-def server(folder, keeper, demand):
+@pytest.fixture(params=["sqlite", "postgresql"])
+def serving(request, folder, keeper, demand):
     demand(shutil.which("curl"), "needs curl")
-    with Server(folder / "server", keeper) as server:
+    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    with Serving(folder, keeper, postgres) as serving:
+        yield serving
+
+
+@pytest.fixture
+def server(serving):
+    with serving() as server:
         yield server
 
 
@@ -58,15 +66,9 @@ def batches(items, size):
     return [items[i:i + size] for i in range(0, len(items), size)]
 
 
-def reading(database):
-    """Closed at the end, unlike what sqlite3 itself does of a `with`."""
-    return contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True))
-
-
 def stored(server):
     """{id: its lines}, as the server gives them."""
-    with reading(server.database) as db:
-        ids = [row[0] for row in db.execute("SELECT job_id FROM records")]
+    ids = [row[0] for row in server.ask_database("SELECT job_id FROM records")]
     assert len(ids) == len(set(ids))
     return {one: server.ask(f"/v1/records?id={one}").text.encode().splitlines() for one in ids}
 
@@ -103,9 +105,8 @@ def test_checkpoints_are_replaced_and_leave_a_row_each(server):
         sent = [line(record(i, final=False, sequence=1000 + version, seconds=60 * version)) for i in range(count)]
         for batch in batches(sent, 512):
             assert server.push(batch) == [TAKEN] * len(batch)
-    with reading(server.database) as db:
-        assert db.execute("SELECT count(*), min(sequence), max(sequence) FROM records").fetchone() == (count, 1019, 1019)
-        assert db.execute("SELECT count(*) FROM jobs").fetchone() == (count,)
+    assert server.ask_database("SELECT count(*), min(sequence), max(sequence) FROM records") == [(count, 1019, 1019)]
+    assert server.ask_database("SELECT count(*) FROM jobs") == [(count,)]
 
 
 class Killer(threading.Thread):
@@ -148,9 +149,9 @@ def test_killed_at_random_moments_it_has_each_once_and_byte_for_byte(server):
     killer.join()
     assert killer.failure is None
     assert stored(server) == {str(i): [one] for i, one in enumerate(sent)}
-    with reading(server.database) as db:
-        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert db.execute("SELECT count(*) FROM jobs").fetchone() == (MADE,)
+    if server.is_file:
+        assert server.ask_database("PRAGMA integrity_check") == [("ok",)]
+    assert server.ask_database("SELECT count(*) FROM jobs") == [(MADE,)]
 
 
 @pytest.fixture
@@ -168,7 +169,7 @@ def small_disk(folder, keeper, demand):
 
 def test_a_full_disk_loses_nothing_and_says_so(folder, keeper, small_disk):
     sent = [line(record(i, made={"incompressible": random.Random(i).randbytes(9973).hex()})) for i in range(499)]
-    with Server(folder / "server", keeper, data=small_disk) as server:
+    with Serving(folder, keeper)(data=small_disk) as server:
         answered, refusal = 0, None
         for batch in batches(sent, 23):
             begun = time.monotonic()
@@ -234,7 +235,7 @@ def test_a_second_user_gets_nothing(server):
     assert server.ask_as(OTHER, "/v1/server")[0] == 403
     assert server.ask_as(OTHER, "/v1/records?id=99")[0] == 200
     assert len(json.loads(server.ask_as(OWNER, "/v1/jobs")[1])["jobs"]) == 17
-    for path in (server.database, server.folder / "push.token", server.database.with_name("jobs.db-wal")):
+    for path in ([server.database, server.database.with_name("jobs.db-wal")] if server.is_file else []) + [server.folder / "push.token"]:
         done = subprocess.run(["cat", path], user=OTHER, group=OTHER, extra_groups=[], capture_output=True)
         assert done.returncode != 0 and not done.stdout
 
@@ -260,8 +261,8 @@ def test_metrics_are_as_prometheus_wants_them(server, demand):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_job_that_falls_silent_is_closed_until_its_final_comes(folder, keeper):
-    with Server(folder / "server", keeper, checkpoint_interval="1s") as server:
+def test_a_job_that_falls_silent_is_closed_until_its_final_comes(serving):
+    with serving(checkpoint_interval="1s") as server:
         server.push([line(record(7, final=False, sequence=1))])
         assert server.jobs()[0]["state"] == "RUNNING"
         wait_for(lambda: server.jobs()[0]["state"] == "INCOMPLETE")
@@ -278,9 +279,8 @@ def test_a_nodes_clock_is_told_by_the_date_of_its_requests(server, folder):
         assert json.loads(answer.text) == TAKEN
     server.post(line(record(8, started=now + 5000 - int(BEGUN.timestamp()))))  # from the future
     server.post(line(record(9)), Date="yesterday")
-    with reading(server.database) as db:
-        offsets = {row[0]: row[1] / 1e9 for row in db.execute("SELECT node || '/' || job_id, clock_offset_ns FROM records")}
-        told = dict(db.execute("SELECT node, detail FROM events WHERE kind = 'clock'"))
+    offsets = {row[0]: row[1] / 1e9 for row in server.ask_database("SELECT node || '/' || job_id, clock_offset_ns FROM records")}
+    told = dict(server.ask_database("SELECT node, detail FROM events WHERE kind = 'clock'"))
     assert offsets == {"made-right/7": 0, "made-ahead/7": pytest.approx(100, abs=2), "made-behind/7": pytest.approx(-100, abs=2),
                        "made-node1/8": pytest.approx(5600, abs=2), "made-node1/9": 0}
     assert told["made-ahead"].endswith("ms ahead") and told["made-behind"].endswith("ms behind")
@@ -321,23 +321,19 @@ def test_the_ledger_adds_up_and_each_sees_his_own(server):
     assert {one["uid"] for one in entries} == {OTHER, None} and "7" not in {one["job"] for one in entries}
 
 
-def test_what_is_old_is_deleted(folder, keeper):
-    retention = {"timelines": "1s", "records": "4s"}
-    with Server(folder / "server", keeper, retention=retention) as server:
+def test_what_is_old_is_deleted(serving):
+    with serving(retention={"timelines": "1s", "records": "4s"}) as server:
         server.push(lines(range(211)))
         wait_for(lambda: b'"timeline":null' in server.ask("/v1/records?id=7").text.encode(), 3)
         wait_for(lambda: not server.jobs())
-        with reading(server.database) as db:
-            for table in ("records", "jobs", "job_mounts", "job_steps"):
-                assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+        for table in ("records", "jobs", "job_mounts", "job_steps"):
+            assert server.ask_database(f"SELECT count(*) FROM {table}") == [(0,)]
 
 
-def table_of(database):
+def table_of(server):
     """The jobs without numbers that only the database uses, and their mounts."""
-    with reading(database) as db:
-        db.row_factory = sqlite3.Row
-        jobs = {row["id"]: dict(row) for row in db.execute("SELECT * FROM jobs")}
-        mounts = [dict(row) for row in db.execute("SELECT * FROM job_mounts")]
+    jobs = {row["id"]: row for row in server.serving.rows(server, "SELECT * FROM jobs")}
+    mounts = server.serving.rows(server, "SELECT * FROM job_mounts")
     name = {i: (job["manager"], job["job_id"], job["node"], job["start_ns"]) for i, job in jobs.items()}
     key = lambda row: sorted((k, str(v)) for k, v in row.items())  # noqa: E731
     return (sorted((row | {"id": None} for row in jobs.values()), key=key),
@@ -348,15 +344,14 @@ def test_the_index_is_made_again_while_it_serves(server):
     sent = lines(range(MADE)) + [line(record(i, node="made-node2")) for i in range(0, MADE, 3)]
     for batch in batches(sent, 512):
         server.push(batch)
-    before = table_of(server.database)
+    before = table_of(server)
     assert len(before[0]) == MADE
     done = server.run("reindex")
     assert (done.returncode, done.stderr) == (0, "")
-    assert table_of(server.database) == before
+    assert table_of(server) == before
     server.end(signal.SIGTERM)
-    with contextlib.closing(sqlite3.connect(server.database, isolation_level=None)) as db:
-        for table in ("jobs", "job_mounts", "job_steps"):
-            db.execute(f"DELETE FROM {table}")
+    for table in ("jobs", "job_mounts", "job_steps"):
+        server.ask_database(f"DELETE FROM {table}")
     server.start()
     broken_off = subprocess.Popen([*server.run("--version").args[:3], "reindex"], stdout=subprocess.DEVNULL)
     time.sleep(0.1)
@@ -364,20 +359,23 @@ def test_the_index_is_made_again_while_it_serves(server):
     broken_off.wait()
     assert server.push(lines([MADE + 1])) == [TAKEN]
     assert server.run("reindex").returncode == 0
-    after = table_of(server.database)
+    after = table_of(server)
     assert [job for job in after[0] if job["job_id"] != str(MADE + 1)] == before[0]
 
 
 def test_a_copy_is_made_and_a_user_forgotten_while_it_serves(server, tmp_path):
     server.push(lines(range(31)))
     server.push(lines(range(100, 117), uid=OTHER, user="made-other"))
-    assert server.run("backup", tmp_path / "copy.db").returncode == 0
+    copied = server.run("backup", tmp_path / "copy.db")
     done = server.run("forget", "--user", "made-user")
     assert (done.returncode, done.stdout) == (0, "31 records deleted\n")
     assert {job["user"] for job in server.jobs()} == {"made-other"}
-    assert b"made-user" not in server.database.read_bytes()
-    with reading(tmp_path / "copy.db") as db:
-        assert db.execute("SELECT count(*) FROM jobs").fetchone() == (48,)
+    if server.is_file:
+        assert copied.returncode == 0 and b"made-user" not in server.database.read_bytes()
+        with reading(tmp_path / "copy.db") as db:
+            assert db.execute("SELECT count(*) FROM jobs").fetchone() == (48,)
+    else:
+        assert copied.returncode == 1 and "is copied by pg_dump" in copied.stderr
     assert server.push(lines([1000])) == [TAKEN]
 
 
@@ -395,8 +393,10 @@ def test_it_goes_on_as_its_user_without_a_right(server):
     assert status["Uid"].split() == [uid] * 4
     assert {status[name].strip() for name in ("CapPrm", "CapEff", "CapInh", "CapAmb")} == {"0" * 16}
     assert (status["NoNewPrivs"].strip(), status["Seccomp"].strip()) == ("1", "2")
-    modes = {path.name: oct(path.stat().st_mode & 0o7777) for path in (server.database, server.socket, server.folder / "push.token")}
-    assert modes == {"jobs.db": "0o600", "server.sock": "0o666", "push.token": "0o640"}
+    modes = {path.name: oct(path.stat().st_mode & 0o7777) for path in (server.socket, server.folder / "push.token")}
+    assert modes == {"server.sock": "0o666", "push.token": "0o640"}
+    if server.is_file:
+        assert oct(server.database.stat().st_mode & 0o7777) == "0o600"
 
 
 @pytest.mark.parametrize("arguments, words", [

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,8 @@
 #include "codec/record_format.h"
 #include "made.h"
 #include "model/document.h"
+#include "place.h"
+#include "server/store/pg.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -25,20 +26,12 @@ static const struct store_who all = { .sees_all = true };
 
 /* ---- a store and lines for it ---- */
 
-static const char *path_of(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s.db", test_dir(), name);
-	return path;
-}
-
 static struct store *open_store(const char *name)
 {
 	struct store *s = NULL;
 	struct error err = {};
 
-	if (store_open(path_of(name), STORE_WRITE, &s, &err) < 0)
+	if (store_open_any(place_of(name), STORE_WRITE, &s, &err) < 0)
 		printf("  %s\n", err.text);
 	ASSERT(s);
 	return s;
@@ -180,37 +173,10 @@ static char *list(struct store *s, const struct job_filter *filter, const struct
 		ASSERT_STREQ(list_, (text));                                 \
 	} while (0)
 
-/* All that a question to the file itself gives. */
-static char *ask(const char *name, const char *question)
-{
-	sqlite3 *db = NULL;
-	sqlite3_stmt *statement = NULL;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	ASSERT_EQ(sqlite3_open(path_of(name), &db), SQLITE_OK);
-	if (sqlite3_prepare_v2(db, question, -1, &statement, NULL) != SQLITE_OK)
-		printf("  %s\n", sqlite3_errmsg(db));
-	ASSERT(statement);
-	while (sqlite3_step(statement) == SQLITE_ROW) {
-		for (int i = 0; i < sqlite3_column_count(statement); i++) {
-			const char *cell = (const char *)sqlite3_column_text(statement, i);
-
-			fprintf(out, "%s%s", i ? "|" : "", cell ? cell : "-");
-		}
-		fputc('\n', out);
-	}
-	sqlite3_finalize(statement);
-	sqlite3_close(db);
-	fclose(out);
-	return text;
-}
-
-#define ASSERT_ASKED(name, question, text)                             \
-	do {                                                           \
-		_cleanup_free_ char *asked_ = ask((name), (question)); \
-		ASSERT_STREQ(asked_, (text));                          \
+#define ASSERT_ASKED(name, question, text)                                   \
+	do {                                                                 \
+		_cleanup_free_ char *asked_ = place_ask((name), (question)); \
+		ASSERT_STREQ(asked_, (text));                                \
 	} while (0)
 
 /* The tables that are an index, without numbers that only they use. */
@@ -219,18 +185,24 @@ static char *dump_index(const char *name)
 	_cleanup_free_ char *columns = NULL, *jobs = NULL, *mounts = NULL, *steps = NULL;
 	char *text = NULL, question[65536];
 
-	columns = ask(name, "SELECT group_concat('\"' || name || '\"', ', ') FROM "
-			    "(SELECT name FROM pragma_table_info('jobs') WHERE name <> 'id' ORDER "
-			    "BY name)");
+	columns = place_ask(
+		name,
+		place_is_file()
+			? "SELECT group_concat('\"' || name || '\"', ', ') FROM (SELECT name FROM "
+			  "pragma_table_info('jobs') WHERE name <> 'id' ORDER BY name)"
+			: "SELECT string_agg('\"' || attname || '\"', ', ' ORDER BY attname) FROM "
+			  "pg_attribute WHERE attrelid = to_regclass('jobs') AND attnum > 0 "
+			  "AND NOT attisdropped AND attname <> 'id'");
 	columns[strcspn(columns, "\n")] = '\0';
 	snprintf(question, sizeof(question),
 		 "SELECT %s FROM jobs ORDER BY cluster, manager, job_id, node, start_ns, uid",
 		 columns);
-	jobs = ask(name, question);
-	mounts = ask(name, "SELECT j.job_id, j.node, j.start_ns, m.mount, m.fstype, "
+	jobs = place_ask(name, question);
+	mounts = place_ask(name,
+			   "SELECT j.job_id, j.node, j.start_ns, m.mount, m.fstype, "
 			   "m.\"io.read.bytes\", m.\"io.read.calls\", m.\"io.meta.calls\" FROM "
 			   "job_mounts m JOIN jobs j ON m.job = j.id ORDER BY 1, 2, 3, 4, 5");
-	steps = ask(name, "SELECT count(*) FROM job_steps");
+	steps = place_ask(name, "SELECT count(*) FROM job_steps");
 	ASSERT(asprintf(&text, "%s\n%s\n%s", jobs, mounts, steps) > 0);
 	return text;
 }
@@ -308,7 +280,9 @@ TEST(a_timeline_stands_apart_wherever_it_stood)
 		back[strcspn(back, "\n")] = '\0';
 		ASSERT_STREQ(back, lines[i]);
 	}
-	ASSERT_ASKED("apart", "SELECT job_id, timeline IS NULL, timeline_at > 0 FROM records",
+	ASSERT_ASKED("apart",
+		     "SELECT job_id, CASE WHEN timeline IS NULL THEN 1 ELSE 0 END, "
+		     "CASE WHEN timeline_at > 0 THEN 1 ELSE 0 END FROM records ORDER BY job_id",
 		     "1|0|1\n2|0|1\n3|1|0\n");
 }
 
@@ -377,7 +351,7 @@ TEST(a_job_that_ran_before_its_agent_counts_from_when_it_was_seen)
 	ASSERT_EQ(put(s, record), 't');
 	reindex(s);
 	ASSERT_LIST(s, &all, "7@a RUNNING 1;", .since_ns = NOW - 2 * SECOND);
-	ASSERT_ASKED("earlier", "SELECT start_ns = 1770098000000000000 FROM jobs", "1\n");
+	ASSERT_ASKED("earlier", "SELECT start_ns FROM jobs", "1770098000000000000\n");
 	record = made_checkpoint("8", "a");
 	record->time.start_ns = record->time.measured_from_ns = 0;
 	ASSERT_EQ(put(s, record), 'r');
@@ -667,7 +641,7 @@ TEST(a_record_from_the_future_is_noted)
 	record->sequence = (NOW + 6 * SECOND) / 1000;
 	ASSERT_EQ(put(s, record), 't'); /* one event an hour says it */
 	ASSERT_EQ(put(s, made_job("9", "b", 0)), 't');
-	ASSERT_ASKED("clock", "SELECT job_id, clock_offset_ns FROM records",
+	ASSERT_ASKED("clock", "SELECT job_id, clock_offset_ns FROM records ORDER BY job_id",
 		     "7|5000000000\n8|6000000000\n9|0\n");
 	ASSERT_ASKED("clock", "SELECT kind, node, detail FROM events",
 		     "clock|a|the node's clock is 5000 ms ahead\n");
@@ -806,15 +780,6 @@ static void fill(struct store *s)
 	work(s, &(struct store_upkeep){ .now_ns = NOW, .closing_ns = NOW + 50 });
 }
 
-static void execute(const char *name, const char *text)
-{
-	sqlite3 *db = NULL;
-
-	ASSERT_EQ(sqlite3_open(path_of(name), &db), SQLITE_OK);
-	ASSERT_EQ(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 TEST(the_index_made_anew_is_the_same)
 {
 	struct store *s = open_store("reindex");
@@ -827,7 +792,7 @@ TEST(the_index_made_anew_is_the_same)
 	again = dump_index("reindex");
 	ASSERT_STREQ(again, before);
 	store_close(s);
-	execute("reindex", "DROP TABLE jobs; DROP TABLE job_mounts; DROP TABLE job_steps");
+	place_execute("reindex", "DROP TABLE jobs; DROP TABLE job_mounts; DROP TABLE job_steps");
 	s = open_store("reindex");
 	reindex(s);
 	work(s, &(struct store_upkeep){ .now_ns = NOW });
@@ -843,8 +808,8 @@ TEST(a_column_that_is_new_is_empty_until_then)
 
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
 	store_close(s);
-	execute("column", "ALTER TABLE jobs DROP COLUMN \"cpu.user_seconds\"");
-	ASSERT_OK(store_open(path_of("column"), STORE_READ, &s, &err));
+	place_execute("column", "ALTER TABLE jobs DROP COLUMN \"cpu.user_seconds\"");
+	ASSERT_OK(store_open_any(place_of("column"), STORE_READ, &s, &err));
 	ASSERT_LIST(s, &all, "7@a - 1;");
 	store_close(s);
 	s = open_store("column");
@@ -859,11 +824,16 @@ TEST(a_column_that_is_new_is_empty_until_then)
 TEST(a_copy_is_a_file_of_its_own_that_can_be_read)
 {
 	_cleanup_(store_closep) struct store *s = open_store("original");
-	_cleanup_free_ char *copy = strdup(path_of("copy"));
+	_cleanup_free_ char *copy = strdup(place_of("copy"));
 	struct store *other = NULL;
 	struct error err = {};
 	struct stat st;
 
+	if (!place_is_file()) {
+		ASSERT_ERR(store_backup(s, "/nonexistent/copy.db", &err), -EINVAL);
+		ASSERT_CONTAINS(err.text, "pg_dump");
+		return;
+	}
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
 	ASSERT_OK(store_backup(s, copy, &err));
 	ASSERT_EQ(put(s, made_job("8", "a", 0)), 't');
@@ -880,18 +850,31 @@ TEST(a_copy_is_a_file_of_its_own_that_can_be_read)
 	ASSERT_CONTAINS(err.text, "/nonexistent/copy.db");
 }
 
-TEST(the_database_is_its_owners_alone)
+TEST(the_file_is_its_owners_alone)
 {
 	_cleanup_(store_closep) struct store *s = open_store("private");
 	_cleanup_free_ char *log = NULL;
 	struct stat st;
 
+	if (!place_is_file())
+		return;
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
-	ASSERT_OK(stat(path_of("private"), &st));
+	ASSERT_OK(stat(place_of("private"), &st));
 	ASSERT_EQ(st.st_mode & 07777, 0600U);
-	ASSERT(asprintf(&log, "%s-wal", path_of("private")) > 0);
+	ASSERT(asprintf(&log, "%s-wal", place_of("private")) > 0);
 	ASSERT_OK(stat(log, &st));
 	ASSERT_EQ(st.st_mode & 07777, 0600U);
+}
+
+static void set_version(const char *name, int version)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text),
+		 place_is_file() ? "PRAGMA user_version = %d"
+				 : "UPDATE meta SET value = %d WHERE name = 'version'",
+		 version);
+	place_execute(name, text);
 }
 
 TEST(an_older_database_gets_what_it_lacks)
@@ -902,10 +885,10 @@ TEST(an_older_database_gets_what_it_lacks)
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
 	store_close(s);
 	s = NULL;
-	execute("older", "ALTER TABLE jobs DROP COLUMN exit_code");
-	execute("older", "ALTER TABLE jobs DROP COLUMN exit_signal");
-	execute("older", "PRAGMA user_version = 1");
-	ASSERT_ERR(store_open(path_of("older"), STORE_READ, &s, &err), -EINVAL);
+	place_execute("older", "ALTER TABLE jobs DROP COLUMN exit_code; "
+			       "ALTER TABLE jobs DROP COLUMN exit_signal");
+	set_version("older", 1);
+	ASSERT_ERR(store_open_any(place_of("older"), STORE_READ, &s, &err), -EINVAL);
 	ASSERT_CONTAINS(err.text, "older jobmeter-server");
 	s = open_store("older");
 	reindex(s);
@@ -919,26 +902,95 @@ static void refuse_to_open(const char *name, const char *words)
 	struct store *s = NULL;
 	struct error err = {};
 
-	ASSERT_ERR(store_open(path_of(name), STORE_WRITE, &s, &err), -EINVAL);
+	ASSERT_ERR(store_open_any(place_of(name), STORE_WRITE, &s, &err), -EINVAL);
 	ASSERT_CONTAINS(err.text, words);
 	ASSERT(!s);
 }
 
-TEST(what_is_no_database_of_ours_is_left_alone)
+TEST(a_text_is_no_database)
 {
-	FILE *out = fopen(path_of("text"), "w");
+	FILE *out;
 	struct store *s = NULL;
 	struct error err;
 
+	if (!place_is_file())
+		return;
+	out = fopen(place_of("text"), "w");
 	fputs("this is a text, and no database at all, however long it may be\n", out);
 	fclose(out);
 	refuse_to_open("text", "not a database");
-	execute("foreign", "CREATE TABLE mine (x)");
+	ASSERT_ERR(store_open(place_of("missing"), STORE_READ, &s, &err), -ENOENT);
+}
+
+TEST(what_is_no_database_of_ours_is_left_alone)
+{
+	place_execute("foreign", "CREATE TABLE mine (x BIGINT)");
 	refuse_to_open("foreign", "is no database of jobmeter");
 	store_close(open_store("tomorrow"));
-	execute("tomorrow", "PRAGMA user_version = 3");
+	set_version("tomorrow", 3);
 	refuse_to_open("tomorrow", "newer jobmeter-server");
-	ASSERT_ERR(store_open(path_of("missing"), STORE_READ, &s, &err), -ENOENT);
+}
+
+/* ---- moving ---- */
+
+static int move(struct store *from, struct store *to, char **ret, struct error *err)
+{
+	size_t size;
+	FILE *out = open_memstream(ret, &size);
+	int r = store_move(from, to, out, err);
+
+	fclose(out);
+	return r;
+}
+
+TEST(a_database_is_moved_whole)
+{
+	_cleanup_(store_closep) struct store *from = open_store("old"), *to = NULL;
+	_cleanup_free_ char *before = NULL, *after = NULL, *told = NULL, *again = NULL;
+	const struct store_question question = { .id = "101" };
+	_cleanup_free_ char *line = NULL, *same = NULL;
+	struct error err = {};
+
+	fill(from);
+	ASSERT_OK(store_open_any(place_of("new"), STORE_MOVE, &to, &err));
+	if (move(from, to, &told, &err) < 0)
+		printf("  %s\n", err.text);
+	ASSERT_CONTAINS(told, "records             131 rows");
+	before = dump_index("old");
+	after = dump_index("new");
+	ASSERT_STREQ(after, before);
+	line = read_lines(from, &question, &all);
+	same = read_lines(to, &question, &all);
+	ASSERT_STREQ(same, line);
+	ASSERT_ERR(move(from, to, &again, &err), -EEXIST);
+	store_close(TAKE_PTR(to));
+	to = open_store("new"); /* numbers go on behind those that came */
+	ASSERT_EQ(put(to, made_job("900", "z", 0)), 't');
+	ASSERT_LIST(to, &all, "900@z - 1;", .id = "900");
+}
+
+TEST(what_was_half_moved_is_finished_and_takes_nothing_before)
+{
+	_cleanup_(store_closep) struct store *from = open_store("first"), *to = NULL;
+	_cleanup_free_ char *told = NULL, *again = NULL;
+	struct error err = {};
+
+	fill(from);
+	ASSERT_OK(store_open_any(place_of("second"), STORE_MOVE, &to, &err));
+	ASSERT_OK(move(from, to, &told, &err));
+	/* as it was broken off within the events */
+	place_execute("second", "INSERT INTO meta VALUES ('moving', 1), ('move_records', 131), "
+				"('move_jobs', 1000000), ('move_job_mounts', 1000000), "
+				"('move_events', 1); DELETE FROM events WHERE id > 1");
+	refuse_to_open("second", "was broken off");
+	ASSERT_OK(move(from, to, &again, &err));
+	ASSERT_STREQ(again, told);
+	free(TAKE_PTR(again));
+	place_execute("second", "INSERT INTO meta VALUES ('moving', 1), ('move_records', 131), "
+				"('move_jobs', 1000000), ('move_job_mounts', 1000000), "
+				"('move_events', 1000000); DELETE FROM events WHERE id = 1");
+	ASSERT_ERR(move(from, to, &again, &err), -EBADMSG);
+	ASSERT_CONTAINS(err.text, "events: ");
 }
 
 TEST(columns_have_the_names_of_the_records_json)

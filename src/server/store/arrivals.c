@@ -15,7 +15,9 @@
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
-#define KEY_MAX_BYTES 1024 /* of each part of a record's key */
+#define STORE_KEY_MAX_BYTES                                                        \
+	500 /* of each of the five texts of a key: PostgreSQL takes 2,704 together \
+	     */
 #define TIMELINE_GONE "null"
 #define CLOCK_TOLERANCE_NS INT64_C(1000000000)
 #define CLOCK_EVENT_NS UINT64_C(3600000000000) /* of a node not more than one in that time */
@@ -84,24 +86,24 @@ static int line_pack(const struct store_line *line, int level, struct line_parts
 				&ret->record_length);
 }
 
-static int unpack(sqlite3_stmt *row, int column, char **ret, size_t *ret_length)
+static int unpack(const struct cell *packed, char **ret, size_t *ret_length)
 {
-	const void *packed = sqlite3_column_blob(row, column);
-	size_t length = (size_t)sqlite3_column_bytes(row, column);
-	int r = gzip_members_unpack(packed, length, RECORD_FILE_MAX, ret, ret_length);
+	int r = gzip_members_unpack(packed->bytes, packed->length, RECORD_FILE_MAX, ret,
+				    ret_length);
 
 	return r == -ENOMEM ? r : r < 0 ? -EBADMSG : 0;
 }
 
-static int join(sqlite3_stmt *row, struct stored_line *line)
+static int join(const struct statement *row, struct stored_line *line)
 {
+	const struct cell packed_record = store_cell(row, 0), packed_timeline = store_cell(row, 1);
 	_cleanup_free_ char *timeline = NULL, *record = NULL;
-	bool had_timeline = sqlite3_column_int64(row, 2) >= 0;
+	bool had_timeline = (int64_t)COLUMN_NUMBER(row, 2) >= 0;
 	size_t length = had_timeline ? strlen(TIMELINE_GONE) : 0, record_length = 0, at;
-	int r = unpack(row, 0, &record, &record_length);
+	int r = unpack(&packed_record, &record, &record_length);
 
-	if (r == 0 && sqlite3_column_type(row, 1) != SQLITE_NULL)
-		r = unpack(row, 1, &timeline, &length);
+	if (r == 0 && packed_timeline.is_known)
+		r = unpack(&packed_timeline, &timeline, &length);
 	if (r < 0)
 		return r;
 	at = had_timeline ? COLUMN_NUMBER(row, 2) : record_length;
@@ -119,7 +121,7 @@ static int join(sqlite3_stmt *row, struct stored_line *line)
 
 int line_read(struct store *s, uint64_t id, struct stored_line *ret)
 {
-	sqlite3_stmt *row = store_ask(
+	struct statement *row = store_ask(
 		s,
 		"SELECT record, timeline, timeline_at, closed, clock_offset_ns, job FROM records WHERE id = ?1",
 		NUMBER(id));
@@ -128,11 +130,11 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret)
 	*ret = (struct stored_line){};
 	if (!store_next(s, row))
 		return s->failure ? s->failure : -ENOENT;
-	ret->is_closed = sqlite3_column_type(row, 3) != SQLITE_NULL;
-	ret->clock_offset_ns = sqlite3_column_int64(row, 4);
+	ret->is_closed = store_cell(row, 3).is_known;
+	ret->clock_offset_ns = (int64_t)COLUMN_NUMBER(row, 4);
 	ret->job = COLUMN_NUMBER(row, 5);
 	r = join(row, ret);
-	sqlite3_reset(row);
+	store_reset(row);
 	if (r == -ENOMEM)
 		store_fail_at(s, r, "cannot read a record of the database");
 	return r;
@@ -205,9 +207,9 @@ static int check(const struct record *record, struct error *reason)
 
 		if (!length && !parts[i].may_lack)
 			return error_set(reason, -EINVAL, "it has no %s", parts[i].what);
-		if (length > KEY_MAX_BYTES)
+		if (length > STORE_KEY_MAX_BYTES)
 			return error_set(reason, -EINVAL, "its %s is longer than %d bytes",
-					 parts[i].what, KEY_MAX_BYTES);
+					 parts[i].what, STORE_KEY_MAX_BYTES);
 	}
 	if (!record->time.start_ns)
 		return error_set(reason, -EINVAL, "it has no time.start");
@@ -226,29 +228,21 @@ static int check(const struct record *record, struct error *reason)
 		TEXT(text_or_empty((a)->record->boot_id)), TEXT((a)->record->job.manager), \
 		TEXT((a)->record->job.id), NUMBER((a)->start_ns)
 
-/* *ret_job: that the record has, 0 where there is none. */
-static enum store_answer judge(struct store *s, const struct arrival *a, uint64_t *ret_job,
-			       struct error *reason)
+/* Of one that is there already, and stays. */
+static enum store_answer judge(struct store *s, const struct arrival *a, struct error *reason)
 {
-	sqlite3_stmt *found = store_ask(
-		s,
-		"SELECT job, sequence, digest, final FROM records WHERE cluster = ?1 AND node = ?2 "
-		"AND boot_id = ?3 AND manager = ?4 AND job_id = ?5 AND start_ns = ?6",
-		KEY_ARGS(a));
-	bool is_there = store_next(s, found), is_final = is_there && COLUMN_NUMBER(found, 3);
-	uint64_t sequence = is_there ? COLUMN_NUMBER(found, 1) : 0;
-	uint64_t digest = is_there ? COLUMN_NUMBER(found, 2) : 0;
+	struct statement *found =
+		store_ask(s,
+			  "SELECT sequence, digest FROM records WHERE cluster = ?1 AND node = ?2 "
+			  "AND boot_id = ?3 AND manager = ?4 AND job_id = ?5 AND start_ns = ?6",
+			  KEY_ARGS(a));
+	bool is_other = store_next(s, found) && COLUMN_NUMBER(found, 0) == a->record->sequence &&
+			COLUMN_NUMBER(found, 1) != a->digest;
 
-	*ret_job = is_there ? COLUMN_NUMBER(found, 0) : 0;
-	sqlite3_reset(found);
-	if (!is_there)
-		return STORE_TAKEN;
-	if (sequence == a->record->sequence && digest != a->digest) {
+	store_reset(found);
+	if (is_other)
 		error_set(reason, 0, "another record has this key and sequence");
-		return STORE_REFUSED;
-	}
-	return sequence >= a->record->sequence || (is_final && !a->record->is_final) ? STORE_KNOWN
-										     : STORE_TAKEN;
+	return is_other ? STORE_REFUSED : STORE_KNOWN;
 }
 
 int64_t store_clock_offset(const struct store_line *line, uint64_t made_ns, uint64_t sequence)
@@ -281,42 +275,72 @@ void store_note_clock(struct store *s, const char *cluster, const char *node, in
 		 NUMBER(now_ns > CLOCK_EVENT_NS ? now_ns - CLOCK_EVENT_NS : 0));
 }
 
-static uint64_t write_record(struct store *s, const struct arrival *a)
+/* Put it where there is none of its key, or an older one.  *ret_job: that this had; 0: none. */
+static enum store_answer write_record(struct store *s, const struct arrival *a, uint64_t *ret_id,
+				      uint64_t *ret_job, struct error *reason)
 {
 	struct line_parts parts = {};
-	uint64_t id;
+	struct statement *row;
+	bool is_taken;
 
 	/* checkpoints are replaced after some minutes */
 	if (line_pack(a->line, a->record->is_final ? GZIP_SMALL : GZIP_FAST, &parts) < 0)
 		store_fail_at(s, -ENOMEM, "cannot compress the record");
-	id = store_number(
+	row = store_ask(
 		s,
 		"INSERT INTO records (cluster, node, boot_id, manager, job_id, start_ns, sequence, final, "
 		"digest, arrived_ns, clock_offset_ns, record, timeline, timeline_at, end_ns) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0) "
 		"ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns) DO UPDATE SET "
 		"sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, clock_offset_ns = ?11, "
-		"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL RETURNING id",
+		"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL "
+		"WHERE records.sequence < ?7 AND (records.final = 0 OR ?8 = 1) RETURNING id, job",
 		KEY_ARGS(a), NUMBER(a->record->sequence), NUMBER(a->record->is_final),
 		NUMBER(a->digest), NUMBER(a->line->arrived_ns), NUMBER(a->clock_offset_ns),
 		BYTES(parts.record, parts.record_length),
 		BYTES(parts.timeline, parts.timeline_length), NUMBER(parts.timeline_at));
+	is_taken = store_next(s, row);
+	*ret_id = is_taken ? COLUMN_NUMBER(row, 0) : 0;
+	*ret_job = is_taken ? COLUMN_NUMBER(row, 1) : 0;
+	store_reset(row);
 	free(parts.record);
 	free(parts.timeline);
-	return id;
+	return is_taken ? STORE_TAKEN : judge(s, a, reason);
 }
 
-/* A node that started anew will say nothing more of jobs before that. */
-static void close_older_boots(struct store *s, const struct arrival *a)
+/* ---- a node that started anew will say nothing more of jobs before that ---- */
+
+void store_close_older_boots(struct store *s)
 {
 	_cleanup_(id_list_clear) struct id_list ids = {};
+	struct boot *boot = &s->boot;
 
+	if (!boot->arrived_ns)
+		return;
 	store_find(s, &ids,
 		   "SELECT id FROM records WHERE cluster = ?1 AND node = ?2 AND final = 0 "
 		   "AND closed IS NULL AND boot_id <> ?3 AND sequence < ?4 LIMIT 1000",
-		   TEXT(text_or_empty(a->record->cluster)), TEXT(a->record->node),
-		   TEXT(text_or_empty(a->record->boot_id)), NUMBER(a->record->sequence));
-	store_close_records(s, &ids, "the node started anew", a->line->arrived_ns);
+		   TEXT(boot->cluster), TEXT(boot->node), TEXT(boot->id), NUMBER(boot->sequence));
+	store_close_records(s, &ids, "the node started anew", boot->arrived_ns);
+	boot->arrived_ns = 0;
+}
+
+/* Once for all records of a boot that come together. */
+static void note_boot(struct store *s, const struct arrival *a)
+{
+	const char *cluster = text_or_empty(a->record->cluster),
+		   *id = text_or_empty(a->record->boot_id);
+	struct boot *boot = &s->boot;
+
+	if (strcmp(boot->cluster, cluster) != 0 || strcmp(boot->node, a->record->node) != 0 ||
+	    strcmp(boot->id, id) != 0)
+		store_close_older_boots(s);
+	boot->sequence = boot->arrived_ns ? MAX(boot->sequence, a->record->sequence)
+					  : a->record->sequence;
+	boot->arrived_ns = a->line->arrived_ns;
+	snprintf(boot->cluster, sizeof(boot->cluster), "%s", cluster);
+	snprintf(boot->node, sizeof(boot->node), "%s", a->record->node);
+	snprintf(boot->id, sizeof(boot->id), "%s", id);
 }
 
 int store_put_record(struct store *s, const struct store_line *line, enum store_answer *ret,
@@ -324,7 +348,8 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 {
 	_cleanup_(record_freep) struct record *record = NULL;
 	struct arrival a = { .line = line };
-	uint64_t id, old_job;
+	uint64_t id, job, old_job;
+	bool is_new;
 	int r = record_parse(line->root, &record, reason);
 
 	if (r == 0)
@@ -344,11 +369,11 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 	a.clock_offset_ns = store_clock_offset(
 		line, MAX(record->time.start_ns, record->time.end_ns), record->sequence);
 	record_correct_clock(record, a.clock_offset_ns);
-	*ret = judge(s, &a, &old_job, reason);
-	if (*ret == STORE_TAKEN && !s->failure) {
-		id = write_record(s, &a);
-		store_fold_new(s, store_assign(s, id, record, old_job), record);
-		close_older_boots(s, &a);
+	*ret = write_record(s, &a, &id, &old_job, reason);
+	if (*ret == STORE_TAKEN) {
+		job = store_assign(s, id, record, old_job, &is_new);
+		store_fold_new(s, job, record, is_new);
+		note_boot(s, &a);
 		store_note_clock(s, text_or_empty(record->cluster), record->node, a.clock_offset_ns,
 				 line->arrived_ns);
 	}

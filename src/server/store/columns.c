@@ -93,23 +93,31 @@ static bool has_value(const struct table *table, size_t i)
 /* Find those that the table has of jobs, and add the others where we write. */
 static void open_table(struct store *s, const struct table *table, enum store_mode mode)
 {
-	sqlite3_stmt *names = store_prepare(s, "SELECT name FROM pragma_table_info(?1)",
-					    ARGS(TEXT(table->name)));
-	bool has_column[STORE_VALUES_MAX] = {};
-	char text[JOB_ROW_KEY_SIZE + 64];
+	struct statement *names = store_ask(s, s->database->columns, TEXT(table->name));
+	bool has_column[STORE_VALUES_MAX] = {}, adds = false;
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
+	if (!out)
+		return store_fail_at(s, -ENOMEM, "cannot open the database");
 	while (store_next(s, names)) {
 		for (size_t i = 0; i < store_value_count(); i++)
 			has_column[i] |= !strcmp(COLUMN_TEXT(names, 0), store_value_name(i));
 	}
-	sqlite3_finalize(names);
-	for (size_t i = 0; i < store_value_count() && mode == STORE_WRITE; i++) {
-		snprintf(text, sizeof(text), "ALTER TABLE %s ADD COLUMN \"%s\" BIGINT", table->name,
-			 store_value_name(i));
-		if (!has_column[i] && has_value(table, i))
-			store_execute(s, text);
+	for (size_t i = 0; i < store_value_count() && mode != STORE_READ; i++) {
+		if (!has_column[i] && has_value(table, i)) {
+			fprintf(out,
+				adds && s->database->alters_at_once ? ", " : "; ALTER TABLE %s ",
+				table->name);
+			fprintf(out, "ADD COLUMN \"%s\" BIGINT", store_value_name(i));
+			adds = true;
+		}
 		has_column[i] = true;
 	}
+	fclose(out);
+	if (adds)
+		store_execute(s, text + strlen("; "));
 	if (table == &tables[TABLE_JOBS])
 		memcpy(s->has_column, has_column, sizeof(has_column));
 }
@@ -188,7 +196,7 @@ static void insert(struct store *s, enum store_table which, const struct arg *he
 		value = value_of(which, of, columns_get()->ids[i]);
 		args[count++] = NUMBER_IF(value.is_known, value.number);
 	}
-	(void)store_get(s, store_ask_with(s, s->inserts[which], args, count));
+	store_finish(s, store_ask_with(s, s->inserts[which], args, count));
 }
 
 void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
@@ -230,13 +238,14 @@ void store_print_columns(const struct store *s, FILE *out)
 		fprintf(out, s->has_column[i] ? ", \"%s\"" : ", NULL", store_value_name(i));
 }
 
-static struct value read_value(sqlite3_stmt *row, int column)
+static struct value read_value(const struct statement *row, int column)
 {
-	return known(sqlite3_column_type(row, column) == SQLITE_INTEGER,
-		     COLUMN_NUMBER(row, column));
+	const struct cell cell = store_cell(row, column);
+
+	return known(cell.is_known, cell.number);
 }
 
-struct store_job store_read_job(sqlite3_stmt *row, struct value *values)
+struct store_job store_read_job(const struct statement *row, struct value *values)
 {
 	struct value uid = read_value(row, 5);
 	struct store_job job = {

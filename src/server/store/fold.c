@@ -64,11 +64,16 @@ static uint64_t add_job(struct store *s, const struct record *record)
 		NUMBER(record->time.start_ns), NUMBER(end_of(record)));
 }
 
+static void delete_row(struct store *s, uint64_t job)
+{
+	store_do(s, "DELETE FROM jobs WHERE id = ?1", NUMBER(job));
+}
+
 static void delete_job(struct store *s, uint64_t job)
 {
 	store_do(s, "DELETE FROM job_mounts WHERE job = ?1", NUMBER(job));
 	store_do(s, "DELETE FROM job_steps WHERE job = ?1", NUMBER(job));
-	store_do(s, "DELETE FROM jobs WHERE id = ?1", NUMBER(job));
+	delete_row(s, job);
 }
 
 /* All of @jobs become the first one, which reaches as far as the record. */
@@ -89,14 +94,16 @@ static uint64_t join_jobs(struct store *s, const struct id_list *jobs, const str
 	return first;
 }
 
-uint64_t store_assign(struct store *s, uint64_t id, const struct record *record, uint64_t old_job)
+uint64_t store_assign(struct store *s, uint64_t id, const struct record *record, uint64_t old_job,
+		      bool *ret_is_new)
 {
 	_cleanup_(id_list_clear) struct id_list jobs = {};
 	uint64_t job;
 
 	find_jobs(s, record, old_job, &jobs);
+	*ret_is_new = !jobs.count;
 	job = jobs.count ? join_jobs(s, &jobs, record) : add_job(s, record);
-	if (old_job != job)
+	if (old_job && old_job != job)
 		store_do(s, SQL_MAKE_STALE, NUMBER(id));
 	store_do(s,
 		 "UPDATE records SET uid = ?2, user_name = ?3, end_ns = ?4, job = ?5 WHERE id = ?1",
@@ -144,7 +151,8 @@ static const char *find_reason(const struct rules *rules, const struct record *r
 	return reason;
 }
 
-static void write_job(struct store *s, uint64_t id, const struct folding *f)
+/* @is_new: it has no mounts and steps yet. */
+static void write_job(struct store *s, uint64_t id, const struct folding *f, bool is_new)
 {
 	_cleanup_(record_freep) struct record *merged = NULL;
 	struct record *const *records = f->records.items;
@@ -180,7 +188,7 @@ static void write_job(struct store *s, uint64_t id, const struct folding *f)
 					.is_known = record->job.exit_code >= 0 };
 	job.signal = (struct value){ .number = (uint64_t)record->job.signal,
 				     .is_known = record->job.signal > 0 };
-	delete_job(s, id);
+	(is_new ? delete_row : delete_job)(s, id);
 	store_write_job(s, id, &job, record);
 }
 
@@ -202,24 +210,30 @@ static void fold(struct store *s, uint64_t job, enum store_stale stale)
 		return store_do(s, "UPDATE jobs SET is_stale = 2 WHERE id = ?1", NUMBER(job));
 	for (size_t i = 0; i < ids.count && !s->failure; i++)
 		add_record(s, ids.items[i], &f);
-	write_job(s, job, &f);
+	write_job(s, job, &f, false);
 	records_clear(&f.records);
 }
 
 void store_fold(struct store *s, enum store_stale stale, unsigned int limit, struct id_list *ret)
 {
-	store_find(s, ret, "SELECT id FROM jobs WHERE is_stale = ?1 LIMIT ?2", NUMBER(stale),
-		   NUMBER(limit));
+	/* the number stands in the text, so that the index of those that wait is found */
+	static const char *const texts[] = {
+		[STALE_NOW] = "SELECT id FROM jobs WHERE is_stale = 1 LIMIT ?1",
+		[STALE_LATER] = "SELECT id FROM jobs WHERE is_stale = 2 LIMIT ?1",
+	};
+
+	store_find(s, ret, texts[stale], NUMBER(limit));
 	for (size_t i = 0; i < ret->count && !s->failure; i++)
 		fold(s, ret->items[i], stale);
 }
 
-void store_fold_new(struct store *s, uint64_t job, struct record *record)
+void store_fold_new(struct store *s, uint64_t job, struct record *record, bool is_new)
 {
 	const struct folding f = { .records = { &record, 1 }, .open = !record->is_final };
 	_cleanup_(id_list_clear) struct id_list ids = {};
 
-	find_records(s, job, &ids);
-	if (ids.count == 1)
-		write_job(s, job, &f);
+	if (!is_new)
+		find_records(s, job, &ids);
+	if (is_new || ids.count == 1)
+		write_job(s, job, &f, is_new);
 }

@@ -14,12 +14,12 @@
 #include "model/job_filter.h"
 #include "server/store/store_internal.h"
 
-#define HAS(column) "instr(lower(" column "), lower(?12)) > 0"
-
 /* What an index finds stands there only where it is asked for; of the rest NULL is any. */
 static char *make_list_text(const struct store *s, const struct job_filter *filter,
 			    const struct store_who *who)
 {
+	static const char *const searched[] = { "job_id", "name", "user_name", "account",
+						"reason" };
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -36,10 +36,13 @@ static char *make_list_text(const struct store *s, const struct job_filter *filt
 	      " AND (?9 IS NULL OR manager = ?9)"
 	      " AND (?10 IS NULL OR lower(state) = lower(?10))"
 	      " AND (?11 IS NULL OR name = ?11)"
-	      " AND (?12 IS NULL OR " HAS("job_id") " OR " HAS("name") " OR " HAS("user_name") " OR " HAS(
-		      "account") " OR " HAS("reason") ")"
-						      " AND (?13 IS NULL OR cluster = ?13)"
-						      " ORDER BY start_ns DESC, id DESC LIMIT ?14 OFFSET ?15",
+	      " AND (?12 IS NULL",
+	      out);
+	for (size_t i = 0; i < ARRAY_SIZE(searched); i++)
+		fprintf(out, " OR %s(lower(%s), lower(?12)) > 0", s->database->position,
+			searched[i]);
+	fputs(") AND (?13 IS NULL OR cluster = ?13)"
+	      " ORDER BY start_ns DESC, id DESC LIMIT ?14 OFFSET ?15",
 	      out);
 	fclose(out);
 	return text;
@@ -55,27 +58,26 @@ int store_list_jobs(struct store *s, const struct job_filter *filter, const stru
 	uint64_t until_ns = filter->until_ns ? filter->until_ns : INT64_MAX, count = 0, uid;
 	bool is_number = filter->user && parse_u64(filter->user, &uid) == 0 && uid <= UINT32_MAX;
 	struct value values[STORE_VALUES_MAX];
-	sqlite3_stmt *rows;
+	struct statement rows = { .text = text };
 	int r = 0;
 
 	if (!text)
 		return error_set_errno(err, ENOMEM, "cannot list the jobs");
-	rows = store_prepare(s, text,
-			     ARGS(NUMBER(MIN(filter->since_ns, INT64_MAX)),
-				  NUMBER(MIN(until_ns, INT64_MAX)), NUMBER(who->uid),
-				  TEXT(filter->id), TEXT(filter->user), NUMBER_IF(is_number, uid),
-				  TEXT(filter->account), TEXT(filter->partition),
-				  TEXT(filter->manager), TEXT(filter->state), TEXT(filter->name),
-				  TEXT(filter->text), TEXT(filter->cluster), NUMBER(limit + 1),
-				  NUMBER(filter->offset)));
+	store_ask_once(s, &rows,
+		       ARGS(NUMBER(MIN(filter->since_ns, INT64_MAX)),
+			    NUMBER(MIN(until_ns, INT64_MAX)), NUMBER(who->uid), TEXT(filter->id),
+			    TEXT(filter->user), NUMBER_IF(is_number, uid), TEXT(filter->account),
+			    TEXT(filter->partition), TEXT(filter->manager), TEXT(filter->state),
+			    TEXT(filter->name), TEXT(filter->text), TEXT(filter->cluster),
+			    NUMBER(limit + 1), NUMBER(filter->offset)));
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
-	while (r >= 0 && store_next(s, rows) && ++count <= limit) {
-		const struct store_job job = store_read_job(rows, values);
+	while (r >= 0 && store_next(s, &rows) && ++count <= limit) {
+		const struct store_job job = store_read_job(&rows, values);
 
 		r = take(context, &job);
 	}
 	s->deadline_ns = 0;
-	sqlite3_finalize(rows);
+	store_release(s, &rows);
 	if (ret_more)
 		*ret_more = count > limit;
 	return r < 0 ? r : store_told(s, err);

@@ -15,7 +15,7 @@
 static enum store_answer judge(struct store *s, const struct ledger_line *line, uint64_t digest,
 			       struct error *reason)
 {
-	sqlite3_stmt *found = store_ask(
+	struct statement *found = store_ask(
 		s,
 		"SELECT digest FROM ledger_lines WHERE cluster = ?1 AND node = ?2 AND boot_id = ?3 "
 		"AND start_ns = ?4 AND sequence = ?5",
@@ -23,7 +23,7 @@ static enum store_answer judge(struct store *s, const struct ledger_line *line, 
 	bool is_there = store_next(s, found),
 	     is_equal = is_there && COLUMN_NUMBER(found, 0) == digest;
 
-	sqlite3_reset(found);
+	store_reset(found);
 	if (is_there && !is_equal)
 		error_set(reason, 0, "another line has this key and sequence");
 	return !is_there ? STORE_TAKEN : is_equal ? STORE_KNOWN : STORE_REFUSED;
@@ -91,7 +91,7 @@ int store_put_ledger(struct store *s, const struct store_line *text, enum store_
 	"AND (?5 IS NULL OR e.manager = ?5) AND (?6 IS NULL OR e.job_id = ?6) "           \
 	"ORDER BY e.start_ns DESC, e.id DESC LIMIT ?7 OFFSET ?8"
 
-static void put_entry(sqlite3_stmt *row, struct document *d)
+static void put_entry(const struct statement *row, struct document *d)
 {
 	static const char *const texts[] = { "cluster", "node",	 "owner",  "manager",
 					     "job",	"level", "source", "quality" };
@@ -107,10 +107,10 @@ static void put_entry(sqlite3_stmt *row, struct document *d)
 	document_put_time(d, "end", COLUMN_NUMBER(row, column++));
 	document_put_time(d, "job_start", COLUMN_NUMBER(row, column++));
 	document_key(d, "uid");
-	if (sqlite3_column_type(row, column) == SQLITE_NULL)
-		document_null(d);
-	else
+	if (store_cell(row, column).is_known)
 		document_unsigned(d, COLUMN_NUMBER(row, column));
+	else
+		document_null(d);
 	document_put_unsigned(d, "microjoules", COLUMN_NUMBER(row, ++column));
 	document_end_map(d);
 }
@@ -121,7 +121,7 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 	size_t limit = question->limit ? MIN(question->limit, (size_t)STORE_LIMIT_MAX)
 				       : STORE_LIMIT_MAX;
 	uint64_t until_ns = question->until_ns ? question->until_ns : INT64_MAX, count = 0;
-	sqlite3_stmt *rows;
+	struct statement *rows;
 
 	rows = store_ask(s, who->sees_all ? ENTRIES_OF("") : ENTRIES_OF(" AND e.uid = ?3"),
 			 NUMBER(MIN(question->since_ns, (uint64_t)INT64_MAX)),
@@ -135,6 +135,6 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 	document_end_list(d);
 	document_put_boolean(d, "more", count > limit);
 	s->deadline_ns = 0;
-	sqlite3_reset(rows);
+	store_reset(rows);
 	return store_told(s, err);
 }

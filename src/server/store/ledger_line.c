@@ -10,7 +10,7 @@
 #include "basic/macro.h"
 #include "model/json_place.h"
 
-#define TEXT_MAX 1024 /* bytes of each text */
+#define TEXT_MAX 500 /* bytes of each text, as of keys of records */
 
 static const char *const owners[] = { "job", "system", "idle", "unattributed", NULL };
 static const char *const qualities[] = { "measured", "attributed", "estimated", "gap", NULL };

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "basic/ids.h"
 #include "model/metric.h"
@@ -33,6 +34,7 @@ struct store; /* opaque */
 
 enum store_mode {
 	STORE_READ, /* -ENOENT: there is none */
+	STORE_MOVE, /* the same as the next, also where a move has not ended */
 	STORE_WRITE, /* made where there is none: the file is readable by its owner alone */
 };
 
@@ -40,6 +42,12 @@ enum store_mode {
 int store_open(const char *path, enum store_mode mode, struct store **ret, struct error *err);
 struct store *store_close(struct store *s); /* NULL is fine; returns NULL */
 void store_closep(struct store **s);
+/* In another database than SQLite's: pg.h. */
+struct database;
+int store_open_with(const struct database *database, const char *where, enum store_mode mode,
+		    struct store **ret, struct error *err);
+/* Whether it answers. */
+int store_check(struct store *s, struct error *err);
 
 /* ---- what nodes send ---- */
 
@@ -165,6 +173,11 @@ int store_reindex(struct store *s, uint64_t *ret_records, struct error *err);
 /* A copy of all that is committed, while others go on writing; it takes the place of @path when
  * it is whole. */
 int store_backup(struct store *s, const char *path, struct error *err);
+
+/* Copy all of @from, where nobody writes meanwhile, into @to, which is empty or has a part of it:
+ * what was broken off goes on where it was.  -EBADMSG: it is not the same there, by count and hash;
+ * -EEXIST: other records are there.  What was compared is told on @out. */
+int store_move(struct store *from, struct store *to, FILE *out, struct error *err);
 
 struct store_facts {
 	uint64_t records, jobs; /* 0 unless they are counted, which takes its time */

@@ -2,29 +2,35 @@
 /* store_internal - what the files of the store share, and nobody else. */
 #pragma once
 
-#include <sqlite3.h>
-
 #include "basic/error.h"
 #include "basic/macro.h"
+#include "server/store/database.h"
 #include "server/store/store.h"
 
 struct record;
 struct rules;
 
 #define STORE_VALUES_MAX 160 /* columns of metrics */
-#define STORE_STATEMENTS_MAX 64
+/* Of each of the five texts of a key: PostgreSQL takes 2,704 together. */
+#define STORE_KEY_MAX_BYTES 500
+#define STORE_ARGS_MAX 192 /* of a statement */
+#define STORE_STATEMENTS_MAX 96
 #define STORE_LIST_NS UINT64_C(5000000000) /* a list may take so long */
 
 enum store_table { TABLE_JOBS, TABLE_MOUNTS, TABLE_STEPS, TABLE_COUNT };
 
 struct store {
-	sqlite3 *db;
-	struct statement { /* prepared once; known by the address of its text */
-		const char *text;
-		sqlite3_stmt *prepared;
-	} statements[STORE_STATEMENTS_MAX];
+	const struct database *database;
+	void *handle; /* the database's own */
+	struct statement statements[STORE_STATEMENTS_MAX]; /* known by the address of its text */
 	char *inserts[TABLE_COUNT]; /* texts of statements that add a row */
 	bool has_column[STORE_VALUES_MAX]; /* of jobs: else it is read as NULL */
+	struct boot { /* of which records were put that are not committed */
+		char cluster[STORE_KEY_MAX_BYTES + 1], node[STORE_KEY_MAX_BYTES + 1];
+		char id[STORE_KEY_MAX_BYTES + 1];
+		uint64_t sequence; /* the greatest */
+		uint64_t arrived_ns; /* 0: there are none */
+	} boot;
 	struct rules *rules; /* NULL: it is only read */
 	int failure; /* the first one that nobody was told of, and its words; 0: none */
 	struct error error;
@@ -32,51 +38,61 @@ struct store {
 	struct store_facts facts; /* what was counted since it was opened */
 };
 
-/* ---- sqlite.c: statements ---- */
+/* ---- statements.c ---- */
 /*
  * A failure is remembered, as a document does it, and told once by store_told().  Until then
  * nothing is asked any more and there are no rows, so that only who loops or gives away has to look
  * at it.
  */
 int store_told(struct store *s, struct error *err);
-/* Remember what the database says went wrong; or else what did. */
-void store_fail(struct store *s);
+/* Remember what the database says went wrong, by its code; or else what did. */
+void store_fail(struct store *s, int code, const char *words);
 void store_fail_at(struct store *s, int code, const char *what);
 
-/* A value in the place of ?1, ?2...  Texts and bytes have to stay until the statement is run. */
-struct arg {
-	enum { ARG_NULL, ARG_NUMBER, ARG_TEXT, ARG_BYTES } type;
-	const void *bytes; /* NULL: NULL */
-	uint64_t number; /* or how many bytes */
-};
-#define NUMBER(n) ((struct arg){ ARG_NUMBER, NULL, (uint64_t)(n) })
-#define NUMBER_IF(is_known, n) ((is_known) ? NUMBER(n) : (struct arg){})
-#define TEXT(t) ((struct arg){ ARG_TEXT, (t), 0 })
-#define BYTES(b, length) ((struct arg){ ARG_BYTES, (b), (length) })
+#define NUMBER(n) ((struct arg){ ARG_NUMBER, true, NULL, (uint64_t)(n) })
+#define NUMBER_IF(is_known, n) ((is_known) ? NUMBER(n) : (struct arg){ ARG_NUMBER })
+struct arg store_text(const char *text); /* NULL: NULL */
+#define TEXT(t) store_text(t)
+#define BYTES(b, length) ((struct arg){ ARG_BYTES, (b) != NULL, (b), (length) })
 #define ARGS(...)                              \
 	((const struct arg[]){ __VA_ARGS__ }), \
 		sizeof((const struct arg[]){ __VA_ARGS__ }) / sizeof(struct arg)
 
-/* A statement, to be run; NULL: it has failed.  The caller finalizes it. */
-sqlite3_stmt *store_prepare(struct store *s, const char *text, const struct arg *args,
-			    size_t count);
-/* The same, of a text that stays as long as the store: it is kept, and is the store's. */
-sqlite3_stmt *store_ask_with(struct store *s, const char *text, const struct arg *args,
-			     size_t count);
+/* A statement whose text stays as long as the store: it is kept, and is the store's.  Its rows are
+ * read before another is asked, or else are nobody's. */
+struct statement *store_ask_with(struct store *s, const char *text, const struct arg *args,
+				 size_t count);
 #define store_ask(s, text, ...) store_ask_with((s), (text), ARGS(__VA_ARGS__))
+/* The same of a statement of the caller's, for which he calls store_release(). */
+void store_ask_once(struct store *s, struct statement *st, const struct arg *args, size_t count);
+void store_release(struct store *s, struct statement *st);
 /* Whether there is a row; at the end it is reset. */
-bool store_next(struct store *s, sqlite3_stmt *row);
+bool store_next(struct store *s, struct statement *row);
+void store_reset(struct statement *row); /* where not all rows are read */
 /* One step, and reset.  The first number of the row, 0 where there is none. */
-uint64_t store_get(struct store *s, sqlite3_stmt *row);
+uint64_t store_get(struct store *s, struct statement *row);
 #define store_number(s, text, ...) store_get((s), store_ask((s), (text), __VA_ARGS__))
-#define store_do(s, text, ...) ((void)store_number((s), (text), __VA_ARGS__))
+void store_finish(struct store *s, struct statement *st);
+#define store_do(s, text, ...) store_finish((s), store_ask((s), (text), __VA_ARGS__))
 /* Of all rows the first column, behind what @ret has. */
-void store_collect(struct store *s, sqlite3_stmt *row, struct id_list *ret);
+void store_collect(struct store *s, struct statement *row, struct id_list *ret);
 #define store_find(s, ret, text, ...) store_collect((s), store_ask((s), (text), __VA_ARGS__), (ret))
-/* Statements without values or rows. */
+/* Statements without values or rows, outside of a transaction. */
 void store_execute(struct store *s, const char *text);
-#define COLUMN_NUMBER(row, column) ((uint64_t)sqlite3_column_int64((row), (column))) /* none: 0 */
-#define COLUMN_TEXT(row, column) ((const char *)sqlite3_column_text((row), (column)))
+struct cell store_cell(const struct statement *row, int column);
+#define COLUMN_NUMBER(row, column) (store_cell((row), (column)).number) /* none: 0 */
+#define COLUMN_TEXT(row, column) ((const char *)store_cell((row), (column)).bytes)
+
+/* 1: rows are being moved into it, or were and not all of them. */
+#define STORE_IS_MOVING "SELECT value FROM meta WHERE name = 'moving'"
+
+#define STORE_VERSION 2 /* of the tables */
+#define STORE_FROM_1                                     \
+	"ALTER TABLE jobs ADD COLUMN exit_code BIGINT; " \
+	"ALTER TABLE jobs ADD COLUMN exit_signal BIGINT"
+/* -EINVAL: the tables are of a later version, or of an earlier one and cannot be changed. */
+int store_check_version(const char *where, uint64_t version, enum store_mode mode,
+			struct error *err);
 
 /* ---- columns.c: the metric table as columns ---- */
 /* Columns that a table lacks are added; statements that name them are made. */
@@ -84,7 +100,7 @@ void store_open_columns(struct store *s, enum store_mode mode);
 /* The columns of struct store_job for SELECT, as store_read_job() wants them. */
 void store_print_columns(const struct store *s, FILE *out);
 /* @values: room for store_value_count(). */
-struct store_job store_read_job(sqlite3_stmt *row, struct value *values);
+struct store_job store_read_job(const struct statement *row, struct value *values);
 /* Add the row of a job, and those of its mounts and steps. */
 void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 		     const struct record *record);
@@ -98,6 +114,9 @@ int64_t store_clock_offset(const struct store_line *line, uint64_t made_ns, uint
 /* As an event, where it is not 0: of each node one in an hour. */
 void store_note_clock(struct store *s, const char *cluster, const char *node, int64_t offset_ns,
 		      uint64_t now_ns);
+
+/* Of the node whose records were put last. */
+void store_close_older_boots(struct store *s);
 
 /* ---- arrivals.c: a line that was stored ---- */
 struct stored_line {
@@ -116,9 +135,11 @@ struct record *line_read_record(struct store *s, uint64_t id, struct stored_line
 /* ---- fold.c: from records to jobs ---- */
 /* Find or make the record's job, and have it made anew before the commit.  @old_job: the one that
  * it had; 0: none. */
-uint64_t store_assign(struct store *s, uint64_t id, const struct record *record, uint64_t old_job);
-/* Make it anew at once, if @record, which has come just now, is its only one. */
-void store_fold_new(struct store *s, uint64_t job, struct record *record);
+uint64_t store_assign(struct store *s, uint64_t id, const struct record *record, uint64_t old_job,
+		      bool *ret_is_new);
+/* Make it anew at once, if @record, which has come just now, is its only one: of a new one it is.
+ */
+void store_fold_new(struct store *s, uint64_t job, struct record *record, bool is_new);
 /* At most @limit jobs of those that are @stale, whose numbers come into @ret. */
 enum store_stale {
 	STALE_NOW = 1, /* it is made anew before the commit; of many records it becomes... */

@@ -60,7 +60,7 @@ static int run_batch(struct store *s, batch_function run, const void *context, s
 	const struct store_facts before = s->facts;
 	int r;
 
-	store_execute(s, "BEGIN IMMEDIATE");
+	s->database->begin(s);
 	run(s, context, &ids);
 	r = store_commit(s, err);
 	if (r < 0) {
@@ -128,12 +128,16 @@ int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_mor
 	       struct error *err)
 {
 	size_t count;
-	int r = run_batch(s, work, upkeep, &count, err);
+	int r;
 
+	*ret_more = false;
+	if (!s->database->may_work(s, upkeep->now_ns))
+		return store_told(s, err);
+	r = run_batch(s, work, upkeep, &count, err);
 	*ret_more = r >= 0 && count > 0;
 	if (r < 0 || count)
 		return r;
-	store_execute(s, "PRAGMA incremental_vacuum(200)");
+	s->database->tidy(s);
 	return store_told(s, err);
 }
 
@@ -172,8 +176,7 @@ int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns
 	if (*ret_records)
 		store_do(s, "INSERT INTO events (at_ns, kind, detail) VALUES (?1, 'forgotten', ?2)",
 			 NUMBER(now_ns), TEXT(detail));
-	/* what was deleted is overwritten; it may still stand in the log */
-	(void)sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	s->database->wipe(s);
 	return store_told(s, err);
 }
 
@@ -187,9 +190,10 @@ static void reindex_batch(struct store *s, const void *context UNUSED, struct id
 	for (size_t i = 0; i < ids->count && !s->failure; i++) {
 		struct stored_line line;
 		struct record *record = line_read_record(s, ids->items[i], &line);
+		bool is_new;
 
 		if (record) /* else another version wrote it */
-			(void)store_assign(s, ids->items[i], record, line.job);
+			(void)store_assign(s, ids->items[i], record, line.job, &is_new);
 		record_free(record);
 	}
 	store_do(s,
@@ -197,8 +201,8 @@ static void reindex_batch(struct store *s, const void *context UNUSED, struct id
 		 "ON CONFLICT (name) DO UPDATE SET value = ?1",
 		 NUMBER(ids->count ? ids->items[ids->count - 1] : 0));
 	if (!ids->count)
-		store_execute(s, "DELETE FROM jobs WHERE NOT EXISTS "
-				 "(SELECT 1 FROM records WHERE records.job = jobs.id)");
+		store_do(s, "DELETE FROM jobs WHERE NOT EXISTS "
+			    "(SELECT 1 FROM records WHERE records.job = jobs.id)");
 }
 
 int store_reindex(struct store *s, uint64_t *ret_records, struct error *err)

@@ -1,0 +1,13 @@
+# The tables as PostgreSQL has them: of schema.sql.
+s/INTEGER PRIMARY KEY AUTOINCREMENT/BIGSERIAL PRIMARY KEY/
+s/BLOB/BYTEA/g
+s/\bINTEGER\b/BIGINT/g
+# orders by bytes, as SQLite does
+s/\bTEXT\b/TEXT COLLATE "C"/g
+# of any length
+s/ON records (user_name)/ON records USING hash (user_name)/
+# by months, which are part of each key
+/^CREATE TABLE IF NOT EXISTS \(records\|ledger\) (/,/^);/ {
+	s/ PRIMARY KEY//
+	s/^);/) PARTITION BY RANGE (start_ns);/
+}

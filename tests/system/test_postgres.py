@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: MIT
+"""The server on a PostgreSQL that is stopped, killed, cut off, full, slow or shared.  What both databases have in common is in
+test_server.py and, by the store's own suite, here.
+
+$JOBMETER_MADE_RECORDS (1,009) is how many finals the long cases have."""
+
+import concurrent.futures
+import datetime
+import http.client
+import itertools
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+from command import command
+from made_records import BEGUN, line, lines, record
+from server import USER
+from serving import Serving
+from slurm import make_users
+
+pytestmark = pytest.mark.node  # it makes a user
+MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "1009"))
+TAKEN, KNOWN = {"answer": "taken"}, {"answer": "known"}
+LONGEST = 30  # seconds of a request
+WORK = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 1785684590 AND granted"
+
+
+@pytest.fixture
+def folder():
+    with tempfile.TemporaryDirectory(prefix="jobmeter-server-") as name:
+        os.chmod(name, 0o755)
+        yield pathlib.Path(name)
+
+
+@pytest.fixture
+def serving(folder, keeper, postgres):
+    with Serving(folder, keeper, postgres) as serving:
+        yield serving
+
+
+@pytest.fixture
+def server(serving):
+    with serving() as server:
+        yield server
+
+
+def wait_for(what, seconds=60):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def batches(items, size=17):
+    return [items[i:i + size] for i in range(0, len(items), size)]
+
+
+class Pusher:
+    """As a spool: what was not answered is sent again.  What servers said when they took nothing."""
+
+    def __init__(self, *servers):
+        self.servers, self.refusals = itertools.cycle(servers), []
+
+    def push(self, batch, seconds=120):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            begun = time.monotonic()
+            try:
+                answer = next(self.servers).post(b"".join(one + b"\n" for one in batch))
+            except (OSError, http.client.HTTPException):  # this server is being killed
+                time.sleep(0.01)
+                continue
+            finally:
+                assert time.monotonic() - begun < LONGEST
+            if answer.status == 200:
+                answers = [json.loads(one) for one in answer.text.splitlines()]
+                assert len(answers) == len(batch) and all(one in (TAKEN, KNOWN) for one in answers)
+                return
+            assert answer.status == 503 and answer.headers["Retry-After"] == "30"
+            self.refusals.append(json.loads(answer.text)["error"])
+            time.sleep(0.05)  # a node waits longer
+        raise TimeoutError(self.refusals[-1:])
+
+    def push_while(self, sent, happens):
+        """All once, and then some again, until @happens has ended."""
+        left = batches(sent)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            done = pool.submit(happens)
+            while left or not done.done():
+                self.push(left.pop(0) if left else random.choice(batches(sent)))
+            done.result()
+
+
+def stored(server):
+    """{id: its lines}, as the server gives them."""
+    ids = [row[0] for row in server.ask_database("SELECT job_id FROM records")]
+    assert len(ids) == len(set(ids))
+    return {one: server.ask(f"/v1/records?id={one}").text.encode().splitlines() for one in ids}
+
+
+def assert_stored(server, sent):
+    assert stored(server) == {str(i): [one] for i, one in enumerate(sent)}
+    assert server.ask_database("SELECT count(*) FROM jobs") == [(len(sent),)]
+
+
+def test_the_stores_own_suite_holds(programs, postgres):
+    postgres.ask("postgres", "CREATE ROLE jm_unit LOGIN")
+    postgres.ask("postgres", "CREATE DATABASE unit OWNER jm_unit")
+    done = subprocess.run([programs / "tests/unit/test_store"], capture_output=True, text=True,
+                          env={**os.environ, "JOBMETER_TEST_DATABASE": postgres.url("jm_unit", "unit")})
+    postgres.drop_database("unit")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " tests, 0 failed" in done.stdout
+
+
+def test_each_is_there_once_though_postgresql_stops_dies_and_cuts(server, postgres):
+    sent, chance = lines(range(MADE)), random.Random(17)
+
+    def cut():
+        postgres.ask("postgres", f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{server.serving.name}'")
+
+    def restart(number):
+        postgres.end(number)
+        time.sleep(chance.uniform(0, 0.3))
+        postgres.start()
+
+    def trouble():
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, None) * 2:
+            time.sleep(chance.uniform(0, MADE / 1009 * 0.4))
+            restart(number) if number else cut()
+
+    pusher = Pusher(server)
+    pusher.push_while(sent, trouble)
+    assert_stored(server, sent)
+    assert all(one.startswith("the database: ") and len(one) > 20 for one in pusher.refusals)
+
+
+def test_what_hangs_is_given_up_and_said(server, postgres):
+    sent = lines(range(34))
+    assert server.push(sent[:17]) == [TAKEN] * 17
+    pid, = postgres.ask("postgres", f"SELECT pid FROM pg_stat_activity WHERE datname = '{server.serving.name}'")[0]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            begun = time.monotonic()
+            asked = [pool.submit(server.post, b"".join(one + b"\n" for one in sent[17:])) for _ in range(3)]
+            asked.append(pool.submit(server.ask, "/v1/jobs"))
+            answers = [one.result() for one in asked]
+            assert time.monotonic() - begun < LONGEST
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert 503 in [answer.status for answer in answers]
+    assert "the database: it does not answer" in "".join(answer.text for answer in answers)
+    Pusher(server).push(sent)
+    assert_stored(server, sent)
+
+
+@pytest.fixture
+def small_space(folder, keeper, postgres, demand):
+    place = folder / "small"
+    place.mkdir()
+    try:
+        keeper.run("mount", "-t", "tmpfs", "-o", "size=16m", "made-small", place, undo=["umount", place])
+    except subprocess.CalledProcessError as e:
+        demand(False, f"cannot mount: {e.stderr.strip()}")
+    shutil.chown(place, "postgres", "postgres")
+    postgres.ask("postgres", f"CREATE TABLESPACE small LOCATION '{place}'")
+    yield place
+    postgres.ask("postgres", "DROP TABLESPACE small")
+    subprocess.run(["umount", place], check=True)
+
+
+def test_a_full_disk_loses_nothing_and_says_so(small_space, serving, postgres):
+    postgres.ask("postgres", f"ALTER DATABASE {serving.name} SET TABLESPACE small")
+    sent = [line(record(i, made={"incompressible": random.Random(i).randbytes(9973).hex()})) for i in range(997)]
+    with serving() as server:
+        answered, refusal = 0, None
+        for batch in batches(sent, 23):
+            begun = time.monotonic()
+            answer = server.post(b"".join(one + b"\n" for one in batch))
+            assert time.monotonic() - begun < LONGEST
+            if answer.status != 200:
+                refusal = answer
+                break
+            answered += len(batch)
+        assert refusal and 0 < answered < len(sent)
+        assert (refusal.status, refusal.headers["Retry-After"]) == (503, "30")
+        assert "there is no space left for the database" in refusal.text
+        assert "records are not taken: there is no space left" in server.log()
+        assert len(server.jobs("limit=1000")) == answered  # reading goes on
+        assert server.get("/health").status == 200
+        command("mount", "-o", "remount,size=128m", small_space)
+        for batch in batches(sent, 23):
+            Pusher(server).push(batch)
+        assert "records are taken again" in server.log()
+        assert_stored(server, sent)
+    postgres.ask("postgres", f"ALTER DATABASE {serving.name} SET TABLESPACE pg_default")
+
+
+def test_two_servers_that_are_killed_in_turn_have_each_once(serving):
+    sent, chance = lines(range(MADE)), random.Random(23)
+    with serving("first") as first, serving("second") as second:
+        servers = (first, second)
+
+        def kill():
+            for i in range(6):
+                time.sleep(chance.uniform(0, MADE / 1009 * 0.4))
+                servers[i % 2].end(signal.SIGKILL)
+                servers[i % 2].start()
+
+        Pusher(*servers).push_while(sent, kill)
+        assert_stored(first, sent)
+        assert second.jobs("limit=10000") == first.jobs("limit=10000")
+
+
+def test_one_does_the_upkeep_and_the_other_takes_over(serving, postgres):
+    with serving("first", checkpoint_interval="1s") as first, serving("second", checkpoint_interval="1s") as second:
+        wait_for(lambda: len(postgres.ask("postgres", WORK)) == 1)
+        (pid,), = postgres.ask("postgres", WORK)
+        holder, = [one for one in (first, second) if holds(one, postgres, pid)]
+        other = second if holder is first else first
+        other.push([line(record(7, final=False, sequence=1))])
+        holder.end(signal.SIGKILL)
+        wait_for(lambda: [row[0] for row in postgres.ask("postgres", WORK)] not in ([], [pid]))
+        wait_for(lambda: other.jobs()[0]["state"] == "INCOMPLETE")
+        holder.start()
+        assert len(postgres.ask("postgres", WORK)) == 1
+
+
+def holds(server, postgres, pid):
+    """Whether the connection is its own: the socket's other end, as the kernel knows it."""
+    text = subprocess.run(["ss", "-xpH"], capture_output=True, text=True, check=True).stdout
+    ends = {(row.split()[5], row.split()[7]) for row in text.splitlines() if f"pid={pid}," in row}
+    return any(f"pid={server.process.pid}," in row and (row.split()[7], row.split()[5]) in ends for row in text.splitlines())
+
+
+def test_ready_and_live_are_told_apart(server, postgres):
+    assert [server.get(path).status for path in ("/health", "/health/live")] == [200, 200]
+    postgres.end()
+    answer = server.get("/health")
+    assert answer.status == 503 and answer.text.startswith("it lives, and is not ready: the database: ")
+    assert server.get("/health/live").status == 200
+    assert server.ask("/health/live").status == 200
+    postgres.start()
+    wait_for(lambda: server.get("/health").status == 200)
+
+
+def partitions(server):
+    return dict(server.ask_database("SELECT tableoid::regclass::text, count(*) FROM records GROUP BY 1"))
+
+
+def month(offset):
+    now = datetime.datetime.now(datetime.timezone.utc)
+    months = now.year * 12 + now.month - 1 + offset
+    return f"records_{months // 12}_{months % 12 + 1:02}"
+
+
+def test_months_are_made_ahead_and_absurd_dates_have_a_place(server):
+    now = int(time.time() - BEGUN.timestamp())
+    absurd = [line(record(i, started=now + days * 86400, seconds=1)) for i, days in ((2, -20000), (3, 60000), (4, 300))]
+    assert server.push([line(record(1, started=now - 7))] + absurd) == [TAKEN] * 4
+    assert partitions(server) == {month(0): 1, "records_default": 3}
+    tables = {row[0] for row in server.ask_database("SELECT tablename FROM pg_tables WHERE schemaname = 'jobmeter'")}
+    assert {month(i) for i in (-1, 0, 1, 2, 3)} | {month(0).replace("records", "ledger")} <= tables
+    # the month of a record from the future comes
+    begins, = server.ask_database("SELECT start_ns FROM records WHERE job_id = '4'")[0]
+    assert server.ask_database(f"SELECT jobmeter_make_months({begins}, {begins})")[0][0] == 2
+    assert partitions(server)["records_default"] == 2 and sum(partitions(server).values()) == 4
+    assert len(server.jobs()) == 4
+    # months that have ended and are empty go
+    server.ask_database(f"DELETE FROM records WHERE start_ns = {begins}")
+    assert server.ask_database(f"SELECT jobmeter_drop_months({begins + 40 * 86400 * 10**9})")[0][0] >= 2
+    assert set(partitions(server)) == {month(0), "records_default"}
+
+
+def test_the_ledger_is_kept_by_months_too(server):
+    head = {"schema": "jobmeter.ledger/1", "cluster": "made", "node": "made-node1", "boot_id": "made-boot"}
+    entry = {"owner": "job", "manager": "slurm", "job": "7", "uid": 1000, "level": "node", "source": "rapl", "quality": "attributed"}
+    made = [json.dumps(head | {"start": f"2026-02-03T0{hour}:00:00Z", "end": f"2026-02-03T0{hour}:15:00Z", "sequence": hour,
+                               "entries": [entry | {"microjoules": 1009 * hour}]}).encode() for hour in range(1, 6)]
+    assert server.push(made) == [TAKEN] * 5
+    assert server.push(made) == [KNOWN] * 5
+    other = made[0].replace(b"1009", b"1013")
+    assert server.push([other])[0]["answer"] == "refused"
+    entries = json.loads(server.ask("/v1/ledger?id=7").text)["entries"]
+    assert [one["microjoules"] for one in entries] == [1009 * hour for hour in range(5, 0, -1)]
+    assert json.loads(server.ask_as(65534, "/v1/ledger")[1])["entries"] == []
+    assert server.ask_database("SELECT DISTINCT tableoid::regclass::text FROM ledger") == [("ledger_default",)]
+
+
+def test_the_servers_role_owns_its_schema_and_nothing_else(server, postgres):
+    server.push(lines(range(3)))
+    role = f"jm_{server.serving.name}"
+    owned = "SELECT count(*) FROM pg_{0} JOIN pg_roles r ON r.oid = {1} WHERE rolname = '%s'" % role
+    assert server.ask_database(owned.format("namespace", "nspowner")) == [(1,)]
+    assert server.ask_database(owned.format("database", "datdba")) == [(0,)]
+    assert server.ask_database("SELECT DISTINCT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                               f"JOIN pg_roles r ON r.oid = c.relowner WHERE r.rolname = '{role}' AND n.nspname !~ '^pg_'") == [("jobmeter",)]
+    assert server.ask_database(f"SELECT rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls FROM pg_roles "
+                               f"WHERE rolname = '{role}'") == [(False,)]
+    import psycopg2
+    for forbidden in ("CREATE TABLE public.x (x INT)", "CREATE SCHEMA x", "CREATE DATABASE x", "SELECT * FROM pg_authid"):
+        with pytest.raises(psycopg2.errors.InsufficientPrivilege):
+            postgres.ask(server.serving.name, forbidden, role)
+
+
+def test_what_cannot_be_opened_is_said_in_one_line(folder, programs):
+    (folder / "server.yaml").write_text("user: root\nlisten: ''\n")
+    for url, status, words in (("postgresql://jm:secret@host/jobs", 2, "passfile=FILE"),
+                               ("postgresql://host/jobs?password=secret", 2, "passfile=FILE"),
+                               (f"postgresql:///jobs?host={folder}", 1, "the database: ")):
+        done = subprocess.run([programs / "jobmeter-server", "--database", url, "--config", folder / "server.yaml", "--socket",
+                               folder / "s"], capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+        assert (done.returncode, len(done.stderr.splitlines())) == (status, 1) and words in done.stderr
+        assert "secret" not in done.stderr
+
+
+def test_a_password_comes_from_a_file(serving, postgres):
+    role = f"jm_{serving.name}"
+    postgres.ask("postgres", f"ALTER ROLE {role} PASSWORD 'made'")
+    serving.url = f"postgresql://{role}@127.0.0.1:{postgres.port}/{serving.name}?passfile={serving.folder}/pgpass"
+    (serving.folder / "pgpass").write_text(f"127.0.0.1:*:*:{role}:made\n")
+    (serving.folder / "pgpass").chmod(0o600)
+    make_users(serving.keeper, [USER])
+    shutil.chown(serving.folder / "pgpass", USER)
+    with serving() as server:
+        assert server.push(lines(range(3))) == [TAKEN] * 3
+        assert len(server.jobs()) == 3
+
+
+def all_of(server):
+    jobs = server.jobs("limit=10000")
+    ids = [job["id"] for job in jobs[::max(len(jobs) // 97, 1)]]
+    return jobs, [server.ask(f"/v1/records?id={one}").text for one in ids]
+
+
+def test_a_move_that_was_broken_off_twice_brings_all(folder, keeper, serving, postgres):
+    sent = lines(range(MADE)) + [line(record(i, node="made-node2")) for i in range(0, MADE, 3)]
+    with Serving(folder, keeper)("old", checkpoint_interval="1s") as old:
+        for batch in batches(sent, 500):
+            old.push(batch)
+        old.push([line(record(MADE + 1, final=False, sequence=1))])
+        wait_for(lambda: old.jobs("limit=1")[0]["state"] == "INCOMPLETE")
+        before = all_of(old)
+    new = serving("new")
+    new.folder.mkdir()
+    new.configure()
+    move = ["move", "--from", f"sqlite:{old.database}", "--to", serving.url]
+    key = "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'move_{}'"
+    for table in ("records", "jobs"):
+        running = subprocess.Popen([*new.run("--version").args[:3], *move], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for(lambda: running.poll() is not None or moved(new, key.format(table)))
+        running.kill()
+        running.communicate()
+        refused = new.run()
+        if moved(new, "SELECT count(*) FROM meta WHERE name = 'moving'"):
+            assert refused.returncode == 1 and "a move into it was broken off" in refused.stderr
+    done = new.run(*move)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"records      {len(sent) + 1:10} rows, hash " in done.stdout and len(done.stdout.splitlines()) == 7
+    with new:
+        assert all_of(new) == before
+        assert new.push(sent[:17]) == [KNOWN] * 17
+        assert new.push(lines([MADE + 2])) == [TAKEN]
+    assert "records already" in new.run(*move).stderr
+
+def moved(server, question):
+    try:
+        return server.ask_database(question)[0][0]
+    except Exception:  # its tables are being made
+        return 0
