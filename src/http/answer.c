@@ -17,6 +17,7 @@
 
 #define HEAD_MAX_BYTES 8192
 #define BODY_MAX_BYTES 65536 /* where the route takes no more */
+#define READ_AND_DROPPED 4 /* times what a route takes that is larger */
 #define LARGE_MAX_BYTES (64 << 20) /* of all larger bodies together */
 #define RETRY_AFTER_S 5
 #define PIECE_BYTES 32768
@@ -413,12 +414,22 @@ static size_t body_max(const struct exchange *x)
 	return x->route && x->route->body_max ? x->route->body_max : BODY_MAX_BYTES;
 }
 
-static bool announces_too_much(const struct exchange *x)
+static bool announces_more_than(const struct exchange *x, size_t max)
 {
 	const char *length = http_header(&x->request, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	uint64_t bytes = 0;
 
-	return length && (parse_u64(length, &bytes) < 0 || bytes > body_max(x));
+	return length && (parse_u64(length, &bytes) < 0 || bytes > max);
+}
+
+/* An answer in the midst of a body ends the connection, and the kernel's reset may reach who sends
+ * before the answer does.  So a body that is somewhat too large is taken, and dropped. */
+static bool is_read_and_dropped(const struct exchange *x)
+{
+	return x->is_admitted && x->route && x->route->body_max &&
+	       is_method(x->route, x->request.method) &&
+	       announces_more_than(x, x->route->body_max) &&
+	       !announces_more_than(x, READ_AND_DROPPED * x->route->body_max);
 }
 
 /* What can be said no to before the body comes; 0: it may come. */
@@ -443,7 +454,7 @@ static int refuse(struct exchange *x, struct http_answer *ret)
 	if (!is_method(x->route, request->method))
 		return http_fail(ret, MHD_HTTP_METHOD_NOT_ALLOWED, "this path takes %s only",
 				 x->route->method);
-	if (announces_too_much(x) || x->is_too_large)
+	if (announces_more_than(x, body_max(x)) || x->is_too_large)
 		return http_fail(ret, STATUS_TOO_LARGE, "the body is larger than %zu bytes",
 				 body_max(x));
 	if (x->has_no_room) {
@@ -485,6 +496,9 @@ static enum MHD_Result begin_exchange(struct http *h, struct MHD_Connection *mhd
 	admit(x);
 	answer = empty_answer(x);
 	if (!has_body(x)) /* an answer this early would end the connection */
+		return MHD_YES;
+	x->is_too_large = is_read_and_dropped(x);
+	if (x->is_too_large)
 		return MHD_YES;
 	if (refuse(x, &answer) < 0)
 		return MHD_NO;

@@ -284,7 +284,7 @@ TEST(a_route_may_take_more)
 	struct world w;
 	struct http_options options = options_of(&w);
 	_cleanup_(http_closep) struct http *h = listen_with(&options);
-	_cleanup_free_ char *request = malloc(201000), *most = NULL, *large = NULL;
+	_cleanup_free_ char *request = malloc(201000), *most = NULL, *large = NULL, *larger = NULL;
 	size_t head = (size_t)sprintf(request,
 				      "POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 				      "Content-Length: 200003\r\n\r\n");
@@ -293,7 +293,15 @@ TEST(a_route_may_take_more)
 	request[head + 200003] = '\0';
 	most = client_ask(h, request);
 	ASSERT_CONTAINS(most, "\r\n200003:yyyy");
-	large = client_ask(h, "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 200004\r\n\r\n");
+	larger = client_ask(h, "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 800013\r\n\r\n");
+	ASSERT_CONTAINS(larger, "HTTP/1.1 413 ");
+	ASSERT_CONTAINS(larger, "the body is larger than 200003 bytes");
+	/* It is read whole before it is refused: who sends it can read the answer. */
+	head = (size_t)sprintf(request, "POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+					"Content-Length: 200004\r\n\r\n");
+	memset(request + head, 'z', 200004);
+	request[head + 200004] = '\0';
+	large = client_ask(h, request);
 	ASSERT_CONTAINS(large, "HTTP/1.1 413 ");
 	ASSERT_CONTAINS(large, "the body is larger than 200003 bytes");
 }
