@@ -167,6 +167,23 @@ static void add_sensors(const json_t *root, struct rows *rows)
 	}
 }
 
+static bool is_estimated(const json_t *sensor)
+{
+	return json_is_true(json_object_get(sensor, "counted")) &&
+	       strcmp(text_of(sensor, "quality"), "estimated") == 0;
+}
+
+static bool has_estimates(const json_t *root)
+{
+	const json_t *list = json_object_get(root, "sensors");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (is_estimated(json_array_get(list, i)))
+			return true;
+	}
+	return false;
+}
+
 /* Why there are no better numbers, and how good these are. */
 static void add_estimate(const json_t *root, struct rows *rows)
 {
@@ -176,8 +193,7 @@ static void add_estimate(const json_t *root, struct rows *rows)
 		const json_t *sensor = json_array_get(list, i);
 		uint64_t permille;
 
-		if (!json_is_true(json_object_get(sensor, "counted")) ||
-		    strcmp(text_of(sensor, "quality"), "estimated") != 0)
+		if (!is_estimated(sensor))
 			continue;
 		rows_begin(rows, ROWS_TEXT, NULL);
 		rows_say(rows, "",
@@ -196,17 +212,19 @@ static void add_balance(const json_t *root, struct rows *rows)
 	} owners[] = {
 		{ "jobs_joules", "jobs" },
 		{ "system_joules", "system" },
-		{ "idle_joules", "idle, charged to no job" },
+		{ "idle_joules", "idle, no job's" },
 		{ "unattributed_joules", "unattributed" },
-		{ "came_joules", "all that came in" },
+		{ "came_joules", "all" },
 	};
 	const json_t *balance = json_object_get(root, "balance");
 	const json_t *learned = json_object_get(root, "learned");
+	const char *about = has_estimates(root) ? "~" : "";
 	uint64_t uj, uw, count;
 
 	for (size_t i = 0; i < ARRAY_SIZE(owners); i++) {
 		if (number_of(balance, owners[i].key, metric_unit_places(UNIT_JOULES), &uj))
-			rows_line(rows, ROWS_TEXT, owners[i].name, "%s", humanize_energy(uj).text);
+			rows_line(rows, ROWS_TEXT, owners[i].name, "%s%s", uj ? about : "",
+				  humanize_energy(uj).text);
 	}
 	rows_line(
 		rows, ROWS_TEXT, "not balanced", "%lld µJ",
@@ -222,8 +240,8 @@ static void add_balance(const json_t *root, struct rows *rows)
 		if (number_of(pool, "idle_watts", 6, &uw) &&
 		    number_of(pool, "idle_intervals", 0, &count))
 			rows_line(
-				rows, ROWS_TEXT, i ? NULL : "idle power", "%s %.1f W, %s",
-				text_of(pool, "component"), (double)uw / 1e6,
+				rows, ROWS_TEXT, i ? NULL : "idle power", "%s %s%.1f W, %s",
+				text_of(pool, "component"), about, (double)uw / 1e6,
 				count ? "learned while next to nothing ran"
 				      : "a fifth of the greatest so far: nothing idle was seen yet");
 	}

@@ -409,7 +409,10 @@ void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct 
 		sorted[i] = &s->functions[i];
 	qsort(sorted, s->function_count, sizeof(struct summary_function *),
 	      summary_compare_functions);
-	summary_add_functions(s, sorted, wall_ns, rows);
+	if (!s->function_count)
+		rows_line(rows, ROWS_ALL, NULL, "No call of a probed function came.");
+	else
+		summary_add_functions(s, sorted, wall_ns, rows);
 	summary_add_distributions(sorted, s->function_count, false, rows);
 	summary_add_distributions(sorted, s->function_count, true, rows);
 	summary_add_collectives(s, rows);
