@@ -37,8 +37,8 @@ static size_t take_text(char *text, size_t size, size_t count, void *context)
 
 static int make_headers(const struct libcurl *curl, struct curl_slist **ret)
 {
-	static const char *const lines[] = { "Content-Type: " TYPE, "Content-Encoding: gzip",
-					     "Expect:" };
+	static const char type[] = "Content-Type: " TYPE;
+	const char *const lines[] = { type, "Content-Encoding: gzip", "Expect:" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		struct curl_slist *longer = curl->append(*ret, lines[i]);

@@ -16,6 +16,7 @@ COMMANDS = {
     "compare": "jobmeter compare {} run.json new.json",
     "insights": "jobmeter insights {} run.json",
     "doctor": "jobmeter doctor --no-costs {}",
+    "energy": "jobmeter energy {}",
     "jobs": "jobmeter jobs {}",
     "up": "jobmeter up {} --state up-state",
 }

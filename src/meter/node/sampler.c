@@ -855,7 +855,8 @@ bool sampler_has_news(struct sampler *s, struct error *err)
 		return true;
 	}
 	return (s->state && state_has_news(s->state, err)) ||
-	       (s->energy_state && state_has_news(s->energy_state, err)) ||
+	       (s->energy_state && !(s->state && state_failure(s->state)) &&
+		state_has_news(s->energy_state, err)) ||
 	       kernel_side_has_news(s->kernel, err) ||
 	       notices_get(&s->sources.prolog_news, clock_now_ns(CLOCK_BOOTTIME), err);
 }
