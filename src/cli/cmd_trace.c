@@ -71,6 +71,16 @@ static int parse_level(const char *text, void *at, struct error *err)
 	return error_set(err, -EINVAL, "a level is default, profile or trace, not '%s'", text);
 }
 
+static const char *level_word(const void *target UNUSED, size_t i)
+{
+	return probe_levels[i];
+}
+
+static const char *format_word(const void *target UNUSED, size_t i)
+{
+	return trace_format_name(i);
+}
+
 static int parse_duration(const char *text, void *at, struct error *err)
 {
 	if (parse_seconds(text, at) < 0 || *(uint64_t *)at == 0)
@@ -92,10 +102,10 @@ static const struct cli_option options[] = {
 	{ "pid", 'p', "PID", "trace a process and what it forks", AT(pid), NULL },
 	{ "set", 's', "NAME[,NAME]", "trace these sets of functions; one with a '/' is a file (default: mpi,mpi-io)", AT(set_names), NULL },
 	{ "probe", 0, "PROBE", "trace LIB:SYMBOL, a function of a library or program, too", AT(probes), parse_probe },
-	{ "level", 0, "LEVEL", "trace functions up to a level: default, profile, trace", AT(level), parse_level },
+	{ "level", 0, "LEVEL", "trace functions up to a level: default, profile, trace", AT(level), parse_level, level_word },
 	{ "duration", 'd', "S", "stop after S seconds (default: at the end)", AT(duration_ns), parse_duration },
 	{ "budget", 0, "PERCENT", "take a probe away that costs more of a core per process (default: 5; 0: never)", AT(budget), parse_budget },
-	{ "format", 'f', "FORMAT", "a summary or all calls: text, chrome, folded, ndjson", AT(format), parse_format },
+	{ "format", 'f', "FORMAT", "a summary or all calls: text, chrome, folded, ndjson", AT(format), parse_format, format_word },
 	{ "output", 0, "FILE", "write to a file", AT(file), NULL },
 	{ "list", 0, NULL, "list the sets and their functions", AT(is_list), NULL },
 	{ "generate", 0, "SET", "print a set as BPF C, to read, and to build elsewhere", AT(generated), NULL },

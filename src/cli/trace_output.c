@@ -26,6 +26,11 @@ static const char *const format_names[] = {
 	[TRACE_TEXT] = "text", [TRACE_CHROME] = "chrome", [TRACE_FOLDED] = "folded", [TRACE_NDJSON] = "ndjson"
 };
 
+const char *trace_format_name(size_t i)
+{
+	return i < ARRAY_SIZE(format_names) ? format_names[i] : NULL;
+}
+
 int trace_format_parse(const char *name, enum trace_format *ret, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(format_names); i++) {

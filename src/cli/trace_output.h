@@ -30,6 +30,7 @@ struct trace_output { /* begins with .format, .file, .job and .sites */
 	uint64_t calls; /* that were taken */
 };
 
+const char *trace_format_name(size_t i); /* NULL: behind the last */
 /* -EINVAL: there is no such format. */
 int trace_format_parse(const char *name, enum trace_format *ret, struct error *err);
 
