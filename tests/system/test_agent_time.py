@@ -13,6 +13,7 @@ from agent_pages import await_page, entries, final_record, known_jobs, page_of
 
 JOB = "5"
 NOISE = 0.1  # seconds between a reading and our own clock
+SWITCH = 30e-6  # seconds that the scheduler may take to balance CPUs as one leaves
 
 
 @dataclass
@@ -129,7 +130,8 @@ def test_a_storm_of_short_children_is_counted_whole_and_leaves_nothing(start_age
     assert cpu["run_queue_seconds"] == pytest.approx(truth["queued_ns"] / 1e9, rel=0.01, abs=NOISE)
     expected = {cause: ns / 1e9 for cause, ns in truth["waits_ns"].items()}
     for cause, seconds in expected.items():  # by the program's clocks, which do not tell what was stolen
-        assert seconds * 0.99 - cpu["stolen_seconds"] <= cpu["causes"][f"{cause}_seconds"] <= seconds * 1.01
+        most = seconds * 1.01 + children * SWITCH
+        assert seconds * 0.99 - cpu["stolen_seconds"] <= cpu["causes"][f"{cause}_seconds"] <= most
 
     page = await_page(agent, lambda page: JOB not in known_jobs(page) and not entries(agent, "task_times", {group}))
     assert [entries(agent, table, {group}) for table in ("task_times", "task_totals", "groups")] == [0, 0, 0]

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.alone
 
 PART = 0.01  # that may be missing or too much
 NOISE = 0.005  # seconds: waking up, starting, ending
+SWITCH = 30e-6  # seconds that the scheduler may take to balance CPUs as one leaves: some 18 of a wait of 1 ms, on two CPUs
 
 CASES = {
     "sleep": 41,
@@ -62,13 +63,15 @@ def near(seconds):
     return pytest.approx(seconds, rel=PART, abs=NOISE)
 
 
-def check_waits(record, truth):
-    """None longer than the program's own clocks have it, and together with what was stolen none shorter."""
+def check_waits(record, truth, waits=0):
+    """None longer than the program's own clocks have it, and together with what was stolen none shorter; @waits: how many
+    short ones there are."""
     stolen, causes = record["cpu"]["stolen_seconds"], causes_of(record)
     expected = {cause: ns / 1e9 for cause, ns in truth["waits_ns"].items()}
     found = {cause: causes[cause] for cause in expected}
+    more, less = NOISE + waits * SWITCH, NOISE + stolen
     wrong = {cause for cause, seconds in expected.items()
-             if not seconds * (1 - PART) - NOISE - stolen <= found[cause] <= seconds * (1 + PART) + NOISE}
+             if not seconds * (1 - PART) - less <= found[cause] <= seconds * (1 + PART) + more}
     assert not wrong, (found, expected, stolen)
     assert sum(found.values()) + stolen >= sum(expected.values()) * (1 - PART) - NOISE, (found, expected, stolen)
     return expected
@@ -80,8 +83,8 @@ def beside(record, truth):
     return record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + record["cpu"]["run_queue_seconds"] + 0.01
 
 
-def check_causes(record, truth):
-    causes, expected = causes_of(record), check_waits(record, truth)
+def check_causes(record, truth, waits=0):
+    causes, expected = causes_of(record), check_waits(record, truth, waits)
     others = sum(seconds for cause, seconds in causes.items() if cause not in expected)
     assert others < beside(record, truth) + PART * sum(causes.values())
     assert record["cpu"]["blocked_seconds"] == pytest.approx(sum(causes.values()))
@@ -131,7 +134,7 @@ def test_a_storm_of_short_children_is_counted_whole(run_waits):
     assert cpu_time(record) == near(truth["rusage_ns"] / 1e9)
     assert cpu_time(record) == near(truth["wait4_ns"] / 1e9)
     assert cpu["run_queue_seconds"] == near(truth["queued_ns"] / 1e9)
-    check_causes(record, truth)
+    check_causes(record, truth, waits=children)
     # Where others attach to the same tracepoint meanwhile it is not always run; no other thing is lost.
     assert not [note for note in coverage["notes"] if not note.endswith(" was not seen")]
     assert coverage["lost_events"] < 40

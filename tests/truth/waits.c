@@ -76,10 +76,17 @@ static uint64_t queued_ns(void)
 	return read_queued(schedstat_fd);
 }
 
-static struct span begin(void)
+/* All at one moment: where others had the CPU between two clocks, they are read once more. */
+static struct span read_clocks(void)
 {
-	return (struct span){ now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_THREAD_CPUTIME_ID),
-			      queued_ns() };
+	struct span now;
+
+	do {
+		now.queued_ns = queued_ns();
+		now.wall_ns = now_ns(CLOCK_MONOTONIC);
+		now.on_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	} while (queued_ns() != now.queued_ns);
+	return now;
 }
 
 static void tell(uint64_t *to, uint64_t ns)
@@ -90,9 +97,9 @@ static void tell(uint64_t *to, uint64_t ns)
 /* Add what was waited since. */
 static void end(const struct span *from, uint64_t *waited_ns)
 {
-	uint64_t queued = queued_ns() - from->queued_ns;
-	uint64_t on = now_ns(CLOCK_THREAD_CPUTIME_ID) - from->on_ns;
-	uint64_t wall = now_ns(CLOCK_MONOTONIC) - from->wall_ns;
+	struct span now = read_clocks();
+	uint64_t queued = now.queued_ns - from->queued_ns, on = now.on_ns - from->on_ns,
+		 wall = now.wall_ns - from->wall_ns;
 
 	if (wall > on + queued)
 		tell(waited_ns, wall - on - queued);
@@ -117,7 +124,7 @@ static bool sleep_for(long ns)
 
 static bool wait_sleeping(unsigned long count, struct truth *t)
 {
-	struct span from = begin();
+	struct span from = read_clocks();
 
 	for (unsigned long i = 0; i < count; i++) {
 		if (!sleep_for(STEP_NS))
@@ -130,7 +137,7 @@ static bool wait_sleeping(unsigned long count, struct truth *t)
 static bool wait_for_futex(unsigned long count, int value, struct truth *t)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };
-	struct span from = begin();
+	struct span from = read_clocks();
 	int word = value;
 
 	for (unsigned long i = 0; i < count; i++) {
@@ -157,7 +164,7 @@ static bool wait_for_work(unsigned long count, struct truth *t)
 /* As glibc's condition variables and joins: until a moment, of which it has one each time. */
 static bool wait_for_thread(unsigned long count, struct truth *t)
 {
-	struct span from = begin();
+	struct span from = read_clocks();
 	struct timespec until;
 	int id = 4711;
 
@@ -177,7 +184,7 @@ static bool wait_for_thread(unsigned long count, struct truth *t)
 
 static bool wait_for_events(unsigned long count, struct truth *t)
 {
-	struct span from = begin();
+	struct span from = read_clocks();
 
 	for (unsigned long i = 0; i < count; i++) {
 		if (poll(NULL, 0, STEP_NS / 1000000) != 0)
@@ -198,7 +205,7 @@ static pid_t start_child(void)
 
 static bool sleep_and_tell(long ns)
 {
-	struct span from = begin();
+	struct span from = read_clocks();
 
 	if (!sleep_for(ns))
 		return false;
@@ -243,7 +250,7 @@ static bool await_end(pid_t pid)
 
 static bool end_child(pid_t pid, struct truth *t, size_t children)
 {
-	struct span from = begin();
+	struct span from = read_clocks();
 	struct rusage usage;
 	int status;
 
@@ -263,7 +270,7 @@ static bool read_from_child(int from_fd, int to_fd, unsigned long count, struct 
 
 	if (pid < 0)
 		return false;
-	from = begin();
+	from = read_clocks();
 	for (unsigned long i = 0; i < count; i++) {
 		if (read(from_fd, &byte, 1) != 1)
 			return false;
@@ -326,7 +333,7 @@ static bool wait_for_children(unsigned long count, struct truth *t)
 static int stop_often(unsigned long count)
 {
 	for (unsigned long i = 0; i < count; i++) {
-		struct span from = begin();
+		struct span from = read_clocks();
 
 		if (raise(SIGSTOP) != 0)
 			return 1;
@@ -347,7 +354,7 @@ static bool wait_stopped(unsigned long count, struct truth *t)
 
 		if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
 			return false;
-		from = begin();
+		from = read_clocks();
 		if (!sleep_for(STEP_NS))
 			return false;
 		end(&from, &t->waits[1].ns);
@@ -384,7 +391,7 @@ static ssize_t read_at(int fd, char *buffer, size_t size, off_t at)
 
 static bool move(mover move_at, int fd, char *buffer, unsigned long pages, uint64_t *waited_ns)
 {
-	struct span from = begin();
+	struct span from = read_clocks();
 
 	for (unsigned long i = 0; i < pages; i++) {
 		if (move_at(fd, buffer, PAGE, (off_t)(i * PAGE)) != PAGE)
@@ -402,7 +409,7 @@ static bool wait_for_storage(unsigned long pages, struct truth *t)
 
 	if (fd < 0 || !move(write_at, fd, buffer, pages, &t->waits[1].ns))
 		return false;
-	from = begin();
+	from = read_clocks();
 	if (fsync(fd) < 0)
 		return false;
 	end(&from, &t->waits[2].ns);
@@ -416,7 +423,7 @@ static bool fill(int fd, unsigned long pages, struct truth *t)
 
 	if (!move(write_at, fd, buffer, pages, &t->waits[1].ns))
 		return false;
-	from = begin();
+	from = read_clocks();
 	if (fsync(fd) < 0)
 		return false;
 	end(&from, &t->waits[2].ns);
@@ -436,7 +443,7 @@ static bool wait_in_faults(unsigned long pages, struct truth *t)
 	memory = mmap(NULL, pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED || madvise((void *)memory, pages * PAGE, MADV_RANDOM) < 0)
 		return false;
-	from = begin();
+	from = read_clocks();
 	for (unsigned long i = 0; i < pages; i++)
 		sum += memory[i * 7919 % pages * PAGE];
 	end(&from, &t->waits[0].ns);
