@@ -444,11 +444,11 @@ int tracer_get_counts(const struct tracer *t, size_t row, struct trace_counts *r
 	const uint32_t key = (uint32_t)row;
 	uint64_t *sum = (uint64_t *)ret;
 
+	*ret = (struct trace_counts){};
 	if (!values)
 		return -ENOMEM;
 	if (bpf_map_lookup_elem(bpf_map__fd(t->bpf->maps.counts), &key, values) < 0)
 		return -errno;
-	*ret = (struct trace_counts){};
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		const uint64_t *number = (const uint64_t *)&values[cpu];
 
