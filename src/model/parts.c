@@ -123,7 +123,8 @@ bool parts_are_same(const struct parts *a, const struct parts *b)
 	for (size_t i = 0; i < section_count; i++) {
 		const struct section *s = sections[i];
 
-		if (s->counted && !is_same(s, parts_get(a, s), parts_get(b, s)))
+		if (s->counted && !section_is_by_source(s) &&
+		    !is_same(s, parts_get(a, s), parts_get(b, s)))
 			return false;
 	}
 	return true;

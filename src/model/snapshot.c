@@ -158,9 +158,12 @@ const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *m
 	return &s->jobs[low];
 }
 
-/* Time that a task sleeps, which goes on while it does nothing. */
-static bool is_idle_time(size_t id)
+/* Goes on while a job does nothing: the time that tasks sleep, and energy, which is put in later.
+ */
+static bool grows_alone(size_t id)
 {
+	if (id >= METRIC_ENERGY && id <= METRIC_ENERGY_ESTIMATED)
+		return true;
 	return id >= METRIC_BLOCKED_FILE_READ && id < METRIC_BLOCKED_FILE_READ + CAUSE_COUNT &&
 	       !cause_is_lost((enum cause)(id - METRIC_BLOCKED_FILE_READ));
 }
@@ -168,7 +171,7 @@ static bool is_idle_time(size_t id)
 static bool has_same_values(const struct value *a, const struct value *b)
 {
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
-		if (is_idle_time(i))
+		if (grows_alone(i))
 			continue;
 		if (a[i].is_known != b[i].is_known || (a[i].is_known && a[i].number != b[i].number))
 			return false;

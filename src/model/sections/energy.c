@@ -119,12 +119,6 @@ static int subtract(void *later, const void *earlier, struct strings *notes)
 	return 0;
 }
 
-/* It goes on whatever a job does: of one that did nothing it is no news. */
-static bool is_same(const void *a UNUSED, const void *b UNUSED)
-{
-	return true;
-}
-
 uint64_t energy_total(const struct energy *e)
 {
 	uint64_t sum = 0;
@@ -289,7 +283,6 @@ const struct section energy_section = {
 	.add = add_all,
 	.raise = raise_to,
 	.subtract = subtract,
-	.is_same = is_same,
 	.format = format,
 	.type = JSON_ARRAY,
 	.parse = parse,
