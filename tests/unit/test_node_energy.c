@@ -317,6 +317,7 @@ TEST(the_next_agent_goes_on_and_what_came_meanwhile_is_divided)
 	take(&next, 3);
 	ASSERT_EQ(joules_of(&next, 0), before + 50);
 	assert_all(&next, 900);
+	ASSERT_EQ(scraped(&next, METRIC_NODE_ENERGY, NULL), UINT64_C(900)); /* no sum falls */
 	close_bench(&next);
 
 	next = open_bench(root); /* of another boot nothing goes on */

@@ -225,15 +225,23 @@ static void drop_jobs(struct node_energy *e)
 
 /* ---- sensors ---- */
 
-struct taken *node_energy_taken(struct node_energy *e, const char *source, const char *name)
+static struct taken *find_taken(const struct node_energy *e, const char *source, const char *name)
 {
-	struct taken *t;
-
 	for (size_t i = 0; i < e->taken_count; i++) {
-		t = &e->taken[i];
+		struct taken *t = &e->taken[i];
+
 		if (strcmp(t->source, source) == 0 && strcmp(t->name, name) == 0)
 			return t;
 	}
+	return NULL;
+}
+
+struct taken *node_energy_taken(struct node_energy *e, const char *source, const char *name)
+{
+	struct taken *t = find_taken(e, source, name);
+
+	if (t)
+		return t;
 	if (array_reserve(&e->taken, &e->taken_room, e->taken_count, sizeof(*e->taken)) < 0)
 		return NULL;
 	t = &e->taken[e->taken_count++];
@@ -254,17 +262,39 @@ struct arrival { /* what came into a pool */
  * does not, there is no interval. */
 static void go_on(struct taken *t, const struct energy_reading *reading)
 {
-	struct energy_counter c = { .range_uj = reading->total.range_uj };
+	const struct energy_total *now = &reading->total;
+	struct energy_counter c = { .range_uj = now->range_uj };
 
 	t->is_restored = false;
-	t->is_used &= t->has_raw && reading->total.has_raw;
-	if (!t->is_used)
+	t->before_uj = t->told_uj;
+	t->before_gap_ns = t->told_gap_ns;
+	t->is_used &= t->has_raw && now->has_raw;
+	if (!t->has_raw || !now->has_raw)
 		return;
 	energy_counter_take(&c, t->raw_uj, t->boot_ns);
-	energy_counter_take(&c, reading->total.raw_uj, reading->boot_ns);
+	energy_counter_take(&c, now->raw_uj, reading->boot_ns);
+	t->before_uj += c.total.total_uj - MIN(now->total_uj, c.total.total_uj);
+	t->before_gap_ns += c.total.gap_ns - MIN(now->gap_ns, c.total.gap_ns);
 	/* as if it had been opened then: what came is the difference */
-	t->total_uj = reading->total.total_uj - c.total.total_uj;
-	t->gap_uj = reading->total.gap_uj - c.total.gap_uj;
+	t->total_uj = now->total_uj - c.total.total_uj;
+	t->gap_uj = now->gap_uj - c.total.gap_uj;
+}
+
+/* What is scraped of each, and where its counter is: for an agent after us too. */
+static int tell_sensors(struct node_energy *e)
+{
+	for (size_t i = 0; i < e->readings.count; i++) {
+		const struct energy_reading *r = &e->readings.items[i];
+		struct taken *t = node_energy_taken(e, r->sensor.source, r->sensor.name);
+
+		if (!t)
+			return -ENOMEM;
+		if (t->is_restored)
+			go_on(t, r);
+		t->told_uj = t->before_uj + r->total.total_uj;
+		t->told_gap_ns = t->before_gap_ns + r->total.gap_ns;
+	}
+	return 0;
 }
 
 static int take_sensor(struct node_energy *e, const struct energy_reading *reading,
@@ -275,8 +305,6 @@ static int take_sensor(struct node_energy *e, const struct energy_reading *readi
 
 	if (!t)
 		return -ENOMEM;
-	if (t->is_restored)
-		go_on(t, reading);
 	is_new = t->is_used && reading->boot_ns > t->boot_ns && !reading->is_stale;
 	to->sensor = &reading->sensor;
 	to->knows_idle = reading->sensor.idle_uw > 0;
@@ -473,8 +501,10 @@ int node_energy_take(struct node_energy *e, const struct energy_readings *readin
 	if (r < 0)
 		return r;
 	energy_choose(&e->readings, e->counted);
+	r = tell_sensors(e);
 	forget_uncounted(e);
-	r = take_jobs(e, s);
+	if (r == 0)
+		r = take_jobs(e, s);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(order); i++)
 		r = take_pool(e, order[i]);
 	if (r == 0)
@@ -600,16 +630,17 @@ void node_energy_format(struct node_energy *e, struct document *d)
 
 /* ---- what is scraped ---- */
 
-static int put_sensor(const struct energy_reading *reading, struct samples *to)
+static int put_sensor(const struct energy_reading *reading, const struct taken *t,
+		      struct samples *to)
 {
 	const struct energy_sensor *s = &reading->sensor;
 	const char *labels[SAMPLE_LABELS_MAX] = { energy_level_name(s->level), s->name, s->source,
 						  energy_quality_name(s->quality) };
-	int r = samples_add(to, METRIC_NODE_ENERGY, labels, reading->total.total_uj);
+	int r = samples_add(to, METRIC_NODE_ENERGY, labels, t->told_uj);
 
 	if (r == 0 && reading->total.has_power && !reading->is_stale)
 		r = samples_add(to, METRIC_NODE_POWER, labels, reading->total.power_uw);
-	return r < 0 ? r : samples_add(to, METRIC_NODE_ENERGY_GAP, labels, reading->total.gap_ns);
+	return r < 0 ? r : samples_add(to, METRIC_NODE_ENERGY_GAP, labels, t->told_gap_ns);
 }
 
 static int put_owner(const char *name, uint64_t uj, struct samples *to)
@@ -625,9 +656,12 @@ int node_energy_put_samples(const struct node_energy *e, struct samples *to)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < e->readings.count; i++) {
+		const struct energy_reading *reading = &e->readings.items[i];
+		const struct taken *t = find_taken(e, reading->sensor.source, reading->sensor.name);
+
 		/* an estimate that is not needed is no news */
-		if (e->counted[i] || e->readings.items[i].sensor.quality == ENERGY_MEASURED)
-			r = put_sensor(&e->readings.items[i], to);
+		if (t && (e->counted[i] || reading->sensor.quality == ENERGY_MEASURED))
+			r = put_sensor(reading, t, to);
 	}
 	if (!a->channel_count)
 		return r;

@@ -12,6 +12,9 @@ struct taken {
 	uint64_t total_uj, gap_uj, boot_ns;
 	bool has_raw; /* as in struct energy_total: for who goes on from it */
 	uint64_t raw_uj;
+	uint64_t before_uj, before_gap_ns; /* what agents before us told of it, and what came
+					      between */
+	uint64_t told_uj, told_gap_ns; /* with what came since, as scraped */
 	bool is_restored; /* by an agent before us */
 	bool is_used; /* it is counted, since the reading before at least */
 };
@@ -63,5 +66,5 @@ struct energy_owner *node_energy_other(struct node_energy *e, size_t i);
 /* A job of that name, which is added; NULL: no memory. */
 struct node_job *node_energy_add_job(struct node_energy *e, const char *manager, const char *id,
 				     uint64_t start_ns);
-/* What was taken of a sensor; NULL: no memory. */
+/* What was taken of a sensor, which is added; NULL: no memory. */
 struct taken *node_energy_taken(struct node_energy *e, const char *source, const char *name);

@@ -135,6 +135,8 @@ static void put_taken(struct document *d, const struct taken *t)
 	document_put_boolean(d, "is_used", t->is_used);
 	document_put_boolean(d, "has_raw", t->has_raw);
 	document_put_unsigned(d, "raw_microjoules", t->raw_uj);
+	document_put_unsigned(d, "told_microjoules", t->told_uj);
+	document_put_unsigned(d, "told_gap_ns", t->told_gap_ns);
 	document_end_map(d);
 }
 
@@ -159,7 +161,11 @@ static int take_taken(const struct place *place, const json_t *map, void *ret)
 		r = place_take_boolean(place, map, "is_used", &t->is_used);
 	if (r == 0)
 		r = place_take_boolean(place, map, "has_raw", &t->has_raw);
-	return r < 0 ? r : place_need_number(place, map, "raw_microjoules", &t->raw_uj);
+	if (r == 0)
+		r = place_need_number(place, map, "raw_microjoules", &t->raw_uj);
+	if (r == 0)
+		r = place_need_number(place, map, "told_microjoules", &t->told_uj);
+	return r < 0 ? r : place_need_number(place, map, "told_gap_ns", &t->told_gap_ns);
 }
 
 static void put_pool(struct document *d, const struct pool *p)
