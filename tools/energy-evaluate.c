@@ -63,6 +63,13 @@ static size_t find(char *const *fields, size_t count, const char *name)
 	return i;
 }
 
+static double number_at(char *const *fields, char *const *head, size_t columns, const char *name)
+{
+	const size_t i = find(head, columns, name);
+
+	return i < columns ? atof(fields[i]) : 0;
+}
+
 /* ---- errors ---- */
 
 struct errors {
@@ -224,7 +231,7 @@ static void evaluate_model(const char *name, unsigned int mask, size_t sensor,
 static void evaluate_trace(FILE *in, char *const *head, size_t columns)
 {
 	struct moment *moments = calloc(ROWS_MAX, sizeof(*moments));
-	char line[LINE_SIZE], *fields[FIELDS_MAX];
+	char line[LINE_SIZE], *fields[FIELDS_MAX] = {};
 	size_t count = 0;
 
 	while (moments && count < ROWS_MAX && fgets(line, sizeof(line), in)) {
@@ -232,11 +239,11 @@ static void evaluate_trace(FILE *in, char *const *head, size_t columns)
 
 		if (split(line, fields) < columns)
 			continue;
-		m->time = atof(fields[find(head, columns, "timestamp")]);
+		m->time = number_at(fields, head, columns, "timestamp");
 		for (size_t k = 0; k < COUNTERS; k++)
-			m->counters[k] = atof(fields[find(head, columns, counters[k])]);
+			m->counters[k] = number_at(fields, head, columns, counters[k]);
 		for (size_t k = 0; k < ARRAY_SIZE(sensors); k++)
-			m->powers[k] = atof(fields[find(head, columns, sensors[k])]);
+			m->powers[k] = number_at(fields, head, columns, sensors[k]);
 		count++;
 	}
 	if (!moments)

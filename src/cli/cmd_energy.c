@@ -297,7 +297,7 @@ static int run_energy(const struct cli_command *command, int argc, char **argv)
 	r = ask(&settings, &text, &err);
 	if (r == 0 && settings.is_json)
 		r = fputs(text, stdout) < 0 ? error_set_errno(&err, EIO, "cannot write") : 0;
-	else if (r == 0)
+	else if (r == 0 && text)
 		r = print(&settings, text, &err);
 	if (r == -ENOTRECOVERABLE)
 		return cli_found(command, &err);

@@ -281,6 +281,7 @@ static int trace(const struct settings *s, const struct sets *sets, struct traci
 	tracing->files = files;
 	if (r == 0)
 		r = tracing_run(tracing, &sites, &tracer, &traced, err);
+	tracing->context = NULL;
 	if (r < 0)
 		return r;
 	*ret_code = traced.exit_code;

@@ -239,7 +239,7 @@ static int find_places(struct place_visit *v)
 	/* So that it can be said; a program need not have what it may have. */
 	if (r == 0 && !v->row && library_fits(v->probe->library, v->file->path, false)) {
 		r = sites_new_row(v->s, v->set, v->probe, NULL, &v->row, v->err);
-		if (r == 0)
+		if (r == 0 && v->row)
 			v->row->file = v->file;
 	}
 	return r;

@@ -234,13 +234,12 @@ static int take_channel(const struct place *place, const json_t *map, void *ret)
 		r = place_take_string(place, map, "source", &source);
 	if (r == 0)
 		r = place_need_number(place, map, "uncertainty_permille", &uncertainty);
-	if (r == 0 &&
-	    (!level || !quality || !source || pool >= POOL_COUNT ||
-	     strlen(source) >= sizeof(c.source) || uncertainty > UINT16_MAX ||
-	     !energy_level_find(level, &c.level) || !energy_quality_find(quality, &c.quality)))
-		r = place_refuse(place, "", "is no channel");
 	if (r < 0)
 		return r;
+	if (!level || !quality || !source || pool >= POOL_COUNT ||
+	    strlen(source) >= sizeof(c.source) || uncertainty > UINT16_MAX ||
+	    !energy_level_find(level, &c.level) || !energy_quality_find(quality, &c.quality))
+		return place_refuse(place, "", "is no channel");
 	c.pool = (enum energy_pool)pool;
 	memcpy(c.source, source, strlen(source) + 1);
 	c.uncertainty_permille = (unsigned int)uncertainty;
@@ -366,7 +365,7 @@ static int take_other(const struct place *place, const json_t *map, void *ret)
 
 static int take_all(const struct place *place, const json_t *root, struct node_energy *e)
 {
-	uint64_t *refs[NUMBERS_MAX], numbers[NUMBERS_MAX];
+	uint64_t *refs[NUMBERS_MAX], numbers[NUMBERS_MAX] = {};
 	struct others others = { .e = e };
 	size_t count;
 	int r;

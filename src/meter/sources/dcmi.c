@@ -219,8 +219,8 @@ static int exchange(struct source_state *s, uint64_t now_ns, uint8_t *data, size
 
 static int ask(struct source_state *s, uint64_t now_ns, struct dcmi_power *ret, struct error *err)
 {
-	uint8_t data[64];
-	bool is_late;
+	uint8_t data[64] = {};
+	bool is_late = false;
 	int r = exchange(s, now_ns, data, sizeof(data), &is_late, err);
 
 	if (r >= 0)
@@ -239,8 +239,8 @@ static int ask(struct source_state *s, uint64_t now_ns, struct dcmi_power *ret, 
 static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 {
 	const bool is_due = bmc_power_begin(&s->power, boot_ns);
-	struct dcmi_power power;
-	struct error why;
+	struct dcmi_power power = {};
+	struct error why = {};
 
 	if (is_due && ask(s, boot_ns, &power, &why) < 0)
 		bmc_power_refuse(&s->power, &why);

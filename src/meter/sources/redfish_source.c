@@ -142,8 +142,9 @@ static int connect_to(struct source_state *s, const struct source_settings *sett
 	char credentials[CREDENTIALS_MAX];
 	int r = read_credentials(settings->redfish_credentials, credentials, err);
 
-	if (r == 0)
-		r = libcurl_load(&s->curl, err);
+	if (r < 0)
+		return r;
+	r = libcurl_load(&s->curl, err);
 	if (r < 0)
 		return r;
 	s->handle = s->curl.easy_init();
@@ -227,8 +228,8 @@ static int ask(struct source_state *s, uint64_t now_ns, uint64_t *ret_uw, struct
 static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 {
 	const bool is_due = bmc_power_begin(&s->power, boot_ns);
-	struct error why;
-	uint64_t uw;
+	struct error why = {};
+	uint64_t uw = 0;
 
 	if (is_due && ask(s, boot_ns, &uw, &why) < 0)
 		bmc_power_refuse(&s->power, &why);

@@ -114,9 +114,10 @@ static uint64_t hash_row(const struct statement *row, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct cell cell = store_cell(row, (int)i);
-		const uint64_t head[] = { cell.is_known, cell.number, cell.length };
 
-		hash = fnv_bytes(hash, head, sizeof(head));
+		hash = fnv_bytes(hash, &cell.is_known, sizeof(cell.is_known));
+		hash = fnv_bytes(hash, &cell.number, sizeof(cell.number));
+		hash = fnv_bytes(hash, &cell.length, sizeof(cell.length));
 		hash = fnv_bytes(hash, cell.bytes, cell.length);
 	}
 	return hash;
