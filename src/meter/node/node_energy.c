@@ -72,14 +72,18 @@ struct node_energy *node_energy_free(struct node_energy *e)
 
 /* ---- jobs ---- */
 
+/* Most often it is the one behind that found last: a snapshot has them in the same order. */
 static struct node_job *find_job(struct node_energy *e, const struct job *known)
 {
 	for (size_t i = 0; i < e->job_count; i++) {
-		struct node_job *j = e->jobs[i];
+		const size_t at = (e->next_found + i) % e->job_count;
+		struct node_job *j = e->jobs[at];
 
 		if (j->start_ns == known->start_boot_ns && strcmp(j->id, known->id) == 0 &&
-		    strcmp(j->manager, known->manager) == 0)
+		    strcmp(j->manager, known->manager) == 0) {
+			e->next_found = at + 1;
 			return j;
+		}
 	}
 	return NULL;
 }

@@ -50,6 +50,7 @@ struct node_energy {
 	struct node_job **jobs;
 	struct energy_owner **owners; /* theirs, in the same order */
 	size_t job_count, job_room, owner_room;
+	size_t next_found; /* where a job is looked for first */
 	uint64_t gone_uj; /* of jobs that are no longer there */
 	uint64_t last_ns; /* of the snapshot before; 0: this is the first */
 	uint64_t busy_ns, busy_from_ns, jobs_cpu_ns;
