@@ -63,11 +63,16 @@ static size_t find(char *const *fields, size_t count, const char *name)
 	return i;
 }
 
+/* Ends the program where there is no such column: nothing stands in for what is not known. */
 static double number_at(char *const *fields, char *const *head, size_t columns, const char *name)
 {
 	const size_t i = find(head, columns, name);
 
-	return i < columns ? atof(fields[i]) : 0;
+	if (i == columns) {
+		fprintf(stderr, "energy-evaluate: the table lacks the column '%s'\n", name);
+		exit(1);
+	}
+	return atof(fields[i]);
 }
 
 /* ---- errors ---- */
