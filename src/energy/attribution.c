@@ -52,7 +52,14 @@ void energy_owner_begin(struct energy_owner *o)
 
 static uint64_t share_of(uint64_t uj, uint64_t part, unsigned __int128 whole)
 {
-	return whole ? (uint64_t)((unsigned __int128)uj * part / whole) : 0;
+	uint64_t product;
+
+	if (!whole || !part)
+		return 0;
+	/* a division of 64 bits takes a small part of one of 128, and most are of these */
+	if (whole <= UINT64_MAX && !__builtin_mul_overflow(uj, part, &product))
+		return product / (uint64_t)whole;
+	return (uint64_t)((unsigned __int128)uj * part / whole);
 }
 
 static struct energy_use use_since(const struct energy_owner *o, enum energy_pool pool)

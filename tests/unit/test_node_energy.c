@@ -6,6 +6,7 @@
  */
 #include "node/node_energy.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
+#include "basic/macro.h"
 #include "codec/ledger.h"
 #include "energy/sensor_choice.h"
 #include "model/sample.h"
@@ -292,6 +294,7 @@ TEST(the_next_agent_goes_on_and_what_came_meanwhile_is_divided)
 	struct error err = {};
 	struct bench b, next;
 	uint64_t before;
+	size_t length;
 
 	write_zone(root, "intel-rapl:0", "package-0\n", "262143328000\n", INTEL_RANGE);
 	b = open_bench(root);
@@ -303,12 +306,12 @@ TEST(the_next_agent_goes_on_and_what_came_meanwhile_is_divided)
 	take(&b, 2);
 	before = joules_of(&b, 0);
 	ASSERT_EQ(before, UINT64_C(480));
-	ASSERT_OK(node_energy_format_state(b.energy, BOOT, &state));
+	ASSERT_OK(node_energy_format_state(b.energy, BOOT, &state, &length));
 
 	write_zone(root, "intel-rapl:0", "package-0\n", "50\n", INTEL_RANGE); /* 100, over a wrap */
 	next = open_bench(root);
 	write_busy(root, 20);
-	ASSERT_OK(node_energy_parse_state(next.energy, BOOT, state, strlen(state), &err));
+	ASSERT_OK(node_energy_parse_state(next.energy, BOOT, state, length, &err));
 	next.job[0] = b.job[0];
 	next.shown[0] = b.shown[0];
 	next.shown[0].job = &next.job[0];
@@ -321,7 +324,7 @@ TEST(the_next_agent_goes_on_and_what_came_meanwhile_is_divided)
 	close_bench(&next);
 
 	next = open_bench(root); /* of another boot nothing goes on */
-	ASSERT_OK(node_energy_parse_state(next.energy, "another", state, strlen(state), &err));
+	ASSERT_OK(node_energy_parse_state(next.energy, "another", state, length, &err));
 	take(&next, 3);
 	ASSERT_EQ(scraped(&next, METRIC_NODE_ENERGY_OWNER, "jobs"), UINT64_MAX);
 	close_bench(&next);
@@ -331,23 +334,25 @@ TEST(the_next_agent_goes_on_and_what_came_meanwhile_is_divided)
 TEST(a_torn_state_is_refused)
 {
 	_cleanup_close_ int root = tree_open("torn");
-	static const char *const texts[] = {
-		"{}",
-		"[]",
-		"{\"schema\":\"jobmeter.energy-state/1\"}",
-		"{\"schema\":\"jobmeter.energy-state/1\",\"boot_id\":\"" BOOT "\",\"pools\":[]}",
-	};
+	_cleanup_free_ char *state = NULL;
+	struct error err = {};
 	struct bench b;
+	size_t length;
 
 	write_zone(root, "intel-rapl:0", "package-0\n", "0\n", INTEL_RANGE);
 	b = open_bench(root);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		struct error err = {};
-
-		ASSERT_ERR(node_energy_parse_state(b.energy, BOOT, texts[i], strlen(texts[i]),
-						   &err),
-			   -EINVAL);
-		ASSERT(*err.text);
-	}
+	add_job(&b, "7", false);
+	take(&b, 1);
+	ASSERT_OK(node_energy_format_state(b.energy, BOOT, &state, &length));
 	close_bench(&b);
+	for (size_t i = 0; i <= length + 1; i++) {
+		_cleanup_free_ char *torn = calloc(1, length + 2); /* or with something behind it */
+
+		memcpy(torn, state, MIN(i, length));
+		b = open_bench(root);
+		ASSERT_EQ(node_energy_parse_state(b.energy, BOOT, torn, i, &err),
+			  i == length ? 0 : -EINVAL);
+		ASSERT(i == length || *err.text);
+		close_bench(&b);
+	}
 }

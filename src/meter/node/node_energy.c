@@ -458,8 +458,9 @@ static int put_entries(const struct node_energy *e, const struct energy_owner *o
 {
 	const struct attribution *a = &e->attribution;
 	struct energy energy = { .is_known = true };
+	int r = 0;
 
-	for (size_t i = 0; i < a->channel_count; i++) {
+	for (size_t i = 0; r == 0 && i < a->channel_count; i++) {
 		const struct energy_channel *c = &a->channels[i];
 		struct energy_entry entry = {
 			.level = c->level,
@@ -469,13 +470,17 @@ static int put_entries(const struct node_energy *e, const struct energy_owner *o
 			.uj = o->uj[i],
 		};
 
+		if (!entry.uj)
+			continue;
 		memcpy(entry.source, c->source, sizeof(entry.source));
-		snprintf(entry.idle_policy, sizeof(entry.idle_policy), "%s",
-			 energy_policy_name(a->policy));
-		if (entry.uj)
-			energy_add(&energy, &entry);
+		strncpy(entry.idle_policy, energy_policy_name(a->policy),
+			sizeof(entry.idle_policy) - 1);
+		r = energy_add(&energy, &entry);
 	}
-	return parts_put(&job->parts, &energy_section, &energy);
+	if (r == 0)
+		r = parts_put(&job->parts, &energy_section, &energy);
+	section_clear(&energy_section, &energy);
+	return r;
 }
 
 static int put_jobs(struct node_energy *e, struct snapshot *s)

@@ -1,406 +1,287 @@
 /* SPDX-License-Identifier: MIT */
-/* What an agent knows of energy, as text, for the next one: jobmeter.energy-state/1. */
+/*
+ * What an agent knows of energy, for the next one.
+ *
+ * It is written at each reading, of all jobs, so it is small and made of numbers: each takes 7 bits
+ * of a byte, and has the eighth set where more follow; a text is its length and its bytes.  One
+ * function goes over each thing, both ways.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
-#include "model/document.h"
-#include "model/json_place.h"
 #include "node/node_energy_internal.h"
 
-#define SCHEMA "jobmeter.energy-state/1"
+#define SCHEMA "jobmeter.energy-state/2" /* to be changed with what is in it */
 #define JOBS_MAX (1u << 20)
-#define OWNER_NUMBERS (4 * POOL_COUNT)
+#define WORD_MAX 10 /* bytes */
+#define TEXT_MAX 4096
 
-/* ---- numbers in a row ---- */
+struct stream {
+	bool is_read;
+	const unsigned char *from, *end; /* of one that is read */
+	unsigned char *to; /* owned; of one that is written */
+	size_t length, room;
+	int failure; /* nothing is read or written from then on */
+};
 
-static void put_numbers(struct document *d, const char *key, const uint64_t *numbers, size_t count)
+static void write_word(struct stream *s, uint64_t word)
 {
-	document_begin_flat_list_of(d, key);
-	for (size_t i = 0; i < count; i++)
-		document_unsigned(d, numbers[i]);
-	document_end_list(d);
-}
+	if (s->failure == 0 && s->room - s->length < WORD_MAX) {
+		const size_t room = 2 * s->room + 4096;
+		unsigned char *to = realloc(s->to, room);
 
-static int take_numbers(const struct place *place, const json_t *map, const char *key,
-			uint64_t *ret, size_t count)
-{
-	const json_t *list;
-	int r = place_get(place, map, key, JSON_ARRAY, &list);
-
-	if (r == 0 && (!list || json_array_size(list) != count))
-		return place_refuse(place, key, "is no list of %zu numbers", count);
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = place_read_number(place, key, json_array_get(list, i), 0, &ret[i]);
-	return r;
-}
-
-/* ---- owners ---- */
-
-/* What it did is cumulative and may wrap: what matters is what is in no interval yet. */
-static void put_owner(struct document *d, const struct energy_owner *o, const uint64_t *sent_uj)
-{
-	uint64_t open[OWNER_NUMBERS];
-
-	for (size_t pool = 0; pool < POOL_COUNT; pool++) {
-		const struct energy_use *now = pool == POOL_MEMORY ? &o->memory : &o->cpu;
-
-		open[2 * pool] = now->work - o->marks[pool].work;
-		open[2 * pool + 1] = now->allocated - o->marks[pool].allocated;
+		s->failure = to ? 0 : -ENOMEM;
+		s->to = to ? to : s->to;
+		s->room = to ? room : s->room;
 	}
-	put_numbers(d, "open", open, 2 * (size_t)POOL_COUNT);
-	put_numbers(d, "microjoules", o->uj, ENERGY_CHANNELS_MAX);
-	put_numbers(d, "sent_microjoules", sent_uj, ENERGY_CHANNELS_MAX);
-	document_put_unsigned(d, "idle_microjoules", o->idle_uj);
-	document_put_unsigned(d, "parts_microjoules", o->parts_uj);
+	if (s->failure < 0)
+		return;
+	for (; word >= 0x80; word >>= 7)
+		s->to[s->length++] = (unsigned char)(word | 0x80);
+	s->to[s->length++] = (unsigned char)word;
 }
 
-static int take_owner(const struct place *place, const json_t *map, struct energy_owner *o,
-		      uint64_t *sent_uj)
+static uint64_t read_word(struct stream *s)
 {
-	uint64_t open[OWNER_NUMBERS];
-	int r = take_numbers(place, map, "open", open, 2 * (size_t)POOL_COUNT);
+	uint64_t word = 0;
 
-	if (r == 0)
-		r = take_numbers(place, map, "microjoules", o->uj, ENERGY_CHANNELS_MAX);
-	if (r == 0)
-		r = take_numbers(place, map, "sent_microjoules", sent_uj, ENERGY_CHANNELS_MAX);
-	if (r == 0)
-		r = place_need_number(place, map, "idle_microjoules", &o->idle_uj);
-	if (r == 0)
-		r = place_need_number(place, map, "parts_microjoules", &o->parts_uj);
-	for (size_t pool = 0; r == 0 && pool < POOL_COUNT; pool++) {
-		const struct energy_use *now = pool == POOL_MEMORY ? &o->memory : &o->cpu;
+	for (unsigned int i = 0; s->failure == 0 && i < WORD_MAX && s->from < s->end; i++) {
+		const unsigned char byte = *s->from++;
 
-		o->marks[pool] = (struct energy_use){ now->work - open[2 * pool],
-						      now->allocated - open[2 * pool + 1] };
+		word |= (uint64_t)(byte & 0x7f) << 7 * i;
+		if (!(byte & 0x80))
+			return word;
 	}
-	return r;
-}
-
-static void put_job(struct document *d, const struct node_job *j)
-{
-	document_begin_map(d);
-	document_put_string(d, "manager", j->manager);
-	document_put_string(d, "id", j->id);
-	document_put_unsigned(d, "start_boot_ns", j->start_ns);
-	document_put_unsigned(d, "start_ns", j->start_real_ns);
-	document_put_signed(d, "uid", j->uid);
-	document_put_unsigned(d, "cpu_ns", j->cpu_ns);
-	document_put_boolean(d, "is_inside", j->owner.is_inside);
-	put_owner(d, &j->owner, j->sent_uj);
-	document_end_map(d);
-}
-
-static int take_job(const struct place *place, const json_t *map, void *ret)
-{
-	_cleanup_free_ char *manager = NULL, *id = NULL;
-	struct node_energy *e = ret;
-	struct node_job *j;
-	uint64_t start_ns = 0;
-	int r = place_take_string(place, map, "manager", &manager);
-
-	if (r == 0)
-		r = place_take_string(place, map, "id", &id);
-	if (r == 0)
-		r = place_need_number(place, map, "start_boot_ns", &start_ns);
-	if (r == 0 && (!manager || !id))
-		r = place_refuse(place, "id", "is missing");
-	if (r < 0)
-		return r;
-	j = node_energy_add_job(e, manager, id, start_ns);
-	if (!j)
-		return -ENOMEM;
-	r = place_need_number(place, map, "start_ns", &j->start_real_ns);
-	if (r == 0)
-		r = place_take_signed(place, map, "uid", -1, UINT32_MAX, &j->uid);
-	if (r == 0)
-		r = place_need_number(place, map, "cpu_ns", &j->cpu_ns);
-	if (r == 0)
-		r = place_take_boolean(place, map, "is_inside", &j->owner.is_inside);
-	return r < 0 ? r : take_owner(place, map, &j->owner, j->sent_uj);
-}
-
-/* ---- sensors, pools and channels ---- */
-
-static void put_taken(struct document *d, const struct taken *t)
-{
-	document_begin_flat_map(d);
-	document_put_string(d, "source", t->source);
-	document_put_string(d, "name", t->name);
-	document_put_unsigned(d, "boot_ns", t->boot_ns);
-	document_put_boolean(d, "is_used", t->is_used);
-	document_put_boolean(d, "has_raw", t->has_raw);
-	document_put_unsigned(d, "raw_microjoules", t->raw_uj);
-	document_put_unsigned(d, "told_microjoules", t->told_uj);
-	document_put_unsigned(d, "told_gap_ns", t->told_gap_ns);
-	document_end_map(d);
-}
-
-static int take_taken(const struct place *place, const json_t *map, void *ret)
-{
-	_cleanup_free_ char *source = NULL, *name = NULL;
-	struct taken *t;
-	int r = place_take_string(place, map, "source", &source);
-
-	if (r == 0)
-		r = place_take_string(place, map, "name", &name);
-	if (r == 0 && (!source || !name))
-		r = place_refuse(place, "name", "is missing");
-	if (r < 0)
-		return r;
-	t = node_energy_taken(ret, source, name);
-	if (!t)
-		return -ENOMEM;
-	t->is_restored = true;
-	r = place_need_number(place, map, "boot_ns", &t->boot_ns);
-	if (r == 0)
-		r = place_take_boolean(place, map, "is_used", &t->is_used);
-	if (r == 0)
-		r = place_take_boolean(place, map, "has_raw", &t->has_raw);
-	if (r == 0)
-		r = place_need_number(place, map, "raw_microjoules", &t->raw_uj);
-	if (r == 0)
-		r = place_need_number(place, map, "told_microjoules", &t->told_uj);
-	return r < 0 ? r : place_need_number(place, map, "told_gap_ns", &t->told_gap_ns);
-}
-
-static void put_pool(struct document *d, const struct pool *p)
-{
-	document_begin_map(d);
-	document_put_boolean(d, "is_open", p->is_open);
-	document_put_unsigned(d, "last_ns", p->last_ns);
-	document_put_unsigned(d, "busy_ns", p->busy_ns);
-	document_put_unsigned(d, "idle_count", p->idle.count);
-	document_put_unsigned(d, "least_microwatts", p->idle.least_uw);
-	document_put_unsigned(d, "greatest_microwatts", p->idle.greatest_uw);
-	put_numbers(d, "idle_microwatts", p->idle.uw, IDLE_POWERS_MAX);
-	document_end_map(d);
-}
-
-/* Of another boot only what was learned holds. */
-static int take_pool(const struct place *place, const json_t *map, bool is_same_boot,
-		     struct pool *ret)
-{
-	struct pool p = {};
-	int r = place_take_boolean(place, map, "is_open", &p.is_open);
-
-	if (r == 0)
-		r = place_need_number(place, map, "last_ns", &p.last_ns);
-	if (r == 0)
-		r = place_need_number(place, map, "busy_ns", &p.busy_ns);
-	if (r == 0)
-		r = place_need_number(place, map, "idle_count", &p.idle.count);
-	if (r == 0)
-		r = place_need_number(place, map, "least_microwatts", &p.idle.least_uw);
-	if (r == 0)
-		r = place_need_number(place, map, "greatest_microwatts", &p.idle.greatest_uw);
-	if (r == 0)
-		r = take_numbers(place, map, "idle_microwatts", p.idle.uw, IDLE_POWERS_MAX);
-	if (r == 0 && is_same_boot)
-		*ret = p;
-	else if (r == 0)
-		ret->idle = p.idle;
-	return r;
-}
-
-static void put_channel(struct document *d, const struct energy_channel *c)
-{
-	document_begin_flat_map(d);
-	document_put_unsigned(d, "pool", c->pool);
-	document_put_string(d, "level", energy_level_name(c->level));
-	document_put_string(d, "quality", energy_quality_name(c->quality));
-	document_put_string(d, "source", c->source);
-	document_put_unsigned(d, "uncertainty_permille", c->uncertainty_permille);
-	document_end_map(d);
-}
-
-static int take_channel(const struct place *place, const json_t *map, void *ret)
-{
-	_cleanup_free_ char *level = NULL, *quality = NULL, *source = NULL;
-	struct energy_channel c = {};
-	struct attribution *a = ret;
-	uint64_t pool = POOL_COUNT, uncertainty = 0;
-	int r = place_need_number(place, map, "pool", &pool);
-
-	if (r == 0)
-		r = place_take_string(place, map, "level", &level);
-	if (r == 0)
-		r = place_take_string(place, map, "quality", &quality);
-	if (r == 0)
-		r = place_take_string(place, map, "source", &source);
-	if (r == 0)
-		r = place_need_number(place, map, "uncertainty_permille", &uncertainty);
-	if (r < 0)
-		return r;
-	if (!level || !quality || !source || pool >= POOL_COUNT ||
-	    strlen(source) >= sizeof(c.source) || uncertainty > UINT16_MAX ||
-	    !energy_level_find(level, &c.level) || !energy_quality_find(quality, &c.quality))
-		return place_refuse(place, "", "is no channel");
-	c.pool = (enum energy_pool)pool;
-	memcpy(c.source, source, strlen(source) + 1);
-	c.uncertainty_permille = (unsigned int)uncertainty;
-	a->channels[a->channel_count++] = c;
+	s->failure = s->failure ? s->failure : -EINVAL;
 	return 0;
 }
 
-/* ---- all of it ---- */
+static void pass_word(struct stream *s, uint64_t *word)
+{
+	if (s->is_read)
+		*word = read_word(s);
+	else
+		write_word(s, *word);
+}
 
-/* In this order in the list "numbers". */
-static void collect(struct node_energy *e, uint64_t *ret[], size_t *ret_count)
+static void pass_words(struct stream *s, uint64_t *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		pass_word(s, &words[i]);
+}
+
+/* One of so many: -EINVAL: it is more. */
+static size_t pass_index(struct stream *s, size_t index, size_t count)
+{
+	uint64_t word = index;
+
+	pass_word(s, &word);
+	if (word < count)
+		return (size_t)word;
+	s->failure = s->failure ? s->failure : -EINVAL;
+	return 0;
+}
+
+static void pass_flag(struct stream *s, bool *flag)
+{
+	*flag = pass_index(s, *flag, 2) != 0;
+}
+
+static void pass_text(struct stream *s, char *text, size_t size)
+{
+	const size_t length = pass_index(s, s->is_read ? 0 : strnlen(text, size - 1), size);
+
+	for (size_t i = 0; i < length; i++) {
+		if (s->is_read)
+			text[i] = (char)read_word(s);
+		else
+			write_word(s, (unsigned char)text[i]);
+	}
+	if (s->is_read)
+		text[length] = '\0';
+}
+
+/* ---- what there is ---- */
+
+/* What it did is cumulative and may wrap: what matters is what is in no interval yet. */
+static void pass_mark(struct stream *s, uint64_t now, uint64_t *mark)
+{
+	uint64_t open = now - *mark;
+
+	pass_word(s, &open);
+	*mark = now - open;
+}
+
+static void pass_owner(struct stream *s, size_t channels, struct energy_owner *o, uint64_t *sent_uj)
+{
+	for (size_t pool = 0; pool < POOL_COUNT; pool++) {
+		const struct energy_use *now = pool == POOL_MEMORY ? &o->memory : &o->cpu;
+
+		pass_mark(s, now->work, &o->marks[pool].work);
+		pass_mark(s, now->allocated, &o->marks[pool].allocated);
+	}
+	pass_words(s, o->uj, channels);
+	pass_words(s, sent_uj, channels);
+	pass_word(s, &o->idle_uj);
+	pass_word(s, &o->parts_uj);
+}
+
+static void pass_job(struct stream *s, struct node_energy *e, struct node_job *j)
+{
+	uint64_t uid = (uint64_t)(j->uid + 1);
+
+	pass_word(s, &j->start_real_ns);
+	pass_word(s, &uid);
+	j->uid = (int64_t)MIN(uid, (uint64_t)UINT32_MAX + 1) - 1;
+	pass_word(s, &j->cpu_ns);
+	pass_flag(s, &j->owner.is_inside);
+	pass_owner(s, e->attribution.channel_count, &j->owner, j->sent_uj);
+}
+
+static void pass_jobs(struct stream *s, struct node_energy *e)
+{
+	const size_t count = pass_index(s, e->job_count, JOBS_MAX);
+
+	for (size_t i = 0; i < count && s->failure == 0; i++) {
+		struct node_job *j = s->is_read ? NULL : e->jobs[i];
+		char manager[TEXT_MAX], id[TEXT_MAX];
+		uint64_t start_ns = j ? j->start_ns : 0;
+
+		pass_text(s, j ? j->manager : manager, TEXT_MAX);
+		pass_text(s, j ? j->id : id, TEXT_MAX);
+		pass_word(s, &start_ns);
+		if (!j && s->failure == 0) {
+			j = node_energy_add_job(e, manager, id, start_ns);
+			s->failure = j ? 0 : -ENOMEM;
+		}
+		if (s->failure == 0)
+			pass_job(s, e, j);
+	}
+}
+
+static void pass_taken(struct stream *s, struct node_energy *e)
+{
+	const size_t count = pass_index(s, e->taken_count, ENERGY_SENSORS_MAX + 1);
+
+	for (size_t i = 0; i < count && s->failure == 0; i++) {
+		struct taken now = s->is_read ? (struct taken){ .is_restored = true } : e->taken[i];
+		struct taken *t;
+
+		pass_text(s, now.source, sizeof(now.source));
+		pass_text(s, now.name, sizeof(now.name));
+		pass_word(s, &now.boot_ns);
+		pass_flag(s, &now.is_used);
+		pass_flag(s, &now.has_raw);
+		pass_word(s, &now.raw_uj);
+		pass_word(s, &now.told_uj);
+		pass_word(s, &now.told_gap_ns);
+		if (!s->is_read || s->failure < 0)
+			continue;
+		t = node_energy_taken(e, now.source, now.name);
+		if (t)
+			*t = now;
+		s->failure = t ? 0 : -ENOMEM;
+	}
+}
+
+static void pass_channels(struct stream *s, struct attribution *a)
+{
+	a->channel_count = pass_index(s, a->channel_count, ENERGY_CHANNELS_MAX + 1);
+	for (size_t i = 0; i < a->channel_count; i++) {
+		struct energy_channel *c = &a->channels[i];
+
+		c->pool = (enum energy_pool)pass_index(s, c->pool, POOL_COUNT);
+		c->level = (enum energy_level)pass_index(s, c->level, ENERGY_LEVEL_COUNT);
+		c->quality = (enum energy_quality)pass_index(s, c->quality, ENERGY_QUALITY_COUNT);
+		pass_text(s, c->source, sizeof(c->source));
+		c->uncertainty_permille = (unsigned int)pass_index(s, c->uncertainty_permille,
+								   UINT16_MAX);
+	}
+}
+
+/* Of another boot only what was learned holds. */
+static void pass_pools(struct stream *s, struct pool *pools)
+{
+	for (size_t i = 0; i < POOL_COUNT; i++) {
+		pass_word(s, &pools[i].idle.count);
+		pass_word(s, &pools[i].idle.least_uw);
+		pass_word(s, &pools[i].idle.greatest_uw);
+		pass_words(s, pools[i].idle.uw,
+			   (size_t)MIN(pools[i].idle.count, (uint64_t)IDLE_POWERS_MAX));
+	}
+}
+
+static void pass_all(struct stream *s, struct node_energy *e)
 {
 	struct attribution *a = &e->attribution;
-	uint64_t *const numbers[] = {
-		&e->gone_uj,	     &e->last_ns,	  &e->busy_ns,	       &e->busy_from_ns,
-		&e->jobs_cpu_ns,     &a->came_uj,	  &a->debt_uj,	       &a->inconsistent,
-		&a->system.cpu.work, &e->ledger_start_ns, &e->ledger_sequence,
-	};
 
-	memcpy(ret, numbers, sizeof(numbers));
-	*ret_count = ARRAY_SIZE(numbers);
-	for (size_t pool = 0; pool < POOL_COUNT; pool++)
-		ret[(*ret_count)++] = &a->carry_uj[pool];
-}
-#define NUMBERS_MAX 32
-
-static void put_others(struct document *d, struct node_energy *e)
-{
-	document_begin_list_of(d, "others");
-	for (size_t i = 0; i < OTHERS_COUNT; i++) {
-		document_begin_map(d);
-		put_owner(d, node_energy_other(e, i), e->sent_uj[i]);
-		document_end_map(d);
+	for (size_t i = 0; i < POOL_COUNT; i++) {
+		pass_flag(s, &e->pools[i].is_open);
+		pass_word(s, &e->pools[i].last_ns);
+		pass_word(s, &e->pools[i].busy_ns);
 	}
-	document_end_list(d);
+	pass_word(s, &e->gone_uj);
+	pass_word(s, &e->last_ns);
+	pass_word(s, &e->busy_ns);
+	pass_word(s, &e->busy_from_ns);
+	pass_word(s, &e->jobs_cpu_ns);
+	pass_word(s, &e->ledger_start_ns);
+	pass_word(s, &e->ledger_sequence);
+	pass_words(s, a->carry_uj, POOL_COUNT);
+	pass_word(s, &a->came_uj);
+	pass_word(s, &a->debt_uj);
+	pass_word(s, &a->inconsistent);
+	pass_word(s, &a->system.cpu.work);
+	a->system.memory.work = a->system.cpu.work;
+	pass_channels(s, a);
+	pass_taken(s, e);
+	for (size_t i = 0; i < OTHERS_COUNT; i++)
+		pass_owner(s, a->channel_count, node_energy_other(e, i), e->sent_uj[i]);
+	pass_jobs(s, e);
 }
 
-struct written {
-	struct node_energy *e;
-	const char *boot_id;
-};
+/* ---- both ways ---- */
 
-static void format(const void *what, struct document *d)
+int node_energy_format_state(struct node_energy *e, const char *boot_id, char **ret,
+			     size_t *ret_length)
 {
-	const struct written *w = what;
-	struct node_energy *e = w->e;
-	uint64_t *refs[NUMBERS_MAX], numbers[NUMBERS_MAX];
-	size_t count;
+	struct stream s = {};
 
-	collect(e, refs, &count);
-	for (size_t i = 0; i < count; i++)
-		numbers[i] = *refs[i];
-	document_begin_map(d);
-	document_put_string(d, "schema", SCHEMA);
-	document_put_string(d, "boot_id", w->boot_id);
-	put_numbers(d, "numbers", numbers, count);
-	document_begin_list_of(d, "channels");
-	for (size_t i = 0; i < e->attribution.channel_count; i++)
-		put_channel(d, &e->attribution.channels[i]);
-	document_end_list(d);
-	document_begin_list_of(d, "pools");
-	for (size_t i = 0; i < POOL_COUNT; i++)
-		put_pool(d, &e->pools[i]);
-	document_end_list(d);
-	document_begin_list_of(d, "sensors");
-	for (size_t i = 0; i < e->taken_count; i++)
-		put_taken(d, &e->taken[i]);
-	document_end_list(d);
-	put_others(d, e);
-	document_begin_list_of(d, "jobs");
-	for (size_t i = 0; i < e->job_count; i++)
-		put_job(d, e->jobs[i]);
-	document_end_list(d);
-	document_end_map(d);
-}
-
-int node_energy_format_state(struct node_energy *e, const char *boot_id, char **ret)
-{
-	const struct written what = { e, boot_id };
-	size_t length;
-
-	return document_format_line(format, &what, ret, &length);
-}
-
-static int take_pools(const struct place *place, const json_t *root, bool is_same_boot,
-		      struct node_energy *e)
-{
-	const json_t *list;
-	int r = place_get(place, root, "pools", JSON_ARRAY, &list);
-
-	if (r == 0 && (!list || json_array_size(list) != POOL_COUNT))
-		return place_refuse(place, "pools", "are not all there");
-	for (size_t i = 0; r == 0 && i < POOL_COUNT; i++) {
-		const struct place item = place_item(place, "pools", i);
-
-		r = take_pool(&item, json_array_get(list, i), is_same_boot, &e->pools[i]);
+	pass_text(&s, (char[]){ SCHEMA }, sizeof(SCHEMA));
+	pass_text(&s, (char *)boot_id, TEXT_MAX);
+	pass_pools(&s, e->pools);
+	pass_all(&s, e);
+	if (s.failure < 0) {
+		free(s.to);
+		return s.failure;
 	}
-	return r;
-}
-
-static int take_list(const struct place *place, const json_t *root, const char *key, size_t max,
-		     int (*take)(const struct place *item, const json_t *map, void *ret), void *ret)
-{
-	const struct place here = place_below(place, key);
-	const json_t *list;
-	int r = place_get(place, root, key, JSON_ARRAY, &list);
-
-	return r < 0 || !list ? r : place_each(&here, list, max, take, ret);
-}
-
-struct others {
-	struct node_energy *e;
-	size_t count;
-};
-
-static int take_other(const struct place *place, const json_t *map, void *ret)
-{
-	struct others *o = ret;
-	const size_t i = o->count++;
-
-	return take_owner(place, map, node_energy_other(o->e, i), o->e->sent_uj[i]);
-}
-
-static int take_all(const struct place *place, const json_t *root, struct node_energy *e)
-{
-	uint64_t *refs[NUMBERS_MAX], numbers[NUMBERS_MAX] = {};
-	struct others others = { .e = e };
-	size_t count;
-	int r;
-
-	collect(e, refs, &count);
-	r = take_numbers(place, root, "numbers", numbers, count);
-	for (size_t i = 0; r == 0 && i < count; i++)
-		*refs[i] = numbers[i];
-	e->attribution.system.memory.work = e->attribution.system.cpu.work;
-	if (r == 0)
-		r = take_list(place, root, "channels", ENERGY_CHANNELS_MAX, take_channel,
-			      &e->attribution);
-	if (r == 0)
-		r = take_list(place, root, "sensors", ENERGY_SENSORS_MAX, take_taken, e);
-	if (r == 0)
-		r = take_list(place, root, "others", OTHERS_COUNT, take_other, &others);
-	return r < 0 ? r : take_list(place, root, "jobs", JOBS_MAX, take_job, e);
+	*ret = (char *)s.to;
+	*ret_length = s.length;
+	return 0;
 }
 
 int node_energy_parse_state(struct node_energy *e, const char *boot_id, const char *text,
 			    size_t length, struct error *err)
 {
-	_cleanup_(json_freep) json_t *root = NULL;
-	const struct place place = { .err = err };
-	const char *schema, *boot;
-	bool is_same_boot;
-	int r = place_parse_map(text, length, &root, err);
+	struct stream s = {
+		.is_read = true,
+		.from = (const unsigned char *)text,
+		.end = (const unsigned char *)text + length,
+	};
+	char schema[sizeof(SCHEMA)] = "", boot[TEXT_MAX] = "";
 
-	if (r < 0)
-		return r;
-	schema = json_string_value(json_object_get(root, "schema"));
-	boot = json_string_value(json_object_get(root, "boot_id"));
-	if (!schema || strcmp(schema, SCHEMA) != 0 || !boot)
-		return place_refuse(&place, "schema", "is not '%s'", SCHEMA);
-	is_same_boot = strcmp(boot, boot_id) == 0;
-	r = take_pools(&place, root, is_same_boot, e);
-	return r < 0 || !is_same_boot ? r : take_all(&place, root, e);
+	pass_text(&s, schema, sizeof(schema));
+	if (s.failure < 0 || strcmp(schema, SCHEMA) != 0)
+		return error_set(err, -EINVAL, "it is no '%s'", SCHEMA);
+	pass_text(&s, boot, sizeof(boot));
+	pass_pools(&s, e->pools);
+	if (s.failure == 0 && strcmp(boot, boot_id) == 0) {
+		pass_all(&s, e);
+		if (s.failure == 0 && s.from != s.end)
+			s.failure = -EINVAL;
+	}
+	return s.failure == -EINVAL ? error_set(err, -EINVAL, "it is torn") : s.failure;
 }

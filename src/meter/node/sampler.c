@@ -292,9 +292,11 @@ static int open_energy(struct sampler *s, struct error *err)
 static void write_energy(struct sampler *s)
 {
 	_cleanup_free_ char *text = NULL;
+	size_t length;
 
-	if (s->energy_state && node_energy_format_state(s->energy, s->boot_id, &text) == 0)
-		(void)state_write(s->energy_state, "energy.json", text, strlen(text), false, NULL);
+	if (s->energy_state && node_energy_format_state(s->energy, s->boot_id, &text, &length) == 0)
+		(void)state_write(s->energy_state, "energy" STATE_OF_BYTES, text, length, false,
+				  NULL);
 }
 
 /* What went through before the command begins is not its. */

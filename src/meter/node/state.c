@@ -253,7 +253,7 @@ static int read_file(const struct state *s, const char *name, char **ret, size_t
 	_cleanup_close_ int fd = -EBADF;
 	int r;
 
-	if (!ends_with(name, ".json"))
+	if (!ends_with(name, STATE_OF_JSON) && !ends_with(name, STATE_OF_BYTES))
 		return error_set(err, -EINVAL, "it has no name of a state");
 	fd = openat(s->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && errno == ELOOP)

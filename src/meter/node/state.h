@@ -20,6 +20,9 @@ struct state;
 #define STATE_FILES_MAX 65536 /* that are read back */
 #define STATE_BAD_MAX 16 /* files set aside that are kept; further ones are removed */
 #define STATE_NAME_SIZE 232
+/* How names end, of JSON and of anything else: who reads back tells what is not his. */
+#define STATE_OF_JSON ".json"
+#define STATE_OF_BYTES ".state"
 
 /* The file's name of a job.  @maker: the user who made its groups, since others may choose the same
  * id; -1: none.  Any bytes are fine, and no two jobs share one; but of an id over some 130 bytes

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/sections/energy.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,28 +58,39 @@ static unsigned int mean_of(const struct energy_entry *a, const struct energy_en
 		  : a->uncertainty_permille;
 }
 
-void energy_add(struct energy *e, const struct energy_entry *entry)
+static int append(struct energy *e, const struct energy_entry *entry)
+{
+	struct energy_entry *items = realloc(e->items, (e->count + 1) * sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	e->items = items;
+	e->items[e->count++] = *entry;
+	return 0;
+}
+
+int energy_add(struct energy *e, const struct energy_entry *entry)
 {
 	struct energy_entry *to = find(e, entry);
 
-	if (!to && e->count < ENERGY_ENTRIES_MAX) {
-		e->items[e->count++] = *entry;
-		return;
-	}
+	if (!to && e->count < ENERGY_ENTRIES_MAX)
+		return append(e, entry);
 	to = to ? to : &e->items[e->count - 1];
 	to->uncertainty_permille = mean_of(to, entry);
 	to->uj += entry->uj;
+	return 0;
 }
 
 static int add_all(void *sum, const void *part)
 {
 	const struct energy *from = part;
 	struct energy *to = sum;
+	int r = 0;
 
 	to->is_known &= from->is_known;
-	for (size_t i = 0; i < from->count; i++)
-		energy_add(to, &from->items[i]);
-	return 0;
+	for (size_t i = 0; r == 0 && i < from->count; i++)
+		r = energy_add(to, &from->items[i]);
+	return r;
 }
 
 static int begin(void *ret, unsigned int counted UNUSED)
@@ -87,19 +99,25 @@ static int begin(void *ret, unsigned int counted UNUSED)
 	return 0;
 }
 
+static void clear(void *section)
+{
+	free(((struct energy *)section)->items);
+}
+
 static int raise_to(void *to, const void *least)
 {
 	const struct energy *from = least;
+	int r = 0;
 
-	for (size_t i = 0; i < from->count; i++) {
+	for (size_t i = 0; r == 0 && i < from->count; i++) {
 		struct energy_entry *entry = find(to, &from->items[i]);
 
 		if (entry)
 			entry->uj = MAX(entry->uj, from->items[i].uj);
 		else
-			energy_add(to, &from->items[i]);
+			r = energy_add(to, &from->items[i]);
 	}
-	return 0;
+	return r;
 }
 
 static int subtract(void *later, const void *earlier, struct strings *notes)
@@ -111,7 +129,7 @@ static int subtract(void *later, const void *earlier, struct strings *notes)
 		struct energy_entry *entry = find(to, &from->items[i]);
 
 		if (!entry || entry->uj < from->items[i].uj) {
-			*to = (struct energy){};
+			section_clear(&energy_section, to);
 			return section_note_fallen(notes, "energy");
 		}
 		entry->uj -= from->items[i].uj;
@@ -265,8 +283,7 @@ static int take_entry(const struct place *place, const json_t *map, void *ret)
 	if (entry.uj > VALUE_MAX / ENERGY_ENTRIES_MAX)
 		return place_refuse(place, "joules", "is too much");
 	entry.uncertainty_permille = (unsigned int)MIN(uncertainty, UINT64_C(1000000));
-	energy_add(ret, &entry);
-	return 0;
+	return energy_add(ret, &entry);
 }
 
 static int parse(const struct place *place, const json_t *list, void *ret)
@@ -280,6 +297,7 @@ const struct section energy_section = {
 	.size = sizeof(struct energy),
 	.counted = COUNTED_BY_SOURCE,
 	.begin = begin,
+	.clear = clear,
 	.add = add_all,
 	.raise = raise_to,
 	.subtract = subtract,

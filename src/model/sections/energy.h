@@ -32,15 +32,15 @@ struct energy_entry {
 struct energy {
 	bool is_known;
 	size_t count;
-	struct energy_entry items[ENERGY_ENTRIES_MAX];
+	struct energy_entry *items; /* owned: a node has thousands of these, most of one entry */
 };
 
 const struct energy *energy_of(const struct record *r);
 const struct energy *energy_of_parts(const struct parts *p); /* never NULL */
 
 /* Add to the entry of that source, part, quality and policy; uncertainties become their mean, by
- * energy.  One too many becomes part of the last. */
-void energy_add(struct energy *e, const struct energy_entry *entry);
+ * energy.  One too many becomes part of the last.  -ENOMEM. */
+int energy_add(struct energy *e, const struct energy_entry *entry);
 
 /* The worst of any entry with energy in it: an estimate is worse than a share of what was measured.
  */
