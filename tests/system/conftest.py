@@ -190,11 +190,12 @@ def start_agent(bench, keeper, demand, agent_user):
 
 
 @pytest.fixture
-def start_below(tmp_path_factory, keeper, agent_user):
+def start_below(bench, keeper, agent_user):
     """start(name, files): an agent that reads proc and sys below a directory with these files, and the directory."""
     with contextlib.ExitStack() as stack:
         def start(name, files, **settings):
-            folder = tmp_path_factory.mktemp(name)
+            folder = bench.folder / name
+            folder.mkdir()
             program = folder / "agent-below"
             root = make_root(folder / "root", files)
             program.write_text(f'#!/bin/sh\nexec "{PROGRAM}" --root "{root}" "$@"\n')
