@@ -2,6 +2,7 @@
 """Fixtures of the system tests: the programs as built, mounts of our own, and a metered run."""
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -20,10 +21,11 @@ from repository import REPOSITORY
 for shared in ("truth", "mounts"):
     sys.path.insert(0, str(REPOSITORY / "tests" / shared))
 
-from agent import USER, Agent  # noqa: E402
+from agent import PROGRAM, USER, Agent  # noqa: E402
 from job_groups import RULES, JobGroups  # noqa: E402
 from jobtruth import Bench  # noqa: E402
 from keeper import Keeper  # noqa: E402
+from layouts import make_root  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -185,6 +187,21 @@ def start_agent(bench, keeper, demand, agent_user):
     for agent in agents:
         print(agent.log())
         agent.stop()
+
+
+@pytest.fixture
+def start_below(bench, keeper, agent_user):
+    """start(name, files): an agent that reads proc and sys below a directory with these files, and the directory."""
+    with contextlib.ExitStack() as stack:
+        def start(name, files, **settings):
+            folder = bench.folder / name
+            folder.mkdir()
+            program = folder / "agent-below"
+            root = make_root(folder / "root", files)
+            program.write_text(f'#!/bin/sh\nexec "{PROGRAM}" --root "{root}" "$@"\n')
+            program.chmod(0o755)
+            return stack.enter_context(Agent(folder / "agent", keeper, program=program, bpf=False, helper=False, **settings)), root
+        yield start
 
 
 @pytest.fixture

@@ -20,15 +20,17 @@ def free_port():
 
 
 class Prometheus:
-    """A real one, that scrapes each second."""
+    """A real one, that scrapes each second.  @ports: of one agent or of several, which have one token.  @rules: a file."""
 
-    def __init__(self, folder, port, cert, token, name="prometheus.yml"):
+    def __init__(self, folder, ports, cert, token, name="prometheus.yml", rules=None):
         self.port = free_port()
         (folder / "token").write_text(token)
-        config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": [
-            {"job_name": "jobmeter", "scheme": "https",
-             "authorization": {"type": "Bearer", "credentials_file": str(folder / "token")},
-             "tls_config": {"ca_file": str(cert)}, "static_configs": [{"targets": [f"localhost:{port}"]}]}]}
+        targets = [f"localhost:{port}" for port in (ports if isinstance(ports, list) else [ports])]
+        config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+                  "rule_files": [str(rules)] if rules else [], "scrape_configs": [
+                      {"job_name": "jobmeter", "scheme": "https",
+                       "authorization": {"type": "Bearer", "credentials_file": str(folder / "token")},
+                       "tls_config": {"ca_file": str(cert)}, "static_configs": [{"targets": targets}]}]}
         (folder / name).write_text(json.dumps(config))  # JSON is YAML, too
         self.log = open(folder / "prometheus.log", "w+")
         self.process = subprocess.Popen(

@@ -14,8 +14,9 @@ import subprocess
 import pytest
 
 import redfish_double
-from agent import PROGRAM, Agent
+from agent_pages import ask as ask_agent
 from agent_pages import await_page
+from layouts import COUNTED, LAYOUTS, add_uj
 from redfish_double import LARGE, POWER, ROOT, SUPPLIES, USER, WRONG, Redfish
 
 SENSED = pathlib.Path(os.environ.get("JOBMETER_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"),
@@ -106,71 +107,7 @@ def test_what_a_redfish_service_says_and_what_it_does_not(answers):
 
 # ---- layouts, through an agent ----
 
-COUNTED = "1700000000000000 us"
-CRAY = {"freshness": "41", "startup": "1699000000", "power": f"983 W {COUNTED}", "energy": f"100003 J {COUNTED}",
-        "cpu_energy": f"20011 J {COUNTED}", "memory_energy": f"3001 J {COUNTED}", "accel0_energy": f"30011 J {COUNTED}",
-        "accel1_energy": f"29989 J {COUNTED}", "accel_energy": f"60000 J {COUNTED}"}
-
-
-def meter(number, watts, oem_info=""):
-    at = f"sys/class/hwmon/hwmon{number}"
-    return {f"{at}/name": "power_meter", f"{at}/device/power1_average": f"{watts}000000", f"{at}/device/power1_average_interval": "50",
-            f"{at}/device/power1_oem_info": oem_info}
-
-
-def gpu(number, address, watts):
-    at = f"sys/class/hwmon/hwmon{number}"
-    return {f"{at}/name": "amdgpu", f"{at}/device": f"-> ../../../{address}", f"{at}/power1_average": f"{watts}000000",
-            f"{at}/power1_input": "1", f"{at}/temp1_input": "47000", f"{at}/fan1_input": "1013"}
-
-
-# name: (files, {(source, sensor): level}); all are layouts, none was captured.
-LAYOUTS = {
-    # HPE, "User Access to Compute Node Power Data" (Cray EX)
-    "cray-ex": ({f"sys/cray/pm_counters/{name}": text for name, text in CRAY.items()},
-                {("pm_counters", "energy"): "node", ("pm_counters", "cpu_energy"): "component",
-                 ("pm_counters", "memory_energy"): "component", ("pm_counters", "accel0_energy"): "component",
-                 ("pm_counters", "accel1_energy"): "component"}),
-    # NVIDIA, "Grace Performance Tuning Guide", Power Telemetry; Linux, acpi_power_meter
-    "grace": (meter(1, 307, "Module Power Socket 0") | meter(2, 211, "Grace Power Socket 0") | meter(3, 151, "CPU Power Socket 0")
-              | meter(4, 37, "SysIO Power Socket 0"),
-              {("hwmon", "Module Power Socket 0"): "component", ("hwmon", "Grace Power Socket 0"): "component",
-               ("hwmon", "CPU Power Socket 0"): "part", ("hwmon", "SysIO Power Socket 0"): "part"}),
-    # Linux, Documentation/gpu/amdgpu/thermal.rst
-    "amdgpu": (gpu(3, "0000:c1:00.0", 89) | gpu(4, "0000:c5:00.0", 97),
-               {("hwmon", "amdgpu 0000:c1:00.0 power1"): "component", ("hwmon", "amdgpu 0000:c5:00.0 power1"): "component"}),
-    # Linux, Documentation/hwmon/acpi_power_meter.rst
-    "acpi-meter": (meter(0, 263), {("hwmon", "power_meter hwmon0 power1"): "node"}),
-}
-
-
-def make_root(root, files):
-    """A machine with these sensors, and all else as it is here."""
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if text.startswith("-> "):
-            path.symlink_to(text.removeprefix("-> "))
-        else:
-            path.write_text(f"{text}\n")
-    for name in ("proc", "sys/fs", "sys/devices", "sys/kernel"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).symlink_to(f"/{name}")
-    return root
-
-
-@pytest.fixture
-def start_below(tmp_path_factory, keeper, agent_user):
-    """An agent that reads proc and sys below a directory."""
-    with contextlib.ExitStack() as stack:
-        def start(name, files, **settings):
-            folder = tmp_path_factory.mktemp(name)
-            program = folder / "agent-below"
-            root = make_root(folder / "root", files)
-            program.write_text(f'#!/bin/sh\nexec "{PROGRAM}" --root "{root}" "$@"\n')
-            program.chmod(0o755)
-            return stack.enter_context(Agent(folder / "agent", keeper, program=program, bpf=False, helper=False, **settings)), root
-        yield start
+WAITS = 0.01  # joules
 
 
 def energies(page):
@@ -183,27 +120,79 @@ def owned(page):
     return sum(value for _, value in page.of("jobmeter_node_energy_owner_joules_total"))
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_a_layout_has_its_levels(start_below, name):
-    files, expected = LAYOUTS[name]
-    agent, root = start_below(name, files)
-    page = await_page(agent, lambda page: expected.items() <= energies(page).items())
-    found = {key: level for key, level in energies(page).items() if key[0] in ("pm_counters", "hwmon")}
-    assert found == expected
-    if name == "cray-ex":
-        counters = root / "sys/cray/pm_counters"
-        (counters / "energy").write_text(f"{100003 + 1013} J {COUNTED}\n")
-        (counters / "cpu_energy").write_text(f"{20011 + 307} J {COUNTED}\n")  # in those
-        (counters / "freshness").write_text("42\n")
-        page = await_page(agent, lambda page: any(value for _, value in page.of("jobmeter_node_energy_joules_total")))
-        sums = {labels["sensor"]: value for labels, value in page.of("jobmeter_node_energy_joules_total")
-                if labels["source"] == "pm_counters"}
-        assert (sums["energy"], sums["cpu_energy"], sum(sums.values())) == (1013, 307, 1013 + 307)
-        page = await_page(agent, lambda page: owned(page) > 1012.9)
-        # shares are rounded down to microjoules, and what is left goes on to the next interval
-        assert abs(1013 - owned(page)) < 5e-6, page.of("jobmeter_node_energy_owner_joules_total")
+def levels_of(agent, name):
+    """Page and root of an agent on that layout, once all of its sensors are there, and no others."""
+    page = await_page(agent, lambda page: LAYOUTS[name][1].items() <= energies(page).items())
+    found = {key: level for key, level in energies(page).items() if key[0] in ("pm_counters", "hwmon", "rapl")}
+    assert found == LAYOUTS[name][1]
+    return page
+
+
+def said_by(page, source):
+    return {labels["sensor"]: value for labels, value in page.of("jobmeter_node_energy_joules_total") if labels["source"] == source}
+
+
+def await_owned(agent, joules):
+    """All of it is somebody's, and is in there once: but for what waits for the next interval (two microjoules an owner, and the
+    machine may have many others), or is to be taken off it where that of components came after the node's."""
+    await_page(agent, lambda page: owned(page) > joules - WAITS)
+    balance = ask_agent(agent, "/v1/energy")["balance"]
+    assert balance["came_joules"] == joules and balance["unbalanced_microjoules"] == 0
+    assert abs(joules - sum(balance[f"{owner}_joules"] for owner in ("jobs", "system", "idle", "unattributed"))) < WAITS, balance
+
+
+def counted_sensors(agent):
+    return {sensor["name"] for sensor in ask_agent(agent, "/v1/energy")["sensors"] if sensor["counted"]}
+
+
+def test_a_cray_has_its_levels_and_adds_nothing_twice(start_below):
+    agent, root = start_below("cray-ex", LAYOUTS["cray-ex"][0])
+    levels_of(agent, "cray-ex")
+    counters = root / "sys/cray/pm_counters"
+    (counters / "energy").write_text(f"{100003 + 1013} J {COUNTED}\n")
+    (counters / "cpu_energy").write_text(f"{20011 + 307} J {COUNTED}\n")  # in those
+    (counters / "freshness").write_text("42\n")
+    page = await_page(agent, lambda page: any(said_by(page, "pm_counters").values()))
+    sums = said_by(page, "pm_counters")
+    assert (sums["energy"], sums["cpu_energy"], sum(sums.values())) == (1013, 307, 1013 + 307)
+    await_owned(agent, 1013)
+
+
+# Which of their sensors are counted; of a power, nothing but whose it would be can be said.
+METERS = {"grace": {"Grace Power Socket 0"}, "amdgpu": {"amdgpu 0000:c1:00.0 power1", "amdgpu 0000:c5:00.0 power1"},
+          "acpi-meter": {"power_meter hwmon0 power1"}}
+
+
+@pytest.mark.parametrize("name", METERS)
+def test_a_power_meter_has_its_level_and_is_counted_once(start_below, name):
+    agent, _ = start_below(name, LAYOUTS[name][0])
+    page = levels_of(agent, name)
+    assert counted_sensors(agent) & {sensor for _, sensor in LAYOUTS[name][1]} == METERS[name]
     if name == "amdgpu":
         assert sorted(value for _, value in page.of("jobmeter_node_fan_rpm")) == [1013, 1013]
+
+
+@pytest.mark.parametrize("name", [name for name in LAYOUTS if name.startswith(("intel", "amd-"))])
+def test_rapl_has_its_levels_and_adds_nothing_twice(start_below, name):
+    """Each zone counts another prime number of joules; what is part of another, or a second time the same, is nobody's."""
+    files, levels = LAYOUTS[name]
+    agent, root = start_below(name, files)
+    levels_of(agent, name)
+    names = {file.split("/")[-2]: text for file, text in files.items() if file.endswith("/name")}
+    added = dict(zip(names, (101, 103, 107, 109, 113, 127, 131, 137)))
+    if "intel-rapl:1" in names and names["intel-rapl:1"] == "psys":
+        added["intel-rapl:1"] = 1009  # more than all in it
+    for zone, joules in added.items():
+        add_uj(root, zone, joules * 10**6)
+    tops = {zone for zone in names if zone.startswith("intel-rapl:")}
+    full = {zone: f"{names[zone.rpartition(':')[0]]} {names[zone]}" if zone.count(":") == 2 else names[zone] for zone in tops}
+    expected = {full[zone]: added[zone] for zone in tops}
+    page = await_page(agent, lambda page: said_by(page, "rapl") == expected)
+    assert said_by(page, "rapl") == expected
+    node = [sensor for (_, sensor), level in levels.items() if level == "node"]
+    components = [sensor for (_, sensor), level in levels.items() if level == "component"]
+    assert counted_sensors(agent) == set(node + components)  # components within a node's are told apart, not added
+    await_owned(agent, sum(expected[sensor] for sensor in node or components))
 
 
 def test_the_agent_asks_a_redfish_service_with_the_rights_that_it_keeps(start_below, certificate, tmp_path):

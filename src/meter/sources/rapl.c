@@ -121,15 +121,17 @@ static bool read_name(int root_fd, const char *zone, char *ret, size_t size)
 	return true;
 }
 
-/* "package-1", "package-1-die-0": the number of the processor. */
+/* "package-1": the number of the processor; "package-1-die-2": each die has zones of its own. */
 static uint32_t socket_of(const char *package)
 {
 	const char *at = package + strcspn(package, "0123456789");
-	uint64_t number;
+	uint64_t number, die = 0;
 
-	return parse_leading_u64(&at, &number) == 0 && number < ENERGY_SOCKET_ANY
-		       ? (uint32_t)number
-		       : ENERGY_SOCKET_ANY;
+	if (parse_leading_u64(&at, &number) < 0 || number > UINT16_MAX)
+		return ENERGY_SOCKET_ANY;
+	at += strcspn(at, "0123456789");
+	return parse_leading_u64(&at, &die) < 0 || die < UINT16_MAX ? (uint32_t)(die << 16 | number)
+								    : ENERGY_SOCKET_ANY;
 }
 
 /* "intel-rapl:0" or, within it, "intel-rapl:0:1". */
