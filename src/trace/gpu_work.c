@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "basic/array.h"
+#include "basic/parse.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "bpf/trace_rows.h"
@@ -15,6 +16,7 @@
 #include "trace/probe.h"
 
 #define KERNELS_SHOWN 20
+#define NAME_BYTES 256
 
 struct gpu_task { /* of one kind and one label */
 	enum probe_kind kind; /* of collectives and messages: PROBE_CALL */
@@ -47,6 +49,46 @@ static int compare_sizes(const void *a, const void *b)
 	return compare_labels(a, b);
 }
 
+/* One part of a mangled name, "2at"; false: it is none. */
+static bool take_part(const char **at, const char **ret, size_t *ret_length)
+{
+	uint64_t length;
+
+	while (**at == 'L') /* of one file alone */
+		++*at;
+	if (strncmp(*at, "St", 2) == 0) {
+		*ret = "std";
+		*ret_length = 3;
+		*at += 2;
+		return true;
+	}
+	if (parse_leading_u64(at, &length) < 0 || !length)
+		return false;
+	*ret = *at;
+	*ret_length = strnlen(*at, length);
+	*at += *ret_length;
+	return true;
+}
+
+void gpu_work_kernel_name(const char *name, char *ret, size_t size)
+{
+	const char *at = name + 2, *part;
+	size_t length, used = 0;
+
+	snprintf(ret, size, "%s", name);
+	if (strncmp(name, "_Z", 2) != 0)
+		return;
+	at += *at == 'N';
+	while (used < size && take_part(&at, &part, &length)) {
+		if (strncmp(part, "_GLOBAL__N_", 11) == 0) /* a namespace without a name */
+			continue;
+		used += (size_t)snprintf(ret + used, size - used, "%s%.*s", used ? "::" : "",
+					 (int)length, part);
+	}
+	if (used && used < size && *at == 'I')
+		snprintf(ret + used, size - used, "<...>");
+}
+
 static bool is_message(const struct probe *probe)
 {
 	return probe->key_count &&
@@ -58,12 +100,16 @@ int gpu_work_add(struct gpu_work *w, const struct probe *probe, const char *name
 		 const struct trace_sums *sums)
 {
 	struct gpu_task *task;
-	char *copy = NULL;
+	char kernel[NAME_BYTES], *copy = NULL;
 
 	if (probe->kind < PROBE_LAUNCH && !is_message(probe))
 		return 0;
 	if (array_reserve(&w->tasks, &w->room, w->count, sizeof(*w->tasks)) < 0)
 		return -ENOMEM;
+	if (probe->kind == PROBE_LAUNCH && label) {
+		gpu_work_kernel_name(label, kernel, sizeof(kernel));
+		label = kernel;
+	}
 	if (is_message(probe) && label)
 		copy = asprintf(&copy, "%s of %s", name, label) < 0 ? NULL : copy;
 	else

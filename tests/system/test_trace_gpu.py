@@ -113,7 +113,7 @@ def test_the_summary_says_kernels_copies_memory_and_waits(programs, root, launch
     done = subprocess.run([programs / "jobmeter", "trace", "--set", "cuda-runtime", "--", launches("shared")],
                           capture_output=True, text=True)
     said = " ".join(done.stderr.split())
-    assert "_Z4axpyPfi 1,007 99 %" in said and "_Z5scaleIdEvPT_ 13 1 %" in said
+    assert "axpy 1,007 99 %" in said and "scale<...> 13 1 %" in said
     assert "copies host-to-device 44 KiB in 11 calls" in said
     assert "device-to-host 44 KiB in 11 calls, which do not wait for it" in said
     assert "31.4 KiB allocated in 6 calls, freed in 6 calls, 1 KiB filled in 11 calls" in said
@@ -277,12 +277,3 @@ def test_calls_of_hips_own_library_are_those_made(trace, demand, tmp_path):
         made(*call("hipDeviceSynchronize")): 7,
         made(*call("hipFree")): 7,
     }
-
-
-@pytest.mark.parametrize("name", ["cuda-driver", "cuda-runtime", "nccl", "hip", "rccl"])
-def test_the_sets_are_listed_and_can_be_generated(programs, name):
-    listed = subprocess.run([programs / "jobmeter", "trace", "--set", name, "--list"], capture_output=True, text=True,
-                            check=True).stdout
-    assert listed.startswith(f"{name}: ")
-    made = subprocess.run([programs / "jobmeter", "trace", "--generate", name], capture_output=True, text=True, check=True).stdout
-    assert made.count("\nSEC(") >= listed.count("\n") - 1

@@ -21,6 +21,7 @@
 #include "report/rows_text.h"
 #include "test.h"
 #include "trace/call.h"
+#include "trace/gpu_work.h"
 #include "trace/names.h"
 #include "trace/summary.h"
 
@@ -359,7 +360,7 @@ TEST(work_for_gpus_is_summed_by_what_it_is)
 	_cleanup_free_ char *text = NULL;
 
 	for (size_t i = 0; i < 2; i++) { /* of two CPUs */
-		add_gpu(s, set, LAUNCH, "axpy", 601, 0, 5000);
+		add_gpu(s, set, LAUNCH, "_Z4axpyPfi", 601, 0, 5000);
 		add_gpu(s, set, LAUNCH, "scale", 11, 0, 5000);
 		add_gpu(s, set, COPY, "from", 7, 7 << 20, 1000000);
 		add_gpu(s, set, COPY, "to", 3, 3 << 10, 1000000);
@@ -375,6 +376,35 @@ TEST(work_for_gpus_is_summed_by_what_it_is)
 	ASSERT_CONTAINS(text, "reduce of float16  5 KiB in 5 calls");
 	ASSERT_CONTAINS(text, "17 MiB allocated in 17 calls");
 	ASSERT_CONTAINS(text, "waited 250 ms for the GPU in 13 calls, 25.0 %");
+}
+
+TEST(a_kernel_has_a_short_name)
+{
+	static const char *const cases[][2] = {
+		{ "axpy", "axpy" },
+		{ "ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn" },
+		{ "_Z4axpyPfi", "axpy" },
+		{ "_ZL4axpyPfi", "axpy" },
+		{ "_Z5scaleIdEvPT_", "scale<...>" },
+		{ "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor",
+		  "at::native::vectorized_elementwise_kernel<...>" },
+		{ "_ZN12_GLOBAL__N_14axpyEPf", "axpy" },
+		{ "_ZN29_GLOBAL__N__0d1f_tmpxft_000013addEv", "add" }, /* nvcc's */
+		{ "_ZN3std", "std" }, /* cut */
+		{ "_ZSt4swapIiEvv", "std::swap<...>" },
+		{ "_ZN12longername", "longername" },
+		{ "_ZN99999999999999999999999a", "_ZN99999999999999999999999a" },
+		{ "_Z", "_Z" },
+		{ "_ZN0", "_ZN0" },
+	};
+	char name[64], tiny[6];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		gpu_work_kernel_name(cases[i][0], name, sizeof(name));
+		ASSERT_STREQ(name, cases[i][1]);
+	}
+	gpu_work_kernel_name("_ZN2at6nativeE", tiny, sizeof(tiny));
+	ASSERT_STREQ(tiny, "at::n");
 }
 
 TEST(a_number_is_shown_with_the_name_that_it_was_given)
