@@ -277,3 +277,10 @@ def test_calls_of_hips_own_library_are_those_made(trace, demand, tmp_path):
         made(*call("hipDeviceSynchronize")): 7,
         made(*call("hipFree")): 7,
     }
+
+
+def test_all_sets_are_listed(programs):
+    listed = subprocess.run([programs / "jobmeter", "trace", "--list"], capture_output=True, text=True, check=True).stdout
+    names = [line.partition(":")[0] for line in listed.splitlines() if line and not line.startswith(" ")]
+    assert sorted(names) == sorted(path.stem for path in (REPOSITORY / "share/probes").iterdir())
+    assert "  cuLaunchKernel                       launch     default\n" in listed
