@@ -543,7 +543,7 @@ static __always_inline void conclude(struct hit *hit, bool may_sleep)
 	hit->has_bytes = multiply(hit, &row->bytes[0], &hit->bytes) ||
 			 multiply(hit, &row->bytes[1], &hit->bytes);
 	change_map(hit);
-	if (row->flags & TRACE_IS_SILENT)
+	if (!(row->flags & (TRACE_SUMS | TRACE_SENDS_EVENTS)))
 		return;
 	add(&hit->counts->made, 1);
 	if (row->flags & TRACE_SUMS)
@@ -559,7 +559,7 @@ struct frame_search {
 	__u64 stack;
 	__u32 row;
 	__u32 at; /* TRACE_DEPTH: there is none */
-	__u8 set;
+	__u8 group;
 };
 
 /* From the top down. */
@@ -578,8 +578,8 @@ static long look_for_frame(__u32 above, void *context)
 	return 1;
 }
 
-/* Is the caller, or its caller..., a function of the set? */
-static long look_for_set(__u32 above, void *context)
+/* Is the caller, or its caller..., a function of the group? */
+static long look_for_group(__u32 above, void *context)
 {
 	struct frame_search *search = context;
 	__u32 at = search->thread->depth - 1 - above, number;
@@ -589,7 +589,7 @@ static long look_for_set(__u32 above, void *context)
 		return 1;
 	number = search->thread->frames[at].row;
 	row = bpf_map_lookup_elem(&rows, &number);
-	if (!row || row->set != search->set || search->thread->frames[at].stack < search->stack)
+	if (!row || row->group != search->group || search->thread->frames[at].stack < search->stack)
 		return 0;
 	search->at = at;
 	return 1;
@@ -600,11 +600,11 @@ static __always_inline bool is_inner(const struct hit *hit, __u64 stack)
 	struct frame_search search = {
 		.thread = hit->thread,
 		.stack = stack,
-		.set = hit->row->set,
+		.group = hit->row->group,
 		.at = TRACE_DEPTH,
 	};
 
-	repeat(TRACE_DEPTH, look_for_set, &search);
+	repeat(TRACE_DEPTH, look_for_group, &search);
 	return search.at < TRACE_DEPTH;
 }
 

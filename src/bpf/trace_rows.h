@@ -11,7 +11,7 @@
 #include <linux/types.h>
 
 #define TRACE_ROWS_MAX 4096
-#define TRACE_CAPTURES 8
+#define TRACE_CAPTURES 10
 #define TRACE_VALUES 16 /* ways to get captures, and the text's address */
 #define TRACE_DEREFS 2
 #define TRACE_PRODUCTS 2
@@ -93,9 +93,8 @@ struct trace_product {
 #define TRACE_SENDS_EVENTS 1 /* of trace_row.flags */
 #define TRACE_SUMS 2
 #define TRACE_RETURNS 4 /* it counts when the function returns, with its duration */
-#define TRACE_SKIPS_INNER 8 /* not inside another function of its set */
+#define TRACE_SKIPS_INNER 8 /* not inside another function of its group */
 #define TRACE_OF_KERNEL 16 /* what it reads is the kernel's memory */
-#define TRACE_IS_SILENT 32 /* it changes its map alone */
 #define TRACE_IS_LONG 64 /* its events have a tail */
 #define TRACE_EVENT_IF_FAILED 128 /* events of calls that failed, or took long, alone */
 
@@ -106,7 +105,7 @@ struct trace_row {
 	__u32 flags;
 	__u64 event_over_ns; /* with TRACE_EVENT_IF_FAILED: "or took longer"; 0: not asked.  Alone:
 				took longer */
-	__u8 set; /* whose probes are each other's inner ones */
+	__u8 group; /* whose probes are each other's inner ones */
 	__u8 value_count;
 	__u8 text; /* the value that is the text's address; or TRACE_NONE */
 	__u8 text_bytes;
@@ -127,14 +126,15 @@ struct trace_event {
 	__u32 size; /* with its tail, if it has one */
 	__u16 row;
 	__u8 flags;
-	__u8 has; /* a bit a capture: it is there */
+	__u8 pad;
 	__u64 start_ns; /* CLOCK_MONOTONIC, of the entry */
 	__u64 duration_ns;
 	__u32 tgid, tid;
 	__u64 cgroup;
 	__s64 result;
 	__u32 cpu;
-	__u32 depth; /* probed functions that it is inside of */
+	__u16 depth; /* probed functions that it is inside of */
+	__u16 has; /* a bit a capture: it is there */
 	__u64 bytes;
 	__s64 captures[TRACE_SHORT_CAPTURES];
 };
@@ -165,11 +165,12 @@ struct trace_learned_key {
 };
 
 /* By row, a CPU each: hits = outside + skipped + made + too_deep + left, but for those that are
- * inside now; made = events sent + dropped, where all are to be sent. */
+ * inside now, and those that neither send nor sum; made = events sent + dropped, where all are to
+ * be sent. */
 struct trace_counts {
 	__u64 hits; /* of any process */
 	__u64 outside; /* of processes that are not traced */
-	__u64 skipped; /* inside another function of its set */
+	__u64 skipped; /* inside another function of its group */
 	__u64 made;
 	__u64 dropped; /* there was no room for the event */
 	__u64 not_summed; /* there was no room for its sums */
@@ -185,5 +186,5 @@ _Static_assert(sizeof(struct trace_value) == 32, "shared with the kernel side");
 _Static_assert(sizeof(struct trace_product) == 72, "shared with the kernel side");
 _Static_assert(sizeof(struct trace_row) == 688, "shared with the kernel side");
 _Static_assert(sizeof(struct trace_event) == 96, "shared with the kernel side");
-_Static_assert(sizeof(struct trace_event_long) == 256, "shared with the kernel side");
+_Static_assert(sizeof(struct trace_event_long) == 272, "shared with the kernel side");
 _Static_assert(sizeof(struct trace_sums_key) == 32, "shared with the kernel side");

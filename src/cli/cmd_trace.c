@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/cli.h"
+#include "basic/dir.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
@@ -18,7 +20,7 @@
 #include "cli/watch_target.h"
 
 #define BUDGET 5
-#define DEFAULT_SETS "mpi,mpi-io"
+#define DEFAULT_SETS "mpi,mpi-io,cuda-driver,nccl,hip,rccl"
 
 struct settings {
 	const char *job, *pid, *set_names, *generated, *file;
@@ -100,7 +102,7 @@ static int parse_budget(const char *text, void *at, struct error *err)
 static const struct cli_option options[] = {
 	{ "job", 'j', "ID", "trace a job: 123, slurm/123", AT(job), NULL },
 	{ "pid", 'p', "PID", "trace a process and what it forks", AT(pid), NULL },
-	{ "set", 's', "NAME[,NAME]", "trace these sets of functions; one with a '/' is a file (default: mpi,mpi-io)", AT(set_names), NULL },
+	{ "set", 's', "NAME[,NAME]", "trace these sets of functions; one with a '/' is a file (default: " DEFAULT_SETS ")", AT(set_names), NULL },
 	{ "probe", 0, "PROBE", "trace LIB:SYMBOL, a function of a library or program, too", AT(probes), parse_probe },
 	{ "level", 0, "LEVEL", "trace functions up to a level: default, profile, trace", AT(level), parse_level, level_word },
 	{ "duration", 'd', "S", "stop after S seconds (default: at the end)", AT(duration_ns), parse_duration },
@@ -157,11 +159,34 @@ static int read_named_sets(const char *names, struct sets *ret, struct error *er
 	return r;
 }
 
+/* All that are installed. */
+static int read_all_sets(struct sets *ret, struct error *err)
+{
+	_cleanup_(dir_clear) struct dir files = {};
+	char directory[PATH_MAX];
+	int r = find_sets_dir(directory, err);
+
+	if (r == 0)
+		r = dir_read(AT_FDCWD, directory, SITES_SETS_MAX, &files);
+	for (size_t i = 0; i < files.count && r == 0; i++) {
+		char path[2 * PATH_MAX];
+		struct probe_set *set;
+
+		snprintf(path, sizeof(path), "%s/%s", directory, files.names[i]);
+		r = probe_set_read(directory, path, &set, err);
+		if (r == 0)
+			r = add_set(ret, set, err);
+	}
+	return r;
+}
+
 static int read_sets(const struct settings *s, struct sets *ret, struct error *err)
 {
 	const char *names = s->generated ? s->generated : s->set_names;
 	int r = 0;
 
+	if (!names && !s->probe_count && s->is_list)
+		return read_all_sets(ret, err);
 	if (!names && !s->probe_count)
 		names = DEFAULT_SETS;
 	if (names)

@@ -79,11 +79,14 @@ int trace_output_take(void *context, const struct trace_event *event)
 	const struct site_row *row = o->sites->rows[event->row];
 	struct trace_call call;
 
-	o->calls++;
 	call_decode(event, row->set, row->probe, row->name, &call);
 	call.process = callers_get(&o->callers, event->tgid);
-	if (!call.process)
+	call.names = &o->names;
+	if (!call.process || names_add(&o->names, &call) < 0)
 		return -ENOMEM;
+	if (row->probe->is_silent)
+		return 0;
+	o->calls++;
 	if (o->chrome)
 		return chrome_add(o->chrome, &call, NULL);
 	if (o->folded)
@@ -93,14 +96,32 @@ int trace_output_take(void *context, const struct trace_event *event)
 	return call_line_write(&call, o->job, o->unix_offset_ns, o->out);
 }
 
+/* What its sums are kept apart by: a name, or else @number; NULL: nothing. */
+static const char *label_of(const struct trace_output *o, const struct site_row *row,
+			    const struct trace_process *process, const struct trace_sums_key *key,
+			    char *number, size_t size)
+{
+	const char *capture, *name;
+
+	if (!row->probe->key_count)
+		return NULL;
+	capture = row->probe->captures[row->probe->keys[0]].name;
+	name = names_find(&o->names, row->set, capture, process, key->keys[0]);
+	snprintf(number, size, "%s 0x%llx", capture, (unsigned long long)key->keys[0]);
+	return name ? name : number;
+}
+
 static int add_sums(void *context, const struct trace_sums_key *key, const struct trace_sums *sums)
 {
 	struct trace_output *o = context;
 	const struct site_row *row = o->sites->rows[key->row];
 	const struct trace_process *process = callers_get(&o->callers, key->tgid);
+	char number[24];
 
-	return process ? trace_summary_add_sums(o->summary, process, row->probe, row->name, sums)
-		       : -ENOMEM;
+	if (!process)
+		return -ENOMEM;
+	return trace_summary_add_sums(o->summary, process, row->probe, row->name,
+				      label_of(o, row, process, key, number, sizeof(number)), sums);
 }
 
 /* What is between what happened and what is shown. */
@@ -199,4 +220,5 @@ void trace_output_clear(struct trace_output *o)
 	if (o->out && o->file)
 		fclose(o->out);
 	callers_clear(&o->callers);
+	names_clear(&o->names);
 }

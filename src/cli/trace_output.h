@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "trace/callers.h"
+#include "trace/names.h"
 
 struct error;
 struct reading;
@@ -22,6 +23,7 @@ struct trace_output { /* begins with .format, .file, .job and .sites */
 	const char *job; /* NULL: none is known */
 	const struct sites *sites;
 	struct callers callers;
+	struct names names;
 	FILE *out;
 	struct chrome *chrome;
 	struct folded *folded;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/call.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "basic/macro.h"
 #include "bpf/trace_rows.h"
 #include "model/document.h"
+#include "trace/names.h"
 
 void call_decode(const struct trace_event *event, const struct probe_set *set,
 		 const struct probe *probe, const char *name, struct trace_call *ret)
@@ -46,11 +48,18 @@ void call_format_arguments(const struct trace_call *call, struct document *doc)
 
 	for (size_t i = 0; i < probe->capture_count; i++) {
 		const struct probe_capture *capture = &probe->captures[i];
+		char key[PROBE_NAME_MAX + sizeof("_name")];
+		const char *name;
 
 		if (!(call->have & 1U << i))
 			continue;
 		/* 64 bits without a sign are too many for most readers of JSON. */
 		document_put_signed(doc, capture->name, call->values[i]);
+		name = names_find(call->names, call->set, capture->name, call->process,
+				  call->values[i]);
+		snprintf(key, sizeof(key), "%s_name", capture->name);
+		if (name)
+			document_put_string(doc, key, name);
 	}
 	if (call->text)
 		document_put_string(doc, probe->text.name, call->text);

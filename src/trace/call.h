@@ -9,6 +9,7 @@
 #include "trace/probe.h"
 
 struct document;
+struct names;
 struct trace_event;
 
 #define CALL_TASK_MAX 16
@@ -24,6 +25,7 @@ struct trace_call { /* what it points to is the caller's */
 	const struct probe *probe;
 	const char *name; /* of the function */
 	const struct trace_process *process;
+	const struct names *names; /* of handles; NULL: none are known */
 	uint32_t tid, cpu;
 	uint32_t depth; /* probed functions that it is inside of */
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
@@ -37,9 +39,11 @@ struct trace_call { /* what it points to is the caller's */
 	const char *text; /* NULL: none */
 };
 
-/* @event of @probe, which its row says; all pointers but .process, which stays NULL, are set. */
+/* @event of @probe, which its row says; all pointers but .process and .names, which stay NULL, are
+ * set. */
 void call_decode(const struct trace_event *event, const struct probe_set *set,
 		 const struct probe *probe, const char *name, struct trace_call *ret);
 
-/* Its captured values and text as members of a map that has begun. */
+/* Its captured values and text as members of a map that has begun: "direction", and where that has
+ * a name "direction_name". */
 void call_format_arguments(const struct trace_call *call, struct document *doc);

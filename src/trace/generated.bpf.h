@@ -8,7 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#define VALUES 8
+#define VALUES 10
 #define WORDS 12
 #define TEXT_BYTES 128
 #define STACK_MAX 8 /* probed functions that a thread is inside of; a power of 2 */

@@ -9,8 +9,10 @@
 #include "basic/macro.h"
 #include "trace/probe_parts.h"
 
-const char *const probe_kinds[] = { "call",   "send", "receive", "wait",  "collective",
-				    "rooted", "open", "read",	 "write", NULL };
+const char *const probe_kinds[] = { "call",	  "send",   "receive",	   "wait",
+				    "collective", "rooted", "open",	   "read",
+				    "write",	  "launch", "copy",	   "fill",
+				    "allocate",	  "free",   "synchronise", NULL };
 static_assert(ARRAY_SIZE(probe_kinds) == PROBE_KIND_COUNT + 1, "a name for each");
 
 const char *const probe_levels[] = { "default", "profile", "trace", NULL };
@@ -40,6 +42,18 @@ int probe_set_find_table(const struct probe_set *set, const char *name)
 			return (int)i;
 	}
 	return -ENOENT;
+}
+
+const char *probe_set_find_word(const struct probe_set *set, const char *capture, int64_t value)
+{
+	for (size_t i = 0; i < set->words_count; i++) {
+		const struct probe_words *words = &set->words[i];
+
+		if (strcmp(words->name, capture) == 0)
+			return value >= 0 && (uint64_t)value < words->row_count ? words->rows[value]
+										: NULL;
+	}
+	return NULL;
 }
 
 static int factor_value(const struct probe_set *set, const struct probe_factor *f,
@@ -102,6 +116,8 @@ struct probe_set *probe_set_free(struct probe_set *s)
 		free(s->libraries[i]->program_marker);
 		free(s->libraries[i]);
 	}
+	for (size_t i = 0; i < s->words_count; i++)
+		texts_free(s->words[i].rows, s->words[i].row_count);
 	free(s->probes);
 	free(s->libraries);
 	free(s->file);

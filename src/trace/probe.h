@@ -25,7 +25,7 @@ struct error;
 #define PROBE_NAME_MAX 64 /* with its NUL, as all that follow */
 #define PROBE_PATTERNS_MAX 8 /* symbols of a probe, and libraries */
 #define PROBE_PATTERN_MAX 256
-#define PROBE_CAPTURES_MAX 8 /* values that an event shows */
+#define PROBE_CAPTURES_MAX 10 /* values that an event shows */
 #define PROBE_VALUES_MAX 12 /* ways to get them: a capture may have a second */
 #define PROBE_DEREFS_MAX 2
 #define PROBE_FACTORS_MAX 4
@@ -34,6 +34,7 @@ struct error;
 #define PROBE_MAPS_MAX 4
 #define PROBE_TABLES_MAX 8
 #define PROBE_TABLE_ROWS 64
+#define PROBE_WORDS_MAX 8 /* lists of words */
 #define PROBE_TEXT_MAX 128 /* bytes of a string, with its NUL */
 #define PROBE_ARGUMENTS 6 /* registers of x86-64: p1 to p6 */
 #define PROBE_USDT_ARGUMENTS 12
@@ -62,9 +63,15 @@ enum probe_kind {
 	PROBE_WAIT,
 	PROBE_COLLECTIVE, /* none of its group leaves before all have entered */
 	PROBE_ROOTED, /* of a group too, but some may leave early: broadcast, reduce */
-	PROBE_OPEN, /* its text is a path, its capture `fh` the handle it gives */
+	PROBE_OPEN,
 	PROBE_READ,
 	PROBE_WRITE,
+	PROBE_LAUNCH, /* work for a GPU; keys by what is launched */
+	PROBE_COPY, /* to, from or in a GPU's memory; keys by the direction */
+	PROBE_FILL,
+	PROBE_ALLOCATE,
+	PROBE_FREE,
+	PROBE_SYNCHRONISE, /* waits for a GPU */
 	PROBE_KIND_COUNT,
 };
 
@@ -73,6 +80,7 @@ enum probe_source {
 	PROBE_STACK, /* index from 1: the 8 bytes at sp + 8 * index on entry */
 	PROBE_RESULT, /* the return value; index 0 */
 	PROBE_RECORD, /* the address of a tracepoint's record, which alone has it; index 0 */
+	PROBE_CONSTANT, /* offsets[0] itself; index 0 */
 };
 
 struct probe_value {
@@ -162,7 +170,10 @@ struct probe {
 	bool is_throwing; /* an exception may cross it */
 	bool is_sleepable; /* may fault pages in: for texts, of rare calls */
 	bool is_inner_skipped; /* not counted within another probe of its set, on one thread */
-	bool is_silent; /* changes its map alone: neither counted nor shown */
+	bool is_silent; /* changes its map, or names what it names: neither counted nor shown */
+	bool is_async; /* only begins what goes on after its return: its time is not that work's */
+	bool is_naming; /* its text is the name of what its capture `named` holds */
+	uint8_t named;
 	enum probe_level level;
 	enum probe_kind kind;
 
@@ -187,6 +198,13 @@ struct probe_table {
 	size_t row_count;
 };
 
+/* What the numbers of captures of this name mean: row 1 of "direction": "host-to-device". */
+struct probe_words {
+	char name[PROBE_NAME_MAX];
+	char *rows[PROBE_TABLE_ROWS];
+	size_t row_count;
+};
+
 /* (process, 64-bit key) -> 64-bit value; those of one name are one over all sets. */
 struct probe_map {
 	char name[PROBE_NAME_MAX];
@@ -197,6 +215,9 @@ struct probe_set {
 	char name[PROBE_NAME_MAX]; /* "mpi-io" */
 	char *file; /* as given, for messages */
 	char *about; /* one sentence */
+	/* Sets of one group are layers of one library: what is within a probe of another set of it
+	 * is an inner one, and what one names the others show by that name.  Else its own name. */
+	char group[PROBE_NAME_MAX];
 	struct probe **probes; /* in the file's order */
 	size_t probe_count;
 	struct probe_library **libraries;
@@ -205,6 +226,8 @@ struct probe_set {
 	size_t table_count;
 	struct probe_map maps[PROBE_MAPS_MAX];
 	size_t map_count;
+	struct probe_words words[PROBE_WORDS_MAX];
+	size_t words_count;
 };
 
 struct probe_rights {
@@ -247,6 +270,9 @@ int probe_set_generate(const struct probe_set *set, FILE *out);
 /* -ENOENT: there is none of that name. */
 int probe_set_find_map(const struct probe_set *set, const char *name);
 int probe_find_capture(const struct probe *probe, const char *name);
+
+/* NULL: the set has no word for that value of captures of this name. */
+const char *probe_set_find_word(const struct probe_set *set, const char *capture, int64_t value);
 
 /* The bytes of a call with these values (bit i of @have: captures[i] is there).  -ENODATA: not
  * known. */

@@ -11,9 +11,14 @@
 
 static int read_alias(struct probe_scope *scope, const char *value)
 {
-	if (!strchr(value, '%') || strchr(value, ' '))
-		return error_set(scope->err, -EINVAL,
-				 "one word with a %% for the symbol must stand here");
+	for (const char *p = value; *p; p += strspn(p, " \t")) {
+		size_t length = strcspn(p, " \t");
+
+		if (!memchr(p, '%', length))
+			return error_set(scope->err, -EINVAL,
+					 "words with a %% for the symbol must stand here");
+		p += length;
+	}
 	scope->alias = value;
 	return 0;
 }
@@ -103,6 +108,18 @@ static int read_key(struct probe_scope *scope, const char *value)
 	return 0;
 }
 
+static int read_names(struct probe_scope *scope, const char *value)
+{
+	int index = probe_find_capture(scope->probe, value);
+
+	if (index < 0)
+		return error_set(scope->err, -EINVAL,
+				 "no capture is called '%.40s'; it must stand above", value);
+	scope->probe->is_naming = true;
+	scope->probe->named = (uint8_t)index;
+	return 0;
+}
+
 static int read_hist(struct probe_scope *scope, const char *value)
 {
 	struct probe *probe = scope->probe;
@@ -141,10 +158,12 @@ static const struct probe_field {
 	{ "sleepable",  true,  NULL, yes_no, FLAG(is_sleepable) },
 	{ "inner",      true,  NULL, inner_words, FLAG(is_inner_skipped) },
 	{ "silent",     true,  NULL, yes_no, FLAG(is_silent) },
+	{ "async",      true,  NULL, yes_no, FLAG(is_async) },
 	{ "level",      true,  NULL, probe_levels, ENUM(level) },
 	{ "kind",       true,  NULL, probe_kinds, ENUM(kind) },
 	{ "bytes",      false, probe_scope_read_bytes },
 	{ "key",        false, read_key },
+	{ "names",      false, read_names },
 	{ "hist",       true,  read_hist },
 	{ "event.if",   true,  probe_scope_read_condition },
 	{ "map.put",    false, probe_scope_read_put },
@@ -208,15 +227,19 @@ static int add_aliases(struct probe_scope *scope)
 {
 	struct probe *probe = scope->probe;
 	size_t count = probe->symbol_count;
-	const char *mark = scope->alias ? strchr(scope->alias, '%') : NULL;
 	int r = 0;
 
-	for (size_t i = 0; mark && r == 0 && i < count; i++) {
-		char name[2 * PROBE_PATTERN_MAX];
+	for (const char *p = scope->alias; p && *p && r == 0; p += strspn(p, " \t")) {
+		size_t before = strcspn(p, "%"), after = strcspn(p + before + 1, " \t");
 
-		snprintf(name, sizeof(name), "%.*s%s%.*s", (int)MIN(mark - scope->alias, 64),
-			 scope->alias, probe->symbols[i], 64, mark + 1);
-		r = add_symbol(scope, name, strlen(name));
+		for (size_t i = 0; r == 0 && i < count; i++) {
+			char name[2 * PROBE_PATTERN_MAX];
+
+			snprintf(name, sizeof(name), "%.*s%s%.*s", (int)MIN(before, 64U), p,
+				 probe->symbols[i], (int)MIN(after, 64U), p + before + 1);
+			r = add_symbol(scope, name, strlen(name));
+		}
+		p += before + 1 + after;
 	}
 	return r;
 }

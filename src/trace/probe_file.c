@@ -224,11 +224,15 @@ static int file_read_set_section(struct file_reader *r)
 	if (r->names.count != 1 || strlen(r->names.items[0]) >= PROBE_NAME_MAX)
 		return file_refuse(r, r->section_line, "[set] wants one short name");
 	snprintf(set->name, sizeof(set->name), "%s", r->names.items[0]);
+	snprintf(set->group, sizeof(set->group), "%s", set->name);
 	for (size_t i = 0; i < r->fields.count; i++) {
 		const struct field *field = &r->fields.items[i];
 		if (strcmp(field->key, "about") == 0 && !set->about) {
 			if (file_copy(field->value, &set->about) < 0)
 				return -ENOMEM;
+		} else if (strcmp(field->key, "group") == 0 &&
+			   probe_word_length(field->value) == strlen(field->value)) {
+			snprintf(set->group, sizeof(set->group), "%s", field->value);
 		} else if (probe_is_default_field(field->key)) {
 			r->defaults.items[r->defaults.count++] = *field;
 		} else {
@@ -341,6 +345,36 @@ static int file_read_table_section(struct file_reader *r)
 	return 0;
 }
 
+static int file_read_words_section(struct file_reader *r)
+{
+	struct probe_set *set = r->set;
+	struct probe_words *words = &set->words[set->words_count];
+	const struct field *rows = file_find_field(&r->fields, "rows");
+
+	if (r->names.count != 1 || !probe_word_length(r->names.items[0]))
+		return file_refuse(r, r->section_line, "[words] wants the name of a value");
+	if (set->words_count == PROBE_WORDS_MAX)
+		return file_refuse(r, r->section_line, "a set can have at most %d lists of words",
+				   PROBE_WORDS_MAX);
+	if (!rows || r->fields.count != 1)
+		return file_refuse(r, r->section_line, "[words] wants 'rows' and nothing else");
+	snprintf(words->name, sizeof(words->name), "%s", r->names.items[0]);
+	set->words_count++;
+	for (const char *p = rows->value; *p; p += strspn(p, " \t")) {
+		size_t length = strcspn(p, " \t");
+
+		if (words->row_count == PROBE_TABLE_ROWS)
+			return file_refuse(r, rows->line, "rows: at most %d words",
+					   PROBE_TABLE_ROWS);
+		words->rows[words->row_count] = strndup(p, length);
+		if (!words->rows[words->row_count])
+			return -ENOMEM;
+		words->row_count++;
+		p += length;
+	}
+	return 0;
+}
+
 static int file_read_map_section(struct file_reader *r)
 {
 	struct probe_set *set = r->set;
@@ -370,7 +404,7 @@ static const struct {
 } sections[] = {
 	{ "set", file_read_set_section },     { "library", file_read_library_section },
 	{ "table", file_read_table_section }, { "map", file_read_map_section },
-	{ "probe", file_read_probe_section },
+	{ "words", file_read_words_section }, { "probe", file_read_probe_section },
 };
 
 /* The section whose lines have all been read. */
@@ -387,7 +421,7 @@ static int file_end_section(struct file_reader *r)
 	}
 	return file_refuse(
 		r, r->section_line,
-		"no section is called '%.40s'; there are set, library, table, map and probe",
+		"no section is called '%.40s'; there are set, library, table, map, words and probe",
 		r->kind);
 }
 

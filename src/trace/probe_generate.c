@@ -42,6 +42,8 @@ static void generate_source(const struct probe *probe, const struct probe_value 
 {
 	if (v->source == PROBE_RESULT)
 		fputs("\tword = PT_REGS_RC(ctx);\n", out);
+	else if (v->source == PROBE_CONSTANT)
+		fprintf(out, "\tword = %d;\n", v->offsets[0]);
 	else if (v->source == PROBE_RECORD)
 		fputs("\tword = (__u64)ctx;\n", out);
 	else if (v->source == PROBE_STACK)
@@ -137,7 +139,7 @@ static void generate_end(const struct probe *probe, bool is_return, FILE *out)
 		else
 			fprintf(out, ")\n\t\tforget(call->values[%u], %u);\n", c->key, c->map);
 	}
-	if (!probe->is_silent)
+	if (!probe->is_silent || probe->is_naming)
 		fprintf(out, "\tsend(call, %s, %s, %s, has_bytes, bytes);\n",
 			probe->text.max_bytes ? "stack->text" : "NULL",
 			is_return ? "bpf_ktime_get_ns()" : "0",

@@ -76,11 +76,12 @@ static const char *lint_rest(const struct probe *probe)
 		return "'hist' wants bytes, and there are none";
 	if (probe->change.action == PROBE_MAP_PUT_BYTES && !probe->bytes_count)
 		return "'map.put' wants bytes, and there are none";
-	if (probe->is_silent && !probe->change.action)
-		return "it is silent and changes no map: nothing would come of it";
-	if (probe->kind == PROBE_OPEN &&
-	    (!probe->text.max_bytes || probe_find_capture(probe, "fh") < 0))
-		return "'kind = open' wants a string and a capture 'fh'";
+	if (probe->is_silent && !probe->change.action && !probe->is_naming)
+		return "it is silent, changes no map and names nothing: nothing would come of it";
+	if (probe->kind == PROBE_OPEN && !probe->text.max_bytes)
+		return "'kind = open' wants a string, the path";
+	if (probe->is_naming && !probe->text.max_bytes)
+		return "'names' wants a string, and it takes none";
 	return is_user && !probe->library ? "it has no library" : NULL;
 }
 

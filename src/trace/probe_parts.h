@@ -16,7 +16,7 @@ struct probe_scope {
 	struct probe *probe;
 	const struct probe_named *named;
 	size_t named_count;
-	const char *alias; /* "P%"; NULL: none */
+	const char *alias; /* "P%", "%_ptsz %_ptds"; NULL: none */
 	bool is_throws_said;
 	struct error *err;
 };

@@ -149,6 +149,14 @@ static int value_source(struct scan *s, struct probe_value *v)
 	uint64_t index;
 
 	value_skip(s);
+	if (isdigit((unsigned char)*s->at)) {
+		v->source = PROBE_CONSTANT;
+		index = 0;
+		if (value_number(s, 0, INT32_MAX, "a number", &index) < 0)
+			return -EINVAL;
+		v->offsets[0] = (int32_t)index;
+		return 0;
+	}
 	if (site == PROBE_TRACEPOINT) {
 		v->source = PROBE_RECORD;
 		return value_need(s, "rec");
@@ -191,6 +199,8 @@ static int value_term(struct scan *s, struct probe_value *v, unsigned int depth)
 		return error_set(s->scope->err, -EINVAL, "too many parentheses");
 	is_parenthesis = value_take(s, "(");
 	r = value_term(s, v, depth + 1);
+	if (r == 0 && v->source == PROBE_CONSTANT)
+		r = error_set(s->scope->err, -EINVAL, "a number is no address");
 	if (r < 0)
 		return r;
 	is_minus = is_parenthesis && value_take(s, "-");

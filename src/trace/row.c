@@ -137,7 +137,8 @@ static int place_value(const struct probe *probe, const struct probe_value *from
 	static const uint8_t sources[] = { [PROBE_ARGUMENT] = TRACE_REGISTER,
 					   [PROBE_STACK] = TRACE_SLOT,
 					   [PROBE_RESULT] = TRACE_RETURNED,
-					   [PROBE_RECORD] = TRACE_RECORD };
+					   [PROBE_RECORD] = TRACE_RECORD,
+					   [PROBE_CONSTANT] = TRACE_FIXED };
 	/* Argument 1 is register 0; but slot 0 is the return address. */
 	const bool is_from_one = from->source == PROBE_ARGUMENT;
 
@@ -183,11 +184,11 @@ static uint32_t flags_of(const struct probe *probe, const struct row_options *op
 	const bool has_condition = c->is_always || c->is_failed || c->over_ns;
 	uint32_t flags = 0;
 
-	if (options->sends_events || has_condition || probe->kind == PROBE_OPEN)
+	if (probe->is_naming || (!probe->is_silent && (options->sends_events || has_condition)))
 		flags |= TRACE_SENDS_EVENTS;
 	if (!options->sends_events && c->is_failed && !c->is_always)
 		flags |= TRACE_EVENT_IF_FAILED;
-	if (options->sums)
+	if (options->sums && !probe->is_silent)
 		flags |= TRACE_SUMS;
 	if (probe->exit != PROBE_EXIT_NONE)
 		flags |= TRACE_RETURNS;
@@ -195,8 +196,6 @@ static uint32_t flags_of(const struct probe *probe, const struct row_options *op
 		flags |= TRACE_SKIPS_INNER;
 	if (probe->site == PROBE_KERNEL || probe->site == PROBE_TRACEPOINT)
 		flags |= TRACE_OF_KERNEL;
-	if (probe->is_silent)
-		flags |= TRACE_IS_SILENT;
 	if (probe->capture_count > TRACE_SHORT_CAPTURES || probe->text.max_bytes)
 		flags |= TRACE_IS_LONG;
 	return flags;
@@ -208,7 +207,7 @@ int row_make(const struct probe_set *set, const struct probe *probe, const struc
 {
 	struct trace_row row = {
 		.flags = flags_of(probe, options),
-		.set = base->set,
+		.group = base->group,
 		.value_count = (uint8_t)probe->value_count,
 		.text = TRACE_NONE,
 		.text_bytes = probe->text.max_bytes,

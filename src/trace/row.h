@@ -13,7 +13,7 @@ struct probe_set;
 
 /* Where a set's numbers begin among those of all sets. */
 struct row_base {
-	uint8_t set; /* the set's own number */
+	uint8_t group; /* the number of the first set of its group */
 	uint8_t maps[4]; /* of each of its maps */
 	uint16_t tables[8]; /* the first entry of each of its tables */
 };

@@ -103,6 +103,15 @@ static size_t sites_number_maps(struct sites *s, size_t at, size_t count)
 	return count;
 }
 
+static uint8_t sites_find_group(const struct sites *s, const char *group)
+{
+	size_t i = 0;
+
+	while (strcmp(s->sets[i]->group, group) != 0)
+		i++;
+	return (uint8_t)i;
+}
+
 int sites_begin(struct sites *s, struct error *err)
 {
 	size_t maps = 0, entries = 0;
@@ -110,7 +119,7 @@ int sites_begin(struct sites *s, struct error *err)
 	for (size_t i = 0; i < s->set_count; i++) {
 		const struct probe_set *set = s->sets[i];
 
-		s->bases[i] = (struct row_base){ .set = (uint8_t)i };
+		s->bases[i] = (struct row_base){ .group = sites_find_group(s, set->group) };
 		for (size_t n = 0; n < set->table_count; n++) {
 			s->bases[i].tables[n] = (uint16_t)entries;
 			entries += set->tables[n].row_count;

@@ -16,6 +16,7 @@
 #include "model/rows.h"
 #include "trace/call.h"
 #include "trace/collectives.h"
+#include "trace/gpu_work.h"
 
 #define FUNCTIONS_SHOWN 20
 #define DISTRIBUTIONS_SHOWN 8
@@ -40,6 +41,7 @@ struct trace_summary {
 	size_t process_count, process_room;
 	struct collective_call *calls;
 	size_t call_count, call_room;
+	struct gpu_work gpu_work;
 	bool is_cut; /* there were more calls than are compared */
 };
 
@@ -108,7 +110,7 @@ static void summed_add(struct summed *to, const struct trace_sums *from)
 }
 
 int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *process,
-			   const struct probe *probe, const char *name,
+			   const struct probe *probe, const char *name, const char *label,
 			   const struct trace_sums *sums)
 {
 	int64_t function = summary_find_function(s, probe, name);
@@ -125,7 +127,7 @@ int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *
 		f->sizes[i] += sums->sizes[i];
 		f->durations[i] += sums->durations[i];
 	}
-	return 0;
+	return gpu_work_add(&s->gpu_work, probe, name, label, sums);
 }
 
 int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call)
@@ -215,6 +217,7 @@ static void summary_add_function_row(const struct trace_summary *s,
 				     struct rows_table *table)
 {
 	bool is_timed = f->probe->exit != PROBE_EXIT_NONE;
+	bool is_rated = is_timed && !f->probe->is_async && f->probe->kind != PROBE_ALLOCATE;
 	bool has_bytes = f->probe->bytes_count && f->all.bytes_unknown < f->all.calls;
 	double seconds = (double)f->all.ns / 1e9, imbalance = summary_imbalance(f);
 	double share = (double)f->all.ns / (double)MAX(wall_ns, (uint64_t)1) /
@@ -229,7 +232,7 @@ static void summary_add_function_row(const struct trace_summary *s,
 	rows_cell(table, cell_if(slow >= 0, cell_number(ROWS_TIME, (uint64_t)slow)));
 	rows_cell(table, cell_bound(f->all.bytes_unknown,
 				    cell_if(has_bytes, cell_number(ROWS_BYTES, f->all.bytes))));
-	if (has_bytes && is_timed && f->all.ns)
+	if (is_rated && has_bytes && f->all.ns)
 		rows_words(table, "%s/s",
 			   humanize_bytes((uint64_t)((double)f->all.bytes / seconds)).text);
 	else
@@ -413,6 +416,7 @@ void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct 
 		rows_line(rows, ROWS_ALL, NULL, "No call of a probed function came.");
 	else
 		summary_add_functions(s, sorted, wall_ns, rows);
+	gpu_work_rows(&s->gpu_work, wall_ns, s->process_count, rows);
 	summary_add_distributions(sorted, s->function_count, false, rows);
 	summary_add_distributions(sorted, s->function_count, true, rows);
 	summary_add_collectives(s, rows);
@@ -427,6 +431,7 @@ struct trace_summary *trace_summary_free(struct trace_summary *s)
 		free(s->functions[i].name);
 		free(s->functions[i].processes);
 	}
+	gpu_work_clear(&s->gpu_work);
 	free(s->functions);
 	free(s->processes);
 	free(s->calls);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary - what a trace says to a person: functions by time, sizes, who waits for whom in
- * collective calls, and MPI-IO beside what the kernel did.
+ * summary - what a trace says to a person: functions by time, sizes, work for GPUs, who waits
+ * for whom in collective calls, and MPI-IO beside what the kernel did.
  *
  * Counts, bytes and times are of the kernel side's sums.  Who waits for whom is of the calls
  * themselves: of one collective call on MPI_COMM_WORLD all ranks are inside at one moment, so that
@@ -23,9 +23,10 @@ struct trace_summary;
 #define SUMMARY_CALLS_MAX (1024 * 1024) /* collective calls that are compared; 24 bytes each */
 
 struct trace_summary *trace_summary_new(void);
-/* @probe outlives the summary; @name is copied, as is @process. */
+/* @probe outlives the summary; @name and @label are copied, as is @process.  @label: the name of
+ * the key, "host-to-device"; NULL: there is none. */
 int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *process,
-			   const struct probe *probe, const char *name,
+			   const struct probe *probe, const char *name, const char *label,
 			   const struct trace_sums *sums);
 /* Calls of other kinds than collective ones are left aside. */
 int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call);

@@ -23,13 +23,16 @@ static void check_value(const struct probe_set *set, const struct probe *probe,
 	CHECK(v->if_low_bit + v->if_count <= v->width * 8);
 	CHECK(v->map >= -1 && v->map < (int)set->map_count);
 	CHECK(!v->is_at_return || probe->exit != PROBE_EXIT_NONE);
-	CHECK((v->source == PROBE_RECORD) == (probe->site == PROBE_TRACEPOINT));
+	CHECK((v->source == PROBE_RECORD || v->source == PROBE_CONSTANT) >=
+	      (probe->site == PROBE_TRACEPOINT));
+	CHECK(v->source != PROBE_RECORD || probe->site == PROBE_TRACEPOINT);
+	CHECK(v->source != PROBE_CONSTANT || !v->deref_count);
 }
 
 static void check_probe(const struct probe_set *set, const struct probe *probe)
 {
 	const struct probe_rights root = { .is_root = true };
-	int64_t values[PROBE_CAPTURES_MAX] = { 1, 2, 3, 4, 5, 6, 7, INT64_MAX };
+	int64_t values[PROBE_CAPTURES_MAX] = { 1, 2, 3, 4, 5, 6, 7, INT64_MAX, -1, 9 };
 	uint64_t bytes;
 	struct error err = {};
 	size_t next = 0;
@@ -49,6 +52,8 @@ static void check_probe(const struct probe_set *set, const struct probe *probe)
 	CHECK(!probe->text.max_bytes || *probe->text.name);
 	for (size_t i = 0; i < probe->key_count; i++)
 		CHECK(probe->keys[i] < probe->capture_count);
+	CHECK(!probe->is_naming || (probe->text.max_bytes && probe->named < probe->capture_count));
+	CHECK(probe_set_find_word(set, "no such value", 0) == NULL);
 	if (probe->change.action)
 		CHECK(probe->change.map < set->map_count &&
 		      probe->change.key < probe->capture_count);
@@ -63,7 +68,8 @@ static void check_set(int r, const struct probe_set *set, const struct error *er
 		CHECK(!strchr(err->text, '\n'));
 		return;
 	}
-	CHECK(*set->name && set->about && set->probe_count && set->probe_count <= PROBES_MAX);
+	CHECK(*set->name && *set->group && set->about && set->probe_count &&
+	      set->probe_count <= PROBES_MAX);
 	for (size_t i = 0; i < set->probe_count; i++)
 		check_probe(set, set->probes[i]);
 }

@@ -15,7 +15,7 @@
 
 #include <bpf/libbpf.h>
 
-#define VALUES 8
+#define VALUES 10
 
 struct event { /* as src/trace/generated.bpf.h has it */
 	uint32_t probe, pid, tid, cpu;

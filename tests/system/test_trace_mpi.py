@@ -106,6 +106,7 @@ class TestTransfers:
             (opened,) = [c for c in own if name_of(c) == "MPI_File_open"]
             assert opened["arguments"]["path"].endswith("/own/file")
             assert {c["arguments"]["fh"] for c in own if c["probe"].startswith("mpi-io:")} == {opened["arguments"]["fh"]}
+            assert {c["arguments"]["fh_name"] for c in own if c["probe"].startswith("mpi-io:")} == {opened["arguments"]["path"]}
         assert all(c["return"] == 0 and c["duration_ns"] > 0 for c in calls)
         assert sum(c["bytes"] for c in calls if "MPI_File" in c["probe"] and "write" in c["probe"]) == row["write"]["bytes"]
         assert sum(c["bytes"] for c in calls if "MPI_File_read" in c["probe"]) == row["read"]["bytes"]
@@ -172,7 +173,7 @@ def compile_set(source, target, demand):
         demand(False, "needs clang")
 
 
-@pytest.mark.parametrize("name", ["mpi", "mpi-io"])
+@pytest.mark.parametrize("name", sorted(path.stem for path in (REPOSITORY / "share/probes").iterdir()))
 def test_a_set_as_c_can_be_compiled(trace, demand, tmp_path, name):
     source = tmp_path / "set.bpf.c"
     source.write_text(trace("--generate", name).stdout)
@@ -245,7 +246,7 @@ def test_a_set_as_c_says_what_the_engine_says(trace, built, own_mount, programs,
 def as_generated(call):
     arguments = dict(call["arguments"])
     path, names = arguments.pop("path", ""), CAPTURES[name_of(call)]
-    values = [str(arguments.get(name, "-")) for name in names] + ["-"] * (8 - len(names))
+    values = [str(arguments.get(name, "-")) for name in names] + ["-"] * (10 - len(names))
     return " ".join([str(SITE_PROBES.index(name_of(call))), str(call["return"]),
                      str("-" if call["bytes"] is None else call["bytes"]), *values, path])
 

@@ -21,6 +21,8 @@
 #include "report/rows_text.h"
 #include "test.h"
 #include "trace/call.h"
+#include "trace/gpu_work.h"
+#include "trace/names.h"
 #include "trace/summary.h"
 
 static const char set_text[] =
@@ -29,9 +31,17 @@ static const char set_text[] =
 	"cap.count = p3:s32\nbytes = 8 * count\n"
 	"[probe barrier]\nkind = collective\ncap.comm = p1:u64\n"
 	"[probe open]\nkind = open\nsleepable = yes\ncap.path = str(p1, 64)\n"
-	"cap.fh = ret:u64\n[probe begin]\nexit = none\n";
+	"cap.fh = ret:u64\n[probe begin]\nexit = none\n"
+	"[words way]\nrows = to from\n"
+	"[probe copy]\nkind = copy\ncap.way = p1:u32\ncap.size = p2:u64\nbytes = size\nkey = way\n"
+	"[probe launch]\nkind = launch\nasync = yes\ncap.f = p1:u64\nkey = f\n"
+	"[probe name]\nsilent = yes\nsleepable = yes\nexit = return\ncap.f = p1:u64\n"
+	"cap.text = str(p2, 64)\nnames = f\n"
+	"[probe reduce]\nkind = collective\ncap.way = p1:u32\ncap.size = p2:u64\nbytes = size\n"
+	"key = way\n[probe sync]\nkind = synchronise\n[probe get]\nkind = allocate\n"
+	"cap.size = p1:u64\nbytes = size\n";
 
-enum { WRITE_AT, BARRIER, OPEN, BEGIN };
+enum { WRITE_AT, BARRIER, OPEN, BEGIN, COPY, LAUNCH, NAME, REDUCE, SYNC, GET };
 
 static const struct trace_process ranks[] = { { 4711, 0, "ior" }, { 4712, 1, "ior" } };
 static const struct trace_process other = { 4713, -1, "sh \"x\"" };
@@ -320,10 +330,10 @@ TEST(a_summary_says_functions_sizes_waits_and_files)
 
 		call.have = 1;
 		ASSERT_OK(trace_summary_add_sums(s, &ranks[i], set->probes[WRITE_AT], "write_at",
-						 &writes));
+						 NULL, &writes));
 		barriers.ns *= 1 + 2 * i;
 		ASSERT_OK(trace_summary_add_sums(s, &ranks[i], set->probes[BARRIER], "barrier",
-						 &barriers));
+						 NULL, &barriers));
 		ASSERT_OK(trace_summary_add_call(s, &call));
 		call.values[0] = 1; /* another communicator: not compared */
 		ASSERT_OK(trace_summary_add_call(s, &call));
@@ -332,4 +342,96 @@ TEST(a_summary_says_functions_sizes_waits_and_files)
 	unmeasured = summary_text(s, NULL);
 	ASSERT_GOLDEN(text, "made-trace.txt");
 	ASSERT_CONTAINS(unmeasured, "not measured");
+}
+
+static void add_gpu(struct trace_summary *s, const struct probe_set *set, size_t probe,
+		    const char *label, uint64_t calls, uint64_t bytes, uint64_t ns)
+{
+	const struct trace_sums sums = { .calls = calls, .bytes = bytes, .ns = ns };
+
+	ASSERT_OK(trace_summary_add_sums(s, &ranks[0], set->probes[probe], set->probes[probe]->name,
+					 label, &sums));
+}
+
+TEST(work_for_gpus_is_summed_by_what_it_is)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
+	_cleanup_(trace_summary_freep) struct trace_summary *s = trace_summary_new();
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t i = 0; i < 2; i++) { /* of two CPUs */
+		add_gpu(s, set, LAUNCH, "_Z4axpyPfi", 601, 0, 5000);
+		add_gpu(s, set, LAUNCH, "scale", 11, 0, 5000);
+		add_gpu(s, set, COPY, "from", 7, 7 << 20, 1000000);
+		add_gpu(s, set, COPY, "to", 3, 3 << 10, 1000000);
+	}
+	add_gpu(s, set, REDUCE, "float16", 5, 5 << 10, 1000);
+	add_gpu(s, set, SYNC, NULL, 13, 0, 250000000);
+	add_gpu(s, set, GET, NULL, 17, 17 << 20, 1000);
+	text = summary_text(s, NULL);
+	ASSERT_CONTAINS(text, "axpy       1,202   98 %\n");
+	ASSERT_CONTAINS(text, "scale         22    2 %\n");
+	ASSERT_CONTAINS(text, "copies      from  14 MiB in 14 calls, 6.8 GiB/s\n"
+			      "            to  6 KiB in 6 calls, 2.9 MiB/s\n");
+	ASSERT_CONTAINS(text, "reduce of float16  5 KiB in 5 calls");
+	ASSERT_CONTAINS(text, "17 MiB allocated in 17 calls");
+	ASSERT_CONTAINS(text, "waited 250 ms for the GPU in 13 calls, 25.0 %");
+}
+
+TEST(a_kernel_has_a_short_name)
+{
+	static const char *const cases[][2] = {
+		{ "axpy", "axpy" },
+		{ "ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn" },
+		{ "_Z4axpyPfi", "axpy" },
+		{ "_ZL4axpyPfi", "axpy" },
+		{ "_Z5scaleIdEvPT_", "scale<...>" },
+		{ "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor",
+		  "at::native::vectorized_elementwise_kernel<...>" },
+		{ "_ZN12_GLOBAL__N_14axpyEPf", "axpy" },
+		{ "_ZN29_GLOBAL__N__0d1f_tmpxft_000013addEv", "add" }, /* nvcc's */
+		{ "_ZN3std", "std" }, /* cut */
+		{ "_ZSt4swapIiEvv", "std::swap<...>" },
+		{ "_ZN12longername", "longername" },
+		{ "_ZN99999999999999999999999a", "_ZN99999999999999999999999a" },
+		{ "_Z", "_Z" },
+		{ "_ZN0", "_ZN0" },
+	};
+	char name[64], tiny[6];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		gpu_work_kernel_name(cases[i][0], name, sizeof(name));
+		ASSERT_STREQ(name, cases[i][1]);
+	}
+	gpu_work_kernel_name("_ZN2at6nativeE", tiny, sizeof(tiny));
+	ASSERT_STREQ(tiny, "at::n");
+}
+
+TEST(a_number_is_shown_with_the_name_that_it_was_given)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
+	_cleanup_(names_clear) struct names names = {};
+	struct trace_call name = made_call(set, NAME, &ranks[0], 7, 5);
+	const struct trace_process forked = { 4799, -1, "ior" };
+
+	name.values[0] = 0x7f0011;
+	name.text = "axpy";
+	ASSERT_OK(names_add(&names, &name)); /* its number is not there */
+	ASSERT(!names_find(&names, set, "f", &ranks[0], 0x7f0011));
+	name.have = 1;
+	name.result = 3;
+	ASSERT_OK(names_add(&names, &name)); /* it has failed */
+	ASSERT(!names_find(&names, set, "f", &ranks[0], 0x7f0011));
+	name.result = 0;
+	for (int64_t i = 0; i < 4001; i++) {
+		name.values[0] = 0x7f0011 + i * 16;
+		ASSERT_OK(names_add(&names, &name));
+	}
+	name.text = "scale";
+	ASSERT_OK(names_add(&names, &name));
+	ASSERT_STREQ(names_find(&names, set, "f", &ranks[0], 0x7f0011), "axpy");
+	ASSERT_STREQ(names_find(&names, set, "f", &ranks[0], 0x7f0011 + 4000 * 16), "scale");
+	ASSERT(!names_find(&names, set, "g", &ranks[0], 0x7f0011));
+	ASSERT(!names_find(&names, set, "f", &forked, 0x7f0011));
+	ASSERT_STREQ(names_find(NULL, set, "way", &forked, 1), "from");
 }

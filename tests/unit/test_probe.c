@@ -188,8 +188,8 @@ TEST(what_makes_no_sense_is_refused)
 		{ PROBE "cap.a = p1 | p2 | p3 | p4 | p5 | p6 | s1 | s2 | s3 | s4 | s5 | s6 | s7\n",
 		  "at most 12 ways" },
 		{ PROBE "cap.a = p1\ncap.b = p1\ncap.c = p1\ncap.d = p1\ncap.e = p1\ncap.f = p1\n"
-			"cap.g = p1\ncap.h = p1\ncap.i = p1\n",
-		  "made.probe:20: cap.i: a probe can take at most 8 values" },
+			"cap.g = p1\ncap.h = p1\ncap.i = p1\ncap.j = p1\ncap.k = p1\n",
+		  "made.probe:22: cap.k: a probe can take at most 10 values" },
 		{ PROBE "cap.a = str(p1, 64)\n", "reads empty unless 'sleepable = yes'" },
 		{ PROBE "cap.a = str(p1, 129)\n", "the length of a string is outside" },
 		{ PROBE "cap.a = str(p1, 9)\ncap.b = str(p1, 9)\n", "one string" },
@@ -216,11 +216,20 @@ TEST(what_makes_no_sense_is_refused)
 		{ PROBE "event.if = failed\n", "wants what is known at the return" },
 		{ PROBE "silent = yes\n", "nothing would come of it" },
 		{ PROBE "kind = open\n", "'kind = open' wants a string" },
+		{ PROBE "alias = %_a b\n", "words with a %" },
+		{ PROBE "cap.a = p1\nnames = a\n", "'names' wants a string" },
+		{ PROBE "names = a\n", "no capture is called 'a'" },
+		{ PROBE "async = maybe\n", "'maybe' is none of: no yes" },
+		{ PROBE "cap.a = *5\n", "a number is no address" },
+		{ PROBE "cap.a = 2147483648\n", "a number is outside of 0 to" },
+		{ HEAD "[words w]\n", "[words] wants 'rows'" },
+		{ HEAD "[words 7]\nrows = a\n", "[words] wants the name of a value" },
+		{ "[set s]\nabout = x\ngroup = a b\n", "a set has no field 'group'" },
 		{ PROBE "kind = opens\n", "'opens' is none of: call send receive" },
 		{ PROBE "cap.a = p1\nmap.put = types[a] = bytes\n", "wants bytes" },
 		{ PROBE "cap.a = p1\nmap.put = types[a] = b\n", "no capture is called 'b'" },
 		{ PROBE "cap.a = p1\nmap.delete = types[a\n", "']' is missing" },
-		{ PROBE "alias = P\n", "one word with a %" },
+		{ PROBE "alias = P\n", "words with a %" },
 		{ PROBE "colour = red\n", "made.probe:12: a probe has no field 'colour'" },
 		{ PROBE "library = two\n", "library: no [library] is called 'two'" },
 		{ PROBE "exit\n", "KEY = VALUE or [SECTION]" },
@@ -245,6 +254,28 @@ TEST(what_makes_no_sense_is_refused)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		ASSERT_CONTAINS(refuse(cases[i].text), cases[i].complaint);
+}
+
+TEST(what_values_are_called_is_said_by_words_and_names)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = read_set(
+		"[set made]\nabout = a test\ngroup = gpu\nalias = %_a P%_b\n"
+		"[library one]\nfile = a.so\n[words way]\nrows = to from\n"
+		"[probe f]\nsilent = yes\nsleepable = yes\nasync = yes\n"
+		"kind = launch\ncap.way = 1\ncap.handle = p1:u64\n"
+		"cap.name = str(p2, 64)\nnames = handle\n");
+	const struct probe *probe = set->probes[0];
+
+	ASSERT_STREQ(set->group, "gpu");
+	ASSERT_EQ((uint64_t)probe->symbol_count, (uint64_t)3);
+	ASSERT_STREQ(probe->symbols[1], "f_a");
+	ASSERT_STREQ(probe->symbols[2], "Pf_b");
+	ASSERT(probe->is_silent && probe->is_async && probe->is_naming && probe->named == 1);
+	ASSERT(probe->kind == PROBE_LAUNCH && probe->values[0].source == PROBE_CONSTANT);
+	ASSERT_EQ(probe->values[0].offsets[0], 1);
+	ASSERT_STREQ(probe_set_find_word(set, "way", 1), "from");
+	ASSERT(!probe_set_find_word(set, "way", 2) && !probe_set_find_word(set, "way", -1) &&
+	       !probe_set_find_word(set, "handle", 1));
 }
 
 TEST(too_much_text_and_a_nul_are_refused)

@@ -13,7 +13,7 @@
 	"[set made]\nabout = a test\n[map types]\nentries = 97\n" \
 	"[table widths]\nrows = 1 2 0 8\n[library one]\nfile = libone.so*\n[probe write_it]\n"
 
-static const struct row_base base = { .set = 3, .maps = { 5 }, .tables = { 700 } };
+static const struct row_base base = { .group = 3, .maps = { 5 }, .tables = { 700 } };
 
 static int make(const char *text, const struct row_options *options, const char *usdt,
 		struct trace_row *ret)
@@ -35,7 +35,7 @@ TEST(values_know_their_registers_slots_and_offsets)
 			    "cap.stack = s1:u64\ncap.moved = *(p6+16):u64 at return\n",
 		       &sums, NULL, &row));
 	ASSERT_EQ(row.value_count, 4u);
-	ASSERT_EQ(row.set, 3u);
+	ASSERT_EQ(row.group, 3u);
 	ASSERT_EQ(row.values[0].index, (unsigned int)TRACE_SI);
 	ASSERT_EQ(row.values[0].width, 4u);
 	ASSERT_EQ(row.values[1].index, (unsigned int)TRACE_CX);
@@ -47,6 +47,21 @@ TEST(values_know_their_registers_slots_and_offsets)
 	ASSERT_EQ(row.values[3].flags & TRACE_AT_RETURN, (unsigned int)TRACE_AT_RETURN);
 	ASSERT_EQ(row.flags, (unsigned int)(TRACE_SUMS | TRACE_RETURNS));
 	ASSERT_EQ(row.generation, 0u);
+}
+
+TEST(what_is_silent_sends_only_names)
+{
+	struct trace_row row;
+
+	ASSERT_OK(make(HEAD "silent = yes\nsleepable = yes\ncap.way = 3\ncap.text = str(p2, 64)\n"
+			    "names = way\n",
+		       &sums, NULL, &row));
+	ASSERT_EQ(row.flags, (unsigned int)(TRACE_SENDS_EVENTS | TRACE_IS_LONG));
+	ASSERT_EQ(row.values[0].source, (unsigned int)TRACE_FIXED);
+	ASSERT_EQ(row.values[0].offsets[0], 3);
+	ASSERT_OK(make(HEAD "silent = yes\ncap.n = p1\nmap.delete = types[n]\n", &events, NULL,
+		       &row));
+	ASSERT_EQ(row.flags, 0u);
 }
 
 TEST(maps_and_tables_are_counted_from_the_sets_first)
