@@ -52,6 +52,13 @@ enum probe_exit {
 	PROBE_EXIT_RET_INSN, /* a probe on each `ret`: none after a tail call, slower, harmless */
 };
 
+/* What a function is called where a pattern stands for many. */
+enum probe_shown {
+	PROBE_SHOWN_SYMBOL,
+	PROBE_SHOWN_CLASS, /* of C++: what the function is a member of */
+	PROBE_SHOWN_PROBE, /* as the probe, all together */
+};
+
 enum probe_level { PROBE_LEVEL_DEFAULT, PROBE_LEVEL_PROFILE, PROBE_LEVEL_TRACE };
 
 /* What a call does; summaries group by it. */
@@ -163,6 +170,7 @@ struct probe {
 	bool is_sleepable; /* may fault pages in: for texts, of rare calls */
 	bool is_inner_skipped; /* not counted within another probe of its set, on one thread */
 	bool is_silent; /* changes its map alone: neither counted nor shown */
+	enum probe_shown shown;
 	enum probe_level level;
 	enum probe_kind kind;
 
@@ -247,6 +255,10 @@ int probe_set_generate(const struct probe_set *set, FILE *out);
 /* -ENOENT: there is none of that name. */
 int probe_set_find_map(const struct probe_set *set, const char *name);
 int probe_find_capture(const struct probe *probe, const char *name);
+
+/* What a function of @symbol is shown as, *length bytes within it: all of it, or as @shown says;
+ * all of it also where that is not known, as of a template. */
+const char *probe_shown_name(enum probe_shown shown, const char *symbol, size_t *ret_length);
 
 /* The bytes of a call with these values (bit i of @have: captures[i] is there).  -ENODATA: not
  * known. */
