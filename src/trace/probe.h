@@ -52,11 +52,14 @@ enum probe_exit {
 	PROBE_EXIT_RET_INSN, /* a probe on each `ret`: none after a tail call, slower, harmless */
 };
 
+enum probe_fails { PROBE_FAILS_NOT_0, PROBE_FAILS_BELOW_0 }; /* what a result says, as 32 bits */
+
 /* What a function is called where a pattern stands for many. */
 enum probe_shown {
 	PROBE_SHOWN_SYMBOL,
 	PROBE_SHOWN_CLASS, /* of C++: what the function is a member of */
 	PROBE_SHOWN_PROBE, /* as the probe, all together */
+	PROBE_SHOWN_TEXT, /* each that its keys keep apart by the string that comes with it */
 };
 
 enum probe_level { PROBE_LEVEL_DEFAULT, PROBE_LEVEL_PROFILE, PROBE_LEVEL_TRACE };
@@ -127,8 +130,8 @@ struct probe_product {
 	uint8_t factor_count;
 };
 
-/* Of one process: key and value are captures.  When the call returns with 0 if the probe has an
- * exit, on entry else. */
+/* Of one process: key and value are captures.  When the call returns and has not failed if the
+ * probe has an exit, on entry else. */
 enum probe_map_action { PROBE_MAP_NONE, PROBE_MAP_PUT, PROBE_MAP_PUT_BYTES, PROBE_MAP_DELETE };
 
 struct probe_map_change {
@@ -140,7 +143,7 @@ struct probe_map_change {
 /* Which events are made where events are not all wanted; neither: none. */
 struct probe_condition {
 	bool is_always;
-	bool is_failed; /* the result, as 32 bits, is not 0 */
+	bool is_failed; /* as `fails` says */
 	uint64_t over_ns; /* the call took longer; 0: not asked */
 };
 
@@ -156,6 +159,7 @@ struct probe_library {
 struct probe {
 	char name[PROBE_NAME_MAX]; /* as shown; where a pattern stands for many, each symbol's own
 				      is */
+	const struct probe_set *set; /* that it is of */
 	unsigned int line; /* of the file */
 	enum probe_site site;
 	const struct probe_library *library; /* NULL: of the kernel */
@@ -171,6 +175,7 @@ struct probe {
 	bool is_inner_skipped; /* not counted within another probe of its set, on one thread */
 	bool is_silent; /* changes its map alone: neither counted nor shown */
 	enum probe_shown shown;
+	enum probe_fails fails;
 	enum probe_level level;
 	enum probe_kind kind;
 

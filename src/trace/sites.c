@@ -51,7 +51,7 @@ static int sites_no_memory(struct error *err)
 /* Does it stand for functions that are shown one by one? */
 static bool sites_is_of_many(const struct probe *probe)
 {
-	return probe->shown != PROBE_SHOWN_PROBE && strpbrk(probe->symbols[0], "*?[");
+	return probe->shown <= PROBE_SHOWN_CLASS && strpbrk(probe->symbols[0], "*?[");
 }
 
 static int sites_new_row(struct sites *s, size_t set, const struct probe *probe,
