@@ -120,6 +120,7 @@ struct hit {
 	__u32 is_return;
 	__u32 has; /* a bit a capture */
 	__u32 has_bytes;
+	__u32 is_first; /* in its sums */
 	__u64 bytes;
 	__u64 ns; /* how long the call took */
 };
@@ -380,6 +381,14 @@ static __always_inline __u32 bucket_of(__u64 value)
 	return bucket < TRACE_BUCKETS ? bucket : TRACE_BUCKETS - 1;
 }
 
+/* Of one that has returned. */
+static __always_inline bool has_failed(const struct hit *hit)
+{
+	__s32 result = hit->thread->registers[TRACE_AX];
+
+	return hit->row->flags & TRACE_FAILS_BELOW_0 ? result < 0 : result != 0;
+}
+
 static __always_inline void change_map(struct hit *hit)
 {
 	const struct trace_row *row = hit->row;
@@ -389,7 +398,7 @@ static __always_inline void change_map(struct hit *hit)
 
 	if (!row->map_action || from >= TRACE_CAPTURES || !(hit->has >> from & 1))
 		return;
-	if (hit->is_return && (__s32)hit->thread->registers[TRACE_AX])
+	if (hit->is_return && has_failed(hit))
 		return;
 	key.key = hit->thread->captures[from];
 	if (row->map_action == TRACE_MAP_PUT) {
@@ -410,7 +419,7 @@ static __always_inline void set_key(const struct hit *hit, __u32 capture, __s64 
 		*ret = hit->thread->captures[capture];
 }
 
-static __always_inline void add_to_sums(const struct hit *hit)
+static __always_inline void add_to_sums(struct hit *hit)
 {
 	struct trace_sums_key key = {
 		.cgroup = hit->cgroup,
@@ -424,7 +433,7 @@ static __always_inline void add_to_sums(const struct hit *hit)
 	set_key(hit, hit->row->keys[1], &key.keys[1]);
 	to = bpf_map_lookup_elem(&sums, &key);
 	if (!to) {
-		bpf_map_update_elem(&sums, &key, &no_sums, BPF_NOEXIST);
+		hit->is_first = bpf_map_update_elem(&sums, &key, &no_sums, BPF_NOEXIST) == 0;
 		to = bpf_map_lookup_elem(&sums, &key);
 	}
 	if (!to) {
@@ -442,7 +451,7 @@ static __always_inline void add_to_sums(const struct hit *hit)
 		return;
 	add(&to->ns, hit->ns);
 	__sync_fetch_and_add(&to->durations[bucket_of(hit->ns)], 1);
-	if ((__s32)hit->thread->registers[TRACE_AX])
+	if (has_failed(hit))
 		add(&to->failed, 1);
 }
 
@@ -453,8 +462,10 @@ static __always_inline bool is_event_wanted(const struct hit *hit)
 
 	if (!(row->flags & TRACE_SENDS_EVENTS))
 		return false;
+	if (row->flags & TRACE_EVENT_IF_FIRST)
+		return hit->is_first;
 	if (row->flags & TRACE_EVENT_IF_FAILED)
-		return is_long || (hit->is_return && (__s32)hit->thread->registers[TRACE_AX]);
+		return is_long || (hit->is_return && has_failed(hit));
 	return is_long || !row->event_over_ns;
 }
 

@@ -97,6 +97,8 @@ struct trace_product {
 #define TRACE_OF_KERNEL 16 /* what it reads is the kernel's memory */
 #define TRACE_IS_LONG 64 /* its events have a tail */
 #define TRACE_EVENT_IF_FAILED 128 /* events of calls that failed, or took long, alone */
+#define TRACE_EVENT_IF_FIRST 256 /* events of calls that begin new sums alone */
+#define TRACE_FAILS_BELOW_0 512 /* a result below 0 says that it failed; else any but 0 */
 
 enum trace_map_action { TRACE_MAP_KEEP, TRACE_MAP_PUT, TRACE_MAP_PUT_BYTES, TRACE_MAP_DELETE };
 
@@ -153,7 +155,7 @@ struct trace_sums_key { /* no value is shared between CPUs */
 };
 
 struct trace_sums {
-	__u64 calls, failed; /* its result, as 32 bits, was not 0 */
+	__u64 calls, failed; /* by its result, as 32 bits */
 	__u64 bytes, bytes_unknown; /* the second: calls whose bytes are not in the first */
 	__u64 ns;
 	__u32 sizes[TRACE_BUCKETS], durations[TRACE_BUCKETS];

@@ -255,6 +255,7 @@ static void print_sites(const struct sites *sites)
 	}
 	if (!sites->row_count)
 		puts("no file has any of the functions");
+	trace_output_say_absent(sites);
 	if (missing)
 		printf("%zu functions are not in their files\n", missing);
 }

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
+#include "basic/fnv.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "cli/tracing.h"
@@ -73,6 +75,37 @@ int trace_output_open(struct trace_output *o, bool is_command, struct error *err
 	return o->out ? 0 : error_set_errno(err, errno, "cannot write '%s'", o->file);
 }
 
+/* What tells functions of one probe apart. */
+static uint64_t hash_function(uint32_t pid, size_t row, const int64_t *keys)
+{
+	uint64_t hash = fnv_bytes(FNV_BEGIN, &pid, sizeof(pid));
+
+	hash = fnv_bytes(hash, &row, sizeof(row));
+	return fnv_bytes(hash, keys, PROBE_KEYS_MAX * sizeof(*keys));
+}
+
+/* The string of its first call is the name of a function. */
+static int take_name(struct trace_output *o, uint32_t row, const struct trace_call *call)
+{
+	const struct probe *probe = call->probe;
+	int64_t keys[PROBE_KEYS_MAX] = {};
+	uint64_t hash;
+	char *name;
+
+	if (probe->shown != PROBE_SHOWN_TEXT || !call->text)
+		return 0;
+	for (size_t i = 0; i < probe->key_count; i++)
+		keys[i] = call->have & 1U << probe->keys[i] ? call->values[probe->keys[i]] : 0;
+	hash = hash_function(call->process->pid, row, keys);
+	if (idmap_get(&o->functions, hash))
+		return 0; /* on another CPU */
+	name = strdup(call->text);
+	if (name && idmap_put(&o->functions, hash, name) == 0)
+		return 0;
+	free(name);
+	return -ENOMEM;
+}
+
 int trace_output_take(void *context, const struct trace_event *event)
 {
 	struct trace_output *o = context;
@@ -92,7 +125,9 @@ int trace_output_take(void *context, const struct trace_event *event)
 	if (o->folded)
 		return folded_add(o->folded, &call);
 	if (o->summary)
-		return trace_summary_add_call(o->summary, &call);
+		return take_name(o, event->row, &call) < 0
+			       ? -ENOMEM
+			       : trace_summary_add_call(o->summary, &call);
 	return call_line_write(&call, o->job, o->unix_offset_ns, o->out);
 }
 
@@ -116,12 +151,18 @@ static int add_sums(void *context, const struct trace_sums_key *key, const struc
 	struct trace_output *o = context;
 	const struct site_row *row = o->sites->rows[key->row];
 	const struct trace_process *process = callers_get(&o->callers, key->tgid);
+	const int64_t keys[PROBE_KEYS_MAX] = { key->keys[0], key->keys[1] };
+	const char *name = NULL, *label = NULL;
 	char number[24];
 
 	if (!process)
 		return -ENOMEM;
-	return trace_summary_add_sums(o->summary, process, row->probe, row->name,
-				      label_of(o, row, process, key, number, sizeof(number)), sums);
+	if (row->probe->shown == PROBE_SHOWN_TEXT)
+		name = idmap_get(&o->functions, hash_function(key->tgid, key->row, keys));
+	else
+		label = label_of(o, row, process, key, number, sizeof(number));
+	return trace_summary_add_sums(o->summary, process, row->probe, name ? name : row->name,
+				      label, sums);
 }
 
 /* What is between what happened and what is shown. */
@@ -146,6 +187,26 @@ static void add_losses(const struct trace_output *o, const struct tracer *tracer
 			rows_say(rows, ", ", "%llu calls inside too many others", c.too_deep);
 		if (c.left)
 			rows_say(rows, ", ", "%llu calls that never returned", c.left);
+	}
+}
+
+void trace_output_say_absent(const struct sites *sites)
+{
+	size_t found = 0;
+
+	/* Rows of a file stand together, and among these those of a set. */
+	for (size_t i = 0; i < sites->row_count; i++) {
+		const struct site_row *row = sites->rows[i];
+		const struct site_row *next = i + 1 < sites->row_count ? sites->rows[i + 1] : NULL;
+
+		found += row->site_count;
+		if (next && next->file == row->file && next->set == row->set)
+			continue;
+		if (row->file && !found)
+			fprintf(stderr,
+				"jobmeter trace: '%s' has none of the probes of the set '%s'\n",
+				row->file->path, row->set->name);
+		found = 0;
 	}
 }
 
@@ -200,6 +261,7 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 	unsigned int parts;
 	int r = 0;
 
+	trace_output_say_absent(o->sites);
 	if (o->chrome)
 		r = chrome_finish(o->chrome, &parts, err);
 	else if (o->folded)
@@ -214,6 +276,9 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 
 void trace_output_clear(struct trace_output *o)
 {
+	size_t at = 0;
+	char *name;
+
 	chrome_free(o->chrome);
 	folded_free(o->folded);
 	trace_summary_free(o->summary);
@@ -221,4 +286,7 @@ void trace_output_clear(struct trace_output *o)
 		fclose(o->out);
 	callers_clear(&o->callers);
 	names_clear(&o->names);
+	while ((name = idmap_next(&o->functions, &at)))
+		free(name);
+	idmap_clear(&o->functions);
 }

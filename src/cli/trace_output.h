@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "basic/idmap.h"
 #include "trace/callers.h"
 #include "trace/names.h"
 
@@ -24,6 +25,7 @@ struct trace_output { /* begins with .format, .file, .job and .sites */
 	const struct sites *sites;
 	struct callers callers;
 	struct names names;
+	struct idmap functions; /* their names, where strings are these */
 	FILE *out;
 	struct chrome *chrome;
 	struct folded *folded;
@@ -44,4 +46,6 @@ int trace_output_take(void *context, const struct trace_event *event);
 int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 			const struct traced *traced, const struct reading *kernel,
 			struct error *err);
+/* Files that a set's library may be and that have nothing of it, on stderr. */
+void trace_output_say_absent(const struct sites *sites);
 void trace_output_clear(struct trace_output *o);

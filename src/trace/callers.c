@@ -20,6 +20,21 @@ void callers_clear(struct callers *p)
 	*p = (struct callers){};
 }
 
+static int find_number(const char *text, size_t size, const char *name)
+{
+	const size_t length = strlen(name);
+	const char *at = text, *end = text + size;
+	int number;
+
+	for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1) {
+		if ((size_t)(end - at) > length && memcmp(at, name, length) == 0 &&
+		    memchr(at, '\0', (size_t)(end - at)) &&
+		    parse_int(at + length, 0, INT32_MAX, &number) == 0)
+			return number;
+	}
+	return -1;
+}
+
 /* What starts ranks names them, in this order: mpirun in a Slurm job leaves Slurm's own variable as
  * the batch script had it. */
 int callers_parse_rank(const char *text, size_t size)
@@ -28,20 +43,14 @@ int callers_parse_rank(const char *text, size_t size)
 		"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=",	  "PMI_RANK=",
 		"MPI_RANKID=",		 "SLURM_PROCID=", "FLUX_TASK_RANK="
 	};
-	int rank;
+	int rank = -1;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const size_t length = strlen(names[i]);
-		const char *at = text, *end = text + size;
-
-		for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1) {
-			if ((size_t)(end - at) > length && memcmp(at, names[i], length) == 0 &&
-			    memchr(at, '\0', (size_t)(end - at)) &&
-			    parse_int(at + length, 0, INT32_MAX, &rank) == 0)
-				return rank;
-		}
-	}
-	return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(names) && rank < 0; i++)
+		rank = find_number(text, size, names[i]);
+	/* torchrun's, a name that others may have for something else. */
+	if (rank < 0 && find_number(text, size, "WORLD_SIZE=") > 0)
+		rank = find_number(text, size, "RANK=");
+	return rank;
 }
 
 static void read_process(struct trace_process *process)

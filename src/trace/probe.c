@@ -56,6 +56,33 @@ const char *probe_set_find_word(const struct probe_set *set, const char *capture
 	return NULL;
 }
 
+/* A nested name of the Itanium ABI, "_ZN2at4_ops10add_Tensor4callE...": the parts' lengths, and
+ * themselves. */
+const char *probe_shown_name(enum probe_shown shown, const char *symbol, size_t *ret_length)
+{
+	const char *before = NULL, *last = NULL, *at = symbol, *end = symbol + strlen(symbol);
+	size_t before_length = 0, length = 0;
+
+	*ret_length = (size_t)(end - symbol);
+	if (shown != PROBE_SHOWN_CLASS || strncmp(symbol, "_ZN", 3) != 0)
+		return symbol;
+	at += 3;
+	at += strspn(at, "rVK");
+	while (*at >= '1' && *at <= '9') {
+		before = last;
+		before_length = length;
+		length = strtoul(at, (char **)&at, 10);
+		if (length > (size_t)(end - at))
+			return symbol;
+		last = at;
+		at += length;
+	}
+	if (*at != 'E' || !before)
+		return symbol;
+	*ret_length = before_length;
+	return before;
+}
+
 static int factor_value(const struct probe_set *set, const struct probe_factor *f,
 			const int64_t *values, uint32_t have, uint64_t *ret)
 {

@@ -53,6 +53,16 @@ enum probe_exit {
 	PROBE_EXIT_RET_INSN, /* a probe on each `ret`: none after a tail call, slower, harmless */
 };
 
+enum probe_fails { PROBE_FAILS_NOT_0, PROBE_FAILS_BELOW_0 }; /* what a result says, as 32 bits */
+
+/* What a function is called where a pattern stands for many. */
+enum probe_shown {
+	PROBE_SHOWN_SYMBOL,
+	PROBE_SHOWN_CLASS, /* of C++: what the function is a member of */
+	PROBE_SHOWN_PROBE, /* as the probe, all together */
+	PROBE_SHOWN_TEXT, /* each that its keys keep apart by the string that comes with it */
+};
+
 enum probe_level { PROBE_LEVEL_DEFAULT, PROBE_LEVEL_PROFILE, PROBE_LEVEL_TRACE };
 
 /* What a call does; summaries group by it. */
@@ -128,8 +138,8 @@ struct probe_product {
 	uint8_t factor_count;
 };
 
-/* Of one process: key and value are captures.  When the call returns with 0 if the probe has an
- * exit, on entry else. */
+/* Of one process: key and value are captures.  When the call returns and has not failed if the
+ * probe has an exit, on entry else. */
 enum probe_map_action { PROBE_MAP_NONE, PROBE_MAP_PUT, PROBE_MAP_PUT_BYTES, PROBE_MAP_DELETE };
 
 struct probe_map_change {
@@ -141,7 +151,7 @@ struct probe_map_change {
 /* Which events are made where events are not all wanted; neither: none. */
 struct probe_condition {
 	bool is_always;
-	bool is_failed; /* the result, as 32 bits, is not 0 */
+	bool is_failed; /* as `fails` says */
 	uint64_t over_ns; /* the call took longer; 0: not asked */
 };
 
@@ -157,6 +167,7 @@ struct probe_library {
 struct probe {
 	char name[PROBE_NAME_MAX]; /* as shown; where a pattern stands for many, each symbol's own
 				      is */
+	const struct probe_set *set; /* that it is of */
 	unsigned int line; /* of the file */
 	enum probe_site site;
 	const struct probe_library *library; /* NULL: of the kernel */
@@ -174,6 +185,8 @@ struct probe {
 	bool is_async; /* only begins what goes on after its return: its time is not that work's */
 	bool is_naming; /* its text is the name of what its capture `named` holds */
 	uint8_t named;
+	enum probe_shown shown;
+	enum probe_fails fails;
 	enum probe_level level;
 	enum probe_kind kind;
 
@@ -273,6 +286,10 @@ int probe_find_capture(const struct probe *probe, const char *name);
 
 /* NULL: the set has no word for that value of captures of this name. */
 const char *probe_set_find_word(const struct probe_set *set, const char *capture, int64_t value);
+
+/* What a function of @symbol is shown as, *length bytes within it: all of it, or as @shown says;
+ * all of it also where that is not known, as of a template. */
+const char *probe_shown_name(enum probe_shown shown, const char *symbol, size_t *ret_length);
 
 /* The bytes of a call with these values (bit i of @have: captures[i] is there).  -ENODATA: not
  * known. */

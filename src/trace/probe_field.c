@@ -134,6 +134,8 @@ static int read_hist(struct probe_scope *scope, const char *value)
 
 static const char *const yes_no[] = { "no", "yes", NULL };
 static const char *const inner_words[] = { "keep", "skip", NULL };
+static const char *const shown_words[] = { "symbol", "class", "probe", "text", NULL };
+static const char *const fails_words[] = { "not-0", "below-0", NULL };
 static const char *const exit_words[] = { "none", "return", "ret-insn", NULL };
 
 #define FLAG(member) offsetof(struct probe, member), sizeof(bool)
@@ -159,6 +161,8 @@ static const struct probe_field {
 	{ "inner",      true,  NULL, inner_words, FLAG(is_inner_skipped) },
 	{ "silent",     true,  NULL, yes_no, FLAG(is_silent) },
 	{ "async",      true,  NULL, yes_no, FLAG(is_async) },
+	{ "fails",      true,  NULL, fails_words, ENUM(fails) },
+	{ "shown",      true,  NULL, shown_words, ENUM(shown) },
 	{ "level",      true,  NULL, probe_levels, ENUM(level) },
 	{ "kind",       true,  NULL, probe_kinds, ENUM(kind) },
 	{ "bytes",      false, probe_scope_read_bytes },

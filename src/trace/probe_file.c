@@ -128,6 +128,7 @@ static int file_make_probe(struct file_reader *r, const char *name, int library)
 		return -ENOMEM;
 	set->probes[set->probe_count++] = probe;
 	snprintf(probe->name, sizeof(probe->name), "%s", name);
+	probe->set = set;
 	probe->line = r->section_line;
 	scope.probe = probe;
 	if (library >= 0) {

@@ -128,7 +128,10 @@ static void generate_end(const struct probe *probe, bool is_return, FILE *out)
 	if (c->action != PROBE_MAP_NONE) {
 		fprintf(out, "\tif (has(call, %u)", c->key);
 		if (is_return)
-			fputs(" && !(__u32)PT_REGS_RC(ctx)", out);
+			fputs(probe->fails == PROBE_FAILS_BELOW_0
+				      ? " && (__s32)PT_REGS_RC(ctx) >= 0"
+				      : " && !(__u32)PT_REGS_RC(ctx)",
+			      out);
 		if (c->action == PROBE_MAP_PUT)
 			fprintf(out,
 				" && has(call, %u))\n\t\tlearn(call->values[%u], %u, call->values[%u]);\n",

@@ -72,6 +72,8 @@ static const char *lint_rest(const struct probe *probe)
 		return "a string that the program has not touched reads empty unless 'sleepable = yes'";
 	if (probe->text.max_bytes && probe->text.pointer.is_at_return)
 		return "a string is read at the entry";
+	if (probe->shown == PROBE_SHOWN_TEXT && (!probe->text.max_bytes || !probe->key_count))
+		return "'shown = text' wants a string, and keys by which strings are told apart";
 	if (probe->has_size_histogram && !probe->bytes_count)
 		return "'hist' wants bytes, and there are none";
 	if (probe->change.action == PROBE_MAP_PUT_BYTES && !probe->bytes_count)

@@ -188,6 +188,10 @@ static uint32_t flags_of(const struct probe *probe, const struct row_options *op
 		flags |= TRACE_SENDS_EVENTS;
 	if (!options->sends_events && c->is_failed && !c->is_always)
 		flags |= TRACE_EVENT_IF_FAILED;
+	if (options->sums && !options->sends_events && probe->shown == PROBE_SHOWN_TEXT)
+		flags |= TRACE_SENDS_EVENTS | TRACE_EVENT_IF_FIRST;
+	if (probe->fails == PROBE_FAILS_BELOW_0)
+		flags |= TRACE_FAILS_BELOW_0;
 	if (options->sums && !probe->is_silent)
 		flags |= TRACE_SUMS;
 	if (probe->exit != PROBE_EXIT_NONE)

@@ -48,10 +48,18 @@ static int sites_no_memory(struct error *err)
 	return error_set_errno(err, ENOMEM, "cannot look for probes");
 }
 
+/* Does it stand for functions that are shown one by one? */
+static bool sites_is_of_many(const struct probe *probe)
+{
+	return probe->shown <= PROBE_SHOWN_CLASS && strpbrk(probe->symbols[0], "*?[");
+}
+
 static int sites_new_row(struct sites *s, size_t set, const struct probe *probe,
 			 const struct image_site *at, struct site_row **ret, struct error *err)
 {
 	struct site_row *row = NULL;
+	const char *name = probe->name;
+	size_t length = strlen(name);
 	int r;
 
 	if (s->row_count == TRACE_ROWS_MAX)
@@ -62,7 +70,9 @@ static int sites_new_row(struct sites *s, size_t set, const struct probe *probe,
 		return sites_no_memory(err);
 	row->set = s->sets[set];
 	row->probe = probe;
-	row->name = strdup(at && strpbrk(probe->symbols[0], "*?[") ? at->name : probe->name);
+	if (at && sites_is_of_many(probe))
+		name = probe_shown_name(probe->shown, at->name, &length);
+	row->name = strndup(name, length);
 	if (!row->name) {
 		free(row);
 		return sites_no_memory(err);
@@ -224,7 +234,7 @@ static int add_place(void *context, const struct image_site *at)
 
 	if (is_taken(v->s, v->file, at->offset)) /* an alias */
 		return 0;
-	if (!v->row || strpbrk(v->probe->symbols[0], "*?["))
+	if (!v->row || sites_is_of_many(v->probe))
 		r = sites_new_row(v->s, v->set, v->probe, at, &v->row, v->err);
 	if (r < 0)
 		return r;

@@ -64,14 +64,15 @@ static int64_t summary_find_process(struct trace_summary *s, const struct trace_
 	return (int64_t)s->process_count++;
 }
 
-/* Functions of one name are one, whatever library has them. */
+/* Functions of one name in a set are one, whatever library has them. */
 static int64_t summary_find_function(struct trace_summary *s, const struct probe *probe,
 				     const char *name)
 {
 	char *copy;
 
 	for (size_t i = 0; i < s->function_count; i++) {
-		if (strcmp(s->functions[i].name, name) == 0)
+		if (s->functions[i].probe->set == probe->set &&
+		    strcmp(s->functions[i].name, name) == 0)
 			return (int64_t)i;
 	}
 	copy = strdup(name);
@@ -243,9 +244,10 @@ static void summary_add_function_row(const struct trace_summary *s,
 		rows_words(table, "-");
 }
 
-static void summary_add_functions(const struct trace_summary *s,
-				  struct summary_function *const *sorted, uint64_t wall_ns,
-				  struct rows *rows)
+/* Those of one set. */
+static void summary_add_set(const struct trace_summary *s, struct summary_function *const *sorted,
+			    const struct probe_set *set, const char *label, uint64_t wall_ns,
+			    struct rows *rows)
 {
 	static const struct rows_column columns[] = {
 		{ "function", .least = 28 },
@@ -257,23 +259,50 @@ static void summary_add_functions(const struct trace_summary *s,
 		{ "rate", .rank = 2 },
 		{ "imbalance", .rank = 4 },
 	};
-	struct rows_table *table;
-	size_t shown = MIN(s->function_count, (size_t)FUNCTIONS_SHOWN);
+	struct rows_table *table = rows_table(rows, ROWS_ALL, label, columns, ARRAY_SIZE(columns));
+	size_t count = 0;
 
-	rows_part(rows, "Functions");
-	table = rows_table(rows, ROWS_ALL, "functions", columns, ARRAY_SIZE(columns));
-	for (size_t i = 0; i < shown; i++) {
-		if (sorted[i]->all.calls) /* else only its calls came: it has no sums */
+	for (size_t i = 0; i < s->function_count; i++) {
+		/* Without calls only events came: it has no sums. */
+		if (sorted[i]->probe->set == set && sorted[i]->all.calls &&
+		    ++count <= FUNCTIONS_SHOWN)
 			summary_add_function_row(s, sorted[i], wall_ns, table);
 	}
-	if (s->function_count > shown)
-		rows_remark(table, ROWS_ALL, "and %zu more", s->function_count - shown);
+	if (count > FUNCTIONS_SHOWN)
+		rows_remark(table, ROWS_ALL, "and %zu more", count - FUNCTIONS_SHOWN);
+}
+
+static void summary_add_functions(const struct trace_summary *s,
+				  struct summary_function *const *sorted, uint64_t wall_ns,
+				  struct rows *rows)
+{
+	bool is_of_many = false;
+
+	for (size_t i = 1; i < s->function_count; i++)
+		is_of_many |= sorted[i]->probe->set != sorted[0]->probe->set;
+	rows_part(rows, "Functions");
+	for (size_t i = 0; i < s->function_count; i++) {
+		const struct probe_set *set = sorted[i]->probe->set;
+		size_t first = 0;
+
+		while (sorted[first]->probe->set != set)
+			first++;
+		if (first != i)
+			continue;
+		if (i)
+			rows_gap(rows);
+		summary_add_set(s, sorted, set, is_of_many ? set->name : "functions", wall_ns,
+				rows);
+	}
 	for (size_t i = 0; i < s->function_count; i++) {
 		const struct summed *all = &sorted[i]->all;
 
 		if (all->failed)
-			rows_alert(rows, ROWS_ALL, NULL,
-				   "%s returned another value than 0 in %s calls", sorted[i]->name,
+			rows_alert(rows, ROWS_ALL, NULL, "%s returned %s in %s calls",
+				   sorted[i]->name,
+				   sorted[i]->probe->fails == PROBE_FAILS_BELOW_0
+					   ? "a value below 0"
+					   : "another value than 0",
 				   humanize_count(all->failed).text);
 		if (all->bytes_unknown)
 			rows_line(rows, ROWS_ALL, NULL, "%s: the bytes of %s calls are not known",
@@ -350,22 +379,21 @@ static void summary_add_collectives(struct trace_summary *s, struct rows *rows)
 			    humanize_count(SUMMARY_CALLS_MAX).text);
 }
 
-static void summary_add_files(const struct trace_summary *s, const struct reading *kernel,
-			      struct rows *rows)
+/* What functions of @set moved; layers of one another, as HDF5's and MPI-IO's, are not added up. */
+static bool summary_add_moved(const struct trace_summary *s, const struct probe_set *set,
+			      const char *label, struct rows *rows)
 {
 	static const enum probe_kind kinds[] = { PROBE_READ, PROBE_WRITE };
 	static const char *const labels[] = { "read", "written" };
 	bool is_any = false;
 
-	rows_part(rows, "Files, as the program and as the kernel saw them");
-	rows_gap(rows);
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		struct summed sum = {};
 
 		for (size_t i = 0; i < s->function_count; i++) {
 			const struct summary_function *f = &s->functions[i];
 
-			if (f->probe->kind != kinds[k])
+			if (f->probe->kind != kinds[k] || f->probe->set != set)
 				continue;
 			sum.calls += f->all.calls;
 			sum.bytes += f->all.bytes;
@@ -373,14 +401,34 @@ static void summary_add_files(const struct trace_summary *s, const struct readin
 		}
 		if (!sum.calls)
 			continue;
-		rows_line(rows, ROWS_ALL, is_any ? NULL : "files",
-			  "program  %s %s in %s calls of %s, %s/s", labels[k],
+		rows_line(rows, ROWS_ALL, is_any ? NULL : label,
+			  "program  %s %s in %s calls of %s, %s/s (%s)", labels[k],
 			  humanize_bytes(sum.bytes).text, humanize_count(sum.calls).text,
 			  humanize_bytes(sum.bytes / sum.calls).text,
 			  humanize_bytes((uint64_t)((double)sum.bytes * 1e9 /
 						    (double)MAX(sum.ns, (uint64_t)1)))
-				  .text);
+				  .text,
+			  set->name);
 		is_any = true;
+	}
+	return is_any;
+}
+
+static void summary_add_files(const struct trace_summary *s, const struct reading *kernel,
+			      struct rows *rows)
+{
+	bool is_any = false;
+
+	rows_part(rows, "Files, as the program and as the kernel saw them");
+	rows_gap(rows);
+	for (size_t i = 0; i < s->function_count; i++) {
+		const struct probe_set *set = s->functions[i].probe->set;
+		size_t first = 0;
+
+		while (s->functions[first].probe->set != set)
+			first++;
+		if (first == i)
+			is_any |= summary_add_moved(s, set, is_any ? NULL : "files", rows);
 	}
 	if (!is_any)
 		return;

@@ -353,9 +353,36 @@ TEST(a_wrong_argument_is_one_line)
 	}
 }
 
+TEST(a_function_is_shown_by_its_class_where_that_is_asked_for)
+{
+	static const struct {
+		const char *symbol, *shown;
+	} cases[] = {
+		{ "_ZN2at4_ops10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE", "add_Tensor" },
+		{ "_ZNK3one3two5threeEv", "two" },
+		{ "_ZN3oneE", "_ZN3oneE" },
+		{ "_ZN3one9999999999two4callEv", "_ZN3one9999999999two4callEv" },
+		{ "_ZN3one3twoI3intE4callEv", "_ZN3one3twoI3intE4callEv" },
+		{ "_Z3onev", "_Z3onev" },
+		{ "_ZN", "_ZN" },
+		{ "plain", "plain" },
+	};
+	size_t length;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *shown = probe_shown_name(PROBE_SHOWN_CLASS, cases[i].symbol, &length);
+
+		ASSERT_EQ(length, strlen(cases[i].shown));
+		ASSERT(strncmp(shown, cases[i].shown, length) == 0);
+		ASSERT(probe_shown_name(PROBE_SHOWN_SYMBOL, cases[i].symbol, &length) ==
+		       cases[i].symbol);
+		ASSERT_EQ(length, strlen(cases[i].symbol));
+	}
+}
+
 TEST(the_sets_that_come_with_it_are_right)
 {
-	static const char *const sets[] = { "mpi", "mpi-io" };
+	static const char *const sets[] = { "hdf5", "mpi", "mpi-io", "python", "torch" };
 
 	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
 		_cleanup_(probe_set_freep) struct probe_set *set = NULL;

@@ -103,9 +103,11 @@ TEST(a_rank_is_what_the_environment_names_first)
 {
 	static const char open_mpi[] = "HOME=/\0SLURM_PROCID=0\0OMPI_COMM_WORLD_RANK=3";
 	static const char broken[] = "PMI_RANK=x\0PMIX_RANK=-1\0RANK=5";
+	static const char torchrun[] = "LOCAL_RANK=1\0RANK=5\0WORLD_SIZE=8";
 
 	ASSERT_EQ(callers_parse_rank(open_mpi, sizeof(open_mpi)), 3);
 	ASSERT_EQ(callers_parse_rank(open_mpi, sizeof(open_mpi) - 1), 0); /* cut: not whole */
 	ASSERT_EQ(callers_parse_rank(broken, sizeof(broken)), -1);
+	ASSERT_EQ(callers_parse_rank(torchrun, sizeof(torchrun)), 5);
 	ASSERT_EQ(callers_parse_rank("", 0), -1);
 }
