@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/trace_output.h"
 #include "cli/traced_files.h"
+#include "cli/traced_job.h"
 #include "cli/tracing.h"
 #include "cli/watch_target.h"
 
@@ -257,14 +258,22 @@ static bool has_files(const struct sets *sets)
 	return false;
 }
 
-/* What the trace is called, in *ret. */
+/* What the trace is of; @job outlives *ret. */
 static void name_spans(const struct settings *s, const struct tracing_options *tracing,
-		       struct otlp_options *ret)
+		       struct traced_job *job, struct otlp_options *ret)
 {
 	const char *program = tracing->command ? *tracing->command : "processes";
 
-	ret->name = s->job ? s->job : strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
-	ret->slow_ns = s->slow_ns;
+	traced_job_find(tracing->job, tracing->pid ? tracing->pid : getpid(), job);
+	*ret = (struct otlp_options){
+		.manager = job->identity.manager,
+		.id = job->identity.manager ? job->identity.job : NULL,
+		.scope = job->scope,
+		.name = s->job			? s->job
+			: strrchr(program, '/') ? strrchr(program, '/') + 1
+						: program,
+		.slow_ns = s->slow_ns,
+	};
 }
 
 static int trace(const struct settings *s, const struct sets *sets, struct tracing_options *tracing,
@@ -282,10 +291,11 @@ static int trace(const struct settings *s, const struct sets *sets, struct traci
 	_cleanup_(tracer_closep) struct tracer *tracer = NULL;
 	_cleanup_(traced_files_freep) struct traced_files *files = NULL;
 	struct traced traced = {};
+	struct traced_job job;
 	int r;
 
 	if (s->format == TRACE_OTLP)
-		name_spans(s, tracing, &output.spans);
+		name_spans(s, tracing, &job, &output.spans);
 	memcpy(sites.sets, sets->items, sizeof(sites.sets));
 	r = sites_begin(&sites, err);
 	if (r == 0 && s->is_dry_run) {

@@ -23,7 +23,7 @@ struct trace_output { /* begins with .format, .file, .job and .sites, and for TR
 	const char *file; /* NULL: stdout; of a command's summary stderr; of TRACE_OTLP also a URL
 			   */
 	const char *job; /* NULL: none is known */
-	struct otlp_options spans; /* .manager, .id, .name and .slow_ns */
+	struct otlp_options spans; /* .manager, .id, .scope, .name and .slow_ns */
 	const struct sites *sites;
 	struct callers callers;
 	FILE *out;

@@ -79,19 +79,25 @@ struct otlp {
 
 /* ---- ids ---- */
 
-static void otlp_make_trace_id(struct otlp *o)
+static uint64_t hash_job(const struct otlp_options *job, uint64_t begin)
 {
-	uint64_t halves[2];
+	return fnv_text(fnv_text(fnv_text(begin, job->manager), job->scope), job->id);
+}
 
-	if (!o->id) {
-		if (getrandom(halves, sizeof(halves), 0) != sizeof(halves))
-			halves[0] = o->next_span, halves[1] = o->options.start_ns;
-	} else {
-		halves[0] = fnv_text(fnv_text(FNV_BEGIN, o->manager), o->id);
-		halves[1] = fnv_text(fnv_text(FNV_BEGIN, o->id), o->manager);
+static int otlp_make_ids(struct otlp *o)
+{
+	uint64_t random[3]; /* so that they differ from those of all other traces */
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return -errno;
+	o->next_span = random[0];
+	if (o->options.id) {
+		random[1] = hash_job(&o->options, FNV_BEGIN);
+		random[2] = hash_job(&o->options, random[1]);
 	}
-	snprintf(o->trace_id, sizeof(o->trace_id), "%016" PRIx64 "%016" PRIx64, halves[0],
-		 halves[1] | 1); /* all zeros are no id */
+	snprintf(o->trace_id, sizeof(o->trace_id), "%016" PRIx64 "%016" PRIx64, random[1],
+		 random[2]);
+	return 0;
 }
 
 static uint64_t otlp_next_span(struct otlp *o)
@@ -580,6 +586,7 @@ static char *copy_text(const char *text)
 int otlp_open(const struct otlp_options *options, struct otlp **ret, struct error *err)
 {
 	_cleanup_(otlp_freep) struct otlp *o = calloc(1, sizeof(*o));
+	int r;
 
 	if (!o)
 		return error_set_errno(err, ENOMEM, "cannot trace");
@@ -592,10 +599,9 @@ int otlp_open(const struct otlp_options *options, struct otlp **ret, struct erro
 	if (!o->manager != !options->manager || !o->id != !options->id || !o->name ||
 	    !o->host != !options->host)
 		return error_set_errno(err, ENOMEM, "cannot trace");
-	/* Ids are to differ from those of all other traces. */
-	if (getrandom(&o->next_span, sizeof(o->next_span), 0) != sizeof(o->next_span))
-		return error_set_errno(err, errno, "cannot make ids");
-	otlp_make_trace_id(o);
+	r = otlp_make_ids(o);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot make ids");
 	o->root = otlp_next_span(o);
 	*ret = TAKE_PTR(o);
 	return 0;

@@ -23,6 +23,7 @@ struct otlp_options { /* texts are copied */
 	/* Of the job, which has the same trace id wherever it is traced; NULL: none is known, and
 	 * the trace has an id of its own. */
 	const char *manager, *id;
+	const char *scope; /* where that id is one job's; "": everywhere */
 	const char *name; /* of the trace's first span */
 	const char *host;
 	uint64_t slow_ns; /* calls that took so long become spans, whatever they do; 0: all do */

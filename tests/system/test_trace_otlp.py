@@ -168,6 +168,31 @@ def test_a_call_that_failed_says_so(programs, built, tmp_path, decode, root):  #
         assert c.own["jobmeter.return"] != 0 and c.status == {"code": 2, "message": f"returned {c.own['jobmeter.return']}"}
 
 
+def test_a_job_has_one_trace_id_and_another_job_another(programs, root):
+    """By its id alone, whoever traces it: a manager's job has it on all nodes."""
+    traced = programs / "tests/system/traced"
+    jobs = [subprocess.Popen([programs / "jobmeter", "run", "--standalone", "--quiet", "--", traced, "endless"],
+                             stdout=subprocess.PIPE) for _ in range(2)]
+
+    def ids(name):
+        done = subprocess.run([programs / "jobmeter", "trace", "--format", "otlp", "--job", name, "--duration", "0.1",
+                               "--probe", f"{traced}:traced_text(text=p1)"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        made, _, _, _ = read([json.loads(line) for line in done.stdout.splitlines()])
+        return made.trace, made.id, made.resource["jobmeter.job.manager"], made.resource["jobmeter.job.id"]
+
+    try:
+        assert [job.stdout.readline() for job in jobs] == [b"ready\n"] * 2
+        first, again, bare, other = [ids(name) for name in (f"run/{jobs[0].pid}", f"run/{jobs[0].pid}", str(jobs[0].pid),
+                                                            f"run/{jobs[1].pid}")]
+        assert first[0] == again[0] == bare[0] != other[0] and len({first[1], again[1], bare[1], other[1]}) == 4
+        assert first[2:] == bare[2:] == ("run", str(jobs[0].pid)) and other[2:] == ("run", str(jobs[1].pid))
+    finally:
+        for job in jobs:
+            job.terminate()
+            job.wait()
+
+
 # ---- collectors ----
 
 
