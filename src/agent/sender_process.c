@@ -16,6 +16,7 @@
 #include "service/syscall_filter.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
+#include "basic/transfer.h"
 #include "config/config.h"
 #include "service/credential.h"
 #include "service/log.h"
@@ -24,6 +25,8 @@
 #define SECOND UINT64_C(1000000000)
 #define RESTART_NS (5 * SECOND)
 #define TOKEN_NS (10 * SECOND) /* a token that cannot be read is tried again */
+#define WHOLE_S 120 /* of a batch */
+#define URL_SIZE 1024
 
 static bool is_by_munge(const struct sender_process *p)
 {
@@ -58,8 +61,18 @@ static int post(void *context, const void *body, size_t length, struct transfer_
 /* Libraries are loaded before the filter, which knows what they do once they are there. */
 static int open_way(const struct sender_process *p, struct way *ret, struct error *err)
 {
-	char bearer[TOKEN_SIZE + 8] = "";
-	int r = transfer_open(p->config->server, p->config->server_ca, &ret->transfer, err);
+	char bearer[TOKEN_SIZE + 8] = "", url[URL_SIZE];
+	const struct transfer_options options = {
+		.url = url,
+		.type = "application/x-ndjson",
+		.agent = "jobmeter-agent/" JOBMETER_VERSION,
+		.ca = p->config->server_ca,
+		.timeout_s = WHOLE_S,
+	};
+	int r;
+
+	snprintf(url, sizeof(url), "%s/api/v1/records", p->config->server);
+	r = transfer_open(&options, &ret->transfer, err);
 
 	if (r >= 0 && is_by_munge(p))
 		return munge_open(p->config->munge_socket, &ret->munge, err);

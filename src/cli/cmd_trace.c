@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/trace_output.h"
 #include "cli/traced_files.h"
+#include "cli/traced_job.h"
 #include "cli/tracing.h"
 #include "cli/watch_target.h"
 
@@ -26,7 +27,7 @@ struct settings {
 	const char *job, *pid, *set_names, *generated, *file;
 	const char *probes[SITES_SETS_MAX];
 	size_t probe_count;
-	uint64_t duration_ns;
+	uint64_t duration_ns, slow_ns;
 	int budget;
 	bool is_list, is_dry_run, has_format;
 	enum trace_format format;
@@ -90,6 +91,14 @@ static int parse_duration(const char *text, void *at, struct error *err)
 	return 0;
 }
 
+static int parse_slow(const char *text, void *at, struct error *err)
+{
+	if (parse_seconds(text, at) < 0)
+		return error_set(err, -EINVAL, "'--slow' takes a number of seconds, not '%s'",
+				 text);
+	return 0;
+}
+
 static int parse_budget(const char *text, void *at, struct error *err)
 {
 	if (parse_int(text, 0, 100, at) < 0)
@@ -107,8 +116,9 @@ static const struct cli_option options[] = {
 	{ "level", 0, "LEVEL", "trace functions up to a level: default, profile, trace", AT(level), parse_level, level_word },
 	{ "duration", 'd', "S", "stop after S seconds (default: at the end)", AT(duration_ns), parse_duration },
 	{ "budget", 0, "PERCENT", "take a probe away that costs more of a core per process (default: 5; 0: never)", AT(budget), parse_budget },
-	{ "format", 'f', "FORMAT", "a summary or all calls: text, chrome, folded, ndjson", AT(format), parse_format, format_word },
-	{ "output", 0, "FILE", "write to a file", AT(file), NULL },
+	{ "format", 'f', "FORMAT", "a summary or calls: text, chrome, folded, ndjson, otlp", AT(format), parse_format, format_word },
+	{ "slow", 0, "S", "with otlp: all calls that took S seconds, too (default: 0.001)", AT(slow_ns), parse_slow },
+	{ "output", 0, "FILE", "write to a file; with otlp also to the URL of a collector", AT(file), NULL },
 	{ "list", 0, NULL, "list the sets and their functions", AT(is_list), NULL },
 	{ "generate", 0, "SET", "print a set as BPF C, to read, and to build elsewhere", AT(generated), NULL },
 	{ "dry-run", 0, NULL, "say where probes would go and what they cost, and attach nothing", AT(is_dry_run), NULL },
@@ -274,6 +284,24 @@ static bool has_files(const struct sets *sets)
 	return false;
 }
 
+/* What the trace is of; @job outlives *ret. */
+static void name_spans(const struct settings *s, const struct tracing_options *tracing,
+		       struct traced_job *job, struct otlp_options *ret)
+{
+	const char *program = tracing->command ? *tracing->command : "processes";
+
+	traced_job_find(tracing->job, tracing->pid ? tracing->pid : getpid(), job);
+	*ret = (struct otlp_options){
+		.manager = job->identity.manager,
+		.id = job->identity.manager ? job->identity.job : NULL,
+		.scope = job->scope,
+		.name = s->job			? s->job
+			: strrchr(program, '/') ? strrchr(program, '/') + 1
+						: program,
+		.slow_ns = s->slow_ns,
+	};
+}
+
 static int trace(const struct settings *s, const struct sets *sets, struct tracing_options *tracing,
 		 int *ret_code, struct error *err)
 {
@@ -289,8 +317,11 @@ static int trace(const struct settings *s, const struct sets *sets, struct traci
 	_cleanup_(tracer_closep) struct tracer *tracer = NULL;
 	_cleanup_(traced_files_freep) struct traced_files *files = NULL;
 	struct traced traced = {};
+	struct traced_job job;
 	int r;
 
+	if (s->format == TRACE_OTLP)
+		name_spans(s, tracing, &job, &output.spans);
 	memcpy(sites.sets, sets->items, sizeof(sites.sets));
 	r = sites_begin(&sites, err);
 	if (r == 0 && s->is_dry_run) {
@@ -342,7 +373,11 @@ static void settle_format(struct settings *s)
 {
 	const char *ending = s->file ? strrchr(s->file, '.') : NULL;
 
-	if (s->has_format || !ending)
+	if (s->has_format || !s->file)
+		return;
+	if (trace_output_is_url(s->file))
+		s->format = TRACE_OTLP;
+	if (trace_output_is_url(s->file) || !ending)
 		return;
 	if (strcmp(ending, ".json") == 0)
 		s->format = TRACE_CHROME;
@@ -354,7 +389,7 @@ static void settle_format(struct settings *s)
 
 static int run_trace(const struct cli_command *command, int argc, char **argv)
 {
-	struct settings settings = { .budget = BUDGET };
+	struct settings settings = { .budget = BUDGET, .slow_ns = OTLP_SLOW_NS };
 	const struct cli_options groups[] = { { options, ARRAY_SIZE(options), &settings } };
 	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
 	_cleanup_(sets_clear) struct sets sets = {};
@@ -395,7 +430,7 @@ const struct cli_command cmd_trace = {
 	.details =
 		"Nothing is relaunched or relinked: probes are put on the functions of running processes, and of\n"
 		"those that begin later, and go when the trace ends.  Times are those of the calling thread.\n"
-		"What FORMAT does not say, FILE's ending does: .json, .ndjson, .folded.\n",
+		"What FORMAT does not say, FILE's ending does: .json, .ndjson, .folded; to a URL it is otlp.\n",
 	.is_for_command = true,
 	.run = run_trace,
 };

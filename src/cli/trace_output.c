@@ -2,10 +2,13 @@
 #include "cli/trace_output.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
@@ -17,15 +20,19 @@
 #include "export/call_line.h"
 #include "export/chrome.h"
 #include "export/folded.h"
+#include "export/otlp_sender.h"
 #include "model/rows.h"
 #include "report/page.h"
 #include "report/rows_text.h"
 #include "trace/summary.h"
 
 #define PART_BYTES (200U << 20) /* what viewers take */
+#define SENDER_WAIT_NS UINT64_C(10000000000) /* for a collector, once the trace has ended */
+#define MOVED_MAX_NS 1000000 /* of the clock, which is not worth a word */
 
 static const char *const format_names[] = {
-	[TRACE_TEXT] = "text", [TRACE_CHROME] = "chrome", [TRACE_FOLDED] = "folded", [TRACE_NDJSON] = "ndjson"
+	[TRACE_TEXT] = "text",	   [TRACE_CHROME] = "chrome", [TRACE_FOLDED] = "folded",
+	[TRACE_NDJSON] = "ndjson", [TRACE_OTLP] = "otlp",
 };
 
 const char *trace_format_name(size_t i)
@@ -42,7 +49,8 @@ int trace_format_parse(const char *name, enum trace_format *ret, struct error *e
 		}
 	}
 	return error_set(err, -EINVAL,
-			 "there is no format '%s'; there are text, chrome, folded, ndjson", name);
+			 "there is no format '%s'; there are text, chrome, folded, ndjson, otlp",
+			 name);
 }
 
 static int open_chrome(struct trace_output *o, struct error *err)
@@ -58,6 +66,35 @@ static int open_chrome(struct trace_output *o, struct error *err)
 	return chrome_open(&options, &o->chrome, err);
 }
 
+bool trace_output_is_url(const char *file)
+{
+	return strncmp(file, "http://", 7) == 0 || strncmp(file, "https://", 8) == 0;
+}
+
+static int write_request(void *context, char *request, size_t length, size_t spans UNUSED)
+{
+	FILE *out = context;
+	const bool is_whole = fwrite(request, 1, length, out) == length && fputc('\n', out) != EOF;
+
+	free(request);
+	return is_whole ? 0 : -EIO;
+}
+
+/* To a collector, or as lines to .out. */
+static int open_spans(struct trace_output *o, struct error *err)
+{
+	struct otlp_options options = o->spans;
+	char host[HOST_NAME_MAX + 1] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	options.host = host;
+	options.start_ns = clock_now_ns(CLOCK_MONOTONIC);
+	options.unix_offset_ns = o->unix_offset_ns;
+	options.take = o->sender ? otlp_sender_put : write_request;
+	options.context = o->sender ? (void *)o->sender : o->out;
+	return otlp_open(&options, &o->otlp, err);
+}
+
 int trace_output_open(struct trace_output *o, bool is_command, struct error *err)
 {
 	o->unix_offset_ns = (int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_MONOTONIC));
@@ -69,10 +106,17 @@ int trace_output_open(struct trace_output *o, bool is_command, struct error *err
 		o->summary = trace_summary_new();
 	if ((o->format == TRACE_FOLDED && !o->folded) || (o->format == TRACE_TEXT && !o->summary))
 		return error_set_errno(err, ENOMEM, "cannot trace");
+	if (o->format == TRACE_OTLP && o->file && trace_output_is_url(o->file)) {
+		int r = otlp_sender_open(o->file, &o->sender, err);
+
+		return r < 0 ? r : open_spans(o, err);
+	}
 	o->out = o->format == TRACE_TEXT && is_command ? stderr : stdout;
 	if (o->file)
 		o->out = fopen(o->file, "we");
-	return o->out ? 0 : error_set_errno(err, errno, "cannot write '%s'", o->file);
+	if (!o->out)
+		return error_set_errno(err, errno, "cannot write '%s'", o->file);
+	return o->format == TRACE_OTLP ? open_spans(o, err) : 0;
 }
 
 /* What tells functions of one probe apart. */
@@ -128,6 +172,8 @@ int trace_output_take(void *context, const struct trace_event *event)
 		return take_name(o, event->row, &call) < 0
 			       ? -ENOMEM
 			       : trace_summary_add_call(o->summary, &call);
+	if (o->otlp)
+		return otlp_add(o->otlp, &call);
 	return call_line_write(&call, o->job, o->unix_offset_ns, o->out);
 }
 
@@ -254,6 +300,53 @@ static void say_losses(const struct trace_output *o, const struct tracer *tracer
 	}
 }
 
+static void say_sent(const struct trace_output *o)
+{
+	struct otlp_sender_counts c = {};
+
+	otlp_sender_finish(o->sender, SENDER_WAIT_NS, &c);
+	fprintf(stderr, "jobmeter trace: %" PRIu64 " spans sent to '%s'\n", c.sent, o->file);
+	if (c.rejected + c.refused + c.dropped + c.unsent)
+		fprintf(stderr,
+			"jobmeter trace: %" PRIu64 " spans are missing: %" PRIu64
+			" not taken, %" PRIu64 " refused, "
+			"%" PRIu64 " when the queue was full, %" PRIu64
+			" when the time was up; the last reason: %s\n",
+			c.rejected + c.refused + c.dropped + c.unsent, c.rejected, c.refused,
+			c.dropped, c.unsent, c.why);
+}
+
+static int finish_spans(struct trace_output *o, const struct traced *traced, struct error *err)
+{
+	const int64_t offset_ns =
+		(int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_MONOTONIC));
+	const int64_t moved_ns = offset_ns - o->unix_offset_ns;
+	struct otlp_counts c;
+	int r = otlp_finish(o->otlp, traced->end_ns, &c);
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot write the trace");
+	fprintf(stderr,
+		"jobmeter trace: %" PRIu64 " of %" PRIu64
+		" calls became spans: those of files, collective calls, "
+		"those that failed and those that took %.3g ms or more\n",
+		c.call_spans, c.calls, (double)o->spans.slow_ns / 1e6);
+	if (c.misplaced)
+		fprintf(stderr,
+			"jobmeter trace: of %" PRIu64
+			" spans the caller is not told: too many waited for "
+			"its return\n",
+			c.misplaced);
+	if (llabs(moved_ns) > MOVED_MAX_NS)
+		fprintf(stderr,
+			"jobmeter trace: the clock was set by %.3f s meanwhile: times are by the "
+			"clock as it was before\n",
+			(double)moved_ns / 1e9);
+	if (o->sender)
+		say_sent(o);
+	return 0;
+}
+
 int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 			const struct traced *traced, const struct reading *kernel,
 			struct error *err)
@@ -266,6 +359,8 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 		r = chrome_finish(o->chrome, &parts, err);
 	else if (o->folded)
 		r = folded_write(o->folded, o->out);
+	else if (o->otlp)
+		r = finish_spans(o, traced, err);
 	else if (o->summary)
 		return print_summary(o, tracer, traced, kernel, err);
 	say_losses(o, tracer);
@@ -282,6 +377,8 @@ void trace_output_clear(struct trace_output *o)
 	chrome_free(o->chrome);
 	folded_free(o->folded);
 	trace_summary_free(o->summary);
+	otlp_free(o->otlp);
+	otlp_sender_free(o->sender);
 	if (o->out && o->file)
 		fclose(o->out);
 	callers_clear(&o->callers);

@@ -2,10 +2,12 @@
 /* trace_output - what becomes of traced calls: a summary, or a file of all of them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "basic/idmap.h"
+#include "export/otlp.h"
 #include "trace/callers.h"
 #include "trace/names.h"
 
@@ -16,12 +18,14 @@ struct trace_event;
 struct traced;
 struct tracer;
 
-enum trace_format { TRACE_TEXT, TRACE_CHROME, TRACE_FOLDED, TRACE_NDJSON };
+enum trace_format { TRACE_TEXT, TRACE_CHROME, TRACE_FOLDED, TRACE_NDJSON, TRACE_OTLP };
 
-struct trace_output { /* begins with .format, .file, .job and .sites */
+struct trace_output { /* begins with .format, .file, .job and .sites, and for TRACE_OTLP .spans */
 	enum trace_format format;
-	const char *file; /* NULL: stdout; of a command's summary stderr */
+	const char *file; /* NULL: stdout; of a command's summary stderr; of TRACE_OTLP also a URL
+			   */
 	const char *job; /* NULL: none is known */
+	struct otlp_options spans; /* .manager, .id, .scope, .name and .slow_ns */
 	const struct sites *sites;
 	struct callers callers;
 	struct names names;
@@ -30,10 +34,13 @@ struct trace_output { /* begins with .format, .file, .job and .sites */
 	struct chrome *chrome;
 	struct folded *folded;
 	struct trace_summary *summary;
+	struct otlp *otlp;
+	struct otlp_sender *sender; /* NULL: no URL */
 	int64_t unix_offset_ns;
 	uint64_t calls; /* that were taken */
 };
 
+bool trace_output_is_url(const char *file);
 const char *trace_format_name(size_t i); /* NULL: behind the last */
 /* -EINVAL: there is no such format. */
 int trace_format_parse(const char *name, enum trace_format *ret, struct error *err);

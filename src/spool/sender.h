@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "spool/answers.h"
-#include "spool/transfer.h"
+#include "basic/transfer.h"
 
 struct error;
 struct sender;

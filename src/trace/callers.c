@@ -56,12 +56,13 @@ int callers_parse_rank(const char *text, size_t size)
 static void read_process(struct trace_process *process)
 {
 	_cleanup_free_ char *text = NULL;
-	char path[64];
+	char path[64], task[64] = "";
 	size_t size;
 
 	snprintf(path, sizeof(path), "/proc/%u/comm", process->pid);
-	(void)file_read_small(AT_FDCWD, path, process->task, sizeof(process->task));
-	process->task[strcspn(process->task, "\n")] = '\0';
+	(void)file_read_small(AT_FDCWD, path, task, sizeof(task)); /* with a newline */
+	snprintf(process->task, sizeof(process->task), "%.*s",
+		 (int)MIN(strcspn(task, "\n"), sizeof(process->task) - 1), task);
 	snprintf(path, sizeof(path), "/proc/%u/environ", process->pid);
 	if (file_read(AT_FDCWD, path, CALLERS_ENVIRON_MAX, &text, &size) == 0)
 		process->rank = callers_parse_rank(text, size);

@@ -95,7 +95,7 @@ class TestTransfers:
         (row,) = [row for row in json.loads(record.read_text())["io"] if row["mount"] == str(own_mount)]
         return calls_of(lines), row
 
-    def test_calls_are_seen_with_what_they_were_given(self, calls):
+    def test_calls_are_seen_with_what_they_were_given(self, calls, mpi, language):
         calls, row = calls
         for rank in range(RANKS):
             own = of_rank(calls, rank)
@@ -107,6 +107,7 @@ class TestTransfers:
             assert opened["arguments"]["path"].endswith("/own/file")
             assert {c["arguments"]["fh"] for c in own if c["probe"].startswith("mpi-io:")} == {opened["arguments"]["fh"]}
             assert {c["arguments"]["fh_name"] for c in own if c["probe"].startswith("mpi-io:")} == {opened["arguments"]["path"]}
+        assert {c["task"] for c in calls} == {f"transfers{'' if language == 'c' else f'_{language}'}.{mpi}"[:15]}
         assert all(c["return"] == 0 and c["duration_ns"] > 0 for c in calls)
         assert sum(c["bytes"] for c in calls if "MPI_File" in c["probe"] and "write" in c["probe"]) == row["write"]["bytes"]
         assert sum(c["bytes"] for c in calls if "MPI_File_read" in c["probe"]) == row["read"]["bytes"]

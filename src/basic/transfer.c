@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "spool/transfer.h"
+#include "basic/transfer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,15 +12,19 @@
 #include "basic/libcurl.h"
 #include "basic/macro.h"
 
-#define TYPE "application/x-ndjson"
+#define LINES "application/x-ndjson"
 #define CONNECT_S 10L
-#define WHOLE_S 120L
 #define RETRY_MAX_S 86400
+#if LIBCURL_VERSION_NUM < 0x075700 /* an older library refuses it, which does no harm */
+#define CURLOPT_QUICK_EXIT ((CURLoption)(CURLOPTTYPE_LONG + 322))
+#endif
 
 struct transfer {
 	struct libcurl curl;
 	CURL *handle;
 	struct curl_slist *headers; /* but for the date and the next */
+	bool (*must_stop)(void *context);
+	void *context;
 	char url[1024], authorization[4096], why[CURL_ERROR_SIZE];
 };
 
@@ -35,11 +39,21 @@ static size_t take_text(char *text, size_t size, size_t count, void *context)
 	return size * count;
 }
 
-static int make_headers(const struct libcurl *curl, struct curl_slist **ret)
+/* Not 0 ends the transfer. */
+static int look_whether_to_stop(void *context, curl_off_t to_come UNUSED, curl_off_t come UNUSED,
+				curl_off_t to_go UNUSED, curl_off_t gone UNUSED)
 {
-	static const char type[] = "Content-Type: " TYPE;
-	const char *const lines[] = { type, "Content-Encoding: gzip", "Expect:" };
+	const struct transfer *t = context;
 
+	return t->must_stop(t->context);
+}
+
+static int make_headers(const struct libcurl *curl, const char *type, struct curl_slist **ret)
+{
+	char content[128];
+	const char *const lines[] = { content, "Content-Encoding: gzip", "Expect:" };
+
+	snprintf(content, sizeof(content), "Content-Type: %s", type);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		struct curl_slist *longer = curl->append(*ret, lines[i]);
 
@@ -58,7 +72,7 @@ void transfer_authorize(struct transfer *t, const char *authorization)
 			 authorization);
 }
 
-int transfer_open(const char *url, const char *ca, struct transfer **ret, struct error *err)
+int transfer_open(const struct transfer_options *options, struct transfer **ret, struct error *err)
 {
 	struct transfer *t = calloc(1, sizeof(*t));
 	struct libcurl *curl = &t->curl;
@@ -67,20 +81,29 @@ int transfer_open(const char *url, const char *ca, struct transfer **ret, struct
 	if (r < 0)
 		return error_prefix(err, r, "nothing can be sent");
 	t->handle = curl->easy_init();
-	if (!t->handle || make_headers(curl, &t->headers) < 0)
+	if (!t->handle || make_headers(curl, options->type, &t->headers) < 0)
 		return error_set(err, -ENOMEM, "libcurl cannot begin");
-	snprintf(t->url, sizeof(t->url), "%s/api/v1/records", url);
+	snprintf(t->url, sizeof(t->url), "%s", options->url);
 	curl->set(t->handle, CURLOPT_URL, t->url);
-	curl->set(t->handle, CURLOPT_USERAGENT, "jobmeter-agent/" JOBMETER_VERSION);
+	curl->set(t->handle, CURLOPT_USERAGENT, options->agent);
 	curl->set(t->handle, CURLOPT_WRITEFUNCTION, take_text);
 	curl->set(t->handle, CURLOPT_ERRORBUFFER, t->why);
 	curl->set(t->handle, CURLOPT_NOSIGNAL, 1L);
 	curl->set(t->handle, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
-	curl->set(t->handle, CURLOPT_TIMEOUT, WHOLE_S);
+	curl->set(t->handle, CURLOPT_TIMEOUT, (long)options->timeout_s);
 	curl->set(t->handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl->set(t->handle, CURLOPT_PROXY, ""); /* none that some environment names */
-	if (*ca)
-		curl->set(t->handle, CURLOPT_CAINFO, ca);
+	if (*options->ca)
+		curl->set(t->handle, CURLOPT_CAINFO, options->ca);
+	if (options->must_stop) {
+		t->must_stop = options->must_stop;
+		t->context = options->context;
+		curl->set(t->handle, CURLOPT_XFERINFOFUNCTION, look_whether_to_stop);
+		curl->set(t->handle, CURLOPT_XFERINFODATA, t);
+		curl->set(t->handle, CURLOPT_NOPROGRESS, 0L);
+		/* who is asked for a name is not waited for then */
+		curl->set(t->handle, CURLOPT_QUICK_EXIT, 1L);
+	}
 	*ret = t;
 	return 0;
 }
@@ -112,7 +135,7 @@ int transfer_post(void *transfer, const void *body, size_t length, struct transf
 	t->curl.get(t->handle, CURLINFO_CONTENT_TYPE, &type);
 	ret->status = status > 0 && status < 1000 ? (unsigned int)status : 0;
 	ret->retry_after_s = (unsigned int)MIN(MAX(after, (curl_off_t)0), (curl_off_t)RETRY_MAX_S);
-	ret->is_ndjson = type && strncasecmp(type, TYPE, strlen(TYPE)) == 0;
+	ret->is_ndjson = type && strncasecmp(type, LINES, strlen(LINES)) == 0;
 	if (code == CURLE_OK)
 		return 0;
 	return error_set(err, -EIO, "cannot send to '%s': %s", t->url,
