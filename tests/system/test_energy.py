@@ -106,8 +106,10 @@ def test_over_a_restart_nothing_is_lost_or_falls(agent, loads, groups, is_killed
         assert owners_of(after)[owner] >= joules - CARRIED
     assert unbalanced(after) == [0]
     (_, total_before), = before.of("jobmeter_node_energy_joules_total")
-    # the agent that is new counts from its start on; the owners' sums go on
     assert sum(owners_of(after).values()) > total_before
+    sensor, = ask(agent, "/v1/energy")["sensors"]  # goes on, too, and is what is scraped
+    (_, total_after), = page_of(agent).of("jobmeter_node_energy_joules_total")
+    assert total_before < sensor["joules"] <= total_after
 
 
 def test_energy_lists_the_sensor_and_the_balance(agent, loads, programs):

@@ -558,9 +558,12 @@ static void put_decimal(struct document *d, const char *key, bool is_known, uint
 		document_null(d);
 }
 
-static void format_sensor(const struct energy_reading *r, bool is_counted, struct document *d)
+/* Sums as they are scraped: they go on where the agent before us ended. */
+static void format_sensor(const struct node_energy *e, size_t i, struct document *d)
 {
+	const struct energy_reading *r = &e->readings.items[i];
 	const struct energy_sensor *s = &r->sensor;
+	const struct taken *t = find_taken(e, s->source, s->name);
 
 	document_begin_flat_map(d);
 	document_put_string(d, "source", s->source);
@@ -568,11 +571,11 @@ static void format_sensor(const struct energy_reading *r, bool is_counted, struc
 	document_put_string(d, "level", energy_level_name(s->level));
 	document_put_string(d, "component", energy_part_name(s->part));
 	document_put_string(d, "quality", energy_quality_name(s->quality));
-	document_put_boolean(d, "counted", is_counted);
+	document_put_boolean(d, "counted", e->counted[i]);
 	document_put_boolean(d, "stale", r->is_stale);
 	put_decimal(d, "watts", r->total.has_power, r->total.power_uw, UNIT_WATTS);
-	put_decimal(d, "joules", true, r->total.total_uj, UNIT_JOULES);
-	put_decimal(d, "gap_seconds", true, r->total.gap_ns, UNIT_SECONDS);
+	put_decimal(d, "joules", t != NULL, t ? t->told_uj : 0, UNIT_JOULES);
+	put_decimal(d, "gap_seconds", t != NULL, t ? t->told_gap_ns : 0, UNIT_SECONDS);
 	put_decimal(d, "idle_watts", s->idle_uw, s->idle_uw, UNIT_WATTS);
 	document_key(d, "uncertainty");
 	if (s->uncertainty_permille)
@@ -613,7 +616,7 @@ void node_energy_format(struct node_energy *e, struct document *d)
 	document_put_string(d, "idle_policy", energy_policy_name(a->policy));
 	document_begin_list_of(d, "sensors");
 	for (size_t i = 0; i < e->readings.count; i++)
-		format_sensor(&e->readings.items[i], e->counted[i], d);
+		format_sensor(e, i, d);
 	document_end_list(d);
 	document_begin_list_of(d, "learned");
 	for (size_t i = 0; i < POOL_COUNT; i++) {
