@@ -132,6 +132,57 @@ static uint64_t time_there(const struct node_energy *e, const struct snapshot *s
 	return end > from ? end - from : 0;
 }
 
+/* Its counters count from the reading at which they were opened, so the first interval has none. */
+static void count_more(const struct snapshot_job *job, struct node_job *j)
+{
+	const struct value *cycles = &job->values[METRIC_CPU_CYCLES],
+			   *instructions = &job->values[METRIC_CPU_INSTRUCTIONS],
+			   *misses = &job->values[METRIC_CPU_LLC_MISSES];
+	const struct energy_counts before = j->counts,
+				   now = { cycles->number, instructions->number, misses->number };
+	const bool is_known = cycles->is_known && instructions->is_known && misses->is_known;
+
+	j->is_counted = is_known && j->was_counted && now.cycles > before.cycles;
+	j->counted = (struct energy_counts){ now.cycles - before.cycles,
+					     now.instructions - before.instructions,
+					     now.llc_misses - before.llc_misses };
+	j->was_counted = is_known;
+	j->counts = now;
+}
+
+/* Jobs that were counted divide the CPU time of all of them by what their counters stand for;
+ * who was not has his own. */
+static void add_work(struct node_energy *e)
+{
+	unsigned __int128 packages = 0, memories = 0;
+	uint64_t used_ns = 0;
+
+	for (size_t i = 0; i < e->job_count; i++) {
+		const struct node_job *j = e->jobs[i];
+
+		if (!j->is_seen || !j->is_counted || j->owner.is_inside)
+			continue;
+		packages += energy_counter_weight(&j->counted, POOL_PACKAGE);
+		memories += energy_counter_weight(&j->counted, POOL_MEMORY);
+		used_ns += j->used_ns;
+	}
+	for (size_t i = 0; i < e->job_count; i++) {
+		struct node_job *j = e->jobs[i];
+		uint64_t package = j->used_ns, memory = j->used_ns;
+
+		if (!j->is_seen)
+			continue;
+		if (j->is_counted && packages && memories) {
+			package = (uint64_t)(energy_counter_weight(&j->counted, POOL_PACKAGE) *
+					     used_ns / packages);
+			memory = (uint64_t)(energy_counter_weight(&j->counted, POOL_MEMORY) *
+					    used_ns / memories);
+		}
+		j->owner.cpu.work += package;
+		j->owner.memory.work += memory;
+	}
+}
+
 static void use_more(struct node_energy *e, const struct snapshot *s,
 		     const struct snapshot_job *job, struct node_job *j)
 {
@@ -144,8 +195,8 @@ static void use_more(struct node_energy *e, const struct snapshot *s,
 			       : usage->is_known ? usage->number
 						 : 0;
 
-	j->owner.cpu.work += cpu_ns - j->cpu_ns;
-	j->owner.memory.work = j->owner.cpu.work;
+	j->used_ns = cpu_ns - j->cpu_ns;
+	count_more(job, j);
 	if (!j->owner.is_inside)
 		e->jobs_cpu_ns += cpu_ns - j->cpu_ns;
 	j->cpu_ns = cpu_ns;
@@ -188,6 +239,7 @@ static int take_jobs(struct node_energy *e, const struct snapshot *s)
 		e->jobs[i]->is_seen = false;
 	for (size_t i = 0; r == 0 && i < s->job_count; i++)
 		r = take_job(e, s, &s->jobs[i]);
+	add_work(e);
 	(void)machine_read_busy(e->root_fd, &busy_ns);
 	e->busy_ns = MAX(busy_ns, e->busy_ns);
 	if (!e->last_ns)
