@@ -535,7 +535,7 @@ static int put_entries(const struct node_energy *e, const struct energy_owner *o
 	return r;
 }
 
-static int put_jobs(struct node_energy *e, struct snapshot *s)
+int node_energy_show(struct node_energy *e, struct snapshot *s)
 {
 	int r = 0;
 
@@ -569,7 +569,7 @@ int node_energy_take(struct node_energy *e, const struct energy_readings *readin
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(order); i++)
 		r = take_pool(e, order[i]);
 	if (r == 0)
-		r = put_jobs(e, s);
+		r = node_energy_show(e, s);
 	if (r == 0)
 		drop_jobs(e);
 	e->last_ns = s->boot_ns;
