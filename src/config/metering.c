@@ -10,6 +10,8 @@
 #include "cgroup/mounts.h"
 #include "load/tiers.h"
 
+#define ENERGY_AGE_NS UINT64_C(1000000000)
+
 static unsigned int tiers_of(const struct config *config)
 {
 	if (!config->has_bpf)
@@ -77,6 +79,7 @@ int metering_of(const struct config *config, struct metering *ret)
 		.cpu_model = config->cpu_model,
 		.cpu_tdp_watts = config->cpu_tdp_watts,
 		.idle_policy = config->idle_policy,
+		.energy_age_ns = ENERGY_AGE_NS,
 		.cluster = config->cluster,
 		.node = config->node,
 		.mounts = m.mounts,

@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -106,8 +107,29 @@ def test_over_a_restart_nothing_is_lost_or_falls(agent, loads, groups, is_killed
         assert owners_of(after)[owner] >= joules - CARRIED
     assert unbalanced(after) == [0]
     (_, total_before), = before.of("jobmeter_node_energy_joules_total")
-    # the agent that is new counts from its start on; the owners' sums go on
     assert sum(owners_of(after).values()) > total_before
+    sensor, = ask(agent, "/v1/energy")["sensors"]  # goes on, too, and is what is scraped
+    (_, total_after), = page_of(agent).of("jobmeter_node_energy_joules_total")
+    assert total_before < sensor["joules"] <= total_after
+
+
+def test_who_asks_often_sees_energy_once_a_second(start_agent, groups):
+    """Else the power of others' work could be read from one's own share."""
+    agent = start_agent(cpu_model="AMD EPYC 9654 96-Core Processor", interval="300s")
+    process = groups.start(groups.name(BUSY), "/bin/sh", "-c", "while :; do :; done")
+    await_page(agent, lambda page: cpu_of(page, BUSY) > 0 and energy_of(page, BUSY))
+    seen, begin = [], time.monotonic()
+    while len({cpu for cpu, _ in seen}) < 23:
+        record = ask(agent, f"/v1/jobs/{MANAGER}/{BUSY}")
+        seen.append((record["cpu"]["user_seconds"] + record["cpu"]["system_seconds"], record["energy"]["joules"]))
+        time.sleep(0.06)  # a record is no fresher than 50 ms
+    took = time.monotonic() - begin
+    assert len({joules for _, joules in seen}) <= took + 2
+    last = seen[-1][1]
+    process.kill()
+    process.wait()
+    groups.remove(groups.name(BUSY))
+    assert final_record(agent, BUSY)["energy"]["joules"] > last  # its end is in, however soon that was
 
 
 def test_energy_lists_the_sensor_and_the_balance(agent, loads, programs):

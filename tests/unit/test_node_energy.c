@@ -235,6 +235,68 @@ TEST(one_intel_socket_divides_by_work_and_tells_a_run_inside_its_part)
 	close_bench(&b);
 }
 
+/* ---- the processor's counters ---- */
+
+static void count(struct bench *b, size_t job, uint64_t cycles, uint64_t instructions,
+		  uint64_t misses)
+{
+	struct value *values = b->shown[job].values;
+
+	values[METRIC_CPU_CYCLES] = (struct value){ cycles, true };
+	values[METRIC_CPU_INSTRUCTIONS] = (struct value){ instructions, true };
+	values[METRIC_CPU_LLC_MISSES] = (struct value){ misses, true };
+}
+
+static struct bench open_counted(int root, bool is_second_counted)
+{
+	struct bench b;
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "0\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:0", "dram\n", "0\n", DRAM_RANGE);
+	b = open_bench(root);
+	add_job(&b, "7", false);
+	add_job(&b, "8", false);
+	count(&b, 0, 17, 19, 23);
+	if (is_second_counted)
+		count(&b, 1, 29, 31, 37);
+	take(&b, 1);
+	write_zone(root, "intel-rapl:0", "package-0\n", "1000000\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:0", "dram\n", "1000000\n", DRAM_RANGE);
+	write_busy(root, 10); /* 100 ms: the system has 30 */
+	work(&b, 0, 35000000);
+	work(&b, 1, 35000000);
+	return b;
+}
+
+TEST(of_equal_cpu_time_who_misses_the_caches_has_more)
+{
+	_cleanup_close_ int root = tree_open("counted");
+	struct bench b = open_counted(root, true);
+
+	count(&b, 0, 17 + 1000000, 19 + 2000000, 23);
+	count(&b, 1, 29 + 1000000, 31, 37 + 3000);
+	take(&b, 2);
+	ASSERT_EQ(joules_of(&b, 0), UINT64_C(299381) + 115874);
+	ASSERT_EQ(joules_of(&b, 1), UINT64_C(400618) + 584125);
+	ASSERT_EQ((joules_of(&b, 0) + joules_of(&b, 1) + 5) / 10, UINT64_C(140000));
+	assert_all(&b, 2000000); /* the system's part is as it was */
+	close_bench(&b);
+}
+
+TEST(who_is_not_counted_has_his_cpu_time)
+{
+	_cleanup_close_ int root = tree_open("half-counted");
+	struct bench b = open_counted(root, false);
+
+	count(&b, 0, 17 + 5, 19 + 7, 23 + 1000);
+	take(&b, 2);
+	/* one alone shares with nobody, and less than a nanosecond is lost of it */
+	ASSERT(joules_of(&b, 0) <= 700000 && joules_of(&b, 0) >= 700000 - 4);
+	ASSERT(joules_of(&b, 1) <= 700000 + 4 && joules_of(&b, 1) >= 700000);
+	assert_all(&b, 2000000);
+	close_bench(&b);
+}
+
 /* ---- the ledger, and a restart ---- */
 
 static uint64_t sum_of(const struct ledger *l)

@@ -132,6 +132,57 @@ static uint64_t time_there(const struct node_energy *e, const struct snapshot *s
 	return end > from ? end - from : 0;
 }
 
+/* Its counters count from the reading at which they were opened, so the first interval has none. */
+static void count_more(const struct snapshot_job *job, struct node_job *j)
+{
+	const struct value *cycles = &job->values[METRIC_CPU_CYCLES],
+			   *instructions = &job->values[METRIC_CPU_INSTRUCTIONS],
+			   *misses = &job->values[METRIC_CPU_LLC_MISSES];
+	const struct energy_counts before = j->counts,
+				   now = { cycles->number, instructions->number, misses->number };
+	const bool is_known = cycles->is_known && instructions->is_known && misses->is_known;
+
+	j->is_counted = is_known && j->was_counted && now.cycles > before.cycles;
+	j->counted = (struct energy_counts){ now.cycles - before.cycles,
+					     now.instructions - before.instructions,
+					     now.llc_misses - before.llc_misses };
+	j->was_counted = is_known;
+	j->counts = now;
+}
+
+/* Jobs that were counted divide the CPU time of all of them by what their counters stand for;
+ * who was not has his own. */
+static void add_work(struct node_energy *e)
+{
+	unsigned __int128 packages = 0, memories = 0;
+	uint64_t used_ns = 0;
+
+	for (size_t i = 0; i < e->job_count; i++) {
+		const struct node_job *j = e->jobs[i];
+
+		if (!j->is_seen || !j->is_counted || j->owner.is_inside)
+			continue;
+		packages += energy_counter_weight(&j->counted, POOL_PACKAGE);
+		memories += energy_counter_weight(&j->counted, POOL_MEMORY);
+		used_ns += j->used_ns;
+	}
+	for (size_t i = 0; i < e->job_count; i++) {
+		struct node_job *j = e->jobs[i];
+		uint64_t package = j->used_ns, memory = j->used_ns;
+
+		if (!j->is_seen)
+			continue;
+		if (j->is_counted && packages && memories) {
+			package = (uint64_t)(energy_counter_weight(&j->counted, POOL_PACKAGE) *
+					     used_ns / packages);
+			memory = (uint64_t)(energy_counter_weight(&j->counted, POOL_MEMORY) *
+					    used_ns / memories);
+		}
+		j->owner.cpu.work += package;
+		j->owner.memory.work += memory;
+	}
+}
+
 static void use_more(struct node_energy *e, const struct snapshot *s,
 		     const struct snapshot_job *job, struct node_job *j)
 {
@@ -144,8 +195,8 @@ static void use_more(struct node_energy *e, const struct snapshot *s,
 			       : usage->is_known ? usage->number
 						 : 0;
 
-	j->owner.cpu.work += cpu_ns - j->cpu_ns;
-	j->owner.memory.work = j->owner.cpu.work;
+	j->used_ns = cpu_ns - j->cpu_ns;
+	count_more(job, j);
 	if (!j->owner.is_inside)
 		e->jobs_cpu_ns += cpu_ns - j->cpu_ns;
 	j->cpu_ns = cpu_ns;
@@ -188,6 +239,7 @@ static int take_jobs(struct node_energy *e, const struct snapshot *s)
 		e->jobs[i]->is_seen = false;
 	for (size_t i = 0; r == 0 && i < s->job_count; i++)
 		r = take_job(e, s, &s->jobs[i]);
+	add_work(e);
 	(void)machine_read_busy(e->root_fd, &busy_ns);
 	e->busy_ns = MAX(busy_ns, e->busy_ns);
 	if (!e->last_ns)
@@ -483,7 +535,7 @@ static int put_entries(const struct node_energy *e, const struct energy_owner *o
 	return r;
 }
 
-static int put_jobs(struct node_energy *e, struct snapshot *s)
+int node_energy_show(struct node_energy *e, struct snapshot *s)
 {
 	int r = 0;
 
@@ -517,7 +569,7 @@ int node_energy_take(struct node_energy *e, const struct energy_readings *readin
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(order); i++)
 		r = take_pool(e, order[i]);
 	if (r == 0)
-		r = put_jobs(e, s);
+		r = node_energy_show(e, s);
 	if (r == 0)
 		drop_jobs(e);
 	e->last_ns = s->boot_ns;
@@ -558,9 +610,12 @@ static void put_decimal(struct document *d, const char *key, bool is_known, uint
 		document_null(d);
 }
 
-static void format_sensor(const struct energy_reading *r, bool is_counted, struct document *d)
+/* Sums as they are scraped: they go on where the agent before us ended. */
+static void format_sensor(const struct node_energy *e, size_t i, struct document *d)
 {
+	const struct energy_reading *r = &e->readings.items[i];
 	const struct energy_sensor *s = &r->sensor;
+	const struct taken *t = find_taken(e, s->source, s->name);
 
 	document_begin_flat_map(d);
 	document_put_string(d, "source", s->source);
@@ -568,11 +623,11 @@ static void format_sensor(const struct energy_reading *r, bool is_counted, struc
 	document_put_string(d, "level", energy_level_name(s->level));
 	document_put_string(d, "component", energy_part_name(s->part));
 	document_put_string(d, "quality", energy_quality_name(s->quality));
-	document_put_boolean(d, "counted", is_counted);
+	document_put_boolean(d, "counted", e->counted[i]);
 	document_put_boolean(d, "stale", r->is_stale);
 	put_decimal(d, "watts", r->total.has_power, r->total.power_uw, UNIT_WATTS);
-	put_decimal(d, "joules", true, r->total.total_uj, UNIT_JOULES);
-	put_decimal(d, "gap_seconds", true, r->total.gap_ns, UNIT_SECONDS);
+	put_decimal(d, "joules", t != NULL, t ? t->told_uj : 0, UNIT_JOULES);
+	put_decimal(d, "gap_seconds", t != NULL, t ? t->told_gap_ns : 0, UNIT_SECONDS);
 	put_decimal(d, "idle_watts", s->idle_uw, s->idle_uw, UNIT_WATTS);
 	document_key(d, "uncertainty");
 	if (s->uncertainty_permille)
@@ -613,7 +668,7 @@ void node_energy_format(struct node_energy *e, struct document *d)
 	document_put_string(d, "idle_policy", energy_policy_name(a->policy));
 	document_begin_list_of(d, "sensors");
 	for (size_t i = 0; i < e->readings.count; i++)
-		format_sensor(&e->readings.items[i], e->counted[i], d);
+		format_sensor(e, i, d);
 	document_end_list(d);
 	document_begin_list_of(d, "learned");
 	for (size_t i = 0; i < POOL_COUNT; i++) {

@@ -31,6 +31,9 @@ struct node_energy *node_energy_free(struct node_energy *e); /* NULL is fine; re
 int node_energy_take(struct node_energy *e, const struct energy_readings *readings,
 		     struct snapshot *s);
 
+/* Jobs of a snapshot in between get what they had by then.  -ENOMEM. */
+int node_energy_show(struct node_energy *e, struct snapshot *s);
+
 /* The same of a run that nobody samples, whose record is @record, when it is over: it began after
  * the first call, which had no record (NULL).  -ENOMEM. */
 int node_energy_take_run(struct node_energy *e, const struct energy_readings *readings,

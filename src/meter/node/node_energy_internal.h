@@ -3,6 +3,7 @@
 #pragma once
 
 #include "energy/attribution.h"
+#include "energy/counter_weight.h"
 #include "energy/idle_power.h"
 #include "node/node_energy.h"
 
@@ -25,6 +26,10 @@ struct node_job {
 	uint64_t start_ns; /* by CLOCK_BOOTTIME; one of several of that id */
 	uint64_t cpu_ns; /* that it has used so far */
 	bool is_seen; /* in the snapshot that is being taken */
+	/* Of the processor's counters, if they were known: so far, and since the reading before. */
+	bool was_counted, is_counted;
+	struct energy_counts counts, counted;
+	uint64_t used_ns; /* CPU time since the reading before */
 	/* For the ledger: who it is, and what of its energy is there. */
 	uint64_t start_real_ns;
 	int64_t uid;

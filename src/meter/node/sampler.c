@@ -55,6 +55,8 @@ struct sampler {
 	struct state *state;
 	struct job_sources sources;
 	struct node_energy *energy;
+	uint64_t energy_ns; /* by CLOCK_BOOTTIME: when it was taken last; 0: never */
+	bool is_asked; /* the reading was asked for between two at the interval */
 	struct state *energy_state; /* NULL: nothing is kept */
 	struct published *published; /* NULL: what an agent before us showed is not known */
 	bool has_read;
@@ -247,9 +249,29 @@ static int take_energy(struct sampler *s, struct snapshot *snapshot)
 	return r < 0 ? r : node_energy_take(s->energy, &readings, snapshot);
 }
 
+static bool is_energy_due(const struct sampler *s, const struct snapshot *snapshot)
+{
+	if (!s->is_asked || !s->energy_ns ||
+	    snapshot->boot_ns - s->energy_ns >= s->options.energy_age_ns)
+		return true;
+	for (size_t i = 0; i < snapshot->job_count; i++) {
+		const struct snapshot_job *job = &snapshot->jobs[i];
+
+		/* its last part would be in no record */
+		if (!job->is_live && job->job->end_boot_ns > s->energy_ns)
+			return true;
+	}
+	return false;
+}
+
 static int fill_snapshot(void *context, struct snapshot *snapshot)
 {
-	return take_energy(context, snapshot);
+	struct sampler *s = context;
+
+	if (!is_energy_due(s, snapshot))
+		return node_energy_show(s->energy, snapshot);
+	s->energy_ns = snapshot->boot_ns;
+	return take_energy(s, snapshot);
 }
 
 static int read_energy(void *context, const char *name UNUSED, const char *text, size_t length,
@@ -565,6 +587,7 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 {
 	int r = 0;
 
+	s->is_asked = max_age_ns > 0;
 	if (!s->last || clock_now_ns(CLOCK_BOOTTIME) - s->last->boot_ns > max_age_ns)
 		r = take_reading(s, clock_now_ns(CLOCK_BOOTTIME), clock_now_ns(CLOCK_REALTIME),
 				 err);
@@ -603,6 +626,7 @@ int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
 	int r;
 
 	s->sources.has_ended = true;
+	s->is_asked = false;
 	r = take_reading(s, boot_ns, real_ns, err);
 	if (r >= 0)
 		*ret = snapshot_ref(s->last);

@@ -81,6 +81,10 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	const char *cpu_model;
 	uint64_t cpu_tdp_watts;
 	unsigned int idle_policy;
+	/* Energy is no fresher than this to who asks between two readings at the interval, unless a
+	 * job has ended since: who sees a sensor's figures often enough learns what others compute.
+	 * 0: always fresh. */
+	uint64_t energy_age_ns;
 	const bool *has_source; /* which sources are wanted, as sources_all() has them; NULL: all */
 	/* As in struct source_options. */
 	bool (*may_ask)(const void *context, const char *fstype);
@@ -113,8 +117,8 @@ void sampler_set_budget(struct sampler *s, uint64_t budget);
 void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, uint64_t group_id),
 			void *context);
 
-/* A snapshot no older than @max_age_ns, which takes a reading if need be; the caller's reference.
- */
+/* A snapshot no older than @max_age_ns, which takes a reading if need be; 0: one at the interval.
+ * The caller's reference. */
 int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, struct error *err);
 
 /* Somebody looks at the jobs, who wants to see what those run that have no name: for 10 s from now
