@@ -47,6 +47,8 @@ static const enum metric_id metrics[] = {
 	METRIC_META_SECONDS,
 	METRIC_NETWORK_SENT_BYTES,
 	METRIC_NETWORK_RECEIVED_BYTES,
+	METRIC_ENERGY,
+	METRIC_CPU_INSTRUCTIONS,
 };
 static_assert(ARRAY_SIZE(metrics) == TIMELINE_SERIES, "the header says how many");
 

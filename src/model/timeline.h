@@ -21,7 +21,7 @@
 #include "model/reading.h"
 
 #define TIMELINE_BUCKETS_MAX 512
-#define TIMELINE_SERIES 36
+#define TIMELINE_SERIES 38
 #define TIMELINE_UNKNOWN PACKED_NONE /* a bucket in which nobody looked */
 #define TIMELINE_SHIFT_MAX 25 /* 388 days: 512 of them hold all times in 63 bits of ns */
 

@@ -109,6 +109,9 @@ struct human wire_snapshot_format(double value, enum axis_kind kind)
 		return h;
 	case AXIS_TIME:
 		return format_time(value);
+	case AXIS_POWER:
+		snprintf(h.text, sizeof(h.text), "%.4g W", fmin(value, MOST));
+		return h;
 	default:
 		snprintf(h.text, sizeof(h.text), "%.6g", fmin(value, MOST));
 		return h;

@@ -13,6 +13,7 @@ enum axis_kind {
 	AXIS_BYTES,
 	AXIS_RATE, /* bytes per second */
 	AXIS_TIME, /* in seconds */
+	AXIS_POWER, /* watts */
 };
 
 struct ticks {
@@ -25,5 +26,5 @@ struct ticks {
  * number above 0 there is 0 alone. */
 struct ticks ticks_of(double most, enum axis_kind kind, size_t wanted);
 
-/* "2.5", "512 MiB", "1 m 30 s" */
+/* "2.5", "512 MiB", "1 m 30 s", "163 W" */
 struct human wire_snapshot_format(double value, enum axis_kind kind);

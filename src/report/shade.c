@@ -17,6 +17,7 @@ const struct shade shade_write = { .label = "written", .colour = VERMILLION, .is
 const struct shade shade_received = { .label = "received", .colour = SKY };
 const struct shade shade_sent = { .label = "sent", .colour = SKY, .is_striped = true };
 const struct shade shade_memory = { .label = "in use", .colour = GREEN };
+const struct shade shade_power = { .label = "power", .colour = YELLOW };
 
 static const struct shade causes[LOST_COUNT] = {
 	[CAUSE_FILE_READ]  = { "reading files", "reading files", "reads", VERMILLION, false },

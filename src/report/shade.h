@@ -24,7 +24,7 @@ struct shade {
 };
 
 extern const struct shade shade_on_cpu, shade_system, shade_idle, shade_read, shade_write,
-	shade_received, shade_sent, shade_memory;
+	shade_received, shade_sent, shade_memory, shade_power;
 
 /* Of a cause, LOST_RUN_QUEUE or LOST_STOLEN. */
 const struct shade *shade_of_cause(size_t cause);

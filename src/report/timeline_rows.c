@@ -5,6 +5,7 @@
 #include "analysis/core_time.h"
 #include "basic/humanize.h"
 #include "model/record.h"
+#include "model/sections/energy.h"
 #include "report/mount_rows.h"
 #include "report/record_rows.h"
 #include "report/rows_items.h"
@@ -104,6 +105,21 @@ static void add_memory(struct rows_timeline *t, const struct record *r, struct r
 	add_layer(t, r, METRIC_MEMORY_USAGE, &shade_memory, NULL, NULL);
 }
 
+/* With its share of the node's idle power. */
+static void add_power(struct rows_timeline *t, const struct record *r)
+{
+	const bool is_estimated = energy_quality(energy_of(r)) >= ENERGY_ESTIMATED;
+
+	if (!r->reading.values[METRIC_ENERGY].is_known)
+		return;
+	begin_plot(t, &(struct plot){ .id = "power",
+				      .title = is_estimated ? "Power (estimated)" : "Power",
+				      .word = is_estimated ? "~power" : "power",
+				      .unit = "",
+				      .kind = AXIS_POWER });
+	add_layer(t, r, METRIC_ENERGY, &shade_power, NULL, NULL);
+}
+
 void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows)
 {
 	const struct file_times times = file_times_of(r);
@@ -133,6 +149,7 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 	add_data(&item->timeline, r);
 	add_network(&item->timeline, r);
 	add_memory(&item->timeline, r, rows);
+	add_power(&item->timeline, r);
 }
 
 bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind,

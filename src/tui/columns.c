@@ -322,6 +322,19 @@ static bool format_time(const struct top *t, const struct top_row *row, unsigned
 	return true;
 }
 
+/* "~163": estimated. */
+static bool format_power(const struct top *t, const struct top_row *row, unsigned int width,
+			 char *ret, size_t size)
+{
+	const struct numbers *n = &row->numbers;
+
+	(void)t;
+	(void)width;
+	snprintf(ret, size, n->power < 9.95 ? "%s%.1f" : "%s%.0f", n->is_power_estimated ? "~" : "",
+		 n->power);
+	return !isnan(n->power);
+}
+
 /* ---- numbers ---- */
 
 static double cores_of(const struct top_row *row)
@@ -369,6 +382,11 @@ static double sent_of(const struct top_row *row)
 	return row->numbers.sent;
 }
 
+static double power_of(const struct top_row *row)
+{
+	return row->numbers.power;
+}
+
 static double time_of(const struct top_row *row)
 {
 	return row->numbers.elapsed;
@@ -389,6 +407,7 @@ const struct column top_columns[] = {
 	{ "meta",    "META",    'O', 4,  5, 7, false, "operations on metadata (open, stat...) a second", format_meta, meta_of, NULL },
 	{ "recv",    "RECV",    'V', 4,  5, 12, false, "bytes received through sockets a second", format_received, received_of, NULL },
 	{ "sent",    "SENT",    'S', 4,  5, 12, false, "bytes sent through sockets a second", format_sent, sent_of, NULL },
+	{ "power",   "WATTS",   'E', 5,  6, 13, false, "power with its idle share; '~': estimated", format_power, power_of, NULL },
 	{ "mounts",  "METADATA BY MOUNT", 0, 18, 40, 8, true, "where these were, a second each", format_places, NULL, NULL },
 	{ "time",    "TIME",    'T', 6,  6, 5, false, "since its start", format_time, time_of, NULL },
 	{ "state",   "S",        0,  1,  1, 5, true,  "R runs, D is blocked most, S does nothing; x: the job ended", format_state, NULL, NULL },

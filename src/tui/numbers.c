@@ -11,6 +11,7 @@
 #include "model/record.h"
 
 #define NS_PER_S 1e9
+#define UJ_PER_J 1e6
 
 struct numbers numbers_none(void)
 {
@@ -27,6 +28,7 @@ struct numbers numbers_none(void)
 				 .meta = NAN,
 				 .received = NAN,
 				 .sent = NAN,
+				 .power = NAN,
 				 .elapsed = NAN };
 }
 
@@ -186,6 +188,10 @@ struct numbers numbers_of_job(const struct record *now, const struct record *bef
 
 	if (now->time.elapsed_ns)
 		n.elapsed = (double)now->time.elapsed_ns / NS_PER_S;
+	n.power = rate_of(now->reading.values, before ? before->reading.values : NULL,
+			  METRIC_ENERGY, seconds) /
+		  UJ_PER_J;
+	n.is_power_estimated = now->reading.values[METRIC_ENERGY_ESTIMATED].number > 0;
 	take_sockets(&now->reading.network, before ? &before->reading.network : NULL, seconds, &n);
 	if (seconds > 0 && now == before && knows_files(now)) { /* ticks share who did nothing */
 		n.read = n.write = n.meta = 0;
@@ -237,7 +243,7 @@ void numbers_format(const struct numbers *n, struct document *d)
 		{ "waiting", n->waiting }, { "blocked", n->blocked },
 		{ "read_bytes", n->read }, { "write_bytes", n->write },
 		{ "meta_calls", n->meta }, { "received_bytes", n->received },
-		{ "sent_bytes", n->sent },
+		{ "sent_bytes", n->sent }, { "watts", n->power },
 	};
 
 	document_begin_map(d);

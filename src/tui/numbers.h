@@ -33,6 +33,8 @@ struct numbers {
 	double read, write; /* bytes a second, over all mounts */
 	double received, sent; /* the same through all sockets */
 	double meta; /* operations on metadata a second */
+	double power; /* watts, with its share of the node's idle power */
+	bool is_power_estimated;
 	double elapsed; /* since its start, in seconds */
 	/* Where something was done, the busiest with metadata first; the rest is in the sums only.
 	 */

@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.node
 RULES = pathlib.Path(__file__).resolve().parents[2] / "share/prometheus/jobmeter-rules.yml"
 CARRIED = 0.01  # joules: what may wait for the next interval, two microjoules an owner; the machine may have many others
 CPU_S = 3  # that the job that computes has to have used
+ELAPSED_S = 12  # how long both are there before anything is asked: enough buckets for a curve
 BUSY = "touch {signs}/$SLURM_JOB_ID; while ! [ -e {signs}/end ]; do i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; done"
 ASLEEP = "touch {signs}/$SLURM_JOB_ID; while ! [ -e {signs}/end ]; do sleep 1; done"
 
@@ -48,7 +50,10 @@ class Site:
                                   for script, name in ((BUSY, "burn"), (ASLEEP, "wait")))
         slurm.wait_for(lambda: all((self.signs / job).exists() for job in (self.busy, self.asleep)))
         self.page = await_page(agent, lambda page: self.of(page, "cpu_seconds").get(self.busy, 0) > CPU_S
-                               and self.asleep in self.of(page, "energy_joules"))
+                               and min(self.elapsed(page).get(job, 0) for job in (self.busy, self.asleep)) > ELAPSED_S)
+
+    def elapsed(self, page):
+        return {labels["jobid"]: value for labels, value in page.of("jobmeter_job_elapsed_seconds")}
 
     def of(self, page, name):
         """{job: sum} of ours."""
@@ -122,8 +127,10 @@ def test_two_jobs_have_their_shares_everywhere(site):
     came = microjoules(balance["came_joules"])
     waits = came - sum(microjoules(balance[f"{owner}_joules"]) for owner in owners)
     assert balance["unbalanced_microjoules"] == 0 and 0 <= waits < CARRIED * 1e6
-    elapsed = {labels["jobid"]: value for labels, value in page.of("jobmeter_job_elapsed_seconds")}
-    assert elapsed[site.busy] > CPU_S and elapsed[site.asleep] > 0
+    rows = [line.split() for line in site.type("top", "--batch", "--iterations", 2, "--no-legend", "-o", "id,power").splitlines()]
+    watts = {row[0]: row[1] for row in rows if row and row[0] in (site.busy, site.asleep)}  # the later ones
+    assert all(text.startswith("~") for text in watts.values()), rows
+    assert float(watts[site.busy][1:]) > float(watts[site.asleep][1:]) > 0
 
     site.end()
     records = final_records(site)
@@ -138,6 +145,11 @@ def test_two_jobs_have_their_shares_everywhere(site):
         # the same in the list, and in the agent, which keeps it for some minutes
         assert microjoules(float(listed[job]["energy"])) == microjoules(energy["joules"]) >= microjoules(joules[job])
         assert shown[job].strip().startswith("~")
+        series = record["timeline"]["series"]["energy.joules"]
+        told = [microjoules(value) for value in [series.get("before", 0), *series["values"]] if value is not None]
+        assert sum(told) == microjoules(energy["joules"])
+        assert re.search(r"^ +~power +\S+ +peak [0-9.]+ W$", site.type("report", "--database", site.server.database, "--full", job),
+                         re.MULTILINE)
     after = site.of(page_of(site.agent), "energy_joules")
     assert {job: microjoules(value) for job, value in after.items()} == \
         {job: microjoules(record["energy"]["joules"]) for job, record in records.items()}

@@ -178,7 +178,8 @@ TEST(numbers_are_written_and_what_is_not_known_is_null)
 	ASSERT_STREQ(
 		text,
 		"{\"seconds\":0.5,\"cores\":2,\"waiting\":null,\"blocked\":null,\"read_bytes\":1000,"
-		"\"write_bytes\":0,\"meta_calls\":100,\"received_bytes\":null,\"sent_bytes\":null,\"blocked_on\":null,"
+		"\"write_bytes\":0,\"meta_calls\":100,\"received_bytes\":null,\"sent_bytes\":null,\"watts\":null,"
+		"\"blocked_on\":null,"
 		"\"mounts\":[{\"mount\":\"/a\",\"read_bytes\":1000,\"write_bytes\":0,\"meta_calls\":100}]}\n");
 }
 
