@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gpu_torch - what PyTorch does on a GPU in one mode: products N, nccl, triton, train; --count says what PyTorch's own
+"""gpu_torch - what PyTorch does on a GPU in one mode: products N, nccl, triton, train STEPS BATCH; --count says what PyTorch's own
 profiler counted, as a line of JSON."""
 
 import collections
@@ -53,12 +53,12 @@ def triton_kernel():
     torch.cuda.synchronize()
 
 
-def trainer():
+def trainer(batch):
     torch.manual_seed(7)
     layer = torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, 4).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
-    data = torch.randn(16, 128, 512, device="cuda")
+    data = torch.randn(batch, 128, 512, device="cuda")
 
     def step():
         optimizer.zero_grad(set_to_none=True)
@@ -70,9 +70,9 @@ def trainer():
     return step
 
 
-def train(steps):
+def train(steps, batch):
     """At each line on stdin: so many steps, and a line with their seconds."""
-    step = trainer()
+    step = trainer(batch)
     for _ in range(20):
         step()
     torch.cuda.synchronize()
@@ -87,7 +87,7 @@ def train(steps):
 
 def main():
     mode, number = sys.argv[1], int(sys.argv[2]) if sys.argv[2:] and sys.argv[2].isdigit() else 0
-    run = {"products": lambda: products(number), "nccl": nccl, "triton": triton_kernel, "train": lambda: train(number)}[mode]
+    run = {"products": lambda: products(number), "nccl": nccl, "triton": triton_kernel, "train": lambda: train(number, int(sys.argv[3]))}[mode]
     if "--count" not in sys.argv:
         return run()
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
