@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""gpu_torch - what PyTorch does on a GPU in one mode: products N, nccl, triton, train STEPS BATCH; --count says what PyTorch's own
-profiler counted, as a line of JSON."""
+"""gpu_torch - what PyTorch does on a GPU in one mode: products N, nccl, triton, train STEPS BATCH.  --count FILE says what
+PyTorch's own profiler counted, as a line of JSON; FILE is scratch."""
 
 import collections
 import json
@@ -86,8 +86,12 @@ def train(steps, batch):
 
 
 def main():
-    mode, number = sys.argv[1], int(sys.argv[2]) if sys.argv[2:] and sys.argv[2].isdigit() else 0
-    run = {"products": lambda: products(number), "nccl": nccl, "triton": triton_kernel, "train": lambda: train(number, int(sys.argv[3]))}[mode]
+    mode, numbers = sys.argv[1], [int(word) for word in sys.argv[2:] if word.isdigit()]
+    modes = {"products": products, "nccl": nccl, "triton": triton_kernel, "train": train}
+
+    def run():
+        modes[mode](*numbers)
+
     if "--count" not in sys.argv:
         return run()
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
