@@ -355,7 +355,8 @@ TEST(a_wrong_argument_is_one_line)
 
 TEST(the_sets_that_come_with_it_are_right)
 {
-	static const char *const sets[] = { "mpi", "mpi-io" };
+	static const char *const sets[] = { "cuda-driver", "cuda-runtime", "hip", "mpi",
+					    "mpi-io",	   "nccl",	   "rccl" };
 
 	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
 		_cleanup_(probe_set_freep) struct probe_set *set = NULL;
