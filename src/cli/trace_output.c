@@ -188,7 +188,7 @@ static const char *label_of(const struct trace_output *o, const struct site_row 
 		return NULL;
 	capture = row->probe->captures[row->probe->keys[0]].name;
 	name = names_find(&o->names, row->set, capture, process, key->keys[0]);
-	snprintf(number, size, "%s 0x%llx", capture, (unsigned long long)key->keys[0]);
+	snprintf(number, size, "0x%llx", (unsigned long long)key->keys[0]);
 	return name ? name : number;
 }
 

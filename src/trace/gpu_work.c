@@ -173,7 +173,7 @@ static void gpu_work_add_launches(const struct gpu_work *w, struct rows *rows)
 	};
 	const uint64_t all = gpu_work_sum(w, PROBE_LAUNCH).calls;
 	struct rows_table *table;
-	size_t kernels = 0;
+	size_t kernels = 0, unnamed = 0;
 
 	if (!all)
 		return;
@@ -181,7 +181,10 @@ static void gpu_work_add_launches(const struct gpu_work *w, struct rows *rows)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct gpu_task *task = &w->tasks[i];
 
-		if (task->kind != PROBE_LAUNCH || ++kernels > KERNELS_SHOWN)
+		if (task->kind != PROBE_LAUNCH)
+			continue;
+		unnamed += strncmp(task->label, "0x", 2) == 0;
+		if (++kernels > KERNELS_SHOWN)
 			continue;
 		rows_row(table, ROWS_ALL);
 		rows_cell(table, cell_words(task->label));
@@ -190,6 +193,10 @@ static void gpu_work_add_launches(const struct gpu_work *w, struct rows *rows)
 	}
 	if (kernels > KERNELS_SHOWN)
 		rows_remark(table, ROWS_ALL, "and %zu more", kernels - KERNELS_SHOWN);
+	if (unnamed)
+		rows_remark(table, ROWS_ALL,
+			    "the names of %zu kernels were not seen: they were in use before",
+			    unnamed);
 }
 
 static void gpu_work_add_copies(const struct gpu_work *w, struct rows *rows)

@@ -205,6 +205,31 @@ static uint32_t flags_of(const struct probe *probe, const struct row_options *op
 	return flags;
 }
 
+static bool product_takes(const struct probe_product *product, size_t capture)
+{
+	for (size_t i = 0; i < product->factor_count; i++) {
+		if (product->factors[i].kind != PROBE_FACTOR_CONSTANT &&
+		    product->factors[i].capture == capture)
+			return true;
+	}
+	return false;
+}
+
+/* Is it needed where no event is sent? */
+static bool sums_take(const struct probe *probe, size_t capture)
+{
+	const struct probe_map_change *change = &probe->change;
+	bool is_taken = change->action != PROBE_MAP_NONE &&
+			(change->key == capture ||
+			 (change->action == PROBE_MAP_PUT && change->value == capture));
+
+	for (size_t i = 0; i < probe->key_count; i++)
+		is_taken |= probe->keys[i] == capture;
+	for (size_t i = 0; i < probe->bytes_count; i++)
+		is_taken |= product_takes(&probe->bytes[i], capture);
+	return is_taken;
+}
+
 int row_make(const struct probe_set *set, const struct probe *probe, const struct row_base *base,
 	     const struct row_options *options, const char *usdt_arguments, struct trace_row *ret,
 	     struct error *err)
@@ -212,7 +237,6 @@ int row_make(const struct probe_set *set, const struct probe *probe, const struc
 	struct trace_row row = {
 		.flags = flags_of(probe, options),
 		.group = base->group,
-		.value_count = (uint8_t)probe->value_count,
 		.text = TRACE_NONE,
 		.text_bytes = probe->text.max_bytes,
 		.keys = { TRACE_NONE, TRACE_NONE },
@@ -225,9 +249,12 @@ int row_make(const struct probe_set *set, const struct probe *probe, const struc
 
 	if (!options->sends_events && !probe->condition.is_always)
 		row.event_over_ns = probe->condition.over_ns;
-	for (size_t i = 0; i < probe->value_count && r == 0; i++)
-		r = place_value(probe, &probe->values[i], base, usdt_arguments, &row.values[i]);
-	if (probe->text.max_bytes && r == 0) {
+	for (size_t i = 0; i < probe->value_count && r == 0; i++) {
+		if (row.flags & TRACE_SENDS_EVENTS || sums_take(probe, probe->values[i].capture))
+			r = place_value(probe, &probe->values[i], base, usdt_arguments,
+					&row.values[row.value_count++]);
+	}
+	if (probe->text.max_bytes && row.flags & TRACE_SENDS_EVENTS && r == 0) {
 		row.text = row.value_count++;
 		r = place_value(probe, &probe->text.pointer, base, usdt_arguments,
 				&row.values[row.text]);

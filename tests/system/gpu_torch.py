@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""gpu_torch - what PyTorch does on a GPU in one mode: products N, nccl, triton, train; --count says what PyTorch's own
-profiler counted, as a line of JSON."""
+"""gpu_torch - what PyTorch does on a GPU in one mode: products N, nccl, triton, train STEPS BATCH.  --count FILE says what
+PyTorch's own profiler counted, as a line of JSON; FILE is scratch."""
 
 import collections
 import json
@@ -53,12 +53,12 @@ def triton_kernel():
     torch.cuda.synchronize()
 
 
-def trainer():
+def trainer(batch):
     torch.manual_seed(7)
     layer = torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, 4).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
-    data = torch.randn(16, 128, 512, device="cuda")
+    data = torch.randn(batch, 128, 512, device="cuda")
 
     def step():
         optimizer.zero_grad(set_to_none=True)
@@ -70,9 +70,9 @@ def trainer():
     return step
 
 
-def train(steps):
+def train(steps, batch):
     """At each line on stdin: so many steps, and a line with their seconds."""
-    step = trainer()
+    step = trainer(batch)
     for _ in range(20):
         step()
     torch.cuda.synchronize()
@@ -86,8 +86,12 @@ def train(steps):
 
 
 def main():
-    mode, number = sys.argv[1], int(sys.argv[2]) if sys.argv[2:] and sys.argv[2].isdigit() else 0
-    run = {"products": lambda: products(number), "nccl": nccl, "triton": triton_kernel, "train": lambda: train(number)}[mode]
+    mode, numbers = sys.argv[1], [int(word) for word in sys.argv[2:] if word.isdigit()]
+    modes = {"products": products, "nccl": nccl, "triton": triton_kernel, "train": train}
+
+    def run():
+        modes[mode](*numbers)
+
     if "--count" not in sys.argv:
         return run()
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]

@@ -14,6 +14,7 @@ import pytest
 from repository import REPOSITORY
 
 SYSTEM = REPOSITORY / "tests/system"
+RECORDED = REPOSITORY / "tests/data/gpu"
 HANDLES = ("function", "address", "stream", "comm", "new")
 NO_DRIVER = 35  # cudaErrorInsufficientDriver
 
@@ -284,3 +285,78 @@ def test_all_sets_are_listed(programs):
     names = [line.partition(":")[0] for line in listed.splitlines() if line and not line.startswith(" ")]
     assert sorted(names) == sorted(path.stem for path in (REPOSITORY / "share/probes").iterdir())
     assert "  cuLaunchKernel                       launch     default\n" in listed
+
+
+def recorded(traced):
+    """As count(), of a file of tools/gpu-trace; a copy's direction by its name alone."""
+    counted = {}
+    for row in traced["calls"]:
+        arguments = {k.replace("function", "function_name"): v for k, v in row["arguments"].items()}
+        counted[call(row["probe"].partition(":")[2], row["bytes"], row["return"], **arguments)] = row["calls"]
+    return counted
+
+
+def without_numbers(expected):
+    return {(name, tuple(a for a in arguments if a[0] != "direction"), size, result): n
+            for (name, arguments, size, result), n in expected.items()}
+
+
+def of_driver():
+    """What the run-time library asks the driver for when cuda_launches calls it, seen where there is a GPU."""
+    return without_numbers({
+        launch("cuLaunchKernel", "_Z4axpyPfi", (3, 5, 7), (32, 2, 1), 16): 1000,
+        launch("cuLaunchKernel", "_Z5scaleIdEvPT_", (70001, 2, 1), (64, 1, 1), 0): 13,
+        launch("cuLaunchKernelEx", "_Z4axpyPfi", (100003, 3, 2), (17, 3, 2), 48): 7,
+        call("cuMemAlloc_v2", 8191, 0, size=8191): 1,
+        call("cuMemAlloc_v2", 4801, 0, size=4801): 5,
+        call("cuMemcpyHtoD_v2", 4099, 0, size=4099, **direction(1)): 11,
+        call("cuMemcpyDtoHAsync_v2", 4093, None, size=4093, **direction(2)): 11,
+        call("cuMemcpyDtoD_v2", 4091, 0, size=4091, **direction(3)): 5,
+        call("cuMemsetD8_v2", 97, 0, count=97): 11,
+        call("cuStreamSynchronize", None, 0): 11,
+        call("cuMemFree_v2", None, 0): 6,
+    })
+
+
+@pytest.mark.parametrize("how, sets", [("static", "cuda-runtime"), ("static", "cuda-driver"),
+                                       ("static", "cuda-runtime,cuda-driver"), ("shared", "cuda-runtime,cuda-driver")])
+def test_on_a_gpu_calls_were_those_made(how, sets):
+    """Of a machine with a GPU: tests/data/gpu/README.md."""
+    traced = json.loads((RECORDED / "launches.json").read_text())[how][sets]
+    counted = recorded(traced)
+    counted.pop(call("cuCtxSynchronize", None, 0), None)  # the set did not have CUDA 13's name of it then
+    assert counted == (of_driver() if sets == "cuda-driver" else without_numbers(of_run_time(0)))
+
+
+def kernels(traced):
+    """{the first 127 characters of a kernel's name: launches}"""
+    names = collections.Counter()
+    for row in traced["calls"]:
+        if "Launch" in row["probe"]:
+            names[row["arguments"]["function"]] += row["calls"]
+    return names
+
+
+@pytest.mark.parametrize("sets", ["cuda-driver", "cuda-runtime,cuda-driver"])
+def test_on_a_gpu_launches_were_those_of_pytorchs_profiler(sets):
+    found = json.loads((RECORDED / "torch.json").read_text())
+    triton, products = kernels(found["triton"][sets]), kernels(found["products"][sets])
+    profiled = found["triton"]["torch.profiler"]["kernel"]
+    assert triton["add_one"] == profiled["add_one"] == 101
+    assert sorted(triton.values()) == sorted(profiled.values())
+    profiled = found["products"]["torch.profiler"]["kernel"]
+    assert sorted(products.values()) == sorted(profiled.values())
+    assert {n: c for n, c in products.items() if n.startswith("sm80_")} == \
+        {n[:127]: c for n, c in profiled.items() if n.startswith("sm80_")}
+
+
+def test_on_a_gpu_bytes_of_collectives_were_those_of_their_types():
+    traced = json.loads((RECORDED / "nccl.json").read_text())
+    moved = {row["probe"].partition(":")[2]: (row["calls"], row["bytes"]) for row in traced["calls"]
+             if row["probe"].startswith("nccl:") and row["bytes"]}
+    assert moved == {"ncclAllReduce": (7, 24690), "ncclBcast": (5, 8072), "ncclAllGather": (3, 4052)}
+
+
+def test_on_a_gpu_the_driver_gave_out_what_it_exports():
+    lines = (RECORDED / "addresses.txt").read_text().splitlines()
+    assert len(lines) == 38 and all(line.endswith("+0") for line in lines)

@@ -362,6 +362,7 @@ TEST(work_for_gpus_is_summed_by_what_it_is)
 	for (size_t i = 0; i < 2; i++) { /* of two CPUs */
 		add_gpu(s, set, LAUNCH, "_Z4axpyPfi", 601, 0, 5000);
 		add_gpu(s, set, LAUNCH, "scale", 11, 0, 5000);
+		add_gpu(s, set, LAUNCH, "0x7f01", 1, 0, 5000);
 		add_gpu(s, set, COPY, "from", 7, 7 << 20, 1000000);
 		add_gpu(s, set, COPY, "to", 3, 3 << 10, 1000000);
 	}
@@ -371,6 +372,7 @@ TEST(work_for_gpus_is_summed_by_what_it_is)
 	text = summary_text(s, NULL);
 	ASSERT_CONTAINS(text, "axpy       1,202   98 %\n");
 	ASSERT_CONTAINS(text, "scale         22    2 %\n");
+	ASSERT_CONTAINS(text, "the names of 1 kernels were not seen");
 	ASSERT_CONTAINS(text, "copies      from  14 MiB in 14 calls, 6.8 GiB/s\n"
 			      "            to  6 KiB in 6 calls, 2.9 MiB/s\n");
 	ASSERT_CONTAINS(text, "reduce of float16  5 KiB in 5 calls");

@@ -382,7 +382,10 @@ TEST(a_function_is_shown_by_its_class_where_that_is_asked_for)
 
 TEST(the_sets_that_come_with_it_are_right)
 {
-	static const char *const sets[] = { "hdf5", "mpi", "mpi-io", "python", "torch" };
+	static const char *const sets[] = {
+		"cuda-driver", "cuda-runtime", "hdf5",	 "hip",	 "mpi",
+		"mpi-io",      "nccl",	       "python", "rccl", "torch"
+	};
 
 	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
 		_cleanup_(probe_set_freep) struct probe_set *set = NULL;

@@ -33,7 +33,7 @@ TEST(values_know_their_registers_slots_and_offsets)
 
 	ASSERT_OK(make(HEAD "exit = return\ncap.count = p2:u32\ncap.size = *(p4+24):u64\n"
 			    "cap.stack = s1:u64\ncap.moved = *(p6+16):u64 at return\n",
-		       &sums, NULL, &row));
+		       &events, NULL, &row));
 	ASSERT_EQ(row.value_count, 4u);
 	ASSERT_EQ(row.group, 3u);
 	ASSERT_EQ(row.values[0].index, (unsigned int)TRACE_SI);
@@ -45,8 +45,28 @@ TEST(values_know_their_registers_slots_and_offsets)
 	ASSERT_EQ(row.values[2].index, 1u);
 	ASSERT_EQ(row.values[3].index, (unsigned int)TRACE_R9);
 	ASSERT_EQ(row.values[3].flags & TRACE_AT_RETURN, (unsigned int)TRACE_AT_RETURN);
-	ASSERT_EQ(row.flags, (unsigned int)(TRACE_SUMS | TRACE_RETURNS));
+	ASSERT_EQ(row.flags, (unsigned int)(TRACE_SENDS_EVENTS | TRACE_RETURNS));
 	ASSERT_EQ(row.generation, 0u);
+}
+
+TEST(sums_take_what_they_need_alone)
+{
+	static const char text[] = HEAD
+		"exit = return\ncap.a = p1\ncap.kind = p2:u32\ncap.b = p3\n"
+		"cap.type = p4:u32\ncap.count = p5:u32 | p6:u32\ncap.new = p1\n"
+		"key = kind\nbytes = count * widths(type)\n"
+		"map.put = types[new] = bytes\n";
+	static const unsigned int of[] = { TRACE_SI, TRACE_CX, TRACE_R8, TRACE_R9, TRACE_DI };
+	struct trace_row row;
+
+	ASSERT_OK(make(text, &sums, NULL, &row));
+	ASSERT_EQ(row.value_count, 5u);
+	for (size_t i = 0; i < 5; i++)
+		ASSERT_EQ(row.values[i].index, of[i]);
+	ASSERT_EQ(row.values[0].capture, 1u);
+	ASSERT_EQ(row.keys[0], 1u);
+	ASSERT_OK(make(text, &events, NULL, &row));
+	ASSERT_EQ(row.value_count, 7u);
 }
 
 TEST(what_is_silent_sends_only_names)
