@@ -172,7 +172,7 @@ def compile_set(source, target, demand):
         demand(False, "needs clang")
 
 
-@pytest.mark.parametrize("name", ["mpi", "mpi-io"])
+@pytest.mark.parametrize("name", ["hdf5", "mpi", "mpi-io", "python", "torch"])
 def test_a_set_as_c_can_be_compiled(trace, demand, tmp_path, name):
     source = tmp_path / "set.bpf.c"
     source.write_text(trace("--generate", name).stdout)
