@@ -18,7 +18,7 @@
 #include "cli/watch_target.h"
 
 #define BUDGET 5
-#define DEFAULT_SETS "mpi,mpi-io"
+#define DEFAULT_SETS "mpi,mpi-io,torch,python"
 
 struct settings {
 	const char *job, *pid, *set_names, *generated, *file;
@@ -100,7 +100,7 @@ static int parse_budget(const char *text, void *at, struct error *err)
 static const struct cli_option options[] = {
 	{ "job", 'j', "ID", "trace a job: 123, slurm/123", AT(job), NULL },
 	{ "pid", 'p', "PID", "trace a process and what it forks", AT(pid), NULL },
-	{ "set", 's', "NAME[,NAME]", "trace these sets of functions; one with a '/' is a file (default: mpi,mpi-io)", AT(set_names), NULL },
+	{ "set", 's', "NAME[,NAME]", "trace these sets of functions; one with a '/' is a file (default: " DEFAULT_SETS ")", AT(set_names), NULL },
 	{ "probe", 0, "PROBE", "trace LIB:SYMBOL, a function of a library or program, too", AT(probes), parse_probe },
 	{ "level", 0, "LEVEL", "trace functions up to a level: default, profile, trace", AT(level), parse_level, level_word },
 	{ "duration", 'd', "S", "stop after S seconds (default: at the end)", AT(duration_ns), parse_duration },
