@@ -60,6 +60,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* few of the many operators of PyTorch are called */
 	__uint(max_entries, 1);
 	__type(key, struct trace_sums_key); /* added at the first call, never removed */
 	__type(value, struct trace_sums);

@@ -10,7 +10,7 @@
 
 #include <linux/types.h>
 
-#define TRACE_ROWS_MAX 4096
+#define TRACE_ROWS_MAX 8192 /* two files of PyTorch have 6,000 */
 #define TRACE_CAPTURES 10
 #define TRACE_VALUES 16 /* ways to get captures, and the text's address */
 #define TRACE_DEREFS 2

@@ -21,7 +21,7 @@
 #include "cli/watch_target.h"
 
 #define BUDGET 5
-#define DEFAULT_SETS "mpi,mpi-io,cuda-driver,nccl,hip,rccl"
+#define DEFAULT_SETS "mpi,mpi-io,cuda-driver,nccl,hip,rccl,torch,python"
 
 struct settings {
 	const char *job, *pid, *set_names, *generated, *file;

@@ -28,7 +28,7 @@
 #include "trace/mapped.h"
 
 #define RING_BYTES (32U << 20)
-#define SUMS_MAX 65536
+#define SUMS_MAX 131072 /* of 0.5 KiB each, which are there when they are used */
 #define PROCESSES_MAX 65536
 #define TURN_MS 10 /* between two looks at the ring, where no event fills it */
 #define RESCAN_NS UINT64_C(100000000) /* between two looks at what is mapped, at first */

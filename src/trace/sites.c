@@ -234,7 +234,8 @@ static int add_place(void *context, const struct image_site *at)
 
 	if (is_taken(v->s, v->file, at->offset)) /* an alias */
 		return 0;
-	if (!v->row || sites_is_of_many(v->probe))
+	/* Each site of a USDT probe has its arguments elsewhere. */
+	if (!v->row || sites_is_of_many(v->probe) || at->arguments)
 		r = sites_new_row(v->s, v->set, v->probe, at, &v->row, v->err);
 	if (r < 0)
 		return r;

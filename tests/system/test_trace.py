@@ -235,6 +235,21 @@ def test_usdt_probes_are_switched_on_and_their_arguments_read(trace, root, deman
     assert collections.Counter(c["arguments"]["generation"] for c in calls)[1] == 13
 
 
+TWO_SITES = """
+#include <sys/sdt.h>
+__attribute__((noinline)) static void at(int skipped, int n) { (void)skipped; DTRACE_PROBE1(made, it, n); }
+int main(void) { for (int i = 0; i < 11; i++) { DTRACE_PROBE1(made, it, 1997); at(i, i); } }
+"""
+
+
+def test_each_site_of_a_usdt_probe_has_its_own_arguments(trace, tmp_path, demand):
+    demand(os.path.exists("/usr/include/x86_64-linux-gnu/sys/sdt.h") or os.path.exists("/usr/include/sys/sdt.h"), "needs systemtap-sdt-dev")
+    (tmp_path / "sites.c").write_text(TWO_SITES)
+    subprocess.run(["gcc", "-O1", "-o", tmp_path / "sites", tmp_path / "sites.c"], check=True)
+    calls, _ = trace("--probe", f"usdt:{tmp_path}/sites:made:it(n=p1:s32)", command=[tmp_path / "sites"])
+    assert collections.Counter(c["arguments"]["n"] for c in calls) == collections.Counter([1997] * 11 + list(range(11)))
+
+
 THROWING = """
 #include <cstdio>
 extern "C" __attribute__((noinline)) int traced_throw(int n) { if (n % 2) throw n; return n; }

@@ -69,12 +69,12 @@ def test_collections_and_imports_are_counted(trace, tmp_path):
 
 
 def test_functions_are_counted_by_name(trace):
-    said = trace("--level", "profile")
+    said = trace("--level", "trace")
     assert re.search(rf" work +{2 * 17 * 101:,} ", said) and re.search(rf" again +{17 * 101:,} ", said), said
 
 
 def test_each_return_of_a_function_has_its_name(trace, tmp_path):
-    trace("--level", "profile", "--format", "ndjson", "--output", tmp_path / "calls")
+    trace("--level", "trace", "--format", "ndjson", "--output", tmp_path / "calls")
     calls = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
     names = collections.Counter(c["arguments"]["function"] for c in calls if c["probe"] == "python:function__return")
     assert (names["work"], names["again"], names["outer"], names["all_of_it"]) == (2 * 17 * 101, 17 * 101, 17, 1)

@@ -37,24 +37,29 @@ def python(*lines):
 
 
 def test_each_call_of_an_operator_is_counted_by_its_name(trace):
-    said = trace("--set", "torch", command=python("a = torch.ones(3)", "for i in range(101): torch.add(a, a)",
+    said = trace("--set", "torch", "--level", "profile", command=python("a = torch.ones(3)", "for i in range(101): torch.add(a, a)",
                                                   "for i in range(43): a.mul_(2.0)")).stderr
     assert re.search(r"^ +(functions +function.*\n)? +add_Tensor +101 ", said, re.MULTILINE), said
     assert re.search(r"mul__Tensor +43 ", said), said
 
 
 def test_an_exception_that_python_catches_goes_through(trace):
-    done = trace("--set", "torch", command=python("caught = 0", "for i in range(11):", " try: torch.ones(2, 3) @ torch.ones(2, 3)",
+    done = trace("--set", "torch", "--level", "profile", command=python("caught = 0", "for i in range(11):", " try: torch.ones(2, 3) @ torch.ones(2, 3)",
                                                   " except RuntimeError: caught += 1", "print(caught)"))
     assert done.stdout == "11\n"
     assert re.search(r" mm +11 ", done.stderr), done.stderr
+
+
+def test_by_default_only_operators_are_counted_that_do_most_of_the_work(trace):
+    said = trace("--set", "torch", command=python("a = torch.ones(3, 3)", "for i in range(41): a @ a", "a + a")).stderr
+    assert re.search(r"functions +function.*\n +mm +41 .*\n\n", said), said
 
 
 @pytest.fixture
 def operators(trace, tmp_path):
     """[(seen, profiled)] of each rank: {operator: calls} while the profiler was on."""
     lines, profile = tmp_path / "calls", tmp_path / "profile"
-    done = trace("--set", "torch", "--format", "ndjson", "--output", lines, command=training(STEPS, 32, 16, profile))
+    done = trace("--set", "torch", "--level", "profile", "--format", "ndjson", "--output", lines, command=training(STEPS, 32, 16, profile))
     assert "missing" not in done.stderr
     with open(lines) as file:
         calls = [json.loads(line) for line in file]

@@ -97,6 +97,20 @@ TEST(maps_and_tables_are_counted_from_the_sets_first)
 	ASSERT_EQ(row.flags, (unsigned int)TRACE_SENDS_EVENTS);
 }
 
+TEST(who_is_shown_by_a_string_sends_the_first_of_each_key)
+{
+	static const char set[] = HEAD "fails = below-0\nsleepable = yes\nshown = text\n"
+				       "cap.name = p1:u64\ncap.text = str(p1, 9)\nkey = name\n";
+	struct trace_row row;
+
+	ASSERT_OK(make(set, &sums, NULL, &row));
+	ASSERT_EQ(row.flags, (unsigned int)(TRACE_SUMS | TRACE_SENDS_EVENTS | TRACE_EVENT_IF_FIRST |
+					    TRACE_FAILS_BELOW_0 | TRACE_IS_LONG));
+	ASSERT_OK(make(set, &events, NULL, &row));
+	ASSERT_EQ(row.flags,
+		  (unsigned int)(TRACE_SENDS_EVENTS | TRACE_FAILS_BELOW_0 | TRACE_IS_LONG));
+}
+
 #define USDT                                                             \
 	"[set made]\nabout = a test\n[library one]\nfile = libone.so*\n" \
 	"[probe it]\nusdt = one:it\ncap.a = p1:s64\ncap.b = p2:s64\ncap.c = p3:s64\n"
