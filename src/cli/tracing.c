@@ -227,6 +227,8 @@ static int session_turn(struct session *s, int endings_fd)
 	read = tracer_read(s->tracer, s->options->read, s->options->context);
 	if (read < 0)
 		return error_set_errno(s->err, read, "cannot take events");
+	if (read > 0 && fflush(NULL) != 0) /* whoever reads them need not wait for more */
+		return error_set_errno(s->err, errno, "cannot write");
 	r = session_wait(s, endings_fd, read < TRACER_BATCH ? TURN_MS : 0);
 	if (r > 0 && s->options->duration_ns &&
 	    clock_now_ns(CLOCK_MONOTONIC) - s->traced.start_ns >= s->options->duration_ns)
