@@ -227,6 +227,8 @@ static int session_turn(struct session *s, int endings_fd)
 	read = tracer_read(s->tracer, s->options->read, s->options->context);
 	if (read < 0)
 		return error_set_errno(s->err, read, "cannot take events");
+	if (read > 0 && fflush(NULL) != 0) /* whoever reads them need not wait for more */
+		return error_set_errno(s->err, errno, "cannot write");
 	r = session_wait(s, endings_fd, read < TRACER_BATCH ? TURN_MS : 0);
 	if (r > 0 && s->options->duration_ns &&
 	    clock_now_ns(CLOCK_MONOTONIC) - s->traced.start_ns >= s->options->duration_ns)
@@ -260,7 +262,7 @@ static int session_open_tracer(struct session *s)
 	return r;
 }
 
-static int session_begin(struct session *s)
+static int session_begin(struct session *s, int endings_fd)
 {
 	char **command = s->options->command;
 	int r = 0;
@@ -287,6 +289,9 @@ static int session_begin(struct session *s)
 	s->traced.start_ns = s->budget_ns = clock_now_ns(CLOCK_MONOTONIC);
 	s->traced.start_real_ns = clock_now_ns(CLOCK_REALTIME);
 	tracer_switch(s->tracer, true);
+	r = tracer_end_with(s->tracer, endings_fd, s->options->duration_ns);
+	if (r < 0)
+		return error_set_errno(s->err, r, "cannot trace");
 	if (!command)
 		return 0;
 	r = child_release(&s->child, s->err);
@@ -323,7 +328,7 @@ int tracing_run(const struct tracing_options *options, struct sites *sites, stru
 		r = endings_fd < 0 ? error_set_errno(err, endings_fd, "cannot trace") : 0;
 	}
 	if (r == 0)
-		r = session_begin(&s);
+		r = session_begin(&s, endings_fd);
 	for (r = r == 0 ? 1 : r; r > 0;)
 		r = session_turn(&s, endings_fd);
 	s.traced.end_ns = clock_now_ns(CLOCK_MONOTONIC);

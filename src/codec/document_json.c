@@ -19,6 +19,7 @@ struct json {
 	struct document document;
 	FILE *out;
 	bool is_one_line;
+	bool is_of_many; /* lines: it is not the last to write to the file */
 	bool is_after_key;
 	unsigned int depth;
 	struct level levels[DEPTH_MAX]; /* [0] is the document itself */
@@ -137,11 +138,11 @@ static void json_literal(struct document *d, const char *text)
 
 static int json_finish(struct document *d)
 {
-	FILE *out = json_of(d)->out;
+	const struct json *json = json_of(d);
 
-	fputc_unlocked('\n', out);
+	fputc_unlocked('\n', json->out);
 	errno = 0;
-	if (fflush(out) != 0 || ferror(out))
+	if ((!json->is_of_many && fflush(json->out) != 0) || ferror(json->out))
 		return errno ? -errno : -EIO;
 	return 0;
 }
@@ -162,7 +163,8 @@ struct document *document_new_json(FILE *out, enum document_style style)
 		return NULL;
 	json->document.backend = &backend;
 	json->out = out;
-	json->is_one_line = style == DOCUMENT_ONE_LINE;
+	json->is_one_line = style != DOCUMENT_INDENTED;
+	json->is_of_many = style == DOCUMENT_LINE_OF_MANY;
 	return &json->document;
 }
 

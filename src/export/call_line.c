@@ -20,7 +20,8 @@ static void put_known(struct document *doc, const char *key, bool is_known, int6
 int call_line_write(const struct trace_call *call, const char *job, int64_t unix_offset_ns,
 		    FILE *out)
 {
-	_cleanup_(document_freep) struct document *doc = document_new_json(out, DOCUMENT_ONE_LINE);
+	_cleanup_(document_freep) struct document *doc = document_new_json(out,
+									   DOCUMENT_LINE_OF_MANY);
 	const struct trace_process *process = call->process;
 	char probe[2 * PROBE_NAME_MAX + PROBE_PATTERN_MAX];
 

@@ -17,6 +17,7 @@ struct strings;
 enum document_style {
 	DOCUMENT_INDENTED,
 	DOCUMENT_ONE_LINE, /* JSON only */
+	DOCUMENT_LINE_OF_MANY, /* the same, and what is written may stay in the file's buffer */
 };
 
 /* @out stays the caller's, and is not locked: one thread writes to it.  NULL: no memory. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +11,29 @@
 
 #define PATTERN_LETTERS_MIN 3
 
-/* Functions that return twice, or elsewhere: a return probe's changed address ends the program. */
-static const char *const return_twice[] = { "setjmp",	   "_setjmp",	  "__sigsetjmp",
-					    "sigsetjmp",   "vfork",	  "__vfork",
-					    "getcontext",  "swapcontext", "setcontext",
-					    "makecontext", "longjmp",	  "siglongjmp" };
+/* Functions that return twice, or elsewhere, and those that look for who called them: a return
+ * probe's changed address ends the program. */
+static const char *const return_otherwise[] = {
+	"setjmp",
+	"_setjmp",
+	"__sigsetjmp",
+	"sigsetjmp",
+	"vfork",
+	"__vfork",
+	"getcontext",
+	"swapcontext",
+	"setcontext",
+	"makecontext",
+	"longjmp",
+	"siglongjmp",
+	"pthread_exit",
+	"__cxa_throw",
+	"__cxa_rethrow",
+	"_Unwind_RaiseException",
+	"_Unwind_ForcedUnwind",
+	"_Unwind_Resume",
+	"_Unwind_Resume_or_Rethrow",
+};
 
 static const char *lint_places(const struct probe *probe)
 {
@@ -29,9 +48,9 @@ static const char *lint_places(const struct probe *probe)
 			return "this pattern stands for almost every symbol";
 		if (strpbrk(probe->symbols[i], "*?[") && !is_function)
 			return "only functions of libraries can be named by patterns";
-		for (size_t k = 0; k < ARRAY_SIZE(return_twice); k++) {
+		for (size_t k = 0; k < ARRAY_SIZE(return_otherwise); k++) {
 			if (probe->exit == PROBE_EXIT_RETURN &&
-			    strcmp(return_twice[k], probe->symbols[i]) == 0)
+			    fnmatch(probe->symbols[i], return_otherwise[k], 0) == 0)
 				return "it does not return as others do, and a return probe would end the program";
 		}
 	}

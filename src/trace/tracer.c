@@ -18,6 +18,7 @@
 #include "bpf/trace.skel.h"
 #include "load/complaint.h"
 #include "load/entries.h"
+#include "trace/deadline.h"
 #include "trace/mapped.h"
 
 #define LEARNED_LEAST 64
@@ -48,15 +49,26 @@ struct tracer {
 	size_t known_count, known_room;
 	tracer_reader read; /* while tracer_read() runs */
 	int taken; /* events since it began */
+	bool is_detached;
+	struct deadline *deadline;
 	void *context;
 };
+
+/* So much at once; and it is not waited for a reader while probes are to be taken away. */
+static bool tracer_has_time(const struct tracer *t)
+{
+	return t->taken < TRACER_BATCH &&
+	       (t->is_detached ||
+		__atomic_load_n(&t->bpf->data_control->control.is_on, __ATOMIC_RELAXED));
+}
 
 static int tracer_take_event(void *context, void *data, size_t size UNUSED)
 {
 	struct tracer *t = context;
 	int r = t->read(t->context, data);
 
-	return r < 0 ? r : ++t->taken < TRACER_BATCH ? 0 : -EAGAIN;
+	t->taken++;
+	return r < 0 ? r : tracer_has_time(t) ? 0 : -EAGAIN;
 }
 
 static void tracer_set_up(struct tracer *t, int type)
@@ -231,16 +243,29 @@ int tracer_open(const struct tracer_options *options, struct sites *sites, struc
 
 void tracer_switch(struct tracer *t, bool is_on)
 {
-	t->bpf->data_control->control.is_on = is_on;
+	__atomic_store_n(&t->bpf->data_control->control.is_on, is_on, __ATOMIC_RELAXED);
+}
+
+static void tracer_switch_off(void *context)
+{
+	tracer_switch(context, false);
+}
+
+int tracer_end_with(struct tracer *t, int fd, uint64_t after_ns)
+{
+	return deadline_new(fd, after_ns, tracer_switch_off, t, &t->deadline);
 }
 
 void tracer_detach(struct tracer *t)
 {
 	tracer_switch(t, false);
+	t->deadline = deadline_free(t->deadline);
+	t->is_detached = true;
 	for (size_t i = 0; i < t->part_count; i++) {
 		for (size_t v = 0; v < VARIANTS; v++)
 			probe_links_end(&t->parts[i].links[v]);
 	}
+	trace_bpf__detach(t->bpf);
 }
 
 struct tracer *tracer_close(struct tracer *t)

@@ -36,6 +36,9 @@ void tracer_closep(struct tracer **t);
 
 /* At once, whatever is attached. */
 void tracer_switch(struct tracer *t, bool is_on);
+/* Switch off, on time even while whoever traces waits for a reader: when @fd (below 0: none) is
+ * readable, or after @after_ns (0: never).  -errno. */
+int tracer_end_with(struct tracer *t, int fd, uint64_t after_ns);
 /* Switch off and take all probes away; events that are on their way can still be read, and sums. */
 void tracer_detach(struct tracer *t);
 
@@ -52,7 +55,8 @@ size_t tracer_list_processes(const struct tracer *t, pid_t *pids, size_t max);
 typedef int (*tracer_reader)(void *context, const struct trace_event *event);
 
 /* Hand over events that have come; a thread's in the order of their ends.  Returns how many; at
- * TRACER_BATCH it ends, since they may come faster than they are taken. */
+ * TRACER_BATCH it ends, since they may come faster than they are taken, and when it is switched
+ * off. */
 #define TRACER_BATCH 65536
 int tracer_read(struct tracer *t, tracer_reader read, void *context);
 

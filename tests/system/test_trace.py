@@ -13,6 +13,8 @@ import time
 
 import pytest
 
+from command import command
+
 BUSY = ["--budget", "0"]  # these call as often as they can
 
 
@@ -62,8 +64,8 @@ def count_lines(stream, pause):
 
 @pytest.mark.alone
 @pytest.mark.parametrize("calls, threads, pause_every, pause", [
-    (100_003, 1, 97, 0), (1_400_017, 1, 0, 0), (1_400_017, 2, 0, 0), (350_003, 2, 0, 0.05)],
-    ids=["gentle", "one", "two", "slow-reader"])
+    (100_003, 1, 97, 0), (1_400_017, 1, 0, 0), (2_500_009, 2, 0, 0), (350_003, 2, 0, 0.05)],
+    ids=["gentle", "one", "two-5-million", "slow-reader"])
 def test_received_and_dropped_calls_are_those_made(programs, traced, calls, threads, pause_every, pause):
     with subprocess.Popen([programs / "jobmeter", "trace", *BUSY, "--format", "ndjson",
                            *probe(traced, "traced_work(size=p1, bytes=size)"), "--", traced, "work", str(calls), str(threads),
@@ -186,6 +188,42 @@ def test_a_trace_that_ends_leaves_nothing_attached(programs, traced, end):
         while attached():  # the kernel frees them a moment after their owner
             time.sleep(0.1)
         assert target.poll() is None
+    finally:
+        target.kill()
+        target.wait()
+
+
+def control_of(pid):
+    """The id of the map with the switch, of the tracer @pid."""
+    for file in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        if (m := re.search(r"^map_id:\s*(\d+)$", file.read_text(), re.M)) and "control" in json.loads(
+                command("bpftool", "-j", "map", "show", "id", m[1]).stdout)["name"]:
+            return m[1]
+    raise LookupError("no switch")
+
+
+def is_on(control):
+    (entry,) = json.loads(command("bpftool", "-j", "map", "dump", "id", control).stdout)
+    return any(int(byte, 16) for byte in entry["value"])
+
+
+@pytest.mark.parametrize("how", ["asked", "duration"])
+def test_it_is_off_on_time_though_nobody_reads(programs, traced, how):
+    target, tracer = follow(programs, traced, *(["--duration", "2"] if how == "duration" else []),
+                            *probe(traced, "traced_work(n=p1)"))
+    try:
+        take_calls(tracer, 1)  # and then it waits for us, with a pipe that is full
+        control = control_of(tracer.pid)
+        if how == "asked":
+            assert is_on(control)
+            tracer.send_signal(signal.SIGINT)
+        while is_on(control):
+            time.sleep(0.01)
+        off_ns = time.time_ns()
+        assert tracer.poll() is None and target.poll() is None
+        calls, _ = drain(tracer)
+        assert tracer.returncode == 0
+        assert len(calls) > 1000 and max(c["timestamp_ns"] for c in calls) < off_ns
     finally:
         target.kill()
         target.wait()

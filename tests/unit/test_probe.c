@@ -153,6 +153,9 @@ TEST(what_could_end_a_program_is_refused_with_file_and_line)
 	ASSERT_CONTAINS(refuse(HEAD "[probe vfork]\nexit = return\n"), "does not return as others");
 	ASSERT_CONTAINS(refuse(HEAD "[probe f]\nsymbol = g __sigsetjmp\nexit = return\n"),
 			"does not return as others");
+	ASSERT_CONTAINS(refuse(HEAD "[probe _set*]\nexit = return\n"), "does not return as others");
+	ASSERT_CONTAINS(refuse(HEAD "[probe _Unwind_RaiseException]\nexit = return\n"),
+			"does not return as others");
 }
 
 TEST(a_certain_author_may_say_that_nothing_is_thrown)
