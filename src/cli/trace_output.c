@@ -311,9 +311,9 @@ static void say_sent(const struct trace_output *o)
 			"jobmeter trace: %" PRIu64 " spans are missing: %" PRIu64
 			" not taken, %" PRIu64 " refused, "
 			"%" PRIu64 " when the queue was full, %" PRIu64
-			" when the time was up; the last reason: %s\n",
+			" when the time was up%s%s\n",
 			c.rejected + c.refused + c.dropped + c.unsent, c.rejected, c.refused,
-			c.dropped, c.unsent, c.why);
+			c.dropped, c.unsent, *c.why ? "; the last reason: " : "", c.why);
 }
 
 static int finish_spans(struct trace_output *o, const struct traced *traced, struct error *err)
@@ -326,16 +326,18 @@ static int finish_spans(struct trace_output *o, const struct traced *traced, str
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot write the trace");
-	fprintf(stderr,
-		"jobmeter trace: %" PRIu64 " of %" PRIu64
-		" calls became spans: those of files, collective calls, "
-		"those that failed and those that took %.3g ms or more\n",
-		c.call_spans, c.calls, (double)o->spans.slow_ns / 1e6);
+	fprintf(stderr, "jobmeter trace: %" PRIu64 " of %" PRIu64 " calls became spans",
+		c.call_spans, c.calls);
+	if (c.call_spans < c.calls)
+		fprintf(stderr,
+			"; the others are not of files, nor collective, did not fail and took less "
+			"than %.3g ms",
+			(double)o->spans.slow_ns / 1e6);
+	fputc('\n', stderr);
 	if (c.misplaced)
 		fprintf(stderr,
-			"jobmeter trace: of %" PRIu64
-			" spans the caller is not told: too many waited for "
-			"its return\n",
+			"jobmeter trace: %" PRIu64 " spans stand outside their callers: too many "
+			"waited for these to return\n",
 			c.misplaced);
 	if (llabs(moved_ns) > MOVED_MAX_NS)
 		fprintf(stderr,

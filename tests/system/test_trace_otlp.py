@@ -211,7 +211,7 @@ def send(programs, root, tmp_path):
         assert done.returncode == 7, done.stderr
         sent = int(re.search(r"(\d+) spans sent to", done.stderr)[1])
         missing = re.search(r"(\d+) spans are missing: (\d+) not taken, (\d+) refused, (\d+) when the queue was full, "
-                            r"(\d+) when the time was up; the last reason: (.*)", done.stderr)
+                            r"(\d+) when the time was up(; the last reason: .+)?\n", done.stderr)
         whys = dict(zip(("not taken", "refused", "full", "late"), map(int, missing.groups()[1:5]))) if missing else {}
         assert sum(whys.values()) == (int(missing[1]) if missing else 0)
         return sent, {why: count for why, count in whys.items() if count}, done.stderr
