@@ -12,9 +12,9 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "cli/commands.h"
-#include "cli/trace_output.h"
+#include "export/trace_output.h"
 #include "cli/traced_files.h"
-#include "cli/tracing.h"
+#include "trace/tracing.h"
 #include "cli/watch_target.h"
 
 #define BUDGET 5

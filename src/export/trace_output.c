@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/trace_output.h"
+#include "export/trace_output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "basic/error.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
-#include "cli/tracing.h"
+#include "trace/tracing.h"
 #include "export/call_line.h"
 #include "export/chrome.h"
 #include "export/folded.h"

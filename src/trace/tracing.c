@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/tracing.h"
+#include "trace/tracing.h"
 
 #include <errno.h>
 #include <fcntl.h>
