@@ -59,7 +59,7 @@ int watch_groups_find(int root_fd, const struct hierarchy *h, const struct watch
 {
 	_cleanup_(job_groups_clear) struct job_groups groups = {};
 	size_t chosen = 0;
-	int r = job_groups_list(root_fd, h, &groups, err);
+	int r = job_groups_list(root_fd, h, NULL, &groups, err);
 
 	if (r < 0)
 		return r;

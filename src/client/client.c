@@ -240,3 +240,25 @@ int client_get_run(struct client *c, const struct client_group *run, struct reco
 {
 	return ask_run(c, run, "/v1/jobs/run/", "", NULL, ret, err);
 }
+
+int client_trace(struct client *c, const char *query, const struct endpoint_taker *taker,
+		 struct error *err)
+{
+	_cleanup_(reply_clear) struct reply answer = {};
+	_cleanup_free_ char *target = NULL;
+
+	if (asprintf(&target, "/v1/trace?%s", query) < 0) {
+		target = NULL;
+		return error_set_errno(err, ENOMEM, "cannot ask the agent");
+	}
+	return endpoint_stream(&c->agent, target, CLIENT_TRACE_MS, taker, &answer, err);
+}
+
+int client_end_trace(struct client *c, struct error *err)
+{
+	_cleanup_(reply_clear) struct reply answer = {};
+	struct endpoint agent = c->agent;
+
+	agent.waiter = NULL; /* who waits is asking */
+	return endpoint_ask(&agent, "/v1/trace/end", "", CLIENT_ANSWER_MS, &answer, err);
+}

@@ -26,6 +26,7 @@ struct waiter;
 #define CLIENT_HELLO_MS \
 	2000 /* for whether an agent lives: where none does, that is known at once */
 #define CLIENT_ANSWER_MS 10000 /* for everything else */
+#define CLIENT_TRACE_MS 60000 /* until a trace begins */
 #define CLIENT_JOBS_MAX 65536
 
 /* Open it if a live agent answers there.  @socket_path NULL: $JOBMETER_SOCKET, else CLIENT_SOCKET.
@@ -90,6 +91,14 @@ int client_get_record(struct client *c, const char *manager, const char *id, str
 int client_get_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns,
 			const struct tick *before, bool in_sums, struct tick *ret,
 			struct error *err);
+
+struct endpoint_taker;
+/* Calls of library functions of the caller's own processes; @query as docs/internals/socket.md has
+ * it, "pid=17&sets=mpi".  Returns when the trace has ended.  -EACCES: it is not permitted. */
+int client_trace(struct client *c, const char *query, const struct endpoint_taker *taker,
+		 struct error *err);
+/* Let it end, from within its taker or waiter: what is left of it still comes. */
+int client_end_trace(struct client *c, struct error *err);
 
 struct client_group { /* which job it is part of; strings are owned; NULL: it does not say */
 	char *manager, *id, *step, *task, *path;

@@ -21,6 +21,7 @@
 #define PIECE_SIZE (64 * 1024)
 #define AGAIN_MS 3000 /* for how long who was cut tries again... */
 #define AGAIN_FIRST_MS 10
+#define LEFT_MS_MAX UINT64_C(1000000)
 #define AGAIN_LAST_MS 160 /* ...at intervals that grow up to this */
 
 /* One request and its reply. */
@@ -28,7 +29,9 @@ struct connection {
 	int fd;
 	const struct waiter *waiter; /* who is asked meanwhile; NULL: nobody */
 	uint64_t until_ns; /* by CLOCK_MONOTONIC */
-	bool gave_up; /* the waiter did */
+	bool gave_up; /* the waiter did, or the taker */
+	const struct endpoint_taker *taker; /* NULL: all is wanted at the end */
+	bool has_begun; /* what is taken */
 };
 
 static int connection_open(const char *path)
@@ -52,8 +55,10 @@ static int connection_wait(struct connection *c, short events)
 
 	for (;;) {
 		uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
-		int left_ms = now_ns < c->until_ns ? (int)((c->until_ns - now_ns) / NS_PER_MS) + 1
-						   : 0,
+		int left_ms = now_ns < c->until_ns
+				      ? (int)MIN((c->until_ns - now_ns) / NS_PER_MS, LEFT_MS_MAX) +
+						1
+				      : 0,
 		    r;
 
 		if (!left_ms)
@@ -91,6 +96,25 @@ static int connection_send(struct connection *c, const char *text)
 	return 0;
 }
 
+/* What has come goes on to who takes it. */
+static int connection_hand_over(struct connection *c, struct reply *to)
+{
+	const struct endpoint_taker *taker = c->taker;
+	int r = 0;
+
+	if (!taker || to->status != 200 || to->part < REPLY_BODY)
+		return 0;
+	if (!c->has_begun)
+		r = taker->begin(taker->context);
+	c->has_begun = true;
+	c->until_ns = UINT64_MAX;
+	if (r == 0 && to->length)
+		r = taker->take(taker->context, to->text, to->length);
+	to->length = 0;
+	c->gave_up = r < 0;
+	return r;
+}
+
 static int connection_receive(struct connection *c, struct reply *to)
 {
 	_cleanup_free_ char *piece = malloc(PIECE_SIZE);
@@ -99,9 +123,12 @@ static int connection_receive(struct connection *c, struct reply *to)
 	while (r == 0) {
 		ssize_t n = recv(c->fd, piece, PIECE_SIZE, 0);
 
-		if (n > 0)
-			r = reply_feed(to, piece, (size_t)n);
-		else if (n == 0)
+		if (n > 0) {
+			int fed = reply_feed(to, piece, (size_t)n);
+
+			r = connection_hand_over(c, to);
+			r = r < 0 ? r : fed;
+		} else if (n == 0)
 			return reply_end(to);
 		else if (errno == EAGAIN)
 			r = connection_wait(c, POLLIN);
@@ -225,6 +252,28 @@ int endpoint_ask(const struct endpoint *e, const char *target, const char *body,
 	}
 	if (c.gave_up)
 		return error_set(err, r, "stopped waiting for the %s at '%s'", e->who, e->path);
+	if (r < 0)
+		return say_failure(e, r, ret, err);
+	return ret->status == 200 ? 0 : say_refusal(e, ret, err);
+}
+
+int endpoint_stream(const struct endpoint *e, const char *target, int timeout_ms,
+		    const struct endpoint_taker *taker, struct reply *ret, struct error *err)
+{
+	struct connection c = { .waiter = e->waiter, .taker = taker };
+	_cleanup_free_ char *request = NULL;
+	int r;
+
+	ret->max = e->answer_max;
+	if (asprintf(&request, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+		     target) < 0) {
+		request = NULL;
+		return say_failure(e, -ENOMEM, ret, err);
+	}
+	c.until_ns = clock_now_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * NS_PER_MS;
+	r = connection_run(&c, e->path, request, ret);
+	if (c.gave_up)
+		return r; /* who did knows why */
 	if (r < 0)
 		return say_failure(e, r, ret, err);
 	return ret->status == 200 ? 0 : say_refusal(e, ret, err);

@@ -2,15 +2,18 @@
 #include "http/answer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/epoll.h>
 #include <time.h>
 
 #include "http/accept.h"
 #include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "http/gzip.h"
 #include "basic/parse.h"
 #include "basic/utf8.h"
@@ -207,6 +210,45 @@ static void call(struct connection *c, uint64_t now_ms)
 	MHD_resume_connection(x->mhd);
 }
 
+/* ---- what comes by and by ---- */
+
+static bool has_more(const struct connection *c)
+{
+	struct pollfd p[] = { { c->awaited_fd, POLLIN, 0 }, { c->fd, 0, 0 } };
+
+	return poll(p, ARRAY_SIZE(p), 0) > 0;
+}
+
+/* Of one that sleeps the library does not see it. */
+static bool has_gone(const struct connection *c)
+{
+	struct pollfd p = { c->fd, 0, 0 };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Until there is more behind @fd, or the client goes. */
+static int await(struct http *h, struct MHD_Connection *mhd, struct connection *c, int fd)
+{
+	connections_set(c, CONNECTION_AWAITING, answer_now_ms());
+	if (c->state != CONNECTION_AWAITING) /* it was cut just now */
+		return -EPIPE;
+	c->waiter = mhd;
+	c->awaited_fd = fd;
+	(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, fd, &(struct epoll_event){ .events = EPOLLIN });
+	(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, c->fd, &(struct epoll_event){});
+	MHD_suspend_connection(mhd);
+	return 0;
+}
+
+static void go_on(struct http *h, struct connection *c, uint64_t now_ms)
+{
+	(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, c->awaited_fd, NULL);
+	(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+	connections_set(c, CONNECTION_ANSWERING, now_ms);
+	MHD_resume_connection(c->waiter);
+}
+
 void answer_call_waiting(struct http *h, bool is_end)
 {
 	uint64_t now_ms = answer_now_ms();
@@ -214,6 +256,8 @@ void answer_call_waiting(struct http *h, bool is_end)
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		struct connection *c = &h->connections.items[i];
 
+		if (c->state == CONNECTION_AWAITING && (is_end || has_more(c)))
+			go_on(h, c, now_ms);
 		if (c->state != CONNECTION_WAITING)
 			continue;
 		if (is_end ||
@@ -274,9 +318,19 @@ static const struct http_route *find_route(const struct http_route *routes, cons
 
 /* ---- the way back ---- */
 
+static struct connection *connection_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
 struct stream {
 	struct http_answer answer;
 	struct http *http;
+	struct MHD_Connection *mhd;
+	struct connection *connection;
 	bool has_budget;
 	uint32_t user;
 };
@@ -285,12 +339,19 @@ static ssize_t give_piece(void *context, uint64_t position, char *buffer, size_t
 {
 	struct stream *s = context;
 	uint64_t begun_ns = processor_ns();
-	ssize_t n = s->answer.next(s->answer.context, buffer, size);
+	ssize_t n = s->answer.fd && has_gone(s->connection)
+			    ? -EPIPE
+			    : s->answer.next(s->answer.context, buffer, size);
 
 	(void)position;
 	if (s->has_budget)
 		budgets_charge(&s->http->budgets, s->user, processor_ns() - begun_ns,
 			       answer_now_ms());
+	if (s->answer.fd && n == -EAGAIN && !s->http->is_ending &&
+	    await(s->http, s->mhd, s->connection, s->answer.fd) == 0)
+		return 0;
+	if (s->answer.fd && n > 0) /* it may go on for long: silence alone is too much */
+		connections_set(s->connection, CONNECTION_ANSWERING, answer_now_ms());
 	return n > 0	? n
 	       : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
 			: MHD_CONTENT_READER_END_WITH_ERROR;
@@ -319,7 +380,9 @@ static struct MHD_Response *make_response(struct exchange *x, struct http_answer
 	kept = malloc(sizeof(*kept));
 	if (!kept)
 		return NULL;
-	*kept = (struct stream){ .answer = *a, .http = x->http };
+	*kept = (struct stream){
+		.answer = *a, .http = x->http, .mhd = x->mhd, .connection = connection_of(x->mhd)
+	};
 	kept->has_budget = has_budget(x, &kept->user);
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, give_piece,
 						     kept, give_back);
@@ -332,7 +395,7 @@ static struct MHD_Response *make_response(struct exchange *x, struct http_answer
 
 static bool wants_gzip(const struct exchange *x, const struct http_answer *a)
 {
-	return (a->next || a->length >= SMALL_BYTES) &&
+	return !a->fd && (a->next || a->length >= SMALL_BYTES) &&
 	       accept_coding(http_header(&x->request, MHD_HTTP_HEADER_ACCEPT_ENCODING), "gzip");
 }
 
@@ -386,14 +449,6 @@ static enum MHD_Result send_answer(struct exchange *x, struct http_answer *a)
 }
 
 /* ---- requests ---- */
-
-static struct connection *connection_of(struct MHD_Connection *mhd)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	return info ? info->socket_context : NULL;
-}
 
 static size_t head_bytes(struct MHD_Connection *mhd)
 {
@@ -559,18 +614,38 @@ static void take_body(struct exchange *x, const char *data, size_t size)
 	x->http->large_bytes += large;
 }
 
+static int ask_route(struct exchange *x, struct http_answer *ret)
+{
+	int r = refuse(x, ret);
+
+	if (r < 0 || ret->text)
+		return r;
+	r = x->route->answer(x->http->options.context, &x->request, ret);
+	return r < 0 ? http_fail(ret, MHD_HTTP_INTERNAL_SERVER_ERROR, "this went wrong inside") : 0;
+}
+
+/* Of a route that answers by and by, this is called until the answer is there. */
 static enum MHD_Result answer_exchange(struct exchange *x)
 {
-	struct http_answer answer = empty_answer(x);
+	struct connection *connection = connection_of(x->mhd);
+	struct http_answer answer = x->begun.begin ? x->begun : empty_answer(x);
+	int r = 0;
 
-	connections_set(connection_of(x->mhd), CONNECTION_ANSWERING, answer_now_ms());
+	x->begun = (struct http_answer){};
+	connections_set(connection, CONNECTION_ANSWERING, answer_now_ms());
 	x->request.body = x->body ? x->body : "";
-	if (refuse(x, &answer) < 0)
-		return MHD_NO;
-	if (!answer.text && x->route->answer(x->http->options.context, &x->request, &answer) < 0 &&
-	    http_fail(&answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "this went wrong inside") < 0)
-		return MHD_NO;
-	return send_answer(x, &answer);
+	if (!answer.begin)
+		r = ask_route(x, &answer);
+	if (r == 0 && answer.begin)
+		r = connection && !has_gone(connection) ? answer.begin(answer.context, &answer)
+							: -EPIPE;
+	if (r == -EAGAIN && answer.begin && !x->http->is_ending) {
+		x->begun = answer;
+		return await(x->http, x->mhd, connection, answer.fd) < 0 ? MHD_NO : MHD_YES;
+	}
+	if (r < 0)
+		answer_clear(&answer);
+	return r < 0 ? MHD_NO : send_answer(x, &answer);
 }
 
 static enum MHD_Result end_exchange(struct exchange *x)
@@ -580,7 +655,7 @@ static enum MHD_Result end_exchange(struct exchange *x)
 	uint32_t user;
 	enum MHD_Result result;
 
-	if (!has_budget(x, &user))
+	if (!has_budget(x, &user) || x->begun.begin)
 		return answer_exchange(x);
 	if (!x->is_called &&
 	    (count_waiting(h, user) || budgets_wait_ms(&h->budgets, user, answer_now_ms())))
@@ -611,6 +686,7 @@ enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const 
 struct exchange *exchange_free(struct exchange *x)
 {
 	if (x) {
+		answer_clear(&x->begun);
 		drop_body(x);
 		free(x->request.caller);
 	}

@@ -14,12 +14,14 @@ struct http {
 	struct MHD_Daemon *daemon;
 	struct http_options options; /* strings are its own */
 	char *token, *socket_path;
-	int epoll_fd;
+	int library_fd; /* the library's epoll, */
+	int epoll_fd; /* which is in ours, with all that somebody waits for */
 	uint16_t port;
 	ino_t socket_inode;
 	struct connections connections;
 	struct budgets budgets;
 	uint64_t closed; /* connections, so far */
+	bool is_ending;
 	size_t large_bytes; /* of the bodies that are larger than BODY_MAX_BYTES, now */
 	char complaint[256]; /* the HTTP library's last */
 };
@@ -37,6 +39,7 @@ struct exchange {
 	bool is_too_large; /* its body; or... */
 	bool has_no_room; /* ...those of all are */
 	bool is_called; /* it has waited, and goes on */
+	struct http_answer begun; /* of its route, if that answers by and by: not known yet */
 };
 
 uint64_t answer_now_ms(void);
@@ -46,7 +49,7 @@ enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const 
 			       const char *method, const char *version, const char *data,
 			       size_t *data_size, void **state);
 
-/* Whose turn has come goes on; @is_end: all. */
+/* Whose turn has come, or more of whose answer, goes on; @is_end: all. */
 void answer_call_waiting(struct http *h, bool is_end);
 /* Until then; -1: nobody waits. */
 int answer_timeout_ms(struct http *h);

@@ -12,8 +12,7 @@
 
 static bool is_open(const struct connection *c)
 {
-	return c->state == CONNECTION_IDLE || c->state == CONNECTION_WAITING ||
-	       c->state == CONNECTION_ANSWERING;
+	return c->state != CONNECTION_FREE && c->state != CONNECTION_CUT;
 }
 
 /* The HTTP library sees the end at its next turn, and closes. */
@@ -120,7 +119,7 @@ void connections_set(struct connection *connection, enum connection_state state,
 /* Who waits is not cut: that ends by itself, and the library would not hear of it. */
 static uint64_t end_ms(const struct connections *c, const struct connection *one)
 {
-	if (one->state == CONNECTION_WAITING)
+	if (one->state == CONNECTION_WAITING || one->state == CONNECTION_AWAITING)
 		return UINT64_MAX;
 	return one->since_ms + (one->state == CONNECTION_IDLE ? c->idle_ms : c->answer_ms);
 }

@@ -22,6 +22,7 @@ enum connection_state {
 	CONNECTION_FREE,
 	CONNECTION_IDLE, /* no whole request yet */
 	CONNECTION_WAITING, /* for its user's budget */
+	CONNECTION_AWAITING, /* more of its answer */
 	CONNECTION_ANSWERING,
 	CONNECTION_CUT,
 };
@@ -29,7 +30,8 @@ enum connection_state {
 struct connection {
 	enum connection_state state;
 	int fd; /* the HTTP library's, */
-	void *waiter; /* the caller's, of one that waits */
+	void *waiter; /* the caller's, of one that waits; of one that awaits the library's */
+	int awaited_fd; /* readable when there is more */
 	uint64_t since_ms;
 	struct http_peer *peer; /* NULL: not known */
 };

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "http/answer.h"
 #include "basic/cleanup.h"
@@ -167,7 +169,11 @@ static int start_on(struct http *h, int fd, const struct http_options *options, 
 	info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	if (!info)
 		return error_set(err, -ENOTSUP, "the HTTP library has no epoll");
-	h->epoll_fd = info->epoll_fd;
+	h->library_fd = info->epoll_fd;
+	h->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (h->epoll_fd < 0 || epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, h->library_fd,
+					 &(struct epoll_event){ .events = EPOLLIN }) < 0)
+		return error_set_errno(err, errno, "cannot serve HTTP");
 	return 0;
 }
 
@@ -179,6 +185,7 @@ int http_listen(const struct http_options *options, struct http **ret, struct er
 
 	if (!h || copy_options(h, options) < 0)
 		return error_set(err, -ENOMEM, "no memory to serve HTTP");
+	h->epoll_fd = -EBADF;
 	if (options->token && !*options->token)
 		return error_set(err, -EINVAL, "the bearer token is empty");
 	r = open_socket(options, &fd, err);
@@ -203,9 +210,11 @@ struct http *http_close(struct http *h)
 	if (!h)
 		return NULL;
 	if (h->daemon) {
+		h->is_ending = true;
 		answer_call_waiting(h, true); /* the library wants none that sleeps */
 		MHD_stop_daemon(h->daemon);
 	}
+	closep(&h->epoll_fd);
 	/* another may have taken its place */
 	if (h->socket_inode && stat(h->socket_path, &st) == 0 && st.st_ino == h->socket_inode)
 		unlink(h->socket_path);

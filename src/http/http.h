@@ -61,6 +61,12 @@ struct http_answer {
 	ssize_t (*next)(void *context, char *buffer, size_t size);
 	void (*done)(void *context);
 	void *context;
+	/* Of what comes by and by, with @next: @fd is readable when there is more, and until then
+	 * these two return -EAGAIN, while others are answered.  @begin makes of @ret, which it is
+	 * part of, the answer that it turns out to be.  When the
+	 * client goes, which is seen on a Unix socket, @done is called.  */
+	int fd;
+	int (*begin)(void *context, struct http_answer *ret); /* NULL: it comes at once */
 };
 
 /* Answer {"error": "..."} as JSON, or as plain text for a route that gives text.  Gives back what

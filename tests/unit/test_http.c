@@ -23,6 +23,7 @@ struct world { /* what the routes see and say */
 	size_t given; /* of the long answer */
 	unsigned int done;
 	struct http_peer peer;
+	int coming[2]; /* a socket pair: what is written into the second is the answer */
 	unsigned int answered[600];
 	unsigned int unrouted;
 };
@@ -110,6 +111,35 @@ static int answer_torn(void *context, const struct http_request *request, struct
 	return 0;
 }
 
+/* The first byte is the status' first digit. */
+static int begin_coming(void *context, struct http_answer *ret)
+{
+	const struct world *w = context;
+	char digit;
+	ssize_t n = recv(w->coming[0], &digit, 1, MSG_DONTWAIT);
+
+	if (n < 0)
+		return -errno;
+	return digit == '2' ? 0 : http_fail(ret, 503, "it does not come");
+}
+
+static ssize_t next_coming(void *context, char *buffer, size_t size)
+{
+	const struct world *w = context;
+	ssize_t n = recv(w->coming[0], buffer, size, MSG_DONTWAIT);
+
+	return n < 0 ? -errno : n;
+}
+
+static int answer_coming(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	answer_long(context, request, ret);
+	ret->fd = ((struct world *)context)->coming[0];
+	ret->begin = begin_coming;
+	ret->next = next_coming;
+	return 0;
+}
+
 static void note_answer(void *context, const struct http_route *route, unsigned int status)
 {
 	struct world *w = context;
@@ -128,6 +158,7 @@ static const struct http_route routes[] = {
 	{ "GET", "/broken", answer_broken, false, false },
 	{ "GET", "/long", answer_long, false, true },
 	{ "GET", "/torn", answer_torn, false, true },
+	{ "GET", "/coming", answer_coming, false, true },
 	{},
 };
 
@@ -574,6 +605,113 @@ TEST(a_server_closes_while_some_wait)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		close(fds[i]);
 	ASSERT_EQ(w.answered[200], 0u);
+}
+
+/* The server as it waits for what comes; @ret_fd: who does, too. */
+static struct http *listen_for_coming(struct world *w, const char *path, int *ret_fd)
+{
+	struct http_options options = options_of(w);
+	struct http *h;
+
+	if (path) {
+		options.address = NULL;
+		options.socket_path = path;
+		options.socket_mode = 0600;
+	}
+	ASSERT_OK(socketpair(AF_UNIX, SOCK_STREAM, 0, w->coming));
+	h = listen_with(&options);
+	*ret_fd = path ? client_connect_unix(path) : client_connect(h);
+	client_send(h, *ret_fd, "GET /coming HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+	client_settle(h);
+	return h;
+}
+
+static void tell(const struct world *w, const char *text)
+{
+	ASSERT_EQ(write(w->coming[1], text, strlen(text)), (ssize_t)strlen(text));
+}
+
+TEST(what_comes_by_and_by_keeps_nobody_waiting)
+{
+	_cleanup_free_ char *hello = NULL, *later = NULL, *answer = NULL, *body = NULL;
+	struct world w;
+	size_t length;
+	int fd;
+	_cleanup_(http_closep) struct http *h = listen_for_coming(&w, NULL, &fd);
+
+	hello = get(h, "/hello", "");
+	ASSERT_CONTAINS(hello, "hello nobody");
+	ASSERT_EQ(w.answered[200], 1u); /* it is not known yet what the other one is */
+	tell(&w, "2");
+	client_settle(h);
+	ASSERT_EQ(w.answered[200], 2u);
+	tell(&w, "one ");
+	client_settle(h);
+	later = get(h, "/hello", "");
+	ASSERT_CONTAINS(later, "hello nobody");
+	tell(&w, "two");
+	close(w.coming[1]);
+	answer = client_receive(h, fd, &length);
+	body = client_unchunk(answer, length, &length);
+	ASSERT_STREQ(body ? body : client_body(answer), "one two");
+	ASSERT_EQ(w.done, 1u);
+	close(w.coming[0]);
+}
+
+TEST(what_does_not_come_is_said)
+{
+	_cleanup_free_ char *answer = NULL;
+	struct world w;
+	int fd;
+	_cleanup_(http_closep) struct http *h = listen_for_coming(&w, NULL, &fd);
+
+	tell(&w, "5");
+	answer = client_receive(h, fd, NULL);
+	ASSERT_CONTAINS(answer, " 503 ");
+	ASSERT_STREQ(client_body(answer), "it does not come\n");
+	ASSERT_EQ(w.done, 1u);
+	close(w.coming[0]);
+	close(w.coming[1]);
+}
+
+TEST(who_goes_gives_back_what_would_have_come)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/coming.sock", test_dir());
+	for (int is_begun = 0; is_begun < 2; is_begun++) {
+		struct world w;
+		int fd;
+		_cleanup_(http_closep) struct http *h = listen_for_coming(&w, path, &fd);
+
+		if (is_begun)
+			tell(&w, "2one");
+		client_settle(h);
+		ASSERT_EQ(w.done, 0u);
+		close(fd);
+		client_settle(h);
+		ASSERT_EQ(w.done, 1u);
+		close(w.coming[0]);
+		close(w.coming[1]);
+	}
+}
+
+TEST(a_server_that_closes_gives_back_what_would_have_come)
+{
+	for (int is_begun = 0; is_begun < 2; is_begun++) {
+		struct world w;
+		int fd;
+		struct http *h = listen_for_coming(&w, NULL, &fd);
+
+		if (is_begun)
+			tell(&w, "2one");
+		client_settle(h);
+		http_close(h);
+		ASSERT_EQ(w.done, 1u);
+		close(fd);
+		close(w.coming[0]);
+		close(w.coming[1]);
+	}
 }
 
 TEST(a_server_that_closes_gives_back_what_was_on_its_way)

@@ -25,7 +25,7 @@ TEST(each_job_and_step_has_its_top_group)
 	tree_write(fd, "cg/slurm/uid_1000/job_7/step_0/task_0/cgroup.procs", "");
 	tree_write(fd, "cg/slurm/uid_1000/job_7/step_batch/cgroup.procs", "");
 	tree_write(fd, "cg/slurm/uid_1000/job_11/cgroup.procs", "");
-	ASSERT_OK(job_groups_list(fd, &v2, &groups, &err));
+	ASSERT_OK(job_groups_list(fd, &v2, NULL, &groups, &err));
 	ASSERT_EQ(groups.count, (size_t)4);
 	ASSERT_STREQ(groups.items[0].path, "/slurm/uid_1000/job_11");
 	ASSERT_STREQ(groups.items[0].identity.job, "11");
@@ -42,7 +42,7 @@ TEST(a_tree_that_is_not_there_is_an_error_in_words)
 	_cleanup_(job_groups_clear) struct job_groups groups = {};
 	struct error err = {};
 
-	ASSERT_ERR(job_groups_list(fd, &v2, &groups, &err), -ENOENT);
+	ASSERT_ERR(job_groups_list(fd, &v2, NULL, &groups, &err), -ENOENT);
 	ASSERT_CONTAINS(err.text, "/cg");
 	ASSERT_EQ(groups.count, (size_t)0);
 }

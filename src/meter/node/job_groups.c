@@ -36,12 +36,13 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(((const struct group_life *)a)->path, ((const struct group_life *)b)->path);
 }
 
-static int keep(struct job_groups *g, const struct group_life *life)
+static int keep(struct job_groups *g, const struct identity_rules *rules,
+		const struct group_life *life)
 {
 	struct identity identity;
 	struct job_group *larger;
 
-	if (life->is_cut || !identity_of(NULL, life->path, &identity) || is_known(g, &identity))
+	if (life->is_cut || !identity_of(rules, life->path, &identity) || is_known(g, &identity))
 		return 0;
 	larger = reallocarray(g->items, g->count + 1, sizeof(*larger));
 	if (!larger)
@@ -51,8 +52,8 @@ static int keep(struct job_groups *g, const struct group_life *life)
 	return larger[g->count].path ? (g->count++, 0) : -ENOMEM;
 }
 
-int job_groups_list(int root_fd, const struct hierarchy *h, struct job_groups *ret,
-		    struct error *err)
+int job_groups_list(int root_fd, const struct hierarchy *h, const struct identity_rules *rules,
+		    struct job_groups *ret, struct error *err)
 {
 	_cleanup_(job_groups_clear) struct job_groups groups = {};
 	_cleanup_free_ struct group_life *lives = NULL;
@@ -67,7 +68,7 @@ int job_groups_list(int root_fd, const struct hierarchy *h, struct job_groups *r
 	if (count)
 		qsort(lives, count, sizeof(*lives), compare_paths);
 	for (size_t i = 0; r >= 0 && i < count; i++)
-		r = keep(&groups, &lives[i]);
+		r = keep(&groups, rules, &lives[i]);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot find the job");
 	*ret = groups;

@@ -21,6 +21,6 @@ struct job_groups { /* begins as {} */
 };
 void job_groups_clear(struct job_groups *g);
 
-/* By the built-in rules of identity. */
-int job_groups_list(int root_fd, const struct hierarchy *h, struct job_groups *ret,
-		    struct error *err);
+/* @rules: the site's; NULL: the built-in ones only. */
+int job_groups_list(int root_fd, const struct hierarchy *h, const struct identity_rules *rules,
+		    struct job_groups *ret, struct error *err);

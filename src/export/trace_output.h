@@ -20,13 +20,15 @@ struct tracer;
 
 enum trace_format { TRACE_TEXT, TRACE_CHROME, TRACE_FOLDED, TRACE_NDJSON, TRACE_OTLP };
 
-struct trace_output { /* begins with .format, .file, .job and .sites, and for TRACE_OTLP .spans */
+/* Begins with .format, .file, .job, .sites and .tells_losses, and for TRACE_OTLP .spans. */
+struct trace_output {
 	enum trace_format format;
 	const char *file; /* NULL: stdout; of a command's summary stderr; of TRACE_OTLP also a URL
 			   */
 	const char *job; /* NULL: none is known */
 	struct otlp_options spans; /* .manager, .id, .scope, .name and .slow_ns */
 	const struct sites *sites;
+	bool tells_losses; /* of lines: as last ones, instead of to stderr */
 	struct callers callers;
 	struct names names;
 	struct idmap functions; /* their names, where strings are these */
