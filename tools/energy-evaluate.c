@@ -16,7 +16,7 @@
 
 #include "basic/macro.h"
 #include "energy/cpu_power.h"
-#include "energy/power_model.h"
+#include "power_model.h"
 
 #define FIELDS_MAX 32
 #define ROWS_MAX 100000
