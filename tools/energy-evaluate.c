@@ -16,7 +16,7 @@
 
 #include "basic/macro.h"
 #include "energy/cpu_power.h"
-#include "energy/power_model.h"
+#include "power_model.h"
 
 #define FIELDS_MAX 32
 #define ROWS_MAX 100000
@@ -233,6 +233,28 @@ static void evaluate_model(const char *name, unsigned int mask, size_t sensor,
 	print_errors(name, &errors);
 }
 
+/* What it costs that no reading is taken where one job ends and the next begins: two moments of the
+ * trace, far from each other, as two jobs that an interval has in it one after the other.  The
+ * dynamic part is divided by CPU time, the idle part by time. */
+static void evaluate_edges(const struct moment *moments, size_t count)
+{
+	struct errors errors = begin_errors();
+	double idle = INFINITY;
+
+	for (size_t i = 0; i < count; i++)
+		idle = fmin(idle, moments[i].powers[0]);
+	for (size_t i = 0; i < count / 2; i++) {
+		const struct moment *jobs[] = { &moments[i], &moments[i + count / 2] };
+		const double cpu = jobs[0]->counters[0] + jobs[1]->counters[0],
+			     dynamic = jobs[0]->powers[0] + jobs[1]->powers[0] - 2 * idle;
+
+		for (size_t k = 0; cpu > 0 && k < ARRAY_SIZE(jobs); k++)
+			add_error(&errors, idle + dynamic * jobs[k]->counters[0] / cpu,
+				  jobs[k]->powers[0]);
+	}
+	print_errors("package, two jobs in one interval", &errors);
+}
+
 static void evaluate_trace(FILE *in, char *const *head, size_t columns)
 {
 	struct moment *moments = calloc(ROWS_MAX, sizeof(*moments));
@@ -259,6 +281,7 @@ static void evaluate_trace(FILE *in, char *const *head, size_t columns)
 	evaluate_model("package by cycles, instructions, LLC misses", 14, 0, moments, count);
 	evaluate_model("DRAM by CPU time", 1, 1, moments, count);
 	evaluate_model("DRAM by cycles, instructions, LLC misses", 14, 1, moments, count);
+	evaluate_edges(moments, count);
 	free(moments);
 }
 

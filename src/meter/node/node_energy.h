@@ -48,7 +48,8 @@ void node_energy_want_ledger(struct node_energy *e, bool is_wanted, uint64_t rea
 bool node_energy_get_ledger(struct node_energy *e, uint64_t real_ns, struct ledger *ret);
 void node_energy_set_written(struct node_energy *e, const struct ledger *ledger);
 
-/* All of it for the next agent, as bytes; the caller frees.  -ENOMEM. */
+/* All of it for the next agent, as bytes; the caller frees.  -ENODATA: no sensor ever said
+ * anything; -ENOMEM. */
 int node_energy_format_state(struct node_energy *e, const char *boot_id, char **ret,
 			     size_t *ret_length);
 /* The way back, before the first reading.  Of another boot only what was learned is taken. -EINVAL:

@@ -250,6 +250,8 @@ int node_energy_format_state(struct node_energy *e, const char *boot_id, char **
 {
 	struct stream s = {};
 
+	if (!e->taken_count)
+		return -ENODATA;
 	pass_text(&s, (char[]){ SCHEMA }, sizeof(SCHEMA));
 	pass_text(&s, (char *)boot_id, TEXT_MAX);
 	pass_pools(&s, e->pools);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "energy/power_model.h"
+#include "power_model.h"
 
 #include <math.h>
 #include <string.h>
