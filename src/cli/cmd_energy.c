@@ -212,7 +212,7 @@ static void add_balance(const json_t *root, struct rows *rows)
 	} owners[] = {
 		{ "jobs_joules", "jobs" },
 		{ "system_joules", "system" },
-		{ "idle_joules", "idle, no job's" },
+		{ "idle_joules", "idle" },
 		{ "unattributed_joules", "unattributed" },
 		{ "came_joules", "all" },
 	};
