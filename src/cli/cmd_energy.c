@@ -210,10 +210,8 @@ static void add_balance(const json_t *root, struct rows *rows)
 	static const struct {
 		const char *key, *name;
 	} owners[] = {
-		{ "jobs_joules", "jobs" },
-		{ "system_joules", "system" },
-		{ "idle_joules", "idle, no job's" },
-		{ "unattributed_joules", "unattributed" },
+		{ "jobs_joules", "jobs" }, { "system_joules", "system" },
+		{ "idle_joules", "idle" }, { "unattributed_joules", "unattributed" },
 		{ "came_joules", "all" },
 	};
 	const json_t *balance = json_object_get(root, "balance");

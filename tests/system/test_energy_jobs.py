@@ -25,6 +25,7 @@ pytestmark = pytest.mark.node
 RULES = pathlib.Path(__file__).resolve().parents[2] / "share/prometheus/jobmeter-rules.yml"
 CARRIED = 0.01  # joules: what may wait for the next interval, two microjoules an owner; the machine may have many others
 CPU_S = 3  # that the job that computes has to have used
+PATIENCE_S = 300  # on a busy machine Slurm itself takes a minute to start a job
 ELAPSED_S = 12  # how long both are there before anything is asked: enough buckets for a curve
 BUSY = "touch {signs}/$SLURM_JOB_ID; while ! [ -e {signs}/end ]; do i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; done"
 ASLEEP = "touch {signs}/$SLURM_JOB_ID; while ! [ -e {signs}/end ]; do sleep 1; done"
@@ -50,7 +51,7 @@ class Site:
                                   for script, name in ((BUSY, "burn"), (ASLEEP, "wait")))
         slurm.wait_for(lambda: all((self.signs / job).exists() for job in (self.busy, self.asleep)))
         self.page = await_page(agent, lambda page: self.of(page, "cpu_seconds").get(self.busy, 0) > CPU_S
-                               and min(self.elapsed(page).get(job, 0) for job in (self.busy, self.asleep)) > ELAPSED_S)
+                               and min(self.elapsed(page).get(job, 0) for job in (self.busy, self.asleep)) > ELAPSED_S, PATIENCE_S)
 
     def elapsed(self, page):
         return {labels["jobid"]: value for labels, value in page.of("jobmeter_job_elapsed_seconds")}
@@ -99,7 +100,7 @@ def microjoules(joules):
 def final_records(site):
     """{job: its record}, by the server."""
     found = {}
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE_S
     while len(found) < 2:
         assert time.monotonic() < end, site.agent.log() + site.server.log()
         for job in (site.busy, site.asleep):
@@ -114,8 +115,10 @@ def test_two_jobs_have_their_shares_everywhere(site):
     joules = site.of(page, "energy_joules")
     idle = site.of(page, "energy_idle_joules")
     assert joules[site.busy] > joules[site.asleep] > 0
-    # it slept but for starting: next to nothing but its share of the idle power
-    assert joules[site.asleep] - idle[site.asleep] < 0.05 * (joules[site.busy] - idle[site.busy])
+    # it slept but for starting: beyond its share of the idle power it has what its CPU time says
+    cpu = site.of(page, "cpu_seconds")
+    dynamic = {job: joules[job] - idle[job] for job in joules}
+    assert dynamic[site.asleep] / dynamic[site.busy] == pytest.approx(cpu[site.asleep] / cpu[site.busy], abs=0.05)
     kinds = {(labels["level"], labels["quality"]) for labels, _ in page.of("jobmeter_job_energy_joules_total")}
     assert kinds == {("node", "estimated")}
     owners = {labels["owner"]: value for labels, value in page.of("jobmeter_node_energy_owner_joules_total")}

@@ -61,6 +61,24 @@ TEST(the_acpi_meter_sees_the_node)
 	ASSERT_STREQ(list.items[0].path, HWMON "0/device/power1_average");
 }
 
+TEST(files_of_older_drivers_are_the_devices)
+{
+	_cleanup_close_ int fd = tree_open("made-hwmon-device");
+	struct hwmon_sensors list;
+
+	write_chip(fd, 2, "device/name", "ibmpowernv\n");
+	write_chip(fd, 2, "device/power1_input", "151000000\n");
+	write_chip(fd, 2, "device/fan1_input", "1013\n");
+	write_chip(fd, 3, "name", "xe\n");
+	write_chip(fd, 3, "energy1_input", "7\n");
+	write_chip(fd, 3, "device/energy1_input", "7\n"); /* not a second time */
+	hwmon_sensors_find(fd, &list);
+	ASSERT_EQ(list.count, UINT64_C(3));
+	expect(&list, "ibmpowernv hwmon2 power1", ENERGY_PART, ENERGY_MODULE, ENERGY_SOCKET_ANY);
+	ASSERT_STREQ(find(&list, "ibmpowernv hwmon2 power1")->path, HWMON "2/device/power1_input");
+	ASSERT_STREQ(find(&list, "xe hwmon3 energy1")->path, HWMON "3/energy1_input");
+}
+
 TEST(of_several_acpi_meters_nobody_knows_which_is_the_node)
 {
 	_cleanup_close_ int fd = tree_open("made-hwmon-meters");

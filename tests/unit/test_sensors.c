@@ -58,6 +58,23 @@ TEST(chips_are_listed_by_their_figures)
 	ASSERT_STREQ(s.items[1].name, "hwmon1 energy1");
 }
 
+TEST(files_of_older_drivers_are_the_devices)
+{
+	_cleanup_close_ int root = tree_open("hwmon-device");
+	_cleanup_(sensors_clear) struct sensors s = {};
+
+	tree_write(root, HWMON "hwmon0/name", "power_meter\n");
+	tree_write(root, HWMON "hwmon0/device/power1_average", "1\n");
+	tree_write(root, HWMON "hwmon1/name", "amd_energy\n");
+	tree_write(root, HWMON "hwmon1/energy1_input", "1\n");
+	tree_write(root, HWMON "hwmon1/device/energy1_input", "1\n");
+	ASSERT_OK(sensors_read(root, &s));
+	ASSERT_EQ(s.count, (uint64_t)2);
+	ASSERT_STREQ(s.items[0].name, "power_meter power1");
+	ASSERT_STREQ(s.items[0].path, HWMON "hwmon0/device/power1_average");
+	ASSERT_STREQ(s.items[1].path, HWMON "hwmon1/energy1_input");
+}
+
 TEST(the_board_and_the_blade_are_seen)
 {
 	_cleanup_close_ int root = tree_open("fixed");

@@ -222,7 +222,22 @@ static void settle_nodes(struct hwmon_sensors *list)
 
 /* ---- chips ---- */
 
-/* The ACPI meter's files are its device's up to Linux 6.14 at least; until 5.x its name, too. */
+static bool has_figures(int root_fd, const char *dir)
+{
+	_cleanup_(dir_clear) struct dir files = {};
+	struct figure f;
+
+	if (dir_read(root_fd, dir, NAMES_MAX, &files) < 0)
+		return false;
+	for (size_t i = 0; i < files.count; i++) {
+		if (parse_figure(files.names[i], &f))
+			return true;
+	}
+	return false;
+}
+
+/* Of older drivers the files are the device's: of the ACPI meter up to Linux 6.14 at least, until
+ * 5.x its name, too. */
 static bool open_chip(int root_fd, const char *number, struct chip *ret)
 {
 	struct chip c = { .root_fd = root_fd };
@@ -242,7 +257,7 @@ static bool open_chip(int root_fd, const char *number, struct chip *ret)
 	target[MAX(length, 0)] = '\0';
 	device = strrchr(target, '/');
 	snprintf(c.where, sizeof(c.where), "%.32s", device ? device + 1 : number);
-	if (is_chip(&c, "power_meter") && !has_file(&c, HWMON_POWER, 1, "average"))
+	if (!has_figures(root_fd, c.dir))
 		snprintf(c.dir, sizeof(c.dir), "%.63s", path);
 	*ret = c;
 	return *c.name;

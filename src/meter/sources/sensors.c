@@ -92,26 +92,42 @@ static bool is_hwmon_figure(const char *file)
 	return false;
 }
 
-static int read_chip(int root_fd, const char *chip, struct sensors *s)
+/* @dir: the chip's, or of older drivers its device's. */
+static int read_figures(int root_fd, const char *name, const char *dir, struct sensors *s)
 {
 	_cleanup_(dir_clear) struct dir files = {};
-	char path[320], name[64], label[136];
+	char path[320], label[136];
 	int r = 0;
 
-	snprintf(path, sizeof(path), "sys/class/hwmon/%.60s/name", chip);
-	read_name(root_fd, path, chip, name, sizeof(name));
-	snprintf(path, sizeof(path), "sys/class/hwmon/%.60s", chip);
-	if (dir_read(root_fd, path, NAMES_MAX, &files) < 0)
+	if (dir_read(root_fd, dir, NAMES_MAX, &files) < 0)
 		return 0;
 	for (size_t i = 0; i < files.count && r >= 0; i++) {
 		if (!is_hwmon_figure(files.names[i]))
 			continue;
-		snprintf(path, sizeof(path), "sys/class/hwmon/%.60s/%.60s", chip, files.names[i]);
+		snprintf(path, sizeof(path), "%.160s/%.60s", dir, files.names[i]);
 		snprintf(label, sizeof(label), "%s %.*s", name, (int)strcspn(files.names[i], "_"),
 			 files.names[i]);
 		r = add(s, root_fd, "hwmon", path, label);
 	}
 	return r;
+}
+
+static int read_chip(int root_fd, const char *chip, struct sensors *s)
+{
+	const size_t before = s->count;
+	char dir[160], own[64], name[64];
+	int r;
+
+	snprintf(dir, sizeof(dir), "sys/class/hwmon/%.60s/device/name", chip);
+	read_name(root_fd, dir, chip, own, sizeof(own));
+	snprintf(dir, sizeof(dir), "sys/class/hwmon/%.60s/name", chip);
+	read_name(root_fd, dir, own, name, sizeof(name));
+	snprintf(dir, sizeof(dir), "sys/class/hwmon/%.60s", chip);
+	r = read_figures(root_fd, name, dir, s);
+	if (r < 0 || s->count > before)
+		return r;
+	snprintf(dir, sizeof(dir), "sys/class/hwmon/%.60s/device", chip);
+	return read_figures(root_fd, name, dir, s);
 }
 
 static int read_hwmon(int root_fd, struct sensors *s)
