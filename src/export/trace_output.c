@@ -243,10 +243,10 @@ void trace_output_say_absent(const struct sites *sites)
 	/* Rows of a file stand together, and among these those of a set. */
 	for (size_t i = 0; i < sites->row_count; i++) {
 		const struct site_row *row = sites->rows[i];
-		const struct site_row *next = i + 1 < sites->row_count ? sites->rows[i + 1] : NULL;
 
 		found += row->site_count;
-		if (next && next->file == row->file && next->set == row->set)
+		if (i + 1 < sites->row_count && sites->rows[i + 1]->file == row->file &&
+		    sites->rows[i + 1]->set == row->set)
 			continue;
 		if (row->file && !found)
 			fprintf(stderr,
