@@ -20,6 +20,7 @@
 #include "service/permission.h"
 #include "agent/push.h"
 #include "agent/run_groups.h"
+#include "agent/tracer_helper.h"
 #include "node/sampler.h"
 
 static void tell_news(struct agent *a)
@@ -119,6 +120,14 @@ static void run_helper(struct agent *a)
 	run_groups_leave_helper(a->runs);
 }
 
+/* It says nothing but by its end. */
+static void leave_tracer(struct agent *a)
+{
+	log_say(CONFIG_LOG_ERROR,
+		"the helper that traces is gone: users cannot trace until a restart");
+	tracer_helper_bury(a->tracer);
+}
+
 static int least(int a, int b)
 {
 	return a < 0 ? b : b < 0 ? a : MIN(a, b);
@@ -126,13 +135,14 @@ static int least(int a, int b)
 
 static void run_once(struct agent *a)
 {
-	enum { SIGNALS, TICKS, TCP, SOCKET, HELPER, SAMPLER, PUSH, COUNT };
+	enum { SIGNALS, TICKS, TCP, SOCKET, HELPER, TRACER, SAMPLER, PUSH, COUNT };
 	struct pollfd fds[COUNT] = {
 		[SIGNALS] = { a->signal_fd, POLLIN, 0 },
 		[TICKS] = { a->ticker.fd, POLLIN, 0 },
 		[TCP] = { a->tcp ? http_fd(a->tcp) : -1, POLLIN, 0 },
 		[SOCKET] = { a->socket ? http_fd(a->socket) : -1, POLLIN, 0 },
 		[HELPER] = { a->helper ? helper_fd(a->helper) : -1, POLLIN, 0 },
+		[TRACER] = { a->tracer ? tracer_helper_fd(a->tracer) : -1, POLLIN, 0 },
 		[SAMPLER] = { sampler_fd(a->sampler), POLLIN, 0 },
 		[PUSH] = { push_fd(a->push), POLLIN, 0 },
 	};
@@ -152,6 +162,8 @@ static void run_once(struct agent *a)
 		sampler_work(a->sampler);
 	if (fds[HELPER].revents)
 		run_helper(a);
+	if (fds[TRACER].revents)
+		leave_tracer(a);
 	if (a->tcp)
 		http_run(a->tcp);
 	if (a->socket)

@@ -16,6 +16,7 @@ struct agent {
 	int root_fd, lock_fd, pins_fd, signal_fd;
 	struct service_user user;
 	struct helper *helper;
+	struct tracer_helper *tracer; /* NULL: not wanted */
 	struct run_groups *runs;
 	struct push *push;
 	struct api_runs api_runs;

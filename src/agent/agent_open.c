@@ -27,6 +27,7 @@
 #include "load/pins.h"
 #include "agent/push.h"
 #include "agent/run_groups.h"
+#include "agent/tracer_helper.h"
 #include "node/sampler.h"
 #include "sources/sources.h"
 #include "service/syscall_filter.h"
@@ -112,6 +113,11 @@ static int start_helper(struct agent *a, struct error *err)
 		return -ENOMEM;
 	run_groups_fill(a->runs, &a->api_runs);
 	return 0;
+}
+
+static int start_tracer(struct agent *a, struct error *err)
+{
+	return a->config->traces_for_users ? tracer_helper_start(&a->user, &a->tracer, err) : 0;
 }
 
 /* Before there is anything that who sends should not have. */
@@ -212,6 +218,7 @@ static int open_api(struct agent *a, struct error *err)
 		.hierarchy = sampler_hierarchy(a->sampler),
 		.rules = sampler_rules(a->sampler),
 		.runs = a->runs ? &a->api_runs : NULL,
+		.tracer = a->tracer,
 		.expose = agent_expose,
 		.context = a,
 		.get_push = get_push,
@@ -306,8 +313,8 @@ static int give_up_rights(struct agent *a, struct error *err)
 static int open_all(struct agent *a, struct error *err)
 {
 	static int (*const steps[])(struct agent * a, struct error * err) = {
-		take_lock, open_signals,  start_helper,	    open_push,	    open_sampler,
-		open_api,  listen_on_tcp, listen_on_socket, give_up_rights,
+		take_lock,    open_signals, start_helper,  start_tracer,     open_push,
+		open_sampler, open_api,	    listen_on_tcp, listen_on_socket, give_up_rights,
 	};
 	int r = service_user_find(a->config->user, &a->user, err);
 
@@ -369,6 +376,7 @@ struct agent *agent_close(struct agent *a)
 	push_close(a->push);
 	sampler_close(a->sampler, a->keeps);
 	helper_stop(a->helper); /* which removes what we may not */
+	tracer_helper_stop(a->tracer);
 	run_groups_free(a->runs);
 	ticker_close(&a->ticker);
 	closep(&a->signal_fd);

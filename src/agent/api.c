@@ -10,6 +10,7 @@
 
 #include "agent/api_format.h"
 #include "agent/api_snapshot.h"
+#include "agent/api_trace.h"
 #include "basic/cleanup.h"
 #include "cgroup/descendants.h"
 #include "basic/error.h"
@@ -22,6 +23,7 @@
 #include "agent/push.h"
 #include "model/record.h"
 #include "selftest/rights.h"
+#include "node/job_groups.h"
 #include "node/sampler.h"
 
 #define JOBS "/v1/jobs/"
@@ -42,6 +44,7 @@ struct api {
 	struct run runs[API_RUNS_MAX];
 	size_t run_count;
 	struct api_ahead ahead;
+	struct api_traces traces;
 };
 
 int api_open(const struct api_options *options, struct api **ret)
@@ -51,6 +54,7 @@ int api_open(const struct api_options *options, struct api **ret)
 	if (!a)
 		return -ENOMEM;
 	a->options = *options;
+	a->traces.tracer = options->tracer;
 	*ret = a;
 	return 0;
 }
@@ -461,6 +465,75 @@ static int post_run_end(void *context, const struct http_request *request, struc
 	return name ? end_run(context, request, name, ret) : -ENOMEM;
 }
 
+/* ---- traces ---- */
+
+/* "MANAGER/ID", whose group is found by the tree of groups. */
+static int find_group_of(const struct api *a, const char *job, char **ret)
+{
+	_cleanup_(job_groups_clear) struct job_groups groups = {};
+	const char *slash = strchr(job, '/');
+	struct error err = {};
+
+	if (!slash || !a->options.hierarchy ||
+	    job_groups_list(a->options.root_fd, a->options.hierarchy, a->options.rules, &groups,
+			    &err) < 0)
+		return -ENOENT;
+	for (size_t i = 0; i < groups.count; i++) {
+		const struct identity *identity = &groups.items[i].identity;
+
+		if (*identity->step || strcmp(identity->job, slash + 1) != 0 ||
+		    strlen(identity->manager) != (size_t)(slash - job) ||
+		    strncmp(identity->manager, job, (size_t)(slash - job)) != 0)
+			continue;
+		*ret = TAKE_PTR(groups.items[i].path);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* Whoever may see a job sees of its calls those of his own processes, as the kernel side says. */
+static int trace_job(struct api *a, const struct http_request *request, const char *job,
+		     struct http_answer *ret)
+{
+	const char *slash = strchr(job, '/');
+	_cleanup_free_ char *manager = NULL, *path = NULL;
+
+	if (!slash)
+		return http_fail(ret, 400, "'job' is MANAGER/ID");
+	manager = strndup(job, (size_t)(slash - job));
+	if (!manager)
+		return -ENOMEM;
+	if (!knows_job(a, request, manager, slash + 1, ret))
+		return 0;
+	if (find_group_of(a, job, &path) < 0)
+		return fail_job(ret);
+	return api_trace_answer(&a->traces, request, &(struct api_trace_job){ slash + 1, path },
+				ret);
+}
+
+static int get_trace(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	const char *job = http_query(request, "job");
+	const struct api_trace_job none = {};
+	struct api *a = context;
+
+	if (!a->traces.tracer)
+		return http_fail(ret, 403,
+				 "users may not trace here: the setting 'trace.users' is off");
+	if (!request->peer.is_known || strcmp(request->method, "GET") != 0)
+		return http_fail(ret, 400, "this is for GET by a user of this machine");
+	if (!job == !http_query(request, "pid"))
+		return http_fail(ret, 400, "either 'pid' or 'job' is wanted");
+	return job ? trace_job(a, request, job, ret)
+		   : api_trace_answer(&a->traces, request, &none, ret);
+}
+
+static int post_trace_end(void *context, const struct http_request *request,
+			  struct http_answer *ret)
+{
+	return api_trace_end(&((struct api *)context)->traces, request, ret);
+}
+
 /* ---- the agent itself ---- */
 
 /* Those of the last reading that the caller sees. */
@@ -552,6 +625,8 @@ const struct http_route *api_routes(void)
 		{ "GET", "/v1/jobs", get_jobs },
 		{ "GET", JOBS, get_job },
 		{ "GET", "/v1/snapshot", get_wire_snapshot },
+		{ "GET", "/v1/trace", get_trace },
+		{ "POST", "/v1/trace/end", post_trace_end },
 		{ "POST", "/v1/runs", post_run },
 		{ "POST", RUNS, post_run_end },
 		{},

@@ -21,6 +21,7 @@ struct identity_rules;
 struct permission;
 struct push_status;
 struct sampler;
+struct tracer_helper;
 
 #define API_RUNS_MAX 1024 /* that are under way... */
 #define API_RUNS_OF_USER_MAX 256 /* ...of one user but root */
@@ -60,6 +61,7 @@ struct api_options { /* all of it outlives the API */
 	const struct hierarchy *hierarchy; /* NULL: no cgroups */
 	const struct identity_rules *rules; /* the site's; NULL: the built-in ones only */
 	const struct api_runs *runs; /* NULL: there is no helper, and so no run */
+	struct tracer_helper *tracer; /* NULL: users may not trace */
 	/* GET /metrics: takes a reference of @snapshot and a copy of @view.  NULL: there is none.
 	 */
 	int (*expose)(void *context, const struct http_request *request, struct snapshot *snapshot,

@@ -232,7 +232,7 @@ struct folio {
 };
 
 struct cred {
-	struct kuid uid;
+	struct kuid uid, suid, euid, fsuid;
 	int non_rcu;
 };
 
@@ -379,7 +379,18 @@ struct prev_cputime {
 
 struct mm_struct {
 	unsigned long hiwater_rss;
+	unsigned long flags;
 };
+
+/* cf3b5de6d9c4 "mm: add bitmap mm->flags field", Linux 6.18 */
+struct mm_struct___bitmap {
+	struct {
+		unsigned long __mm_flags[1];
+	} flags;
+};
+
+#define MMF_DUMPABLE_MASK 3 /* of the flags, on all kernels */
+#define SUID_DUMP_USER 1
 
 struct signal_struct {
 	__u64 utime, stime;

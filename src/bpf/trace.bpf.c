@@ -25,6 +25,10 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Only processes of `traced_processes` and what they fork; else those of the watched cgroup. */
 const volatile bool is_by_process;
 
+/* Only calls of processes that are this user's and nobody else's. */
+const volatile bool is_by_owner;
+const volatile __u32 owner;
+
 /* Set by user space, at any time: the switch. */
 volatile struct trace_control control SEC(".data.control");
 
@@ -133,12 +137,34 @@ static __always_inline void add(__u64 *to, __u64 number)
 
 /* ---- whose hit it is ---- */
 
+/* As it is at this call: an exec of a set-user-ID program, and a change of a thread's ids, take the
+ * right to look at it away.  The kernel says so itself, by what a process may not be dumped for. */
+static __always_inline bool is_owners(void)
+{
+	struct task_struct *task = current_task();
+	const struct cred *cred = LOAD(task, real_cred), *acting = LOAD(task, cred);
+	struct mm_struct *mm = LOAD(task, mm);
+	unsigned long flags = 0;
+
+	if (cred != acting || LOAD(cred, uid.val) != owner || LOAD(cred, euid.val) != owner ||
+	    LOAD(cred, suid.val) != owner || LOAD(cred, fsuid.val) != owner)
+		return false;
+	if (bpf_core_field_exists(struct mm_struct___bitmap, flags.__mm_flags))
+		bpf_core_read(&flags, sizeof(flags),
+			      &((struct mm_struct___bitmap *)mm)->flags.__mm_flags);
+	else
+		bpf_core_read(&flags, sizeof(flags), &mm->flags);
+	return (flags & MMF_DUMPABLE_MASK) == SUID_DUMP_USER;
+}
+
 static __always_inline bool is_in_scope(const struct hit *hit, const struct cgroup *cgrp)
 {
 	__u32 tgid = hit->id >> 32;
 	__u64 id = hit->cgroup;
 	__u8 *judged, is_in;
 
+	if (is_by_owner && !is_owners())
+		return false;
 	if (is_by_process)
 		return bpf_map_lookup_elem(&traced_processes, &tgid);
 	judged = bpf_map_lookup_elem(&judged_cgroups, &id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,12 @@
 #include "basic/parse.h"
 #include "cli/commands.h"
 #include "export/trace_output.h"
+#include "cgroup/hierarchy.h"
+#include "cli/child.h"
+#include "cli/trace_by_agent.h"
 #include "cli/traced_files.h"
+#include "cli/watch_groups.h"
+#include "trace/installed_sets.h"
 #include "trace/tracing.h"
 #include "cli/watch_target.h"
 
@@ -113,23 +118,6 @@ static const struct cli_option options[] = {
 };
 /* clang-format on */
 
-/* Beside the program: as it is installed, or as it was built. */
-static int find_sets_dir(char *ret, struct error *err)
-{
-	static const char *const places[] = { "../share/jobmeter/probes", "../share/probes" };
-	char program[PATH_MAX], path[PATH_MAX * 2];
-	const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-
-	program[MAX(length, 0)] = '\0';
-	for (size_t i = 0; length > 0 && i < ARRAY_SIZE(places); i++) {
-		snprintf(path, sizeof(path), "%.*s/%s", (int)(strrchr(program, '/') - program),
-			 program, places[i]);
-		if (realpath(path, ret))
-			return 0;
-	}
-	return error_set(err, -ENOENT, "there are no probe sets beside '%s'", program);
-}
-
 static int add_set(struct sets *sets, struct probe_set *set, struct error *err)
 {
 	if (sets->count == SITES_SETS_MAX) {
@@ -144,13 +132,13 @@ static int add_set(struct sets *sets, struct probe_set *set, struct error *err)
 static int read_named_sets(const char *names, struct sets *ret, struct error *err)
 {
 	_cleanup_free_ char *list = strdup(names);
-	char directory[PATH_MAX], *rest = list, *name;
-	int r = list ? find_sets_dir(directory, err) : -ENOMEM;
+	char *rest = list, *name;
+	int r = list ? 0 : -ENOMEM;
 
 	while (r == 0 && (name = strsep(&rest, ","))) {
 		struct probe_set *set;
 
-		r = probe_set_read(directory, name, &set, err);
+		r = installed_sets_read(name, &set, err);
 		if (r == 0)
 			r = add_set(ret, set, err);
 	}
@@ -248,8 +236,77 @@ static bool has_files(const struct sets *sets)
 	return false;
 }
 
-static int trace(const struct settings *s, const struct sets *sets, struct tracing_options *tracing,
-		 int *ret_code, struct error *err)
+/* A trace that is under way, and the command that it is of, if it is of one. */
+struct trace {
+	struct tracing_options options;
+	struct trace_output output;
+	char **command; /* NULL: none */
+	struct child child;
+	struct traced_files *files; /* of the command; NULL: the kernel is not asked */
+};
+
+static int take_event(void *context, const struct trace_event *event)
+{
+	return trace_output_take(&((struct trace *)context)->output, event);
+}
+
+static int release_command(void *context, struct error *err)
+{
+	struct trace *t = context;
+	int r = child_release(&t->child, err);
+
+	if (r == -ENOENT || r == -EACCES)
+		error_set_errno(err, r, "cannot run '%s'", *t->command);
+	return r;
+}
+
+static int wait_for_command(void *context, int timeout_ms, struct error *err)
+{
+	return child_wait(&((struct trace *)context)->child, timeout_ms, err);
+}
+
+static int prepare_command(struct trace *t, bool has_files, struct error *err)
+{
+	int r = has_files ? traced_files_begin(&t->files, err) : 0;
+
+	if (r == 0)
+		r = child_prepare(&t->child, t->command, err);
+	if (r == 0 && t->files)
+		r = traced_files_admit(t->files, t->child.pid, err);
+	t->options.pid = t->child.pid;
+	t->options.program = *t->command;
+	t->options.begun = release_command;
+	t->options.wait = wait_for_command;
+	return r;
+}
+
+/* It may run longer than the trace. */
+static int end_command(struct trace *t, int r, struct error *err)
+{
+	while (r == 0 && t->child.pid && child_wait(&t->child, -1, NULL) > 0)
+		;
+	return r == 0 && t->files ? traced_files_read(t->files, &t->child, err) : r;
+}
+
+static int trace_all(struct trace *t, struct sites *sites, bool has_files, struct error *err)
+{
+	_cleanup_(tracer_closep) struct tracer *tracer = NULL;
+	struct traced traced = {};
+	int r = trace_output_open(&t->output, t->command != NULL, err);
+
+	if (r == 0 && t->command)
+		r = prepare_command(t, has_files, err);
+	if (r == 0)
+		r = tracing_run(&t->options, sites, &tracer, &traced, err);
+	if (t->command)
+		r = end_command(t, r, err);
+	return r < 0 ? r
+		     : trace_output_finish(&t->output, tracer, &traced,
+					   traced_files_reading(t->files), err);
+}
+
+static int trace(const struct settings *s, const struct sets *sets, struct trace *t, int *ret_code,
+		 struct error *err)
 {
 	_cleanup_(sites_clear) struct sites sites = {
 		.set_count = sets->count,
@@ -257,39 +314,82 @@ static int trace(const struct settings *s, const struct sets *sets, struct traci
 		.options = { .sums = s->format == TRACE_TEXT,
 			     .sends_events = s->format != TRACE_TEXT },
 	};
-	_cleanup_(trace_output_clear) struct trace_output output = {
-		.format = s->format, .file = s->file, .job = s->job, .sites = &sites
-	};
-	_cleanup_(tracer_closep) struct tracer *tracer = NULL;
-	_cleanup_(traced_files_freep) struct traced_files *files = NULL;
-	struct traced traced = {};
 	int r;
 
 	memcpy(sites.sets, sets->items, sizeof(sites.sets));
 	r = sites_begin(&sites, err);
 	if (r == 0 && s->is_dry_run) {
-		r = tracing_look(tracing, &sites, err);
+		t->options.program = t->command ? *t->command : NULL;
+		r = tracing_look(&t->options, &sites, err);
 		if (r == 0)
 			print_sites(&sites);
 		return r;
 	}
-	if (r == 0)
-		r = trace_output_open(&output, tracing->command != NULL, err);
-	tracing->context = &output;
-	if (r == 0 && s->format == TRACE_TEXT && tracing->command && has_files(sets))
-		r = traced_files_begin(&files, err);
-	tracing->files = files;
-	if (r == 0)
-		r = tracing_run(tracing, &sites, &tracer, &traced, err);
-	tracing->context = NULL;
 	if (r < 0)
 		return r;
-	*ret_code = traced.exit_code;
-	return trace_output_finish(&output, tracer, &traced, traced_files_reading(files), err);
+	t->output = (struct trace_output){
+		.format = s->format, .file = s->file, .job = s->job, .sites = &sites
+	};
+	if (t->command)
+		child_begin(&t->child);
+	r = trace_all(t, &sites, s->format == TRACE_TEXT && has_files(sets), err);
+	if (t->command) {
+		*ret_code = child_exit_code(&t->child);
+		child_clear(&t->child);
+		child_end(&t->child);
+	}
+	traced_files_freep(&t->files);
+	trace_output_clear(&t->output);
+	return r;
+}
+
+/* Without root, by the agent. */
+static int trace_own(const struct settings *s, const struct sets *sets, const struct trace *t,
+		     const struct watch_targets *targets, int *ret_code, struct error *err)
+{
+	_cleanup_(sites_clear) struct sites sites = { .set_count = sets->count, .level = s->level };
+	struct trace_wish wish = {
+		.job = targets->count ? targets->items : NULL,
+		.pid = t->options.pid,
+		.command = t->command,
+		.sets = s->set_names ? s->set_names : DEFAULT_SETS,
+		.level = probe_levels[s->level],
+		.format = trace_format_name(s->format),
+		.duration_ns = s->duration_ns,
+		.sites = &sites,
+		.out = s->format == TRACE_TEXT && t->command ? stderr : stdout,
+	};
+	int r;
+
+	if (s->probe_count || s->is_dry_run || s->budget != BUDGET)
+		return error_set(err, -EPERM,
+				 "only root may use '--probe', '--dry-run' and '--budget'");
+	memcpy(sites.sets, sets->items, sizeof(sites.sets));
+	r = sites_begin(&sites, err);
+	if (r < 0)
+		return r;
+	if (s->file)
+		wish.out = fopen(s->file, "we");
+	if (!wish.out)
+		return error_set_errno(err, errno, "cannot write '%s'", s->file);
+	r = trace_by_agent(&wish, ret_code, err);
+	if (s->file && fclose(wish.out) != 0 && r == 0)
+		r = error_set_errno(err, errno, "cannot write '%s'", s->file);
+	return r;
+}
+
+static int find_group(const struct watch_target *job, char **ret, struct error *err)
+{
+	_cleanup_(hierarchy_clear) struct hierarchy hierarchy = {};
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = root_fd < 0 ? error_set_errno(err, errno, "cannot trace")
+			    : hierarchy_read(root_fd, &hierarchy, err);
+
+	return r < 0 ? r : watch_groups_find(root_fd, &hierarchy, job, ret, err);
 }
 
 static int check(const struct settings *s, char **command, struct watch_targets *targets,
-		 struct tracing_options *ret, struct error *err)
+		 struct trace *ret, struct error *err)
 {
 	const int given = !!s->job + !!s->pid + !!*command;
 	int r = 0;
@@ -302,8 +402,7 @@ static int check(const struct settings *s, char **command, struct watch_targets 
 		r = watch_targets_parse(s->job, targets, err);
 		if (r == 0 && targets->count > 1)
 			r = error_set(err, -EINVAL, "only one job can be traced");
-		ret->job = &targets->items[0];
-	} else if (s->pid && parse_int(s->pid, 1, INT32_MAX, &ret->pid) < 0) {
+	} else if (s->pid && parse_int(s->pid, 1, INT32_MAX, &ret->options.pid) < 0) {
 		r = error_set(err, -EINVAL, "a process is a number, not '%s'", s->pid);
 	} else if (*command) {
 		ret->command = command;
@@ -332,7 +431,8 @@ static int run_trace(const struct cli_command *command, int argc, char **argv)
 	const struct cli_options groups[] = { { options, ARRAY_SIZE(options), &settings } };
 	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
 	_cleanup_(sets_clear) struct sets sets = {};
-	struct tracing_options tracing = { .read = trace_output_take, .drop = say_drop };
+	struct trace traced = { .options = { .read = take_event, .drop = say_drop } };
+	_cleanup_free_ char *group = NULL;
 	struct error err = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code = CLI_WELL;
 
@@ -349,16 +449,22 @@ static int run_trace(const struct cli_command *command, int argc, char **argv)
 		return r < 0 ? CLI_FAILED : CLI_WELL;
 	}
 	if (r == 0)
-		r = check(&settings, argv, &targets, &tracing, &err);
+		r = check(&settings, argv, &targets, &traced, &err);
 	if (r < 0)
 		return cli_misuse(command, &err);
 	settle_format(&settings);
-	tracing.duration_ns = settings.duration_ns;
-	tracing.budget = (unsigned int)settings.budget;
-	if (geteuid() != 0)
-		r = error_set(&err, -EPERM, "tracing needs root");
+	traced.options.context = &traced;
+	traced.options.duration_ns = settings.duration_ns;
+	traced.options.budget = (unsigned int)settings.budget;
+	if (geteuid() != 0) {
+		r = trace_own(&settings, &sets, &traced, &targets, &code, &err);
+		return r < 0 ? cli_fail(command, &err) : code;
+	}
+	if (targets.count)
+		r = find_group(targets.items, &group, &err);
+	traced.options.group = group;
 	if (r == 0)
-		r = trace(&settings, &sets, &tracing, &code, &err);
+		r = trace(&settings, &sets, &traced, &code, &err);
 	return r < 0 ? cli_fail(command, &err) : code;
 }
 
@@ -369,6 +475,7 @@ const struct cli_command cmd_trace = {
 	.details =
 		"Nothing is relaunched or relinked: probes are put on the functions of running processes, and of\n"
 		"those that begin later, and go when the trace ends.  Times are those of the calling thread.\n"
+		"Without root, the agent of the node traces your own processes, if its setting trace.users is on.\n"
 		"What FORMAT does not say, FILE's ending does: .json, .ndjson, .folded.\n",
 	.is_for_command = true,
 	.run = run_trace,

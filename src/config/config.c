@@ -223,6 +223,8 @@ static const struct setting rows_behind[] = {
 	  .help = "User that the agent becomes after its start. root: it stays root, with only the rights in docs/sites/security.md." },
 	{ "helper", SETTING_BOOL, AT(has_helper), .standard = "on", .needs_restart = true,
 	  .help = "Keep a small root process that makes the cgroup of a user's `jobmeter run`." },
+	{ "trace.users", SETTING_BOOL, AT(traces_for_users), .standard = "off", .needs_restart = true,
+	  .help = "Let users trace library functions of their own processes with `jobmeter trace`. A second helper process then keeps the rights for it: docs/sites/security.md." },
 	{ "cpu_affinity", SETTING_TEXT, AT(cpu_affinity), .standard = "", .needs_restart = true,
 	  .is_allowed = is_cpulist, .allowed = "a list of CPUs such as 0-3,8, or '' for all",
 	  .help = "CPUs that the agent may use." },

@@ -157,13 +157,27 @@ static int print_summary(struct trace_output *o, const struct tracer *tracer,
 	return 0;
 }
 
+/* A line that is no call. */
+static void tell_losses(const struct trace_output *o, const struct site_row *row,
+			const struct trace_counts *c)
+{
+	if (c->dropped + c->too_deep || row->is_dropped)
+		fprintf(o->out, "{\"probe\": \"%s:%s\", \"missing\": %llu, \"over_budget\": %s}\n",
+			row->set->name, row->name, c->dropped + c->too_deep,
+			row->is_dropped ? "true" : "false");
+}
+
 /* Of a file of calls: what is not in it is said. */
 static void say_losses(const struct trace_output *o, const struct tracer *tracer)
 {
 	for (size_t i = 0; i < o->sites->row_count; i++) {
 		struct trace_counts c;
 
-		if (tracer_get_counts(tracer, i, &c) == 0 && c.dropped + c.too_deep)
+		if (tracer_get_counts(tracer, i, &c) < 0)
+			continue;
+		if (o->format == TRACE_NDJSON && o->tells_losses)
+			tell_losses(o, o->sites->rows[i], &c);
+		else if (c.dropped + c.too_deep)
 			fprintf(stderr,
 				"jobmeter trace: %llu of %llu calls of '%s' are missing: "
 				"they came faster than they could be read\n",

@@ -2,6 +2,7 @@
 /* trace_output - what becomes of traced calls: a summary, or a file of all of them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,11 +17,12 @@ struct tracer;
 
 enum trace_format { TRACE_TEXT, TRACE_CHROME, TRACE_FOLDED, TRACE_NDJSON };
 
-struct trace_output { /* begins with .format, .file, .job and .sites */
+struct trace_output { /* begins with .format, .file, .job, .sites and .tells_losses */
 	enum trace_format format;
 	const char *file; /* NULL: stdout; of a command's summary stderr */
 	const char *job; /* NULL: none is known */
 	const struct sites *sites;
+	bool tells_losses; /* of lines: as last ones, instead of to stderr */
 	struct callers callers;
 	FILE *out;
 	struct chrome *chrome;

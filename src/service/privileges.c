@@ -23,14 +23,16 @@
 
 /* clang-format off */
 static const struct privilege table[] = {
-	{ CAP_BPF, "BPF", PRIVILEGE_BPF,
+	{ CAP_BPF, "BPF", PRIVILEGE_BPF | PRIVILEGE_TRACING,
 	  "read and erase maps: 5.10 asks for it each time; attach or load a program again" },
-	{ CAP_PERFMON, "PERFMON", PRIVILEGE_BPF | PRIVILEGE_COUNTERS,
+	{ CAP_PERFMON, "PERFMON", PRIVILEGE_BPF | PRIVILEGE_COUNTERS | PRIVILEGE_TRACING,
 	  "attach or load again a program that reads the kernel; count groups by the processor's own counters" },
-	{ CAP_SYS_PTRACE, "SYS_PTRACE", PRIVILEGE_PROCESSES | PRIVILEGE_HIDDEN,
+	{ CAP_SYS_PTRACE, "SYS_PTRACE", PRIVILEGE_PROCESSES | PRIVILEGE_HIDDEN | PRIVILEGE_TRACING,
 	  "a job's own name, from the environment of its processes; all of them where /proc hides them (hidepid)" },
-	{ CAP_DAC_READ_SEARCH, "DAC_READ_SEARCH", PRIVILEGE_PROCESSES | PRIVILEGE_SENSORS,
+	{ CAP_DAC_READ_SEARCH, "DAC_READ_SEARCH", PRIVILEGE_PROCESSES | PRIVILEGE_SENSORS | PRIVILEGE_TRACING,
 	  "directories of jobs that are closed to others, energy counters (mode 0400), tracefs" },
+	{ CAP_CHECKPOINT_RESTORE, "CHECKPOINT_RESTORE", PRIVILEGE_TRACING,
+	  "files that a user's process has mapped, whatever their path is now" },
 	{ CAP_DAC_OVERRIDE, "DAC_OVERRIDE", PRIVILEGE_HELPER,
 	  "make a group below one that systemd has given to its user" },
 };

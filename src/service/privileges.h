@@ -23,6 +23,8 @@ enum privilege_feature {
 	PRIVILEGE_COUNTERS = 1 << 4, /* the processor's own, of others' groups */
 	PRIVILEGE_HIDDEN = 1 << 5, /* others' processes where proc has hidepid: else they can be
 				      seen */
+	PRIVILEGE_TRACING = 1 << 6, /* functions of users' processes: the process that traces only
+				     */
 	PRIVILEGE_AGENT = PRIVILEGE_BPF | PRIVILEGE_PROCESSES | PRIVILEGE_SENSORS,
 };
 

@@ -19,6 +19,7 @@
 
 #define AGENT FILTER_AGENT
 #define HELPER FILTER_HELPER
+#define TRACER FILTER_TRACER
 #define SERVING (FILTER_AGENT | FILTER_SERVER)
 #define SENDING (FILTER_AGENT | FILTER_SENDER)
 #define NETWORK (FILTER_AGENT | FILTER_SENDER | FILTER_SERVER)
@@ -98,6 +99,13 @@ static const struct filter_row table[] = {
 
 	{ "pidfd_open", HELPER, "the process that a user has a cgroup made for" },
 	{ "kill", HELPER, "whether a client lives; no signal is sent", IS(1, 0) },
+
+	{ "bpf perf_event_open", TRACER, "programs on functions, and their maps" },
+	{ "recvmsg", TRACER, "where a trace is to go" },
+	{ "clone", TRACER, "a process for each trace, but no namespaces", WITHOUT(0, NAMESPACES) },
+	{ "fork wait4 waitid pidfd_open prctl", TRACER, "the same, and the process that is traced" },
+	{ "kill", TRACER, "whether that is still there; no signal is sent", IS(1, 0) },
+	{ "epoll_create1 epoll_ctl epoll_wait", TRACER, "events of traces" },
 
 	{ "ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp process_madvise process_mrelease pidfd_send_signal",
 	  NOBODY, "others' memory and descriptors" },

@@ -72,6 +72,8 @@ static void tracer_set_up(struct tracer *t, int type)
 	bpf->rodata_settings->settings.key_subsys = t->options.key_subsys;
 	bpf->data_watch->watch.id = t->options.cgroup;
 	bpf->rodata->is_by_process = t->options.process > 0;
+	bpf->rodata->is_by_owner = t->options.is_by_owner;
+	bpf->rodata->owner = t->options.owner;
 	bpf_map__set_max_entries(bpf->maps.rows, TRACE_ROWS_MAX);
 	bpf_map__set_max_entries(bpf->maps.counts, TRACE_ROWS_MAX);
 	bpf_map__set_max_entries(bpf->maps.events, (uint32_t)t->options.ring_bytes);
@@ -358,6 +360,7 @@ int tracer_add_file(struct tracer *t, int fd, const char *path, bool is_program,
 
 struct process_visit {
 	struct tracer *t;
+	bool may_execute;
 	struct error *err;
 };
 
@@ -379,12 +382,13 @@ static int tracer_take_mapped(void *context, const struct mapped_file *file)
 {
 	const struct process_visit *v = context;
 
-	return tracer_add_file(v->t, file->fd, file->path, file->is_program, v->err);
+	return tracer_add_file(v->t, file->fd, file->path, file->is_program || v->may_execute,
+			       v->err);
 }
 
-int tracer_add_process(struct tracer *t, pid_t pid, struct error *err)
+int tracer_add_process(struct tracer *t, pid_t pid, bool may_execute, struct error *err)
 {
-	struct process_visit v = { .t = t, .err = err };
+	struct process_visit v = { .t = t, .may_execute = may_execute, .err = err };
 
 	return mapped_visit(pid, tracer_knows, tracer_take_mapped, &v);
 }
@@ -483,18 +487,34 @@ const struct attach_costs *tracer_costs(const struct tracer *t)
 	return &t->costs;
 }
 
-uint64_t tracer_cost_ns(const struct tracer *t, size_t row)
+/* A hit's of a row. */
+static uint64_t tracer_hit_ns(const struct tracer *t, const struct site_row *of)
 {
-	const struct site_row *of = t->sites->rows[row];
-	struct trace_counts counts;
-	uint64_t each;
+	uint64_t each = of->cost == IMAGE_STEPPED ? t->costs.stepped_ns : t->costs.emulated_ns;
 
-	if (!of->file || tracer_get_counts(t, row, &counts) < 0)
-		return 0;
-	each = of->cost == IMAGE_STEPPED ? t->costs.stepped_ns : t->costs.emulated_ns;
 	if (of->probe->exit == PROBE_EXIT_RETURN)
 		each += t->costs.return_ns;
 	if (of->probe->exit == PROBE_EXIT_RET_INSN)
 		each += t->costs.stepped_ns;
-	return counts.hits * each;
+	return each;
+}
+
+uint64_t tracer_cost_ns(const struct tracer *t, size_t row)
+{
+	const struct site_row *of = t->sites->rows[row];
+	struct trace_counts counts;
+
+	if (!of->file || tracer_get_counts(t, row, &counts) < 0)
+		return 0;
+	return counts.hits * tracer_hit_ns(t, of);
+}
+
+uint64_t tracer_outside_ns(const struct tracer *t, size_t row)
+{
+	const struct site_row *of = t->sites->rows[row];
+	struct trace_counts counts;
+
+	if (!of->file || tracer_get_counts(t, row, &counts) < 0)
+		return 0;
+	return counts.outside * tracer_hit_ns(t, of);
 }

@@ -23,6 +23,9 @@ struct tracer_options {
 			  */
 	int key_subsys; /* of the key hierarchy, as of meter_find_subsys() */
 	pid_t process;
+	bool is_by_owner; /* calls of others' processes, also of what ran on by a set-user-ID
+			     program, are `outside` */
+	uid_t owner;
 	size_t ring_bytes; /* room for events on their way, a power of 2 */
 	unsigned int sums_max; /* rows of sums that there is room for */
 };
@@ -41,8 +44,8 @@ void tracer_detach(struct tracer *t);
 
 /* Look for probes in a file, and attach them; one that is known costs next to nothing. */
 int tracer_add_file(struct tracer *t, int fd, const char *path, bool is_program, struct error *err);
-/* The same for all files of a process. */
-int tracer_add_process(struct tracer *t, pid_t pid, struct error *err);
+/* The same for all files of a process; @may_execute: each may be what it will execute. */
+int tracer_add_process(struct tracer *t, pid_t pid, bool may_execute, struct error *err);
 /* Trace a process, too, and what it forks: not of a cgroup. */
 int tracer_trace_process(struct tracer *t, pid_t pid, struct error *err);
 /* Of processes: those that are traced, at most @max; returns how many. */
@@ -68,6 +71,8 @@ int tracer_visit_sums(const struct tracer *t, tracer_sums_visitor visit, void *c
 const struct attach_costs *tracer_costs(const struct tracer *t);
 /* What hits of a row have cost so far, of whichever process; by the trap alone, so it is more. */
 uint64_t tracer_cost_ns(const struct tracer *t, size_t row);
+/* Of them, those of processes that are not traced. */
+uint64_t tracer_outside_ns(const struct tracer *t, size_t row);
 
 /* Take a row's probes away for good, while others of its file miss nothing. */
 int tracer_drop(struct tracer *t, size_t row, struct error *err);

@@ -19,15 +19,14 @@
 #include "cgroup/descendants.h"
 #include "cgroup/group.h"
 #include "cgroup/hierarchy.h"
-#include "cli/child.h"
-#include "cli/traced_files.h"
-#include "cli/watch_groups.h"
 #include "load/kernel_types.h"
 #include "load/meter.h"
 #include "trace/libraries.h"
 #include "trace/mapped.h"
+#include "trace/owner.h"
 
 #define RING_BYTES (32U << 20)
+#define RING_BYTES_OF_USER (8U << 20) /* it is charged to who traces for him */
 #define SUMS_MAX 16384
 #define PROCESSES_MAX 65536
 #define TURN_MS 10 /* between two looks at the ring, where no event fills it */
@@ -35,6 +34,7 @@
 #define RESCAN_LATER_NS UINT64_C(1000000000)
 #define FIRST_NS UINT64_C(10000000000)
 #define BUDGET_NS UINT64_C(1000000000) /* over which a cost is looked at */
+#define OUTSIDE_PART 100 /* of a core's time, that a user's trace may cost others */
 #define DRAIN_TURNS 1000
 
 /* Whose calls. */
@@ -55,13 +55,10 @@ static void scope_close(struct scope *s)
 	free(s->pids);
 }
 
-static int scope_open_job(struct scope *s, const struct watch_target *job, struct error *err)
+static int scope_open_group(struct scope *s, const char *path, struct error *err)
 {
-	_cleanup_free_ char *path = NULL;
 	int r = hierarchy_read(s->root_fd, &s->hierarchy, err);
 
-	if (r == 0)
-		r = watch_groups_find(s->root_fd, &s->hierarchy, job, &path, err);
 	return r < 0 ? r : group_open(s->root_fd, &s->hierarchy, path, &s->group, err);
 }
 
@@ -72,9 +69,9 @@ static int scope_open(const struct tracing_options *options, struct scope *ret, 
 	ret->pids = calloc(PROCESSES_MAX, sizeof(*ret->pids));
 	if (ret->root_fd < 0 || !ret->pids)
 		return error_set_errno(err, errno, "cannot trace");
-	if (options->job)
-		return scope_open_job(ret, options->job, err);
-	if (options->pid && kill(options->pid, 0) < 0 && errno == ESRCH)
+	if (options->group)
+		return scope_open_group(ret, options->group, err);
+	if (kill(options->pid, 0) < 0 && errno == ESRCH)
 		return error_set(err, -ESRCH, "there is no process %d", options->pid);
 	return 0;
 }
@@ -123,10 +120,10 @@ struct session {
 	struct scope scope;
 	struct tracer *tracer;
 	struct sites *sites;
-	struct child child;
 	size_t processes; /* now */
 	uint64_t scanned_ns, budget_ns;
-	uint64_t *costs; /* of rows, when their budget was looked at last */
+	uint64_t *costs; /* of rows, when their budget was looked at last, */
+	uint64_t *outside; /* and what others paid of it */
 	struct traced traced;
 	struct error *err;
 };
@@ -170,6 +167,8 @@ static int session_scan(struct session *s)
 {
 	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
 	const bool is_first = now - s->traced.start_ns < FIRST_NS;
+	/* a user's command, which has mapped what it will need, is not that program yet */
+	const bool is_held = s->options->owner && !s->scanned_ns;
 	int r = 0;
 
 	if (s->scanned_ns && now - s->scanned_ns < (is_first ? RESCAN_NS : RESCAN_LATER_NS))
@@ -177,9 +176,41 @@ static int session_scan(struct session *s)
 	s->scanned_ns = now;
 	s->processes = scope_list(&s->scope, s->tracer);
 	s->traced.processes = MAX(s->traced.processes, s->processes);
-	for (size_t i = 0; i < s->processes && r == 0; i++)
-		r = tracer_add_process(s->tracer, s->scope.pids[i], s->err);
+	for (size_t i = 0; i < s->processes && r == 0; i++) {
+		const pid_t pid = s->scope.pids[i];
+
+		if (!s->options->owner || owner_check(s->options->owner, pid, NULL) == 0)
+			r = tracer_add_process(s->tracer, pid, is_held, s->err);
+	}
 	return r;
+}
+
+static int session_drop(struct session *s, size_t row, uint64_t cost_ns)
+{
+	int r = tracer_drop(s->tracer, row, s->err);
+
+	s->options->drop(s->options->context, s->sites->rows[row], cost_ns);
+	return r;
+}
+
+/* What others pay for a user's trace is bounded for all of it together: the row of which they pay
+ * the most goes. */
+static int session_hold_outside(struct session *s, uint64_t passed)
+{
+	uint64_t all = 0, most = 0;
+	size_t worst = 0;
+
+	for (size_t i = 0; i < s->sites->row_count; i++) {
+		const uint64_t paid = tracer_outside_ns(s->tracer, i), added = paid - s->outside[i];
+
+		s->outside[i] = paid;
+		all += added;
+		if (added <= most || s->sites->rows[i]->is_dropped)
+			continue;
+		most = added;
+		worst = i;
+	}
+	return all > passed / OUTSIDE_PART && most ? session_drop(s, worst, most) : 0;
 }
 
 /* What costs more than it may goes, and is told. */
@@ -191,6 +222,8 @@ static int session_hold(struct session *s)
 
 	if (!s->options->budget || passed < BUDGET_NS)
 		return 0;
+	if (s->options->owner)
+		r = session_hold_outside(s, passed);
 	s->budget_ns = now;
 	for (size_t i = 0; i < s->sites->row_count && r == 0; i++) {
 		const uint64_t cost = tracer_cost_ns(s->tracer, i), added = cost - s->costs[i];
@@ -198,8 +231,7 @@ static int session_hold(struct session *s)
 		s->costs[i] = cost;
 		if (added <= most || s->sites->rows[i]->is_dropped)
 			continue;
-		r = tracer_drop(s->tracer, i, s->err);
-		s->options->drop(s->options->context, s->sites->rows[i], added);
+		r = session_drop(s, i, added);
 	}
 	return r;
 }
@@ -209,11 +241,10 @@ static int session_wait(struct session *s, int endings_fd, int timeout_ms)
 {
 	struct pollfd p = { .fd = endings_fd, .events = POLLIN };
 
-	if (s->options->command)
-		return child_wait(&s->child, timeout_ms, s->err);
-	if (poll(&p, 1, timeout_ms) > 0)
-		return 0;
-	return s->processes > 0;
+	int r = s->options->wait ? s->options->wait(s->options->context, timeout_ms, s->err)
+				 : poll(&p, 1, timeout_ms) <= 0;
+
+	return r > 0 ? s->processes > 0 : r;
 }
 
 static int session_turn(struct session *s, int endings_fd)
@@ -241,7 +272,9 @@ static int session_open_tracer(struct session *s)
 		.cgroup = s->scope.group ? group_id(s->scope.group) : 0,
 		.key_subsys = -1,
 		.process = s->scope.group ? 0 : s->scope.pid,
-		.ring_bytes = RING_BYTES,
+		.is_by_owner = s->options->owner,
+		.owner = s->options->owner ? s->options->owner->uid : 0,
+		.ring_bytes = s->options->owner ? RING_BYTES_OF_USER : RING_BYTES,
 		.sums_max = SUMS_MAX,
 	};
 	size_t count;
@@ -262,37 +295,23 @@ static int session_open_tracer(struct session *s)
 
 static int session_begin(struct session *s)
 {
-	char **command = s->options->command;
-	int r = 0;
+	const char *program = s->options->program;
+	int r = session_open_tracer(s);
 
-	if (command) {
-		r = child_prepare(&s->child, command, s->err);
-		s->scope.pid = s->child.pid;
-	}
-	if (r == 0 && command && s->options->files)
-		r = traced_files_admit(s->options->files, s->child.pid, s->err);
-	if (r == 0)
-		r = session_open_tracer(s);
-	if (r == 0)
+	if (r == 0 && !s->options->owner)
 		r = session_add_named(s);
-	if (r == 0 && command)
-		r = libraries_visit(command[0], add_library, s);
-	if (r == 0 && !command)
-		r = session_scan(s);
+	if (r == 0)
+		r = program ? libraries_visit(program, add_library, s) : session_scan(s);
 	s->costs = calloc(TRACE_ROWS_MAX, sizeof(*s->costs));
-	if (r == 0 && !s->costs)
+	s->outside = calloc(TRACE_ROWS_MAX, sizeof(*s->outside));
+	if (r == 0 && (!s->costs || !s->outside))
 		r = error_set_errno(s->err, ENOMEM, "cannot trace");
 	if (r < 0)
 		return r;
 	s->traced.start_ns = s->budget_ns = clock_now_ns(CLOCK_MONOTONIC);
 	s->traced.start_real_ns = clock_now_ns(CLOCK_REALTIME);
 	tracer_switch(s->tracer, true);
-	if (!command)
-		return 0;
-	r = child_release(&s->child, s->err);
-	if (r == -ENOENT || r == -EACCES)
-		error_set_errno(s->err, r, "cannot run '%s'", command[0]);
-	return r;
+	return s->options->begun ? s->options->begun(s->options->context, s->err) : 0;
 }
 
 /* All that is on its way is taken, which is bounded: nothing is added any more. */
@@ -315,10 +334,8 @@ int tracing_run(const struct tracing_options *options, struct sites *sites, stru
 	_cleanup_close_ int endings_fd = -EBADF;
 	int r;
 
-	if (options->command)
-		child_begin(&s.child);
 	r = scope_open(options, &s.scope, err);
-	if (r == 0 && !options->command) {
+	if (r == 0 && !options->wait) {
 		endings_fd = endings_open();
 		r = endings_fd < 0 ? error_set_errno(err, endings_fd, "cannot trace") : 0;
 	}
@@ -329,16 +346,8 @@ int tracing_run(const struct tracing_options *options, struct sites *sites, stru
 	s.traced.end_ns = clock_now_ns(CLOCK_MONOTONIC);
 	if (s.tracer && r == 0)
 		r = session_drain(&s);
-	if (options->command) {
-		while (r == 0 && s.child.pid && child_wait(&s.child, -1, NULL) > 0)
-			;
-		s.traced.exit_code = child_exit_code(&s.child);
-		if (r == 0 && options->files)
-			r = traced_files_read(options->files, &s.child, err);
-		child_clear(&s.child);
-		child_end(&s.child);
-	}
 	free(s.costs);
+	free(s.outside);
 	scope_close(&s.scope);
 	if (r < 0) {
 		tracer_close(s.tracer);
@@ -373,8 +382,8 @@ int tracing_look(const struct tracing_options *options, struct sites *sites, str
 	size_t count = 0;
 	int r;
 
-	if (options->command)
-		return libraries_visit(options->command[0], add_library, &s);
+	if (options->program)
+		return libraries_visit(options->program, add_library, &s);
 	r = scope_open(options, &s.scope, err);
 	if (r == 0)
 		count = scope_list(&s.scope, NULL);

@@ -10,27 +10,34 @@
 #include "trace/tracer.h"
 
 struct error;
-struct watch_target;
+struct owner;
 
 struct tracing_options {
 	/* One of these says who is traced. */
-	const struct watch_target *job;
-	pid_t pid;
-	char **command; /* NULL-ended */
-	struct traced_files *files; /* of the command, begun; NULL: the kernel is not asked */
+	const char *group; /* a group's path in the key hierarchy, with those below it */
+	pid_t pid; /* and what it forks */
+	/* A command's, which has not begun: files that it may load are probed before it does. NULL:
+	 * those that are mapped now are. */
+	const char *program;
+	/* For a user: whose calls alone are traced, of files that such processes have mapped, at
+	 * what cost for others.  NULL: everybody's. */
+	const struct owner *owner;
 	uint64_t duration_ns; /* 0: until they end, or we are asked to */
 	unsigned int budget; /* what a probe may cost, in percent of a core for each process that is
 				traced; 0: whatever it costs */
 	tracer_reader read; /* gets events */
 	void (*drop)(void *context, const struct site_row *row, uint64_t cost_ns); /* over its
 										      budget */
+	/* All is on.  NULL: nobody waits for it. */
+	int (*begun)(void *context, struct error *err);
+	/* 1: it goes on; 0: it ends before all of those that are traced have.  NULL: by signals. */
+	int (*wait)(void *context, int timeout_ms, struct error *err);
 	void *context;
 };
 
 struct traced { /* what came of it */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: when it was on */
 	uint64_t start_real_ns;
-	int exit_code; /* of the command */
 	size_t processes; /* that were seen */
 };
 

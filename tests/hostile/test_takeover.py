@@ -43,6 +43,12 @@ def test_no_other_process_can_be_taken_over(programs, victim, process):
     assert result["trace"] == result["read-memory"] == result["take-descriptor"] == "EPERM"
 
 
+def test_who_traces_can_load_programs_into_the_kernel_and_nothing_else(programs, victim):
+    result = tried(programs, victim, "tracer")
+    assert result.pop("load-program") == "done"
+    assert set(result.values()) <= {"EPERM", "ENOSYS"}, result
+
+
 def status_of(pid):
     with open(f"/proc/{pid}/status") as file:
         return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
@@ -82,13 +88,21 @@ def test_the_helper_sees_into_processes_only_where_it_must(programs, bench, star
 
 
 def test_what_the_agent_calls_is_not_refused(start_agent, groups, work):
-    """A job, a page, a reload, an end: nothing of it stands in the kernel's log."""
+    """A trace of a user's, a job, a page, a reload, an end: nothing of it stands in the kernel's log."""
     def refused():
         log = subprocess.run(["dmesg"], capture_output=True, text=True).stdout.splitlines()
         return [line for line in log if "type=1326" in line and 'comm="jobmeter-' in line]
 
     before = len(refused())
-    agent = start_agent()
+    agent = start_agent(trace={"users": True})
+    nobody = pwd.getpwnam("nobody")
+    become = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", "--"]
+    traced = subprocess.Popen([*become, "sleep", "600"])
+    text = subprocess.run([*become, "curl", "-s", "--unix-socket", agent.settings["socket"]["path"],
+                           f"http://localhost/v1/trace?pid={traced.pid}&duration=1&format=text"], capture_output=True, text=True).stdout
+    traced.kill()
+    traced.wait()
+    assert "No call of a probed function came" in text
     work(1)
     assert agent.get("/metrics").status == 200
     agent.configure(interval="2s")

@@ -2,9 +2,9 @@
 /*
  * taken-over - what somebody can do who has taken over a process of the agent's.
  *
- *     taken-over agent|helper|sender|agent-unfiltered|helper-unfiltered VICTIM
+ *     taken-over agent|helper|sender|server|tracer|agent-unfiltered|helper-unfiltered VICTIM
  *
- * Becomes what that process is after its start (user nobody for the agent's and the sender's; the
+ * Becomes what that process is after its start (user nobody for all but the helper; the
  * helper where /proc hides processes, since it has more rights there), and tries each thing on
  * process VICTIM. A line each: "NAME done" or "NAME ERRNO-NAME".
  */
@@ -110,6 +110,7 @@ static const struct role {
 	{ "helper", PRIVILEGE_HELPER | PRIVILEGE_HIDDEN, false, FILTER_HELPER },
 	{ "sender", 0, true, FILTER_SENDER },
 	{ "server", 0, true, FILTER_SERVER },
+	{ "tracer", PRIVILEGE_TRACING, true, FILTER_TRACER },
 	{ "agent-unfiltered", PRIVILEGE_PROCESSES | PRIVILEGE_BPF, true, FILTER_NOBODY },
 	{ "helper-unfiltered", PRIVILEGE_HELPER | PRIVILEGE_HIDDEN, false, FILTER_NOBODY },
 };

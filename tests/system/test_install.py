@@ -23,7 +23,7 @@ OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jo
              "share/jobmeter/slurm/task-epilog-jobmeter.sh",
              "share/jobmeter/examples/hog.c", "share/jobmeter/examples/locks.c", "share/jobmeter/examples/matrix.c",
              "share/jobmeter/examples/ranks.c", "share/jobmeter/examples/pack-headers",
-             "share/jobmeter/examples/trace-reader.py", "share/jobmeter/insights.yaml",
+             "share/jobmeter/examples/call-reader.py", "share/jobmeter/examples/trace-reader.py", "share/jobmeter/insights.yaml",
              "share/jobmeter/probes/mpi.probe", "share/jobmeter/probes/mpi-io.probe", "share/jobmeter/site-insights.yaml",
              "share/doc/jobmeter/README.md"}
 COMPLETION = {pattern.format(program) for program in ("jobmeter", "jobmeter-agent", "jobmeter-server")

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* The helper's side: it forks a process for each session, and counts them.  Whatever comes in is
+ * checked here and in the session, as if from an enemy. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/tracer_helper.h"
+#include "agent/tracer_message.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "export/trace_output.h"
+#include "service/privileges.h"
+#include "service/syscall_filter.h"
+#include "trace/probe.h"
+
+struct session {
+	pid_t pid; /* 0: none */
+	int pid_fd;
+	uint32_t uid;
+};
+
+struct tracer_process {
+	int fd; /* to the agent */
+	struct session sessions[TRACER_SESSIONS];
+};
+
+void tracer_send_reply(int fd, int result, const char *text)
+{
+	struct tracer_reply reply = { .magic = TRACER_MAGIC, .result = result };
+
+	snprintf(reply.text, sizeof(reply.text), "%s", text);
+	(void)send(fd, &reply, sizeof(reply), MSG_NOSIGNAL);
+}
+
+static bool is_text(const char *text, size_t size)
+{
+	return strnlen(text, size) < size;
+}
+
+static bool is_request(const struct tracer_request *q)
+{
+	return q->magic == TRACER_MAGIC && q->uid != UINT32_MAX && q->gid != UINT32_MAX &&
+	       trace_format_name(q->format) && q->level <= PROBE_LEVEL_TRACE &&
+	       q->duration_ns <= TRACER_DURATION_MAX_S * UINT64_C(1000000000) &&
+	       is_text(q->sets, sizeof(q->sets)) && is_text(q->group, sizeof(q->group)) &&
+	       is_text(q->job, sizeof(q->job)) && (*q->group ? q->pid == 0 : q->pid > 0);
+}
+
+static struct session *find_room(struct tracer_process *p, uint32_t uid, struct error *err)
+{
+	struct session *found = NULL;
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < TRACER_SESSIONS; i++) {
+		if (!p->sessions[i].pid)
+			found = &p->sessions[i];
+		else if (p->sessions[i].uid == uid)
+			count++;
+	}
+	if (count >= TRACER_SESSIONS_OF_USER)
+		error_set(err, 0, "another trace of yours is under way");
+	else if (!found)
+		error_set(err, 0, "%d traces are under way already", TRACER_SESSIONS);
+	return count < TRACER_SESSIONS_OF_USER ? found : NULL;
+}
+
+static void be_session(const struct tracer_request *request, int fd, pid_t parent)
+	__attribute__((noreturn));
+static void be_session(const struct tracer_request *request, int fd, pid_t parent)
+{
+	privileges_close_others(fd, fd);
+	prctl(PR_SET_NAME, "jobmeter-trace");
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(1);
+	tracer_session(request, fd);
+}
+
+static void begin_session(struct tracer_process *p, const struct tracer_request *request, int fd)
+{
+	pid_t parent = getpid();
+	struct error err = {};
+	struct session *s;
+
+	if (!is_request(request)) {
+		tracer_send_reply(fd, -EBADMSG, "this is no request");
+		return;
+	}
+	s = find_room(p, request->uid, &err);
+	if (!s) {
+		tracer_send_reply(fd, -EBUSY, err.text);
+		return;
+	}
+	s->pid = fork();
+	if (s->pid == 0)
+		be_session(request, fd, parent);
+	if (s->pid < 0) {
+		s->pid = 0;
+		tracer_send_reply(fd, -EAGAIN, "cannot start what traces");
+		return;
+	}
+	s->uid = request->uid;
+	s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0); /* it is our child, and so still it */
+}
+
+/* The descriptor that came with it; -EBADF: none, or too many. */
+static int passed_with(const struct msghdr *message)
+{
+	const struct cmsghdr *header = CMSG_FIRSTHDR(message);
+	int fd = -EBADF;
+
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+	    header->cmsg_len == CMSG_LEN(sizeof(fd)))
+		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+	return fd;
+}
+
+/* False: the agent is gone. */
+static bool serve_once(struct tracer_process *p)
+{
+	struct tracer_request request = {};
+	struct iovec data = { &request, sizeof(request) };
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(p->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	_cleanup_close_ int fd = -EBADF;
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (n == 0)
+		return false;
+	fd = passed_with(&message);
+	if (n != (ssize_t)sizeof(request) || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		request = (struct tracer_request){};
+	if (fd >= 0)
+		begin_session(p, &request, fd);
+	return true;
+}
+
+static void bury_session(struct session *s)
+{
+	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	closep(&s->pid_fd);
+	*s = (struct session){};
+}
+
+static bool run_once(struct tracer_process *p)
+{
+	struct pollfd fds[1 + TRACER_SESSIONS] = { { p->fd, POLLIN, 0 } };
+
+	for (size_t i = 0; i < TRACER_SESSIONS; i++)
+		fds[i + 1] = (struct pollfd){ p->sessions[i].pid ? p->sessions[i].pid_fd : -1,
+					      POLLIN, 0 };
+	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+		return errno == EINTR;
+	for (size_t i = 0; i < TRACER_SESSIONS; i++) {
+		if (fds[i + 1].revents)
+			bury_session(&p->sessions[i]);
+	}
+	return !fds[0].revents || serve_once(p);
+}
+
+/* If memory gets scarce, a trace goes first.  While we still may say so. */
+static void offer_to_oom(void)
+{
+	static const char most[] = "1000";
+	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, most, strlen(most));
+}
+
+static int begin(const struct tracer_process *p, const struct service_user *user)
+{
+	const struct privileges_options options = { .features = PRIVILEGE_TRACING, .user = user };
+	struct rlimit limit;
+	struct error err = {};
+	int r;
+
+	prctl(PR_SET_NAME, "jobmeter-tracer");
+	privileges_ignore_signals();
+	offer_to_oom();
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	r = privileges_drop(&options, NULL, &err);
+	if (r >= 0)
+		r = syscall_filter_apply(FILTER_TRACER, &err);
+	if (r == -EOPNOTSUPP) /* the agent says so */
+		r = 0;
+	tracer_send_reply(p->fd, r, err.text);
+	return r;
+}
+
+void tracer_serve(int fd, const struct service_user *user)
+{
+	struct tracer_process p = { .fd = fd };
+
+	if (begin(&p, user) < 0)
+		return;
+	while (run_once(&p))
+		;
+}

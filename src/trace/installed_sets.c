@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/installed_sets.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+
+static int find_directory(char *ret, struct error *err)
+{
+	static const char *const places[] = { "../share/jobmeter/probes", "../share/probes" };
+	char program[PATH_MAX], path[PATH_MAX * 2];
+	const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	program[MAX(length, 0)] = '\0';
+	for (size_t i = 0; length > 0 && i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(strrchr(program, '/') - program),
+			 program, places[i]);
+		if (realpath(path, ret))
+			return 0;
+	}
+	return error_set(err, -ENOENT, "there are no probe sets beside '%s'", program);
+}
+
+int installed_sets_read(const char *name, struct probe_set **ret, struct error *err)
+{
+	char directory[PATH_MAX];
+	int r = find_directory(directory, err);
+
+	return r < 0 ? r : probe_set_read(directory, name, ret, err);
+}
+
+static bool is_roots_alone(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
+	       !S_ISLNK(st.st_mode);
+}
+
+static int check_for_user(const struct probe_set *set, struct error *err)
+{
+	for (size_t i = 0; i < set->probe_count; i++) {
+		const struct probe *probe = set->probes[i];
+
+		if (probe->site != PROBE_FUNCTION && probe->site != PROBE_USDT)
+			return error_set(err, -EPERM,
+					 "only root may trace the set '%s': '%s' is of the kernel",
+					 set->name, probe->name);
+	}
+	return 0;
+}
+
+int installed_sets_read_for_user(const char *name, struct probe_set **ret, struct error *err)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = NULL;
+	_cleanup_free_ char *path = NULL;
+	char directory[PATH_MAX];
+	int r;
+
+	if (strchr(name, '/') || *name == '.')
+		return error_set(
+			err, -EPERM,
+			"only root may trace by a file: '%s' is no set that came with jobmeter",
+			name);
+	r = find_directory(directory, err);
+	if (r < 0)
+		return r;
+	if (asprintf(&path, "%s/%s.probe", directory, name) < 0)
+		path = NULL;
+	if (!path)
+		return -ENOMEM;
+	if (access(path, F_OK) < 0)
+		return error_set(err, -ENOENT, "there is no set '%s'", name);
+	if (!is_roots_alone(directory) || !is_roots_alone(path))
+		return error_set(err, -EPERM, "others than root may write to '%s'", path);
+	r = probe_set_read(directory, name, &set, err);
+	if (r == 0)
+		r = check_for_user(set, err);
+	if (r == 0)
+		*ret = TAKE_PTR(set);
+	return r;
+}
