@@ -18,6 +18,7 @@
 #include "cgroup/hierarchy.h"
 #include "cgroup/identity.h"
 #include "basic/parse.h"
+#include "codec/trace_post.h"
 #include "agent/push.h"
 #include "service/permission.h"
 #include "agent/push.h"
@@ -534,6 +535,28 @@ static int post_trace_end(void *context, const struct http_request *request,
 	return api_trace_end(&((struct api *)context)->traces, request, ret);
 }
 
+/* Nobody but root counts calls of a job so that its record can vouch for them. */
+static int post_trace(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	_cleanup_(trace_post_clear) struct trace_post post = {};
+	struct api *a = context;
+	struct error err = {};
+	int r;
+
+	if (!request->peer.is_known || request->peer.uid != 0)
+		return http_fail(ret, 403, "only root may tell what he traced");
+	r = trace_post_parse(request->body ? request->body : "", request->body_length, &post, &err);
+	if (r == -EINVAL)
+		return http_fail(ret, 400, "%s", err.text);
+	if (r == 0)
+		r = sampler_add_trace(a->options.sampler, &post, &err);
+	if (r == -ENOENT)
+		return fail_job(ret);
+	if (r < 0)
+		return http_fail(ret, r == -ESTALE ? 409 : 503, "%s", err.text);
+	return api_answer(api_format_nothing, NULL, ret);
+}
+
 /* ---- the agent itself ---- */
 
 /* Those of the last reading that the caller sees. */
@@ -627,6 +650,7 @@ const struct http_route *api_routes(void)
 		{ "GET", "/v1/snapshot", get_wire_snapshot },
 		{ "GET", "/v1/trace", get_trace },
 		{ "POST", "/v1/trace/end", post_trace_end },
+		{ "POST", "/v1/traces", post_trace },
 		{ "POST", "/v1/runs", post_run },
 		{ "POST", RUNS, post_run_end },
 		{},

@@ -43,6 +43,12 @@ void api_format_group(const void *group, struct document *d)
 	document_end_map(d);
 }
 
+void api_format_nothing(const void *unused UNUSED, struct document *d)
+{
+	document_begin_map(d);
+	document_end_map(d);
+}
+
 void api_format_run(const void *run, struct document *d)
 {
 	const struct api_run *r = run;

@@ -29,6 +29,8 @@ void api_format_group(const void *group, struct document *d);
 
 void api_format_run(const void *run, struct document *d); /* of a struct api_run */
 
+void api_format_nothing(const void *unused, struct document *d); /* an empty map */
+
 struct api_agent {
 	const struct sampler_state *state;
 	const struct record *coverage; /* what is on, and what is not */

@@ -33,6 +33,7 @@ struct settings {
 	bool is_patient, is_standalone;
 	unsigned int tiers;
 	int repeat; /* how often the command is run */
+	const char *traced; /* sets of functions */
 	struct on_demand demand;
 };
 
@@ -65,6 +66,8 @@ static const struct cli_option options[] = {
 	  offsetof(struct settings, tiers), parse_tiers, tier_word },
 	{ "repeat", 0, "N", "run the command N times, one after the other; report mean, spread and outliers",
 	  offsetof(struct settings, repeat), parse_repeat },
+	{ "trace", 0, "SET[,SET]", "trace these sets of functions, too (as root; 'jobmeter trace --list')",
+	  offsetof(struct settings, traced), NULL },
 	{ "standalone", 0, NULL, "measure without asking the agent",
 	  offsetof(struct settings, is_standalone), NULL },
 };
@@ -287,6 +290,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	measure.agent = client;
 	measure.is_patient = settings.is_patient;
 	measure.tiers = settings.tiers;
+	measure.traced = settings.traced;
 	measure.names_syscalls = settings.demand.names_syscalls;
 	measure.followed_max = on_demand_files(&settings.demand);
 	r = measure_all(&measure, settings.repeat, argv, &runs, &code, &err);

@@ -18,6 +18,7 @@
 #include "cgroup/hierarchy.h"
 #include "cli/child.h"
 #include "cli/trace_by_agent.h"
+#include "cli/trace_teller.h"
 #include "cli/traced_files.h"
 #include "cli/traced_job.h"
 #include "cli/watch_groups.h"
@@ -278,12 +279,18 @@ struct trace {
 	struct trace_output output;
 	char **command; /* NULL: none */
 	struct child child;
+	struct trace_teller *teller; /* of a job; NULL: there is no agent */
 	struct traced_files *files; /* of the command; NULL: the kernel is not asked */
 };
 
 static int take_event(void *context, const struct trace_event *event)
 {
 	return trace_output_take(&((struct trace *)context)->output, event);
+}
+
+static void tell_agent(void *context, const struct tracing_moment *moment)
+{
+	trace_teller_tell(((struct trace *)context)->teller, moment);
 }
 
 static int release_command(void *context, struct error *err)
@@ -367,7 +374,7 @@ static int trace(const struct settings *s, const struct sets *sets,
 	_cleanup_(sites_clear) struct sites sites = {
 		.set_count = sets->count,
 		.level = s->level,
-		.options = { .sums = s->format == TRACE_TEXT,
+		.options = { .sums = s->format == TRACE_TEXT || t->options.group,
 			     .sends_events = s->format != TRACE_TEXT },
 	};
 	struct traced_job job;
@@ -389,6 +396,8 @@ static int trace(const struct settings *s, const struct sets *sets,
 	};
 	if (s->format == TRACE_OTLP)
 		name_spans(s, t, target, &job, &t->output.spans);
+	if (t->options.group && (t->teller = trace_teller_open(&sites)))
+		t->options.tell = tell_agent;
 	if (t->command)
 		child_begin(&t->child);
 	r = trace_all(t, &sites, s->format == TRACE_TEXT && has_files(sets), err);
@@ -399,6 +408,7 @@ static int trace(const struct settings *s, const struct sets *sets,
 	}
 	traced_files_freep(&t->files);
 	trace_output_clear(&t->output);
+	t->teller = trace_teller_close(t->teller);
 	return r;
 }
 

@@ -24,6 +24,10 @@
 #include "cli/identify.h"
 #include "basic/macro.h"
 #include "cli/measurer.h"
+#include "cli/traced_run.h"
+#include "model/section.h"
+#include "model/sections.h"
+#include "model/sections/trace.h"
 #include "node/node_energy.h"
 #include "sources/sources.h"
 
@@ -46,6 +50,9 @@ struct measurement {
 	struct value values[METRIC_JOB_COUNT]; /* what they have of it so far */
 	struct thermal_sums thermal;
 	struct parts parts;
+	struct traced_run *trace; /* NULL: nothing is traced */
+	struct error why_no_trace; /* from some moment on */
+	bool is_released, cannot_run; /* the command */
 	struct node_energy *energy; /* for a record that has none */
 	struct children_usage before;
 	bool looks_inside; /* the measurer does */
@@ -61,6 +68,7 @@ static void measurement_clear(struct measurement *m)
 	source_attachments_clear(&m->attachments);
 	sources_free(m->sources);
 	parts_clear(&m->parts);
+	traced_run_close(m->trace);
 	node_energy_free(m->energy);
 	free(m->cpus);
 	measurer_freep(&m->measurer);
@@ -252,14 +260,62 @@ static int settle_timeline(struct measurement *m)
 
 /* ---- its end ---- */
 
-static int wait_for_command(struct measurement *m, struct error *err)
+static int release(void *context, struct error *err)
 {
-	int r;
+	struct measurement *m = context;
+	int r = child_release(&m->child, err);
 
-	begin_polls(m);
-	while ((r = child_wait(&m->child, time_to_look(m), err)) > 0)
+	m->is_released = r == 0;
+	m->cannot_run = r < 0;
+	if (r == 0)
+		begin_polls(m);
+	return r;
+}
+
+/* At most that long, or until the next look; 1: it runs. */
+static int wait_awhile(void *context, int timeout_ms, struct error *err)
+{
+	struct measurement *m = context;
+	const int look_ms = time_to_look(m);
+	int r = child_wait(&m->child,
+			   look_ms < 0 || (timeout_ms >= 0 && timeout_ms < look_ms) ? timeout_ms
+										    : look_ms,
+			   err);
+
+	if (r > 0)
 		look(m);
 	return r;
+}
+
+static int trace(struct measurement *m, const char *program, struct error *err)
+{
+	_cleanup_(traced_calls_clear) struct traced_calls calls = {};
+	struct error why = {};
+	const struct traced_command command = { .pid = m->child.pid,
+						.program = program,
+						.begin = release,
+						.wait = wait_awhile,
+						.context = m };
+	int r = traced_run_trace(m->trace, &command, &calls, err);
+
+	if (r == 0 && m->measurer->tell_trace &&
+	    m->measurer->tell_trace(m->measurer, &calls, &why) < 0)
+		fprintf(stderr, "jobmeter run: the agent's record lacks the trace: %s\n", why.text);
+	return r < 0 ? r : parts_put(&m->parts, &trace_section, &calls);
+}
+
+/* Let it begin, and wait for its end. */
+static int run_command(struct measurement *m, const char *program, struct error *err)
+{
+	int r = m->trace ? trace(m, program, err) : release(m, err);
+
+	if (r < 0 && m->trace && m->is_released)
+		m->why_no_trace = *err; /* the command cannot help it */
+	else if (r < 0)
+		return r;
+	while (m->child.pid && (r = wait_awhile(m, -1, err)) > 0)
+		;
+	return MIN(r, 0);
 }
 
 /* Until nobody is left in the group, or without a group no child, or we are asked to end.  What
@@ -381,6 +437,9 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 		r = take_energy(m, m->record);
 	if (r >= 0)
 		r = identify(m, argv);
+	if (r >= 0 && *m->why_no_trace.text)
+		r = strings_add(&m->record->coverage.missing, "traced functions: %s",
+				m->why_no_trace.text);
 	if (r >= 0 && *m->why_no_agent.text)
 		r = strings_add(&m->record->coverage.notes,
 				"the agent did not measure this run: %s", m->why_no_agent.text);
@@ -416,16 +475,17 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 	*ret_code = 1;
 	if (m.root_fd < 0)
 		return error_set_errno(err, errno, "cannot open '%s'", options->root);
-	r = start(&m, argv, err);
+	r = options->traced ? traced_run_open(options->traced, &m.trace, err) : 0;
+	if (r == 0)
+		r = start(&m, argv, err);
 	if (r < 0)
 		return r;
-	r = child_release(&m.child, err);
-	if (r < 0) {
+	r = run_command(&m, argv[0], err);
+	if (r < 0 && m.cannot_run) {
 		*ret_code = r == -ENOENT ? 127 : 126;
 		return error_set(err, r, "cannot run '%s': %s%s", argv[0], strerror(-r),
 				 r == -ENOENT ? hint_of(argv[0]) : "");
 	}
-	r = wait_for_command(&m, err);
 	if (r < 0)
 		return r;
 	*ret_code = child_exit_code(&m.child);

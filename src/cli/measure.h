@@ -22,6 +22,7 @@ struct measure_options {
 	unsigned int followed_max; /* files to follow one by one; 0: none */
 	bool names_syscalls; /* count system calls by name */
 	unsigned int tiers; /* of enum meter_tier, by BPF; 0: without it */
+	const char *traced; /* sets of functions that are traced, with commas between; NULL: none */
 	struct client *agent; /* it measures; NULL: we do */
 	sighandler_t on_sigpipe; /* what the command does at SIGPIPE, which the caller may ignore
 				    for itself */

@@ -16,6 +16,7 @@ struct error;
 struct hierarchy;
 struct measure_options;
 struct record;
+struct traced_calls;
 
 struct measurer {
 	/* Before the command's process is there. */
@@ -30,6 +31,9 @@ struct measurer {
 	/* Take what is counted now into the record's timeline; may be NULL.  -ENOSYS: it cannot
 	 * tell. */
 	int (*look)(struct measurer *m, struct error *err);
+	/* The command has ended: what was traced of it is of whoever keeps its record, too; may be
+	 * NULL. */
+	int (*tell_trace)(struct measurer *m, const struct traced_calls *calls, struct error *err);
 	/* The command has ended: add to the record what was counted, what was not seen, and why. */
 	int (*read)(struct measurer *m, const struct child *child,
 		    const struct children_usage *usage, struct record *record, struct error *err);

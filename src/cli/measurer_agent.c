@@ -10,6 +10,8 @@
 
 #include "cli/child.h"
 #include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "codec/trace_post.h"
 #include "client/client.h"
 #include "sources/children.h"
 #include "basic/error.h"
@@ -158,6 +160,23 @@ static bool says_why(const struct strings *missing, const char *what)
 	return false;
 }
 
+static int tell_trace_to_agent(struct measurer *measurer, const struct traced_calls *calls,
+			       struct error *err)
+{
+	struct agent_measurer *m = agent_of(measurer);
+	struct trace_post post = { .trace_id = clock_now_ns(CLOCK_BOOTTIME),
+				   .is_last = true,
+				   .calls = *calls };
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	if (!m->run.group || parse_u64(m->run.group, &post.group_id) < 0)
+		return error_set(err, -ENOENT, "it does not say which group it measures");
+	r = trace_post_format(&post, &text);
+	return r < 0 ? error_set_errno(err, r, "cannot tell it")
+		     : client_tell_trace(m->client, text, err);
+}
+
 /* What was asked for and is not there. */
 static int note_missing(struct record *record, const char *what, const char *setting)
 {
@@ -207,6 +226,7 @@ int measurer_new_agent(const struct measure_options *options, int root_fd,
 	m->measurer = (struct measurer){ .begin = begin_agent,
 					 .admit = admit_agent,
 					 .list = list_agent,
+					 .tell_trace = tell_trace_to_agent,
 					 .read = read_agent,
 					 .free = free_agent };
 	m->client = options->agent;

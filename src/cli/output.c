@@ -59,6 +59,7 @@ static const struct {
 } row_words[] = { { "mount", ROWS_MOUNT },
 		  { "device", ROWS_DEVICE },
 		  { "socket", ROWS_SOCKET },
+		  { "function", ROWS_FUNCTION },
 		  { "syscall", ROWS_SYSCALL } };
 
 static int parse_by(const char *text, void *at, struct error *err)
@@ -69,8 +70,8 @@ static int parse_by(const char *text, void *at, struct error *err)
 			return 0;
 		}
 	}
-	return error_set(err, -EINVAL, "'--by' is mount, device, socket or syscall, not '%s'",
-			 text);
+	return error_set(err, -EINVAL,
+			 "'--by' is mount, device, socket, syscall or function, not '%s'", text);
 }
 
 static const char *word_of_rows(enum record_rows rows)
@@ -114,7 +115,7 @@ const struct cli_option output_options[] = {
 	{ "output", 0, "FILE", "write to FILE; its ending gives the format if --format does not", AT(file), NULL },
 	{ "quiet", 'q', NULL, "print no report", AT(is_quiet), NULL },
 	{ "full", 0, NULL, "print all there is, not the first screen", AT(is_full), NULL },
-	{ "by", 0, "WHAT", "in CSV: one row for each mount, block device, kind of socket or system call", AT(rows), parse_by, by_word },
+	{ "by", 0, "WHAT", "in CSV: one row for each mount, block device, kind of socket, system call or traced function", AT(rows), parse_by, by_word },
 };
 /* clang-format on */
 const size_t output_option_count = ARRAY_SIZE(output_options);

@@ -212,6 +212,13 @@ int client_begin_run(struct client *c, pid_t pid, struct client_group *ret, stru
 	return r < 0 ? r : client_parse_group(answer.text, answer.length, ret, err);
 }
 
+int client_tell_trace(struct client *c, const char *post, struct error *err)
+{
+	_cleanup_(reply_clear) struct reply answer = {};
+
+	return ask(c, "/v1/traces", post, CLIENT_HELLO_MS, &answer, err);
+}
+
 /* "/START/ID[END][?group=GROUP]"; @body: NULL: it is only asked for. */
 static int ask_run(struct client *c, const struct client_group *run, const char *start,
 		   const char *end, const char *body, struct record **ret, struct error *err)

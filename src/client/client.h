@@ -110,6 +110,10 @@ int client_find_process(struct client *c, pid_t pid, struct client_group *ret, s
 int client_find_group(struct client *c, const char *path, struct client_group *ret,
 		      struct error *err);
 
+/* What a trace of a job counted so far, a trace_post as text; for root.  -ENOENT: there is no such
+ * job. */
+int client_tell_trace(struct client *c, const char *post, struct error *err);
+
 /* Announce a run: @pid, a child of ours that has not begun, is put into a group of its own.  *ret:
  * its manager, id, path and group. */
 int client_begin_run(struct client *c, pid_t pid, struct client_group *ret, struct error *err);

@@ -263,9 +263,10 @@ static void put_things(const struct record *record, const struct section *s, FIL
 
 static const struct section *section_of_rows(enum record_rows rows)
 {
-	static const char *const names[] = {
-		[ROWS_SOCKET] = "network", [ROWS_SYSCALL] = "syscalls", [ROWS_DEVICE] = "block"
-	};
+	static const char *const names[] = { [ROWS_SOCKET] = "network",
+					     [ROWS_SYSCALL] = "syscalls",
+					     [ROWS_DEVICE] = "block",
+					     [ROWS_FUNCTION] = "trace" };
 
 	return section_find(names[rows]);
 }

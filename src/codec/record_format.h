@@ -24,6 +24,7 @@ enum record_rows {
 	ROWS_SOCKET, /* one row a kind of socket that was used; none where that is not known */
 	ROWS_SYSCALL, /* one row a name of a system call; none for a record without them */
 	ROWS_DEVICE, /* one row a block device; the same */
+	ROWS_FUNCTION, /* one row a traced function; none for a record without a trace */
 };
 
 /* RFC 4180, with "\n" ends of lines.  What is not known is empty.  Errors stay with @out (ferror).

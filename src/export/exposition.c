@@ -14,6 +14,7 @@
 #include "http/http.h"
 #include "basic/macro.h"
 #include "model/sections/energy.h"
+#include "model/sections/trace.h"
 #include "node/job_record.h"
 
 struct exposition {
@@ -257,12 +258,32 @@ static bool put_job_components(struct exposition *e, const struct metric *metric
 	return true;
 }
 
-/* What there is several times of a job and a metric: of mounts, kinds of sockets, block devices or
- * components. */
+/* The next function that was traced. */
+static bool put_job_functions(struct exposition *e, const struct metric *metric,
+			      const struct snapshot_job *job)
+{
+	const struct traced_calls *calls = traced_calls_of_parts(&job->parts);
+	const struct traced_function *function;
+	char set[TRACED_NAME_MAX + 1];
+
+	if (e->row >= calls->count)
+		return false;
+	function = &calls->items[e->row++];
+	traced_set_name(function, set);
+	begin_job_sample(e, metric, job->job);
+	line_put_label(&e->line, "set", set);
+	line_put_label(&e->line, "function", traced_function_name(function));
+	line_end(&e->line, metric, traced_number(function, metric_id_of(metric)));
+	return true;
+}
+
+/* What there is several times of a job and a metric: of mounts, kinds of sockets, block devices,
+ * components or functions. */
 static bool has_parts(enum metric_scope scope)
 {
 	return scope == SCOPE_MOUNT || scope == SCOPE_MOUNT_OP || scope == SCOPE_MOUNT_INTERFACE ||
-	       scope == SCOPE_SOCKET || scope == SCOPE_DEVICE || scope == SCOPE_JOB_COMPONENT;
+	       scope == SCOPE_SOCKET || scope == SCOPE_DEVICE || scope == SCOPE_FUNCTION ||
+	       scope == SCOPE_JOB_COMPONENT;
 }
 
 static bool put_job_part(struct exposition *e, const struct metric *metric,
@@ -272,6 +293,8 @@ static bool put_job_part(struct exposition *e, const struct metric *metric,
 		return put_job_sockets(e, metric, job);
 	if (metric->scope == SCOPE_JOB_COMPONENT)
 		return put_job_components(e, metric, job);
+	if (metric->scope == SCOPE_FUNCTION)
+		return put_job_functions(e, metric, job);
 	return metric->scope == SCOPE_DEVICE ? put_job_devices(e, metric, job)
 					     : put_job_row(e, metric, job);
 }

@@ -47,6 +47,7 @@ enum metric_scope {
 	SCOPE_SOCKET, /* job x kind of socket */
 	SCOPE_SYSCALL, /* job x name of a system call; on demand */
 	SCOPE_DEVICE, /* job x block device */
+	SCOPE_FUNCTION, /* job x set of probes x function; of those that were traced */
 	SCOPE_FILE, /* job x file or directory, of those that were used most; on demand */
 	/* The rest is in no record, only in what is scraped. */
 	SCOPE_JOB_INFO,
@@ -237,6 +238,13 @@ enum metric_id {
 	METRIC_BLOCK_FLUSH_ERRORS,
 	METRIC_BLOCK_FLUSH_SECONDS,
 	METRIC_BLOCK_FLUSH_LATENCIES,
+	METRIC_TRACE_CALLS,
+	METRIC_TRACE_FAILED,
+	METRIC_TRACE_LOST,
+	METRIC_TRACE_BYTES,
+	METRIC_TRACE_UNSIZED,
+	METRIC_TRACE_SECONDS,
+	METRIC_TRACE_DROPPED,
 
 	METRIC_JOB_INFO,
 	METRIC_JOB_START,
@@ -377,7 +385,9 @@ enum metric_id {
 	METRIC_SYSCALL_FIRST = METRIC_SYSCALL_CALLS, /* of SCOPE_SYSCALL */
 	METRIC_SYSCALL_END = METRIC_BLOCK_READ_BYTES,
 	METRIC_BLOCK_FIRST = METRIC_BLOCK_READ_BYTES, /* of SCOPE_DEVICE */
-	METRIC_BLOCK_END = METRIC_JOB_INFO,
+	METRIC_BLOCK_END = METRIC_TRACE_CALLS,
+	METRIC_TRACE_FIRST = METRIC_TRACE_CALLS, /* of SCOPE_FUNCTION */
+	METRIC_TRACE_END = METRIC_JOB_INFO,
 	METRIC_RECORD_END = METRIC_JOB_INFO, /* those from here on are in no record */
 };
 

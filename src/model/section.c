@@ -33,6 +33,8 @@ int section_copy(const struct section *s, void *to, const void *from)
 	int r;
 
 	section_clear(s, to);
+	if (!section_is_known(s, from) && s->is_partial)
+		return 0;
 	if (!s->begin) {
 		memcpy(to, from, s->size);
 		return 0;

@@ -45,6 +45,7 @@ struct section {
 				 source adds to it; 0: neither */
 	bool is_of_steps; /* kept of each step of a job, too, up to the snapshot: struct step has
 			     members of its own */
+	bool is_partial; /* it is of what somebody looked at: a sum is known where any part is */
 	bool is_on_demand; /* no feed and no snapshot has it: kept of cgroups that ended, and of
 			      live ones read as a record is made */
 
@@ -57,7 +58,8 @@ struct section {
 	 * in it.  May be absent. */
 	const void *(*idle)(const void *section);
 
-	/* Cgroups into a job, ranks and nodes into one: known where both are.  Absent:
+	/* Cgroups into a job, ranks and nodes into one: known where both are (is_partial: where
+	 * either is).  Absent:
 	 * record_merge() does it, which knows all records.  -ENOMEM. */
 	int (*add)(void *sum, const void *part);
 	/* Both known: no number is less than that of @least.  Needed, as begin() and add(), where

@@ -7,6 +7,7 @@
 #include "model/record.h"
 #include "report/report_compare.h"
 #include "model/rows.h"
+#include "model/sections/trace.h"
 
 #define COMPARED_NS_MIN UINT64_C(1000000000) /* shorter runs are compared with nothing */
 
@@ -58,6 +59,8 @@ struct rows *record_rows(const struct record *now, const struct record *last,
 	ports_rows(now->ports, rows);
 	rows_gap(rows);
 	syscalls_rows(&now->syscalls, rows);
+	rows_gap(rows);
+	trace_rows(traced_calls_of(now), rows);
 	rows_gap(rows);
 	rows_part(rows, "What stands out");
 	if (analysis->insights.count)

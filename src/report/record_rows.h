@@ -22,6 +22,7 @@ struct record;
 struct rows;
 struct steps;
 struct syscalls;
+struct traced_calls;
 struct thermal_samples;
 struct oom_list;
 
@@ -69,6 +70,7 @@ void block_rows(const struct block *b, struct rows *rows);
 void network_rows(const struct network *n, struct rows *rows);
 void ports_rows(const struct ports *ports, struct rows *rows); /* NULL: none */
 void syscalls_rows(const struct syscalls *s, struct rows *rows);
+void trace_rows(const struct traced_calls *c, struct rows *rows);
 void steps_rows(const struct steps *steps, struct rows *rows);
 void coverage_rows(const struct record *r, const struct analysis *a, struct rows *rows);
 

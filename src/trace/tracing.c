@@ -35,6 +35,7 @@
 #define FIRST_NS UINT64_C(10000000000)
 #define BUDGET_NS UINT64_C(1000000000) /* over which a cost is looked at */
 #define OUTSIDE_PART 100 /* of a core's time, that a user's trace may cost others */
+#define TELL_NS UINT64_C(10000000000) /* between two words of what is counted */
 #define DRAIN_TURNS 1000
 
 /* Whose calls. */
@@ -121,7 +122,7 @@ struct session {
 	struct tracer *tracer;
 	struct sites *sites;
 	size_t processes; /* now */
-	uint64_t scanned_ns, budget_ns;
+	uint64_t scanned_ns, budget_ns, told_ns;
 	uint64_t *costs; /* of rows, when their budget was looked at last, */
 	uint64_t *outside; /* and what others paid of it */
 	struct traced traced;
@@ -247,6 +248,22 @@ static int session_wait(struct session *s, int endings_fd, int timeout_ms)
 	return r > 0 ? s->processes > 0 : r;
 }
 
+static void session_tell(struct session *s, bool is_last)
+{
+	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
+	const struct tracing_moment moment = {
+		.tracer = s->tracer,
+		.group_id = s->scope.group ? group_id(s->scope.group) : 0,
+		.traced_ns = (is_last ? s->traced.end_ns : now) - s->traced.start_ns,
+		.is_last = is_last,
+	};
+
+	if (!s->options->tell || (!is_last && now - s->told_ns < TELL_NS))
+		return;
+	s->told_ns = now;
+	s->options->tell(s->options->context, &moment);
+}
+
 static int session_turn(struct session *s, int endings_fd)
 {
 	int r = session_scan(s), read;
@@ -255,6 +272,7 @@ static int session_turn(struct session *s, int endings_fd)
 		r = session_hold(s);
 	if (r < 0)
 		return r;
+	session_tell(s, false);
 	read = tracer_read(s->tracer, s->options->read, s->options->context);
 	if (read < 0)
 		return error_set_errno(s->err, read, "cannot take events");
@@ -351,6 +369,8 @@ int tracing_run(const struct tracing_options *options, struct sites *sites, stru
 	s.traced.end_ns = clock_now_ns(CLOCK_MONOTONIC);
 	if (s.tracer && r == 0)
 		r = session_drain(&s);
+	if (s.tracer && r == 0)
+		session_tell(&s, true);
 	free(s.costs);
 	free(s.outside);
 	scope_close(&s.scope);

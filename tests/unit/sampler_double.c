@@ -9,6 +9,7 @@
 
 #include "basic/error.h"
 #include "basic/macro.h"
+#include "codec/trace_post.h"
 #include "model/document.h"
 #include "node/job_record.h"
 #include "model/record.h"
@@ -81,6 +82,14 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	memcpy(record->reading.values, job->values, sizeof(job->values));
 	*ret = record;
 	return 0;
+}
+
+int sampler_add_trace(struct sampler *s, const struct trace_post *post, struct error *err)
+{
+	(void)s;
+	if (post->group_id == 1009)
+		return 0;
+	return error_set(err, post->group_id == 1013 ? -ESTALE : -ENOENT, "the double has none");
 }
 
 void sampler_format_energy(const struct sampler *s UNUSED, struct document *d)

@@ -803,6 +803,34 @@ TEST(one_user_cannot_take_all_runs_and_those_of_dead_clients_are_forgotten)
 	node_close(&n);
 }
 
+#define TRACE(group, more)                                                             \
+	"{\"schema\": \"jobmeter.trace/1\", \"group\": \"" group "\", \"id\": \"3\", " \
+	"\"trace\": {\"process_seconds\": 1, \"functions\": [" more "]}}"
+
+TEST(root_alone_tells_what_was_traced)
+{
+	static const struct {
+		uid_t uid;
+		const char *body;
+		unsigned int status;
+	} words[] = {
+		{ 0, TRACE("1009", ""), 200 },	   { 0, TRACE("1013", ""), 409 },
+		{ 0, TRACE("7", ""), 404 },	   { 0, TRACE("1009", "7"), 400 },
+		{ 0, TRACE("x", ""), 400 },	   { 0, "", 400 },
+		{ FIRST, TRACE("1009", ""), 403 },
+	};
+	struct node n;
+
+	node_open("traces", &n);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		_cleanup_free_ char *answer = NULL;
+
+		ASSERT_EQ(post(&n, "/v1/traces", words[i].uid, words[i].body, &answer),
+			  words[i].status);
+	}
+	node_close(&n);
+}
+
 TEST(the_agent_tells_of_itself)
 {
 	_cleanup_free_ char *agent = NULL, *whole = NULL, *metrics = NULL;

@@ -16,6 +16,7 @@
 #include "model/sections/syscalls.h"
 #include "model/sections/hot_files.h"
 #include "model/sections.h"
+#include "model/sections/trace.h"
 
 #define JOB "/slurm/uid_1000/job_42"
 
@@ -617,6 +618,91 @@ TEST(an_ended_job_stays_ended)
 
 /* A job of another boot was live then, or nobody had its end: what was reported of it last holds
  * more. */
+/* A trace's word: so many calls so far. */
+static int tell(struct registry_job *j, uint64_t trace, uint64_t calls, uint64_t until_ns)
+{
+	_cleanup_(traced_calls_clear) struct traced_calls now = { .is_known = true };
+	struct traced_function *f = NULL;
+
+	ASSERT_OK(traced_get(&now, "mpi", "MPI_Send", &f));
+	*traced_number_ref(f, METRIC_TRACE_CALLS) = calls;
+	return registry_job_add_trace(j, trace, until_ns, &now);
+}
+
+static uint64_t traced(const struct registry_job *j)
+{
+	const struct traced_calls *calls = registry_job_part(j, &trace_section);
+
+	return calls ? traced_total(calls, METRIC_TRACE_CALLS) : 0;
+}
+
+TEST(what_a_trace_told_is_added_once_and_comes_back)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
+	struct registry_job *j = registry_find(before, "slurm", "42");
+	_cleanup_free_ char *none = format(before, "slurm", "42"), *text = NULL, *again = NULL;
+
+	ASSERT_LACKS(none, "trace");
+	registry_job_saved(j);
+	ASSERT_OK(tell(j, 3, 13, 0));
+	ASSERT(registry_job_is_changed(j));
+	ASSERT_OK(tell(j, 5, 7, 0));
+	ASSERT_OK(tell(j, 3, 17, 0));
+	ASSERT_OK(tell(j, 3, 13, 0)); /* late */
+	ASSERT_EQ(traced(j), 24u);
+	text = format(before, "slurm", "42");
+	parse(after, text);
+	j = registry_find(after, "slurm", "42");
+	again = format(after, "slurm", "42");
+	ASSERT_STREQ(again, text);
+	ASSERT_OK(tell(j, 3, 17, 0));
+	ASSERT_EQ(traced(j), 24u);
+	ASSERT_OK(tell(j, 5, 18, 0));
+	ASSERT_EQ(traced(j), 35u);
+}
+
+TEST(of_traces_that_are_not_kept_nothing_is_added)
+{
+	_cleanup_(registry_freep) struct registry *r = make(), *after = lives_registry();
+	struct registry_job *j = registry_find(r, "slurm", "42");
+	_cleanup_free_ char *text = NULL;
+
+	for (uint64_t trace = 11; trace < 11 + 9; trace++) /* one more than are kept */
+		ASSERT_OK(tell(j, trace, 2, 0));
+	ASSERT_ERR(tell(j, 11, 3, 0), -ESTALE);
+	ASSERT_ERR(tell(j, 7, 3, 0), -ESTALE);
+	ASSERT_OK(tell(j, 12, 3, 0));
+	ASSERT_EQ(traced(j), 19u);
+	text = format(r, "slurm", "42");
+	parse(after, text);
+	j = registry_find(after, "slurm", "42");
+	ASSERT_ERR(tell(j, 11, 3, 0), -ESTALE);
+	ASSERT_OK(tell(j, 20, 1, 0));
+	ASSERT_EQ(traced(j), 20u);
+}
+
+TEST(a_final_record_waits_for_a_traces_last_word)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct registry_job *j;
+
+	learn(r, 121, lives, 1);
+	feed(r, NULL, 0, NULL, 0);
+	j = registry_find(r, "run", "5");
+	ASSERT_EQ(fold_and_forget(r, 122), (size_t)1);
+	snapshot_unref(snap(r, 123));
+	ASSERT_OK(tell(j, 3, 1, 130 * SECOND));
+	ASSERT(!registry_job_is_to_report(j));
+	ASSERT_OK(tell(j, 3, 2, 0));
+	ASSERT(registry_job_is_to_report(j));
+	ASSERT_OK(tell(j, 4, 2, 130 * SECOND));
+	ASSERT(!registry_job_is_to_report(j));
+	feed(r, NULL, 0, NULL, 0);
+	snapshot_unref(snap(r, 131)); /* it was killed, perhaps */
+	ASSERT(registry_job_is_to_report(j));
+}
+
 TEST(a_job_whose_final_record_was_reported_stays_so_and_one_of_another_boot_is_none)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5") };

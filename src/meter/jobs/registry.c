@@ -67,6 +67,7 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	free(j->losses);
 	free(j->least);
 	parts_clear(&j->parts);
+	registry_traces_clear(j);
 	registry_ports_clear(&j->ports);
 	free(j->oom_list);
 	free(j->base);
@@ -535,7 +536,7 @@ void registry_wait_for_reports(struct registry *r, bool waits)
 
 bool registry_job_is_to_report(const struct registry_job *j)
 {
-	return j->is_ended && !j->groups && !j->is_reported;
+	return j->is_ended && !j->groups && !j->is_reported && !registry_is_traced(j);
 }
 
 void registry_job_set_reported(struct registry_job *j)

@@ -26,6 +26,7 @@ struct registry;
 struct section;
 struct registry_job; /* valid until the next registry_learn() or registry_fold() */
 struct timeline;
+struct traced_calls;
 struct oom_kill;
 struct oom_list;
 
@@ -152,6 +153,11 @@ void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number
 void registry_job_add(struct registry_job *j, enum metric_id id, uint64_t number);
 /* The same of sections that sources add to.  -ENOMEM: some may be added. */
 int registry_job_add_parts(struct registry_job *j, const struct parts *more);
+/* What trace @id of it counted so far, from its begin on; ids grow as traces begin.  It is written
+ * down with the job before it is shown.  Until a snapshot of @until_ns the job is not to report:
+ * more may come.  -ESTALE: too many traces told of it since this one did; -ENOMEM. */
+int registry_job_add_trace(struct registry_job *j, uint64_t id, uint64_t until_ns,
+			   const struct traced_calls *now);
 /* How its CPUs are at the reading that is being taken, whose snapshot tells it. */
 void registry_job_sample(struct registry_job *j, const struct thermal_moment *m);
 /* What was shown of it before this registry was there is the least that is shown, too.  -ENOMEM. */

@@ -9,6 +9,7 @@
 #include "cgroup/identity.h"
 #include "load/losses.h"
 #include "model/parts.h"
+#include "model/sections/trace.h"
 #include "model/sections/ports.h"
 #include "jobs/registry.h"
 #include "model/sections/thermal_samples.h"
@@ -181,6 +182,21 @@ int registry_gaps_parse(const struct place *place, const json_t *root,
 /* What is new of them in the feed is that of jobs that were where, or while, something was lost.
  * -ENOMEM. */
 int registry_take_losses(struct registry *r, const struct registry_feed *feed);
+#define REGISTRY_TRACES_MAX 8 /* of one job, whose last sums are kept */
+
+struct registry_traces {
+	uint64_t forgotten; /* the latest of those that are not kept any more */
+	struct registry_trace {
+		uint64_t id, until_ns; /* it tells more; 0: it does not, as far as is known */
+		struct traced_calls last;
+	} items[REGISTRY_TRACES_MAX]; /* who told something last is the last */
+	size_t count;
+};
+bool registry_is_traced(const struct registry_job *j); /* at the last snapshot */
+void registry_traces_clear(struct registry_job *j);
+void registry_traces_format(const struct registry_job *j, struct document *d);
+int registry_traces_parse(const struct place *place, const json_t *root, struct registry_job *j);
+
 void registry_losses_format(const struct registry_job *j, struct document *d);
 int registry_losses_parse(const struct place *place, const json_t *root,
 			  struct registry_job *j); /* -EINVAL, -ENOMEM */
@@ -247,6 +263,7 @@ struct registry_job {
 	struct value *least; /* that may be shown; NULL: it was not shown before us */
 	struct registry_ports ports;
 	struct parts parts; /* folded */
+	struct registry_traces *traces; /* NULL: nobody traced it */
 	struct registry_cores cores; /* folded */
 	char *cpus_used; /* of what was shown, as a CPU list; NULL: not known */
 	struct busiest_threads busiest; /* of that process which did most, in what is folded */

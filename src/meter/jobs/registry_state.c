@@ -282,6 +282,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 	registry_gaps_format(j, d);
 	registry_losses_format(j, d);
 	parts_format(&j->parts, false, registry_counted(j->registry), d);
+	registry_traces_format(j, d);
 	put_steps(d, j);
 	put_mounts(d, j);
 	put_rows(d, j);

@@ -38,7 +38,7 @@ static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
 	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "is_reported", "last_death_ns", "values", "base",
 	"shown", "cores", "busiest", "thermal", "oom", "ports", "counted_until_ns", "is_put_aside", "tasks", "lost", "steps", "mounts", "rows",
-	"histograms", "cgroups", "timeline", NULL,
+	"histograms", "cgroups", "timeline", "traces", "traces_forgotten", NULL,
 };
 static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", NULL };
 /* clang-format on */
@@ -414,10 +414,23 @@ static int check_schema(const json_t *root, struct error *err)
 
 static int (*const takers[])(const struct place *place, const json_t *root,
 			     struct registry_job *j) = {
-	take_facts,	take_top,   take_folded,	 take_base,
-	take_shown,	take_cores, take_threads,	 take_thermal,
-	take_oom_kills, take_ports, registry_gaps_parse, registry_losses_parse,
-	take_parts,	take_steps, take_timeline,	 take_cgroups,
+	take_facts,
+	take_top,
+	take_folded,
+	take_base,
+	take_shown,
+	take_cores,
+	take_threads,
+	take_thermal,
+	take_oom_kills,
+	take_ports,
+	registry_gaps_parse,
+	registry_losses_parse,
+	take_parts,
+	take_steps,
+	take_timeline,
+	take_cgroups,
+	registry_traces_parse,
 };
 
 static int read_job(struct registry *r, const json_t *root, struct saved *s, struct error *err)

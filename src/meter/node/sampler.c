@@ -20,6 +20,7 @@
 #include "cgroup/hierarchy.h"
 #include "cgroup/mounts.h"
 #include "codec/ledger.h"
+#include "codec/trace_post.h"
 #include "cgroup/identity.h"
 #include "node/job_record.h"
 #include "node/job_state.h"
@@ -40,6 +41,7 @@
 #define OTHER_DESCRIPTORS 768 /* beside those of the jobs' groups: connections, most of them */
 
 #define JOBS_TO_TRIM 100
+#define TRACE_NS UINT64_C(15000000000) /* a trace tells something every 10 s */
 #define COMMANDS_NS UINT64_C(10000000000) /* so long after somebody looked they are looked for */
 
 struct sampler {
@@ -741,6 +743,25 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	record_close_accounting(record);
 	*ret = TAKE_PTR(record);
 	return 0;
+}
+
+/* ---- what others count ---- */
+
+int sampler_add_trace(struct sampler *s, const struct trace_post *post, struct error *err)
+{
+	const uint64_t until_ns = post->is_last ? 0 : clock_now_ns(CLOCK_BOOTTIME) + TRACE_NS;
+	struct registry_job *job = NULL;
+	int r;
+
+	while ((job = registry_next(s->registry, job)) &&
+	       registry_job_known(job)->group_id != post->group_id)
+		;
+	if (!job)
+		return error_set(err, -ENOENT, "there is no such job");
+	r = registry_job_add_trace(job, post->trace_id, until_ns, &post->calls);
+	if (r == -ESTALE)
+		return error_set(err, r, "too many others trace this job");
+	return r < 0 ? error_set_errno(err, r, "cannot take what was traced") : 0;
 }
 
 /* ---- records that go elsewhere ---- */

@@ -26,6 +26,7 @@ struct record;
 struct sampler;
 struct samples;
 struct site_mount;
+struct trace_post;
 
 struct sampler_rule { /* of the site's, by which a path tells whose a group is: see
 			 identity_rules_add() */
@@ -143,6 +144,11 @@ int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
  * final if the job has ended.  -ENOENT: no such job. */
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		       const struct snapshot_job *job, struct record **ret, struct error *err);
+
+/* What a trace of a job counted so far, from its begin on.  Until its last word, or some time after
+ * the one before, the job's final record waits for more.  -ENOENT: there is no such job; -ESTALE:
+ * too many traces told of it since this one did. */
+int sampler_add_trace(struct sampler *s, const struct trace_post *post, struct error *err);
 
 /*
  * For who has a final record of each job go elsewhere: a job that has ended is kept until he says

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What traces of a job have told.  Each tells its sums so far, and what came since it told them
+ * last is added to the job's section; so sums that are told again add nothing.  The last ones of a
+ * few traces are kept, also in the job's state; of one that began before one that is kept no more,
+ * it is not known what was added, and nothing is.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "jobs/registry_internal.h"
+#include "jobs/registry_state.h"
+#include "jobs/state_values.h"
+#include "model/document.h"
+#include "model/json_place.h"
+#include "model/sections.h"
+
+void registry_traces_clear(struct registry_job *j)
+{
+	for (size_t i = 0; j->traces && i < j->traces->count; i++)
+		traced_calls_clear(&j->traces->items[i].last);
+	free(j->traces);
+	j->traces = NULL;
+}
+
+static struct registry_traces *get_traces(struct registry_job *j)
+{
+	if (!j->traces)
+		j->traces = calloc(1, sizeof(*j->traces));
+	return j->traces;
+}
+
+/* The one that told something longest ago. */
+static void forget_one(struct registry_traces *t)
+{
+	struct registry_trace *first = &t->items[0];
+
+	t->forgotten = MAX(t->forgotten, first->id);
+	traced_calls_clear(&first->last);
+	memmove(first, first + 1, --t->count * sizeof(*first));
+}
+
+/* It is the last of the list from then on.  NULL: it may be one that was forgotten. */
+static struct registry_trace *get_trace(struct registry_traces *t, uint64_t id)
+{
+	struct registry_trace found = { .id = id };
+	size_t i = 0;
+
+	while (i < t->count && t->items[i].id != id)
+		i++;
+	if (i == t->count && id <= t->forgotten)
+		return NULL;
+	if (i < t->count) {
+		found = t->items[i];
+		memmove(&t->items[i], &t->items[i + 1], (--t->count - i) * sizeof(found));
+	} else if (t->count == REGISTRY_TRACES_MAX) {
+		forget_one(t);
+	}
+	t->items[t->count] = found;
+	return &t->items[t->count++];
+}
+
+int registry_job_add_trace(struct registry_job *j, uint64_t id, uint64_t until_ns,
+			   const struct traced_calls *now)
+{
+	_cleanup_(traced_calls_clear) struct traced_calls added = {};
+	struct registry_traces *traces = get_traces(j);
+	struct registry_trace *trace = traces ? get_trace(traces, id) : NULL;
+	int r;
+
+	if (!trace)
+		return traces ? -ESTALE : -ENOMEM;
+	trace->until_ns = until_ns;
+	r = traced_difference(now, &trace->last, &added);
+	if (r == 0)
+		r = parts_add_one(&j->parts, &trace_section, &added);
+	if (r == 0)
+		r = trace_section.raise(&trace->last, now);
+	j->is_changed = true;
+	return r;
+}
+
+bool registry_is_traced(const struct registry_job *j)
+{
+	const struct snapshot *shown = j->registry->shown;
+
+	for (size_t i = 0; shown && j->traces && i < j->traces->count; i++) {
+		if (shown->boot_ns < j->traces->items[i].until_ns)
+			return true;
+	}
+	return false;
+}
+
+/* ---- in the state ---- */
+
+static void put_id(const char *key, uint64_t id, struct document *d)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, id);
+	document_put_string(d, key, text);
+}
+
+void registry_traces_format(const struct registry_job *j, struct document *d)
+{
+	if (!j->traces)
+		return;
+	put_id("traces_forgotten", j->traces->forgotten, d);
+	document_begin_list_of(d, "traces");
+	for (size_t i = 0; i < j->traces->count; i++) {
+		document_begin_map(d);
+		put_id("id", j->traces->items[i].id, d);
+		document_key(d, "trace");
+		trace_section.format(&j->traces->items[i].last, d);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+static int take_id(const struct place *place, const json_t *map, const char *key, uint64_t *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = place_take_string(place, map, key, &text);
+
+	if (r == 0 && (!text || parse_u64(text, ret) < 0))
+		r = place_refuse(place, key, "is no number as a string");
+	return r;
+}
+
+static int take_trace(const struct place *place, const json_t *map, void *ret)
+{
+	struct registry_traces *t = ret;
+	struct registry_trace *trace = &t->items[t->count++];
+	int r = take_id(place, map, "id", &trace->id);
+
+	return r < 0 ? r : section_take(&trace_section, place, map, &trace->last);
+}
+
+int registry_traces_parse(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	const struct place here = place_below(place, "traces");
+	const json_t *list;
+	int r = place_get(place, root, "traces", JSON_ARRAY, &list);
+
+	if (r < 0 || !list)
+		return r;
+	if (!get_traces(j))
+		return -ENOMEM;
+	r = take_id(place, root, "traces_forgotten", &j->traces->forgotten);
+	return r < 0 ? r : place_each(&here, list, REGISTRY_TRACES_MAX, take_trace, j->traces);
+}
