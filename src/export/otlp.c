@@ -17,6 +17,7 @@
 #include "basic/macro.h"
 #include "model/document.h"
 #include "trace/call.h"
+#include "trace/names.h"
 
 #define ID_SIZE 17 /* hexadecimal digits, as all ids */
 #define TRACE_ID_SIZE 33
@@ -24,7 +25,6 @@
 #define WAITING_MAX 16384 /* spans whose callers have not returned, of all threads */
 #define REQUEST_SPANS 512
 #define REQUEST_NS UINT64_C(1000000000) /* a request's oldest span waits so long for others */
-#define OPENED_MAX 1024 /* files of a process whose names are kept */
 
 enum { KIND_INTERNAL = 1 }; /* Span.SpanKind */
 enum { STATUS_ERROR = 2 }; /* Status.StatusCode */
@@ -40,11 +40,6 @@ struct otlp_span { /* of a call, whose caller has not returned */
 	char *text; /* owned */
 };
 
-struct otlp_file {
-	int64_t handle;
-	char *path;
-};
-
 struct otlp_process {
 	const struct trace_process *process;
 	uint64_t span; /* its id */
@@ -54,8 +49,6 @@ struct otlp_process {
 	FILE *out; /* the spans for the next request, into .text; NULL: there are none */
 	char *text;
 	size_t length;
-	struct otlp_file *files;
-	size_t file_count, file_room;
 };
 
 struct otlp_thread {
@@ -198,24 +191,10 @@ static void begin_span(const struct otlp *o, struct document *doc, uint64_t id, 
 	document_begin_list_of(doc, "attributes");
 }
 
-/* Of a result that is a value, not a status: one that a capture takes. */
-static bool is_value(const struct probe *probe)
-{
-	for (size_t i = 0; i < probe->value_count; i++) {
-		if (probe->values[i].source == PROBE_RESULT)
-			return true;
-	}
-	return false;
-}
-
 /* Of functions of which nothing is known, no result is a failure. */
 static bool has_failed(const struct trace_call *call)
 {
-	const int32_t result = (int32_t)call->result;
-
-	if (!call->has_returned || call->probe->kind == PROBE_CALL)
-		return false;
-	return is_value(call->probe) ? result < 0 : result != 0;
+	return call->probe->kind != PROBE_CALL && call_has_failed(call);
 }
 
 static void put_status(struct document *doc, const struct trace_call *call)
@@ -247,8 +226,21 @@ static void put_arguments(struct document *doc, const struct trace_call *call)
 	}
 }
 
+/* The file that a call is about: it is opened, or was. */
+static const char *path_of(const struct trace_call *call)
+{
+	const int handle = probe_find_capture(call->probe, "fh");
+
+	if (call->probe->kind == PROBE_OPEN && call->text)
+		return call->text;
+	return handle >= 0 && call->have & 1U << handle
+		       ? names_find(call->names, call->set, "fh", call->process,
+				    call->values[handle])
+		       : NULL;
+}
+
 static void put_call(const struct otlp *o, struct document *doc, const struct trace_call *call,
-		     const char *path, uint64_t id, uint64_t parent)
+		     uint64_t id, uint64_t parent)
 {
 	begin_span(o, doc, id, parent, call->name, call->start_ns,
 		   call->start_ns + call->duration_ns);
@@ -259,7 +251,7 @@ static void put_call(const struct otlp *o, struct document *doc, const struct tr
 	put_number_attribute(doc, "cpu.logical_number", call->cpu);
 	if (call->has_bytes)
 		put_number_attribute(doc, "jobmeter.bytes", (int64_t)call->bytes);
-	put_text_attribute(doc, "file.path", path);
+	put_text_attribute(doc, "file.path", path_of(call));
 	put_arguments(doc, call);
 	if (call->has_returned)
 		put_number_attribute(doc, "jobmeter.return", call->result);
@@ -460,33 +452,6 @@ static int otlp_wait(struct otlp *o, struct otlp_thread *t, const struct trace_c
 	return 0;
 }
 
-/* The file that a call is about: it is opened, or was. */
-static const char *process_file(struct otlp_process *p, const struct trace_call *call)
-{
-	const int handle = probe_find_capture(call->probe, "fh");
-	const bool is_opened = call->probe->kind == PROBE_OPEN && call->text;
-	struct otlp_file *file = NULL;
-
-	if (handle < 0 || !(call->have & 1U << handle))
-		return is_opened ? call->text : NULL;
-	for (size_t i = 0; i < p->file_count && !file; i++) {
-		if (p->files[i].handle == call->values[handle])
-			file = &p->files[i];
-	}
-	if (!is_opened)
-		return file ? file->path : NULL;
-	if (!file && p->file_count < OPENED_MAX &&
-	    array_reserve(&p->files, &p->file_room, p->file_count, sizeof(*p->files)) == 0) {
-		file = &p->files[p->file_count++];
-		*file = (struct otlp_file){ .handle = call->values[handle] };
-	}
-	if (file) {
-		free(file->path);
-		file->path = strdup(call->text);
-	}
-	return call->text;
-}
-
 static struct otlp_process *otlp_process(struct otlp *o, uint32_t pid,
 					 const struct trace_process *process)
 {
@@ -518,8 +483,7 @@ static struct otlp_thread *otlp_thread(struct otlp *o, uint32_t tid)
 	return NULL;
 }
 
-static int otlp_add_span(struct otlp *o, struct otlp_thread *t, const struct trace_call *call,
-			 const char *path)
+static int otlp_add_span(struct otlp *o, struct otlp_thread *t, const struct trace_call *call)
 {
 	const uint64_t id = otlp_next_span(o);
 	struct writer w = {};
@@ -528,7 +492,7 @@ static int otlp_add_span(struct otlp *o, struct otlp_thread *t, const struct tra
 	int r = otlp_place(o, t, call->depth, call->start_ns, id);
 
 	if (doc)
-		put_call(o, doc, call, path, id, t->process->span);
+		put_call(o, doc, call, id, t->process->span);
 	text = writer_end(&w);
 	o->counts.call_spans++;
 	if (r < 0) {
@@ -549,7 +513,6 @@ int otlp_add(struct otlp *o, const struct trace_call *call)
 	const uint64_t end_ns = call->start_ns + call->duration_ns;
 	struct otlp_process *p = otlp_process(o, call->process->pid, call->process);
 	struct otlp_thread *t = otlp_thread(o, call->tid);
-	const char *path;
 	int r = 0;
 
 	if (!p || !t)
@@ -561,9 +524,8 @@ int otlp_add(struct otlp *o, const struct trace_call *call)
 	o->start_ns = MIN(o->start_ns, call->start_ns);
 	p->start_ns = MIN(p->start_ns, call->start_ns);
 	p->end_ns = MAX(p->end_ns, end_ns);
-	path = process_file(p, call);
 	if (r == 0 && is_wanted(o, call))
-		r = otlp_add_span(o, t, call, path);
+		r = otlp_add_span(o, t, call);
 	if (r == 0 && !call->depth)
 		r = otlp_place_all(o, t);
 	if (o->ready && !o->ready_ns)
@@ -670,9 +632,6 @@ static void process_free(struct otlp_process *p)
 {
 	if (p->out)
 		fclose(p->out);
-	for (size_t i = 0; i < p->file_count; i++)
-		free(p->files[i].path);
-	free(p->files);
 	free(p->head);
 	free(p->text);
 	free(p);

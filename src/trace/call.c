@@ -42,6 +42,15 @@ void call_decode(const struct trace_event *event, const struct probe_set *set,
 	}
 }
 
+bool call_has_failed(const struct trace_call *call)
+{
+	const int32_t result = (int32_t)call->result;
+
+	if (!call->has_returned)
+		return false;
+	return call->probe->fails == PROBE_FAILS_BELOW_0 ? result < 0 : result != 0;
+}
+
 void call_format_arguments(const struct trace_call *call, struct document *doc)
 {
 	const struct probe *probe = call->probe;

@@ -44,6 +44,9 @@ struct trace_call { /* what it points to is the caller's */
 void call_decode(const struct trace_event *event, const struct probe_set *set,
 		 const struct probe *probe, const char *name, struct trace_call *ret);
 
+/* By its result, as its probe's `fails` says; one whose return is not seen has not. */
+bool call_has_failed(const struct trace_call *call);
+
 /* Its captured values and text as members of a map that has begun: "direction", and where that has
  * a name "direction_name". */
 void call_format_arguments(const struct trace_call *call, struct document *doc);

@@ -63,8 +63,7 @@ int names_add(struct names *n, const struct trace_call *call)
 	char *name;
 
 	if (!probe->is_naming || !call->text || !*call->text ||
-	    !(call->have & 1U << probe->named) ||
-	    (call->has_returned && (int32_t)call->result != 0))
+	    !(call->have & 1U << probe->named) || call_has_failed(call))
 		return 0;
 	capture = probe->captures[probe->named].name;
 	value = call->values[probe->named];

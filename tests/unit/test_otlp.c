@@ -13,11 +13,13 @@
 #include "export/otlp_sender.h"
 #include "test.h"
 #include "trace/call.h"
+#include "trace/names.h"
 
 static const char set_text[] =
 	"[set made]\nabout = a test\nexit = return\n[library l]\nfile = l\n"
 	"[probe write]\nkind = write\ncap.fh = p1:u64\n"
-	"[probe open]\nkind = open\nsleepable = yes\ncap.path = str(p1, 64)\ncap.fh = ret:u64\n"
+	"[probe open]\nkind = open\nsleepable = yes\ncap.path = str(p1, 64)\ncap.fh = ret:s64\n"
+	"fails = below-0\nnames = fh\n"
 	"[probe call]\n[probe wait]\nkind = wait\n";
 
 enum { WRITE, OPEN, CALL, WAIT };
@@ -237,15 +239,19 @@ TEST(what_is_done_with_a_file_has_its_path)
 	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
 	struct requests all = {};
 	_cleanup_(otlp_freep) struct otlp *o = begin(&all, NULL, NULL, "");
+	struct names names = {};
 	struct trace_call open = made_call(set, OPEN, "open", 0, 2000, 2001),
 			  write = made_call(set, WRITE, "first", 0, 3000, 3001);
 
 	open.have = write.have = 1;
 	open.values[0] = write.values[0] = 77;
+	open.names = write.names = &names;
 	open.text = "/scratch/\"a\"";
+	ASSERT_OK(names_add(&names, &open));
 	ASSERT_OK(otlp_add(o, &open));
 	ASSERT_OK(otlp_add(o, &write));
 	open.text = "b";
+	ASSERT_OK(names_add(&names, &open));
 	ASSERT_OK(otlp_add(o, &open)); /* another one gets that handle */
 	write.name = "second";
 	ASSERT_OK(otlp_add(o, &write));
@@ -264,6 +270,7 @@ TEST(what_is_done_with_a_file_has_its_path)
 	ASSERT_STREQ(attribute(span_of(&all, "another process"), "file.path"), "");
 	check_parent(&all, "another process", "sh \"x\"");
 	json_decref(all.spans);
+	names_clear(&names);
 }
 
 /* The caller frees. */
