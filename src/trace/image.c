@@ -260,7 +260,8 @@ bool image_defines(const struct image *image, const char *symbol)
 static int image_visit_table(const struct image *image, unsigned int type, const char *pattern,
 			     image_visitor visit, void *context)
 {
-	const bool is_pattern = strpbrk(pattern, "*?[") != NULL;
+	const size_t plain = strcspn(pattern, "*?[\\"); /* a library has a million names: */
+	const bool is_pattern = pattern[plain]; /* fnmatch() for few of them */
 	Elf_Scn *section;
 	GElf_Shdr header;
 	Elf_Data *data;
@@ -275,8 +276,8 @@ static int image_visit_table(const struct image *image, unsigned int type, const
 		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF)
 			continue;
 		site.name = elf_strptr(image->elf, header.sh_link, symbol.st_name);
-		if (!site.name ||
-		    (is_pattern ? fnmatch(pattern, site.name, 0) : strcmp(pattern, site.name)) != 0)
+		if (!site.name || strncmp(pattern, site.name, plain) != 0 ||
+		    (is_pattern ? fnmatch(pattern, site.name, 0) : site.name[plain]) != 0)
 			continue;
 		if (image_find_offset(image, symbol.st_value, PF_X, &site.offset) &&
 		    image_settle(image, &site))
