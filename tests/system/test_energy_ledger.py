@@ -75,14 +75,37 @@ class Node:
         """@meanwhile: joules that go through the counters while no agent runs."""
         getattr(self.agent, way)()
         path, = (self.agent.folder / "state/energy").iterdir()
-        state = json.loads(path.read_text())
-        at, = [i for i, number in enumerate(state["numbers"]) if abs(number - time.time_ns()) < 2 * QUARTER_NS]
-        state["numbers"][at] -= QUARTER_NS
-        path.write_text(json.dumps(state))
+        numbers = numbers_of(path.read_bytes())
+        at = next(i for i, number in enumerate(numbers) if abs(number - time.time_ns()) < 2 * QUARTER_NS)  # jobs' starts follow
+        numbers[at] -= QUARTER_NS
+        path.write_bytes(bytes_of(numbers))
         for zone, more in zip(PACKAGES, meanwhile):
             add_uj(self.root, zone, more * 10**6)
         self.added_uj += sum(meanwhile) * 10**6
         self.agent.start()
+
+
+def numbers_of(state):
+    """All that is in it: 7 bits a byte, the lowest first."""
+    numbers, number, bits = [], 0, 0
+    for byte in state:
+        number |= (byte & 0x7f) << bits
+        bits += 7
+        if not byte & 0x80:
+            numbers.append(number)
+            number = bits = 0
+    assert not bits
+    return numbers
+
+
+def bytes_of(numbers):
+    state = bytearray()
+    for number in numbers:
+        while number >= 0x80:
+            state.append(number & 0x7f | 0x80)
+            number >>= 7
+        state.append(number)
+    return bytes(state)
 
 
 def wait_for(what, told):
