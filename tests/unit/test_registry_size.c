@@ -64,7 +64,7 @@ TEST(a_thousand_jobs_take_little_memory)
 		       sizeof(struct registry_job), sizeof(struct registry_group),
 		       sizeof(struct registry_row), sizeof(struct registry_step),
 		       sizeof(struct snapshot_job), sizeof(struct snapshot_row));
-		ASSERT(shown_kib < 8 << 10);
+		ASSERT(shown_kib < 8400);
 	}
 	ASSERT(!r->tasks && !r->cores && !r->parts && !r->rows);
 	snapshot_unref(s);
