@@ -14,9 +14,7 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "export/trace_output.h"
-#include "trace/probe.h"
-
-#define DEFAULT_SETS "mpi,mpi-io"
+#include "trace/installed_sets.h"
 
 static const char *const types[] = { [TRACE_TEXT] = "text/plain; charset=utf-8",
 				     [TRACE_CHROME] = "application/json",
@@ -107,12 +105,12 @@ static int parse(const struct http_request *request, const struct api_trace_job 
 	if (job->path && (copy(job->path, q->group, sizeof(q->group)) < 0 ||
 			  copy(job->name, q->job, sizeof(q->job)) < 0))
 		return http_fail(ret, 400, "the job's names are too long");
-	if (copy(sets ? sets : DEFAULT_SETS, q->sets, sizeof(q->sets)) < 0)
+	if (copy(sets ? sets : INSTALLED_SETS_DEFAULT, q->sets, sizeof(q->sets)) < 0)
 		return http_fail(ret, 400, "'sets' is too long");
 	if (level && find_level(level, &q->level) < 0)
 		return http_fail(ret, 400, "'level' is default, profile or trace");
-	if (format && trace_format_parse(format, &form, &err) < 0)
-		return http_fail(ret, 400, "%s", err.text);
+	if (format && (trace_format_parse(format, &form, &err) < 0 || form >= ARRAY_SIZE(types)))
+		return http_fail(ret, 400, "'format' is text, chrome, folded or ndjson");
 	q->format = form;
 	q->duration_ns = TRACER_DURATION_MAX_S * UINT64_C(1000000000);
 	if (duration && (parse_seconds(duration, &q->duration_ns) < 0 || !q->duration_ns ||

@@ -52,7 +52,7 @@ static bool is_text(const char *text, size_t size)
 static bool is_request(const struct tracer_request *q)
 {
 	return q->magic == TRACER_MAGIC && q->uid != UINT32_MAX && q->gid != UINT32_MAX &&
-	       trace_format_name(q->format) && q->level <= PROBE_LEVEL_TRACE &&
+	       q->format <= TRACE_NDJSON && q->level <= PROBE_LEVEL_TRACE &&
 	       q->duration_ns <= TRACER_DURATION_MAX_S * UINT64_C(1000000000) &&
 	       is_text(q->sets, sizeof(q->sets)) && is_text(q->group, sizeof(q->group)) &&
 	       is_text(q->job, sizeof(q->job)) && (*q->group ? q->pid == 0 : q->pid > 0);

@@ -27,7 +27,6 @@
 #include "cli/watch_target.h"
 
 #define BUDGET 5
-#define DEFAULT_SETS "mpi,mpi-io,cuda-driver,nccl,hip,rccl,torch,python"
 
 struct settings {
 	const char *job, *pid, *set_names, *generated, *file;
@@ -117,7 +116,7 @@ static int parse_budget(const char *text, void *at, struct error *err)
 static const struct cli_option options[] = {
 	{ "job", 'j', "ID", "trace a job: 123, slurm/123", AT(job), NULL },
 	{ "pid", 'p', "PID", "trace a process and what it forks", AT(pid), NULL },
-	{ "set", 's', "NAME[,NAME]", "trace these sets of functions; one with a '/' is a file (default: " DEFAULT_SETS ")", AT(set_names), NULL },
+	{ "set", 's', "NAME[,NAME]", "trace these sets of functions; one with a '/' is a file (default: " INSTALLED_SETS_DEFAULT ")", AT(set_names), NULL },
 	{ "probe", 0, "PROBE", "trace LIB:SYMBOL, a function of a library or program, too", AT(probes), parse_probe },
 	{ "level", 0, "LEVEL", "trace functions up to a level: default, profile, trace", AT(level), parse_level, level_word },
 	{ "duration", 'd', "S", "stop after S seconds (default: at the end)", AT(duration_ns), parse_duration },
@@ -187,7 +186,7 @@ static int read_sets(const struct settings *s, struct sets *ret, struct error *e
 	if (!names && !s->probe_count && s->is_list)
 		return read_all_sets(ret, err);
 	if (!names && !s->probe_count)
-		names = DEFAULT_SETS;
+		names = INSTALLED_SETS_DEFAULT;
 	if (names)
 		r = read_named_sets(names, ret, err);
 	for (size_t i = 0; i < s->probe_count && r == 0; i++) {
@@ -421,7 +420,7 @@ static int trace_own(const struct settings *s, const struct sets *sets, const st
 		.job = targets->count ? targets->items : NULL,
 		.pid = t->options.pid,
 		.command = t->command,
-		.sets = s->set_names ? s->set_names : DEFAULT_SETS,
+		.sets = s->set_names ? s->set_names : INSTALLED_SETS_DEFAULT,
 		.level = probe_levels[s->level],
 		.format = trace_format_name(s->format),
 		.duration_ns = s->duration_ns,
@@ -430,9 +429,10 @@ static int trace_own(const struct settings *s, const struct sets *sets, const st
 	};
 	int r;
 
-	if (s->probe_count || s->is_dry_run || s->budget != BUDGET)
-		return error_set(err, -EPERM,
-				 "only root may use '--probe', '--dry-run' and '--budget'");
+	if (s->probe_count || s->is_dry_run || s->budget != BUDGET || s->format == TRACE_OTLP)
+		return error_set(
+			err, -EPERM,
+			"only root may use '--probe', '--dry-run', '--budget' and '--format otlp'");
 	memcpy(sites.sets, sets->items, sizeof(sites.sets));
 	r = sites_begin(&sites, err);
 	if (r < 0)

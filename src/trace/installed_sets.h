@@ -5,6 +5,10 @@
 
 #include "trace/probe.h"
 
+/* What is traced where nobody says what.  cuda-runtime sees what cuda-driver sees, too; hdf5's
+ * bytes are those of MPI-IO again. */
+#define INSTALLED_SETS_DEFAULT "mpi,mpi-io,cuda-driver,nccl,hip,rccl,torch,python"
+
 /* Where they are: PATH_MAX bytes. */
 int installed_sets_find_dir(char *ret, struct error *err);
 
