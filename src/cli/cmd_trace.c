@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 
 #include "basic/cleanup.h"
 #include "basic/cli.h"
-#include "basic/dir.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
@@ -38,17 +36,6 @@ struct settings {
 	enum trace_format format;
 	enum probe_level level;
 };
-
-struct sets { /* begins as {} */
-	struct probe_set *items[SITES_SETS_MAX];
-	size_t count;
-};
-
-static void sets_clear(struct sets *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		probe_set_free(s->items[i]);
-}
 
 static int parse_probe(const char *text, void *at, struct error *err)
 {
@@ -130,71 +117,23 @@ static const struct cli_option options[] = {
 };
 /* clang-format on */
 
-static int add_set(struct sets *sets, struct probe_set *set, struct error *err)
-{
-	if (sets->count == SITES_SETS_MAX) {
-		probe_set_free(set);
-		return error_set(err, -E2BIG, "at most %d sets can be traced at once",
-				 SITES_SETS_MAX);
-	}
-	sets->items[sets->count++] = set;
-	return 0;
-}
-
-static int read_named_sets(const char *names, struct sets *ret, struct error *err)
-{
-	_cleanup_free_ char *list = strdup(names);
-	char *rest = list, *name;
-	int r = list ? 0 : -ENOMEM;
-
-	while (r == 0 && (name = strsep(&rest, ","))) {
-		struct probe_set *set;
-
-		r = installed_sets_read(name, &set, err);
-		if (r == 0)
-			r = add_set(ret, set, err);
-	}
-	return r;
-}
-
-/* All that are installed. */
-static int read_all_sets(struct sets *ret, struct error *err)
-{
-	_cleanup_(dir_clear) struct dir files = {};
-	char directory[PATH_MAX];
-	int r = installed_sets_find_dir(directory, err);
-
-	if (r == 0)
-		r = dir_read(AT_FDCWD, directory, SITES_SETS_MAX, &files);
-	for (size_t i = 0; i < files.count && r == 0; i++) {
-		char path[2 * PATH_MAX];
-		struct probe_set *set;
-
-		snprintf(path, sizeof(path), "%s/%s", directory, files.names[i]);
-		r = probe_set_read(directory, path, &set, err);
-		if (r == 0)
-			r = add_set(ret, set, err);
-	}
-	return r;
-}
-
-static int read_sets(const struct settings *s, struct sets *ret, struct error *err)
+static int read_sets(const struct settings *s, struct wanted_sets *ret, struct error *err)
 {
 	const char *names = s->generated ? s->generated : s->set_names;
 	int r = 0;
 
 	if (!names && !s->probe_count && s->is_list)
-		return read_all_sets(ret, err);
+		return wanted_sets_add_all(ret, err);
 	if (!names && !s->probe_count)
 		names = INSTALLED_SETS_DEFAULT;
 	if (names)
-		r = read_named_sets(names, ret, err);
+		r = wanted_sets_add_list(ret, names, false, err);
 	for (size_t i = 0; i < s->probe_count && r == 0; i++) {
 		struct probe_set *set;
 
 		r = probe_set_parse_argument(s->probes[i], &set, err);
 		if (r == 0)
-			r = add_set(ret, set, err);
+			r = wanted_sets_add(ret, set, err);
 	}
 	return r;
 }
@@ -210,7 +149,7 @@ static void say_drop(void *context UNUSED, const struct site_row *row, uint64_t 
 	cli_say(&cmd_trace, &err);
 }
 
-static void list_sets(const struct sets *sets)
+static void list_sets(const struct wanted_sets *sets)
 {
 	for (size_t i = 0; i < sets->count; i++) {
 		const struct probe_set *set = sets->items[i];
@@ -259,7 +198,7 @@ static void print_sites(const struct sites *sites)
 }
 
 /* Whether the sets have what moves bytes of files, which the kernel can say, too. */
-static bool has_files(const struct sets *sets)
+static bool has_files(const struct wanted_sets *sets)
 {
 	for (size_t i = 0; i < sets->count; i++) {
 		for (size_t n = 0; n < sets->items[i]->probe_count; n++) {
@@ -366,7 +305,7 @@ static void name_spans(const struct settings *s, const struct trace *t,
 	};
 }
 
-static int trace(const struct settings *s, const struct sets *sets,
+static int trace(const struct settings *s, const struct wanted_sets *sets,
 		 const struct watch_target *target, struct trace *t, int *ret_code,
 		 struct error *err)
 {
@@ -412,8 +351,9 @@ static int trace(const struct settings *s, const struct sets *sets,
 }
 
 /* Without root, by the agent. */
-static int trace_own(const struct settings *s, const struct sets *sets, const struct trace *t,
-		     const struct watch_targets *targets, int *ret_code, struct error *err)
+static int trace_own(const struct settings *s, const struct wanted_sets *sets,
+		     const struct trace *t, const struct watch_targets *targets, int *ret_code,
+		     struct error *err)
 {
 	_cleanup_(sites_clear) struct sites sites = { .set_count = sets->count, .level = s->level };
 	struct trace_wish wish = {
@@ -503,7 +443,7 @@ static int run_trace(const struct cli_command *command, int argc, char **argv)
 	struct settings settings = { .budget = BUDGET, .slow_ns = OTLP_SLOW_NS };
 	const struct cli_options groups[] = { { options, ARRAY_SIZE(options), &settings } };
 	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
-	_cleanup_(sets_clear) struct sets sets = {};
+	_cleanup_(wanted_sets_clear) struct wanted_sets sets = {};
 	struct trace traced = { .options = { .read = take_event, .drop = say_drop } };
 	_cleanup_free_ char *group = NULL;
 	struct error err = {};

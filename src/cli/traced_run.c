@@ -17,28 +17,9 @@
 #define BUDGET 5 /* percent of a core for each process, as `trace` has it */
 
 struct traced_run {
-	struct probe_set *sets[SITES_SETS_MAX];
+	struct wanted_sets sets;
 	struct sites sites;
 };
-
-static int read_sets(struct traced_run *t, const char *names, struct error *err)
-{
-	_cleanup_free_ char *list = strdup(names);
-	char *rest = list, *name;
-	int r = list ? 0 : error_set_errno(err, ENOMEM, "cannot trace");
-
-	while (r == 0 && (name = strsep(&rest, ","))) {
-		if (t->sites.set_count == SITES_SETS_MAX)
-			return error_set(err, -E2BIG, "at most %d sets can be traced at once",
-					 SITES_SETS_MAX);
-		r = installed_sets_read(name, &t->sets[t->sites.set_count], err);
-		if (r == 0) {
-			t->sites.sets[t->sites.set_count] = t->sets[t->sites.set_count];
-			t->sites.set_count++;
-		}
-	}
-	return r;
-}
 
 int traced_run_open(const char *names, struct traced_run **ret, struct error *err)
 {
@@ -48,8 +29,10 @@ int traced_run_open(const char *names, struct traced_run **ret, struct error *er
 	if (r == 0 && geteuid() != 0)
 		r = error_set(err, -EPERM, "tracing needs root");
 	if (r == 0)
-		r = read_sets(t, names, err);
+		r = wanted_sets_add_list(&t->sets, names, false, err);
 	if (r == 0) {
+		memcpy(t->sites.sets, t->sets.items, sizeof(t->sites.sets));
+		t->sites.set_count = t->sets.count;
 		t->sites.options.sums = true;
 		r = sites_begin(&t->sites, err);
 	}
@@ -66,8 +49,7 @@ struct traced_run *traced_run_close(struct traced_run *t)
 	if (!t)
 		return NULL;
 	sites_clear(&t->sites);
-	for (size_t i = 0; i < SITES_SETS_MAX; i++)
-		probe_set_free(t->sets[i]);
+	wanted_sets_clear(&t->sets);
 	free(t);
 	return NULL;
 }

@@ -2,17 +2,20 @@
 #include "trace/installed_sets.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/dir.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 
-int installed_sets_find_dir(char *ret, struct error *err)
+static int find_directory(char *ret, struct error *err)
 {
 	static const char *const places[] = { "../share/jobmeter/probes", "../share/probes" };
 	char program[PATH_MAX], path[PATH_MAX * 2];
@@ -31,7 +34,7 @@ int installed_sets_find_dir(char *ret, struct error *err)
 int installed_sets_read(const char *name, struct probe_set **ret, struct error *err)
 {
 	char directory[PATH_MAX];
-	int r = installed_sets_find_dir(directory, err);
+	int r = find_directory(directory, err);
 
 	return r < 0 ? r : probe_set_read(directory, name, ret, err);
 }
@@ -69,7 +72,7 @@ int installed_sets_read_for_user(const char *name, struct probe_set **ret, struc
 			err, -EPERM,
 			"only root may trace by a file: '%s' is no set that came with jobmeter",
 			name);
-	r = installed_sets_find_dir(directory, err);
+	r = find_directory(directory, err);
 	if (r < 0)
 		return r;
 	if (asprintf(&path, "%s/%s.probe", directory, name) < 0)
@@ -86,4 +89,59 @@ int installed_sets_read_for_user(const char *name, struct probe_set **ret, struc
 	if (r == 0)
 		*ret = TAKE_PTR(set);
 	return r;
+}
+
+int wanted_sets_add(struct wanted_sets *s, struct probe_set *set, struct error *err)
+{
+	if (s->count == SITES_SETS_MAX) {
+		probe_set_free(set);
+		return error_set(err, -E2BIG, "at most %d sets can be traced at once",
+				 SITES_SETS_MAX);
+	}
+	s->items[s->count++] = set;
+	return 0;
+}
+
+int wanted_sets_add_all(struct wanted_sets *s, struct error *err)
+{
+	_cleanup_(dir_clear) struct dir files = {};
+	char directory[PATH_MAX];
+	int r = find_directory(directory, err);
+
+	if (r == 0)
+		r = dir_read(AT_FDCWD, directory, SITES_SETS_MAX, &files);
+	for (size_t i = 0; i < files.count && r == 0; i++) {
+		char path[2 * PATH_MAX];
+		struct probe_set *set;
+
+		snprintf(path, sizeof(path), "%s/%s", directory, files.names[i]);
+		r = probe_set_read(directory, path, &set, err);
+		if (r == 0)
+			r = wanted_sets_add(s, set, err);
+	}
+	return r;
+}
+
+int wanted_sets_add_list(struct wanted_sets *s, const char *names, bool is_for_user,
+			 struct error *err)
+{
+	_cleanup_free_ char *list = strdup(names);
+	char *rest = list, *name;
+	int r = list ? 0 : error_set_errno(err, ENOMEM, "cannot trace");
+
+	while (r == 0 && (name = strsep(&rest, ","))) {
+		struct probe_set *set;
+
+		r = is_for_user ? installed_sets_read_for_user(name, &set, err)
+				: installed_sets_read(name, &set, err);
+		if (r == 0)
+			r = wanted_sets_add(s, set, err);
+	}
+	return r;
+}
+
+void wanted_sets_clear(struct wanted_sets *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		probe_set_free(s->items[i]);
 }

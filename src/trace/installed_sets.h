@@ -1,16 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* installed_sets - the probe sets that came with the program: as it is installed, or as it was
- * built. */
+ * built; and a list of those that a trace is to have. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "trace/probe.h"
+#include "trace/sites.h"
 
 /* What is traced where nobody says what.  cuda-runtime sees what cuda-driver sees, too; hdf5's
  * bytes are those of MPI-IO again. */
 #define INSTALLED_SETS_DEFAULT "mpi,mpi-io,cuda-driver,nccl,hip,rccl,torch,python"
 
-/* Where they are: PATH_MAX bytes. */
-int installed_sets_find_dir(char *ret, struct error *err);
+struct wanted_sets { /* begins as {} */
+	struct probe_set *items[SITES_SETS_MAX]; /* owned */
+	size_t count;
+};
+
+/* @set is taken over in any case.  -E2BIG: there are too many. */
+int wanted_sets_add(struct wanted_sets *s, struct probe_set *set, struct error *err);
+/* All that are installed. */
+int wanted_sets_add_all(struct wanted_sets *s, struct error *err);
+/* "NAME,NAME", each as by installed_sets_read(), or @is_for_user by the function below it. */
+int wanted_sets_add_list(struct wanted_sets *s, const char *names, bool is_for_user,
+			 struct error *err);
+void wanted_sets_clear(struct wanted_sets *s);
 
 /* The set @name, which is a file if there is a '/' in it. */
 int installed_sets_read(const char *name, struct probe_set **ret, struct error *err);
