@@ -177,24 +177,16 @@ static int open_sources(struct measurement *m)
 	return r < 0 ? r : take_energy(m, NULL);
 }
 
-/* The command is in its group before anything counts it, and runs nothing before it is. */
 static int start(struct measurement *m, char *const argv[], struct error *err)
 {
-	bool is_agent = m->options->agent != NULL;
 	int r;
 
 	m->has_hierarchy = hierarchy_read(m->root_fd, &m->hierarchy, &m->why_no_cgroups) >= 0;
-	r = choose_measurer(m, is_agent, err);
+	r = choose_measurer(m, m->options->agent, err);
 	if (r < 0)
 		return r;
 	children_usage_begin(m->root_fd, &m->before);
-	r = child_prepare(&m->child, argv, err);
-	if (r >= 0)
-		r = admit(m, is_agent, err);
-	if (r < 0)
-		return r;
-	r = open_sources(m);
-	return r < 0 ? error_set_errno(err, r, "cannot start the meter") : 0;
+	return child_prepare(&m->child, argv, err);
 }
 
 /* ---- looks while it runs ---- */
@@ -260,11 +252,19 @@ static int settle_timeline(struct measurement *m)
 
 /* ---- its end ---- */
 
+/* The command is in its group before anything counts it, and runs nothing before it is; nor has it
+ * waited there for a trace. */
 static int release(void *context, struct error *err)
 {
 	struct measurement *m = context;
-	int r = child_release(&m->child, err);
+	int r = admit(m, m->options->agent, err);
 
+	if (r < 0)
+		return r;
+	r = open_sources(m);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot start the meter");
+	r = child_release(&m->child, err);
 	m->is_released = r == 0;
 	m->cannot_run = r < 0;
 	if (r == 0)
