@@ -36,6 +36,7 @@ static uint64_t below(uint64_t end)
 struct life { /* in ms of the interval */
 	uint64_t from, until, cpu_ns, millicores;
 	bool has_ended;
+	uint64_t groupless; /* since when, of one that goes on; 0: it has a group */
 };
 
 struct history {
@@ -104,6 +105,7 @@ static struct snapshot_job show(const struct life *life, struct job *job)
 
 	job->start_boot_ns = BEGIN + life->from * MS;
 	job->end_boot_ns = life->has_ended ? BEGIN + life->until * MS : 0;
+	shown.groupless_ns = life->groupless ? BEGIN + life->groupless * MS : 0;
 	shown.values[METRIC_CPU_USER] = (struct value){ life->cpu_ns, true };
 	shown.values[METRIC_CPU_SYSTEM] = (struct value){ 0, true };
 	shown.values[METRIC_CPU_ALLOCATED] = (struct value){ life->millicores, true };
@@ -196,7 +198,22 @@ TEST(who_is_there_all_the_time_works_evenly)
 	ASSERT(llabs((long long)o.uj[2] - (1000000LL * 12 / 32 + 8000000LL * 18 / 38)) < 20);
 }
 
-/* 400 mW of idle power in 4 cores; each job has one of them. */
+/* As a reading sees it that comes some seconds behind its end: it may go on. */
+TEST(who_waits_for_its_next_group_does_nothing_meanwhile)
+{
+	_cleanup_close_ int root = open_root("groupless");
+	struct history h = one_behind_the_other();
+	struct outcome o;
+
+	h.jobs[0].until = LENGTH;
+	h.jobs[0].has_ended = false;
+	h.jobs[0].groupless = 4000;
+	o = run(root, &h, false);
+	ASSERT(o.uj[0] <= 1000000 && o.uj[0] + 20 > 1000000);
+	ASSERT(o.uj[1] <= 8000000 && o.uj[1] + 20 > 8000000);
+}
+
+/* 160 mW of idle power in 4 cores; each job has one of them. */
 TEST(idle_power_is_charged_for_the_time_that_a_job_was_there)
 {
 	_cleanup_close_ int root = open_root("idle");
