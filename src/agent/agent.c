@@ -135,7 +135,7 @@ static int least(int a, int b)
 
 static void run_once(struct agent *a)
 {
-	enum { SIGNALS, TICKS, TCP, SOCKET, HELPER, TRACER, SAMPLER, PUSH, COUNT };
+	enum { SIGNALS, TICKS, TCP, SOCKET, HELPER, TRACER, SAMPLER, EDGES, PUSH, COUNT };
 	struct pollfd fds[COUNT] = {
 		[SIGNALS] = { a->signal_fd, POLLIN, 0 },
 		[TICKS] = { a->ticker.fd, POLLIN, 0 },
@@ -144,16 +144,20 @@ static void run_once(struct agent *a)
 		[HELPER] = { a->helper ? helper_fd(a->helper) : -1, POLLIN, 0 },
 		[TRACER] = { a->tracer ? tracer_helper_fd(a->tracer) : -1, POLLIN, 0 },
 		[SAMPLER] = { sampler_fd(a->sampler), POLLIN, 0 },
+		[EDGES] = { sampler_edge_fd(a->sampler), POLLIN, 0 },
 		[PUSH] = { push_fd(a->push), POLLIN, 0 },
 	};
 	int timeout =
 		least(a->tcp ? http_timeout_ms(a->tcp) : -1,
 		      least(a->socket ? http_timeout_ms(a->socket) : -1, push_timeout_ms(a->push)));
+	const int edge_timeout = sampler_edge_timeout_ms(a->sampler);
 	uint64_t ahead_ns, begun_ns;
 	uid_t uid;
 
-	if (poll(fds, COUNT, timeout) < 0)
+	if (poll(fds, COUNT, least(timeout, edge_timeout)) < 0)
 		return;
+	if (fds[EDGES].revents || edge_timeout >= 0)
+		sampler_take_edge(a->sampler);
 	if (fds[SIGNALS].revents)
 		take_signals(a);
 	if (fds[TICKS].revents)

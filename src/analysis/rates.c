@@ -16,6 +16,8 @@ static const struct {
 	[RATE_READ] = { { METRIC_READ_BYTES, METRIC_COUNT } },
 	[RATE_WRITE] = { { METRIC_WRITE_BYTES, METRIC_COUNT } },
 	[RATE_MEMORY] = { { METRIC_MEMORY_USAGE, METRIC_COUNT } },
+	[RATE_POWER] = { { METRIC_ENERGY, METRIC_COUNT } },
+	[RATE_INSTRUCTIONS] = { { METRIC_CPU_INSTRUCTIONS, METRIC_COUNT } },
 };
 
 static size_t series_of(enum metric_id id)

@@ -22,6 +22,8 @@ enum rate {
 	RATE_READ, /* bytes per second */
 	RATE_WRITE,
 	RATE_MEMORY, /* a gauge: bytes */
+	RATE_POWER, /* watts, its share of idle power included */
+	RATE_INSTRUCTIONS, /* per second */
 	RATE_COUNT,
 };
 

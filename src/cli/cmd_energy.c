@@ -231,6 +231,9 @@ static void add_balance(const json_t *root, struct rows *rows)
 		rows_line(rows, ROWS_TEXT, "inconsistent",
 			  "%llu intervals in which components took over 1 %% more than the node",
 			  (unsigned long long)count);
+	if (number_of(balance, "edges", 0, &count) && count)
+		rows_line(rows, ROWS_TEXT, "edges", "%s reading%s where jobs began and ended",
+			  humanize_count(count).text, count == 1 ? "" : "s");
 	rows_line(rows, ROWS_TEXT, "idle policy", "%s", text_of(root, "idle_policy"));
 	for (size_t i = 0; i < json_array_size(learned); i++) {
 		const json_t *pool = json_array_get(learned, i);

@@ -51,6 +51,8 @@ struct snapshot_step {
 struct snapshot_job {
 	struct job *job; /* a reference */
 	bool is_live; /* else it has ended, and is shown for a while */
+	uint64_t groupless_ns; /* since when one that lives has no group, and so does nothing, by
+				  CLOCK_BOOTTIME; 0: it has one, or that is not known */
 	struct value values[METRIC_JOB_COUNT];
 	struct parts parts;
 	struct balance cores, ranks; /* as in a record */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/correlation.h"
 #include "analysis/formula.h"
+#include "analysis/rates.h"
+#include "basic/cleanup.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "model/record.h"
@@ -12,6 +17,7 @@
 #define UJ_OF_A_J 1e6
 #define NS_OF_AN_HOUR 3600e9
 #define GB 1e9
+#define LABEL "power and work"
 
 static const struct value *value_of(const struct record *r, enum metric_id id)
 {
@@ -123,7 +129,8 @@ static void add_components(const struct record *r, struct rows *rows)
 static void add_yield(const struct record *r, struct rows *rows)
 {
 	const struct value *cores = value_of(r, METRIC_CPU_ALLOCATED),
-			   *flops = value_of(r, METRIC_CPU_FLOPS);
+			   *flops = value_of(r, METRIC_CPU_FLOPS),
+			   *instructions = value_of(r, METRIC_CPU_INSTRUCTIONS);
 	const double uj = (double)value_of(r, METRIC_ENERGY)->number;
 	const char *about = is_estimate(energy_of(r)) ? "~" : "";
 	uint64_t read = 0, written = 0;
@@ -141,6 +148,53 @@ static void add_yield(const struct record *r, struct rows *rows)
 	if (flops->is_known && flops->number && uj > 0)
 		rows_say(rows, ", ", "%s%.3g GFLOP a joule", about,
 			 (double)flops->number / 1e9 / (uj / UJ_OF_A_J));
+	if (instructions->is_known && instructions->number && uj > 0)
+		rows_say(rows, ", ", "%s%.3g billion instructions a joule", about,
+			 (double)instructions->number / 1e9 / (uj / UJ_OF_A_J));
+}
+
+/* ---- power and work, bucket by bucket ---- */
+
+static void say_correlation(const struct rates *rates, const double *values, const char *what,
+			    const char *about, struct rows *rows)
+{
+	struct correlation c;
+
+	if (correlation_of(rates->of[RATE_POWER], values, rates->count, &c))
+		rows_say(rows, ", ", "with %s r = %s%.2f (n = %zu)", what, about,
+			 round(c.r * 100) / 100 + 0.0, c.n); /* and no minus before 0 */
+}
+
+/* Power that was estimated is CPU time in another unit. */
+static void add_correlations(const struct record *r, struct rows *rows)
+{
+	const bool is_estimated = is_estimate(energy_of(r));
+	_cleanup_free_ struct rates *rates = malloc(sizeof(*rates));
+	double io[TIMELINE_BUCKETS_MAX];
+
+	if (!rates)
+		return;
+	rates_take(r, rates);
+	if (!rates->is_known[RATE_POWER])
+		return;
+	for (size_t i = 0; i < rates->count; i++)
+		io[i] = rates_io(rates, i);
+	rows_begin(rows, ROWS_ALL, LABEL);
+	if (!is_estimated) {
+		say_correlation(rates, rates->of[RATE_ON_CPU], "cores in use", "", rows);
+		say_correlation(rates, rates->of[RATE_INSTRUCTIONS], "instructions a second", "",
+				rows);
+	}
+	say_correlation(rates, io, "bytes read and written a second", is_estimated ? "~" : "",
+			rows);
+	if (is_estimated && rates->count >= CORRELATION_N_MIN)
+		rows_line(rows, ROWS_ALL, rows_has_said(rows) ? NULL : LABEL,
+			  "not compared with cores or instructions: this power is estimated from "
+			  "CPU time, and follows it by its making");
+	else if (rows_has_said(rows))
+		rows_line(rows, ROWS_ALL, NULL,
+			  "power was divided between the node's jobs by their work: where the job "
+			  "was not alone, r is higher by that");
 }
 
 void energy_rows(const struct record *r, struct rows *rows)
@@ -150,4 +204,5 @@ void energy_rows(const struct record *r, struct rows *rows)
 	add_power(r, rows);
 	add_components(r, rows);
 	add_yield(r, rows);
+	add_correlations(r, rows);
 }

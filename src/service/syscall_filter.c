@@ -79,6 +79,7 @@ static const struct filter_row table[] = {
 	{ "perf_event_open", AGENT, "hardware counters of new jobs" },
 	{ "ftruncate ftruncate64 fallocate fchmod fchmodat fsync fdatasync", NETWORK, "states of jobs; records; the database" },
 	{ "rename renameat renameat2 flock", SENDING, "states of jobs; records, and those that were refused" },
+	{ "inotify_add_watch inotify_rm_watch", AGENT, "where jobs' cgroups are made and removed" },
 	{ "accept accept4", SERVING, "answers" },
 	{ "sendmsg sendmmsg recvmsg recvmmsg getsockopt setsockopt getsockname getpeername shutdown", NETWORK,
 	  "answers; the name service; the site's server" },

@@ -200,7 +200,7 @@ def start_below(bench, keeper, agent_user):
             root = make_root(folder / "root", files)
             program.write_text(f'#!/bin/sh\nexec "{PROGRAM}" --root "{root}" "$@"\n')
             program.chmod(0o755)
-            return stack.enter_context(Agent(folder / "agent", keeper, program=program, bpf=False, helper=False, **settings)), root
+            return stack.enter_context(Agent(folder / "agent", keeper, program=program, **{"bpf": False, "helper": False, **settings})), root
         yield start
 
 

@@ -11,13 +11,15 @@ import time
 
 import pytest
 
-from agent_pages import ask, await_page, final_record, page_of
-from job_groups import MANAGER
+from agent_pages import ask, await_page, final_record, known_jobs, page_of
+from job_groups import MANAGER, RULES
+from layouts import LAYOUTS, add_uj
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = ROOT.parent / "shared/data"  # others' tables, which are not the project's
 CARRIED = 100e-6  # joules: what may wait for the next interval
 BUSY, IDLE = "71", "73"
+PATIENCE_S = 60
 CPU_S = 2  # that the busy job has to have used
 
 
@@ -111,6 +113,40 @@ def test_over_a_restart_nothing_is_lost_or_falls(agent, loads, groups, is_killed
     sensor, = ask(agent, "/v1/energy")["sensors"]  # goes on, too, and is what is scraped
     (_, total_after), = page_of(agent).of("jobmeter_node_energy_joules_total")
     assert total_before < sensor["joules"] <= total_after
+
+
+def edges_of(agent):
+    return ask(agent, "/v1/energy")["balance"]["edges"]
+
+
+def await_edges(agent, count):
+    """Edges of other tests' jobs count, too: one that waits is read 50 ms behind the one before, before anything is answered."""
+    end = time.monotonic() + PATIENCE_S
+    time.sleep(0.06)
+    while edges_of(agent) < count:
+        assert time.monotonic() < end, agent.log()
+        time.sleep(0.06)
+
+
+def test_a_short_job_has_what_came_in_its_time_alone(start_below, groups):
+    """Nothing but the job's edges makes the agent look: a sensor that is drawn says 1 J while it is there, and 97 J behind it."""
+    agent, root = start_below("edges", LAYOUTS["intel-2-sockets"][0], bpf=True, rules=RULES, interval="300s", idle_energy="active")
+    beside = groups.start(groups.name(IDLE), "sleep", "600")
+    await_page(agent, lambda page: IDLE in known_jobs(page))
+    before = edges_of(agent)
+    busy = groups.start(groups.name(BUSY), "/bin/sh", "-c", "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done")
+    await_edges(agent, before + 1)
+    add_uj(root, "intel-rapl:0", 10**6)
+    busy.wait()
+    groups.remove(groups.name(BUSY))
+    await_edges(agent, before + 2)
+    add_uj(root, "intel-rapl:0", 97 * 10**6)
+    page = await_page(agent, lambda page: energy_of(page, BUSY))
+    assert cpu_of(page, BUSY) > 0.5
+    assert 0 < energy_of(page, BUSY) <= 1 + CARRIED
+    assert sum(owners_of(page).values()) == pytest.approx(98, abs=CARRIED) and unbalanced(page) == [0]
+    beside.kill()
+    beside.wait()
 
 
 def test_who_asks_often_sees_energy_once_a_second(start_agent, groups):

@@ -535,6 +535,7 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 	int r = put_rows(m, j, parts, count, last, ret);
 
 	ret->is_live = !j->is_ended;
+	ret->groupless_ns = ret->is_live && !j->live_groups ? j->last_death_ns : 0;
 	ret->job = job_ref(j->facts);
 	ret->threads = threads_of(j, parts, count);
 	ret->thermal = thermal_samples_of(&j->thermal);

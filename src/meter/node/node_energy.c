@@ -122,14 +122,16 @@ static uint64_t cpu_time(const struct snapshot_job *job)
 	       (uint64_t)job->values[METRIC_CPU_SYSTEM].number;
 }
 
-/* How long it was there since the snapshot before. */
-static uint64_t time_there(const struct node_energy *e, const struct snapshot *s,
-			   const struct snapshot_job *job)
+/* When it was there since the snapshot before. */
+static void set_there(const struct node_energy *e, const struct snapshot *s,
+		      const struct snapshot_job *job, struct node_job *j)
 {
-	const uint64_t from = MAX(e->last_ns ? e->last_ns : s->boot_ns, job->job->start_boot_ns),
-		       end = job->is_live ? s->boot_ns : MIN(job->job->end_boot_ns, s->boot_ns);
+	const uint64_t end = job->is_live ? s->boot_ns : MIN(job->job->end_boot_ns, s->boot_ns);
 
-	return end > from ? end - from : 0;
+	j->there_from_ns = MAX(e->last_ns ? e->last_ns : s->boot_ns, job->job->start_boot_ns);
+	j->there_until_ns = MAX(j->there_from_ns, end);
+	j->active_until_ns = job->groupless_ns ? MIN(job->groupless_ns, j->there_until_ns)
+					       : j->there_until_ns;
 }
 
 /* Its counters count from the reading at which they were opened, so the first interval has none. */
@@ -189,12 +191,14 @@ static void use_more(struct node_energy *e, const struct snapshot *s,
 	const struct value *cores = &job->values[METRIC_CPU_ALLOCATED],
 			   *limit = &job->values[METRIC_MEMORY_LIMIT],
 			   *usage = &job->values[METRIC_MEMORY_USAGE];
-	const uint64_t us = time_there(e, s, job) / NS_OF_A_US;
 	const uint64_t cpu_ns = MAX(cpu_time(job), j->cpu_ns);
 	const uint64_t bytes = limit->is_known	 ? limit->number
 			       : usage->is_known ? usage->number
 						 : 0;
+	uint64_t us;
 
+	set_there(e, s, job, j);
+	us = (j->there_until_ns - j->there_from_ns) / NS_OF_A_US;
 	j->used_ns = cpu_ns - j->cpu_ns;
 	count_more(job, j);
 	if (!j->owner.is_inside)
@@ -235,8 +239,11 @@ static int take_jobs(struct node_energy *e, const struct snapshot *s)
 	uint64_t busy_ns = e->busy_ns, system_ns;
 	int r = 0;
 
-	for (size_t i = 0; i < e->job_count; i++)
+	for (size_t i = 0; i < e->job_count; i++) {
 		e->jobs[i]->is_seen = false;
+		e->jobs[i]->there_from_ns = e->jobs[i]->there_until_ns = 0;
+		e->jobs[i]->active_until_ns = 0;
+	}
 	for (size_t i = 0; r == 0 && i < s->job_count; i++)
 		r = take_job(e, s, &s->jobs[i]);
 	add_work(e);
@@ -405,6 +412,13 @@ static bool has_parts(const struct node_energy *e)
 	       e->pools[POOL_GPU].is_open;
 }
 
+/* Of components that were read with the reading before, too. */
+static bool is_cut(const struct node_energy *e, enum energy_pool which, uint64_t until_ns)
+{
+	return e->mark_count && (which == POOL_PACKAGE || which == POOL_MEMORY) &&
+	       e->pools[which].last_ns >= e->last_ns && until_ns > e->pools[which].last_ns;
+}
+
 static int close_pool(struct node_energy *e, enum energy_pool which, const struct arrival *a)
 {
 	struct pool *pool = &e->pools[which];
@@ -417,6 +431,7 @@ static int close_pool(struct node_energy *e, enum energy_pool which, const struc
 		.uncertainty_permille = a->uncertainty_permille,
 	};
 	struct energy_interval interval = { .uj = a->uj, .gap_uj = a->gap_uj };
+	uint64_t idle_uw;
 	int index;
 
 	snprintf(channel.source, sizeof(channel.source), "%s", a->sensor->source);
@@ -425,12 +440,15 @@ static int close_pool(struct node_energy *e, enum energy_pool which, const struc
 		return 0;
 	if (!a->knows_idle)
 		idle_power_learn(&pool->idle, a->uj, ns, e->busy_ns - pool->busy_ns, e->cpus);
-	interval.idle_uj = energy_at(a->knows_idle ? a->idle_uw : idle_power_get(&pool->idle), ns);
+	idle_uw = a->knows_idle ? a->idle_uw : idle_power_get(&pool->idle);
+	interval.idle_uj = energy_at(idle_uw, ns);
 	interval.capacity = (which == POOL_MEMORY ? e->memory_kib : e->cpus * 1000) * ns /
 			    NS_OF_A_US;
 	if (which == POOL_NODE && has_parts(e))
 		attribution_close_rest(&e->attribution, (size_t)index, &interval, e->owners,
 				       e->job_count);
+	else if (is_cut(e, which, a->until_ns))
+		node_energy_close_cut(e, (size_t)index, &interval, idle_uw, a->until_ns);
 	else
 		attribution_close(&e->attribution, (size_t)index, &interval, e->owners,
 				  e->job_count);
@@ -568,6 +586,7 @@ int node_energy_take(struct node_energy *e, const struct energy_readings *readin
 		r = take_jobs(e, s);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(order); i++)
 		r = take_pool(e, order[i]);
+	e->mark_count = 0;
 	if (r == 0)
 		r = node_energy_show(e, s);
 	if (r == 0)
@@ -688,6 +707,7 @@ void node_energy_format(struct node_energy *e, struct document *d)
 	document_put_signed(d, "unbalanced_microjoules",
 			    attribution_unbalanced(a, e->owners, e->job_count, e->gone_uj));
 	document_put_unsigned(d, "inconsistent_intervals", a->inconsistent);
+	document_put_unsigned(d, "edges", e->edges);
 	document_end_map(d);
 	document_end_map(d);
 }

@@ -31,6 +31,13 @@ struct node_energy *node_energy_free(struct node_energy *e); /* NULL is fine; re
 int node_energy_take(struct node_energy *e, const struct energy_readings *readings,
 		     struct snapshot *s);
 
+/*
+ * A job began or ended between two readings, and sensors of components say this.  The interval is
+ * cut here when it is divided: a job has a part in what came while it was there, and its work is
+ * spread evenly over that time.  With more than 64 in an interval the rest is not taken.
+ */
+void node_energy_mark(struct node_energy *e, const struct energy_readings *readings);
+
 /* Jobs of a snapshot in between get what they had by then.  -ENOMEM. */
 int node_energy_show(struct node_energy *e, struct snapshot *s);
 

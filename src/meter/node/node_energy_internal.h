@@ -30,6 +30,10 @@ struct node_job {
 	bool was_counted, is_counted;
 	struct energy_counts counts, counted;
 	uint64_t used_ns; /* CPU time since the reading before */
+	/* When it was there since then; both 0: it was not. */
+	uint64_t there_from_ns, there_until_ns;
+	uint64_t active_until_ns; /* it had a group; at most the latter */
+	struct energy_use whole; /* of the pool that is being cut: until its end */
 	/* For the ledger: who it is, and what of its energy is there. */
 	uint64_t start_real_ns;
 	int64_t uid;
@@ -42,6 +46,12 @@ struct pool {
 	uint64_t busy_ns; /* of the node, by then */
 	struct idle_power idle;
 };
+
+/* What sensors of components said between two readings. */
+struct mark {
+	uint64_t ns, uj[POOL_COUNT]; /* uj: since the reading before */
+};
+#define MARKS_MAX 64
 
 struct node_energy {
 	int root_fd;
@@ -59,11 +69,20 @@ struct node_energy {
 	uint64_t gone_uj; /* of jobs that are no longer there */
 	uint64_t last_ns; /* of the snapshot before; 0: this is the first */
 	uint64_t busy_ns, busy_from_ns, jobs_cpu_ns;
+	struct mark marks[MARKS_MAX]; /* since the reading before, in order */
+	size_t mark_count;
+	uint64_t edges; /* marks so far */
 	/* The ledger: lines are wanted; since when there was none; of the last. */
 	bool has_ledger;
 	uint64_t ledger_start_ns, ledger_sequence;
 	uint64_t sent_uj[3][ENERGY_CHANNELS_MAX]; /* of the system, idle, unattributed */
 };
+
+/* Close an interval of a pool of components up to @until_ns, cut at the marks within. @idle_uw:
+ * power. */
+void node_energy_close_cut(struct node_energy *e, size_t channel,
+			   const struct energy_interval *whole, uint64_t idle_uw,
+			   uint64_t until_ns);
 
 /* The owners that are no jobs, in the order of sent_uj. */
 #define OTHERS_COUNT 3

@@ -25,6 +25,7 @@
 #include "node/job_record.h"
 #include "node/job_state.h"
 #include "node/kernel_side.h"
+#include "node/group_edges.h"
 #include "node/node_energy.h"
 #include "sources/machine.h"
 #include "load/meter.h"
@@ -42,6 +43,7 @@
 
 #define JOBS_TO_TRIM 100
 #define TRACE_NS UINT64_C(15000000000) /* a trace tells something every 10 s */
+#define EDGES_NS UINT64_C(50000000) /* edges so near each other share what sensors said */
 #define COMMANDS_NS UINT64_C(10000000000) /* so long after somebody looked they are looked for */
 
 struct sampler {
@@ -57,6 +59,9 @@ struct sampler {
 	struct state *state;
 	struct job_sources sources;
 	struct node_energy *energy;
+	struct group_edges *edges; /* NULL: no sensor can be asked at one */
+	uint64_t edge_ns; /* when they were, last */
+	bool edge_waits; /* there was one since */
 	uint64_t energy_ns; /* by CLOCK_BOOTTIME: when it was taken last; 0: never */
 	bool is_asked; /* the reading was asked for between two at the interval */
 	struct state *energy_state; /* NULL: nothing is kept */
@@ -408,6 +413,8 @@ static int open_all(struct sampler *s, struct error *err)
 		r = open_sources(s);
 	if (r >= 0)
 		r = open_energy(s, err);
+	if (r >= 0 && s->has_hierarchy && !s->options.one && sources_can_peek(s->sources.sources))
+		s->edges = group_edges_open(s->options.root_fd, &s->hierarchy);
 	if (r >= 0 && s->options.one && s->options.one->is_own)
 		r = begin_sources(s);
 	if (r >= 0)
@@ -457,6 +464,7 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 	if (s->has_last && !keeps)
 		(void)state_settle(s->state, is_pinned, s, NULL); /* else the next agent does it */
 	node_energy_free(s->energy);
+	group_edges_close(s->edges);
 	state_close(s->energy_state);
 	registry_free(s->registry); /* gives back what jobs have from the sources */
 	users_free(s->sources.users);
@@ -556,6 +564,17 @@ static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
 	return registry_snapshot(s->registry, boot_ns, real_ns, ret);
 }
 
+/* Of live jobs, where the next ones are made and these are removed. */
+static void watch_edges(struct sampler *s)
+{
+	group_edges_begin(s->edges);
+	for (struct registry_job *job = NULL; (job = registry_next(s->registry, job));) {
+		if (registry_job_path(job))
+			group_edges_watch(s->edges, registry_job_path(job));
+	}
+	group_edges_end(s->edges);
+}
+
 /* @boot_ns, @real_ns: as of when. */
 static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct error *err)
 {
@@ -575,6 +594,8 @@ static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, s
 	if (s->published)
 		published_put(s->published, snapshot);
 	write_energy(s);
+	if (s->edges)
+		watch_edges(s);
 	snapshot_unref(s->last);
 	s->last = snapshot;
 	if (s->counts.readings == 1 && !s->options.one)
@@ -881,6 +902,36 @@ const struct hierarchy *sampler_hierarchy(const struct sampler *s)
 const struct identity_rules *sampler_rules(const struct sampler *s)
 {
 	return s->rules;
+}
+
+int sampler_edge_fd(const struct sampler *s)
+{
+	return s->edges ? group_edges_fd(s->edges) : -EBADF;
+}
+
+int sampler_edge_timeout_ms(const struct sampler *s)
+{
+	const uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME), due_ns = s->edge_ns + EDGES_NS;
+
+	if (!s->edge_waits)
+		return -1;
+	return now_ns < due_ns ? (int)((due_ns - now_ns) / 1000000) + 1 : 0;
+}
+
+void sampler_take_edge(struct sampler *s)
+{
+	_cleanup_(energy_readings_clear) struct energy_readings readings = {};
+	const uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
+
+	if (!s->edges)
+		return;
+	s->edge_waits |= group_edges_take(s->edges);
+	if (!s->edge_waits || now_ns < s->edge_ns + EDGES_NS)
+		return;
+	s->edge_waits = false;
+	s->edge_ns = now_ns;
+	if (sources_peek(s->sources.sources, &readings) == 0)
+		node_energy_mark(s->energy, &readings);
 }
 
 int sampler_fd(const struct sampler *s)

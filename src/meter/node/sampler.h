@@ -190,6 +190,12 @@ struct meter *sampler_meter(struct sampler *s); /* NULL: no BPF */
 const struct hierarchy *sampler_hierarchy(const struct sampler *s); /* NULL: no cgroups */
 const struct identity_rules *sampler_rules(const struct sampler *s);
 
+/* For poll(2): groups of jobs were made or removed; -EBADF: nobody needs to know.  Then, and when
+ * the timeout (-1: none) is over, call sampler_take_edge(), which does nothing without need. */
+int sampler_edge_fd(const struct sampler *s);
+int sampler_edge_timeout_ms(const struct sampler *s);
+void sampler_take_edge(struct sampler *s);
+
 /* For poll(2): something that was asked for has come; -EBADF: nothing was.  Then call
  * sampler_work(). */
 int sampler_fd(const struct sampler *s);

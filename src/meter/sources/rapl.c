@@ -292,24 +292,46 @@ static bool read_counter(const struct rapl_zone *zone, uint64_t *ret_uj)
 	return parse_u64(text, ret_uj) == 0;
 }
 
+static bool read_zone_now(const struct rapl_zone *zone, struct energy_counter *counter,
+			  struct energy_reading *ret)
+{
+	uint64_t uj;
+
+	*ret = (struct energy_reading){ .boot_ns = clock_now_ns(CLOCK_BOOTTIME) };
+	if (!read_counter(zone, &uj))
+		return false;
+	energy_counter_take(counter, uj, ret->boot_ns);
+	ret->sensor = zone->sensor;
+	ret->total = counter->total;
+	/* a count of perf's begins when it is opened */
+	ret->total.has_raw &= !zone->is_event;
+	return true;
+}
+
 static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 {
+	struct energy_reading reading;
 	int r = 0;
 
 	(void)boot_ns; /* a counter is right when it is read */
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
-		struct rapl_zone *zone = &s->zones[i];
-		struct energy_reading reading = { .boot_ns = clock_now_ns(CLOCK_BOOTTIME) };
-		uint64_t uj;
+		if (read_zone_now(&s->zones[i], &s->zones[i].counter, &reading))
+			r = samples_add_energy(to, &reading);
+	}
+	return r;
+}
 
-		if (!read_counter(zone, &uj))
-			continue;
-		energy_counter_take(&zone->counter, uj, reading.boot_ns);
-		reading.sensor = zone->sensor;
-		reading.total = zone->counter.total;
-		/* a count of perf's begins when it is opened */
-		reading.total.has_raw &= !zone->is_event;
-		r = samples_add_energy(to, &reading);
+static int peek(const struct source_state *s, struct energy_readings *to)
+{
+	struct energy_reading reading;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s->count; i++) {
+		struct energy_counter counter = s->zones[i].counter;
+
+		if (s->zones[i].sensor.level == ENERGY_COMPONENT &&
+		    read_zone_now(&s->zones[i], &counter, &reading))
+			r = energy_readings_add(to, &reading);
 	}
 	return r;
 }
@@ -322,5 +344,6 @@ const struct source source_rapl = {
 	.is_for_jobs = true,
 	.open = open_source,
 	.sample = sample,
+	.peek = peek,
 	.free = free_source,
 };

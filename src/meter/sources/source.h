@@ -96,6 +96,9 @@ struct source {
 	/* Add numbers of the node; what cannot be read is left out.  NULL: it has none.  -ENOMEM,
 	 * -ENOSPC. */
 	int (*sample)(struct source_state *s, uint64_t boot_ns, struct samples *to);
+	/* Add what its sensors of components say between two readings, of which the next sample
+	 * knows nothing; a few small files at most.  NULL: it cannot.  -ENOMEM, -ENOSPC. */
+	int (*peek)(const struct source_state *s, struct energy_readings *to);
 	/* What no job on this node can have of it just now.  NULL: nothing to say.  -ENOMEM,
 	 * -ENOSPC. */
 	int (*describe)(const struct source_state *s, struct strings *missing);

@@ -217,6 +217,26 @@ int sources_put_energy(const struct sources *s, struct energy_readings *to)
 	return r;
 }
 
+bool sources_can_peek(const struct sources *s)
+{
+	for (size_t i = 0; s && i < s->count; i++) {
+		if (s->slots[i].state && s->slots[i].source->peek)
+			return true;
+	}
+	return false;
+}
+
+int sources_peek(const struct sources *s, struct energy_readings *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; s && r == 0 && i < s->count; i++) {
+		if (s->slots[i].state && s->slots[i].source->peek)
+			r = s->slots[i].source->peek(s->slots[i].state, to);
+	}
+	return r;
+}
+
 static int sources_put_samples(const struct samples *from, struct samples *to)
 {
 	int r = 0;

@@ -49,6 +49,9 @@ const struct samples *sources_find(const struct sources *s, const char *name);
 /* Add what the energy sensors of all said last, also of those that had nothing new.  -ENOMEM,
  * -ENOSPC. */
 int sources_put_energy(const struct sources *s, struct energy_readings *to);
+/* Whether any can be asked between two readings, and what these say then.  -ENOMEM, -ENOSPC. */
+bool sources_can_peek(const struct sources *s);
+int sources_peek(const struct sources *s, struct energy_readings *to);
 /* Add the numbers of the node for a scrape: as of the last reading, or, where that has none of
  * them, as of now.  -ENOMEM, -ENOSPC. */
 int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* Edges of jobs within an interval. */
+#include <string.h>
+
+#include "basic/macro.h"
+#include "energy/sensor_choice.h"
+#include "node/node_energy_internal.h"
+
+#define NS_OF_A_SECOND 1000000000
+#define NS_OF_A_US 1000
+
+/* ---- a mark ---- */
+
+/* Counted, and since when is known. */
+static const struct taken *find_counted(const struct node_energy *e,
+					const struct energy_sensor *sensor)
+{
+	for (size_t i = 0; i < e->taken_count; i++) {
+		const struct taken *t = &e->taken[i];
+
+		if (t->is_used && !t->is_restored && strcmp(t->source, sensor->source) == 0 &&
+		    strcmp(t->name, sensor->name) == 0)
+			return t;
+	}
+	return NULL;
+}
+
+void node_energy_mark(struct node_energy *e, const struct energy_readings *readings)
+{
+	struct mark mark = {};
+
+	for (size_t i = 0; i < readings->count; i++) {
+		const struct energy_reading *r = &readings->items[i];
+		const struct taken *t = find_counted(e, &r->sensor);
+
+		if (!t || r->total.total_uj < t->total_uj)
+			continue;
+		mark.uj[energy_pool_of(&r->sensor)] += r->total.total_uj - t->total_uj;
+		mark.ns = MAX(mark.ns, r->boot_ns);
+	}
+	if (!mark.ns || e->mark_count == MARKS_MAX)
+		return;
+	e->marks[e->mark_count++] = mark;
+	e->edges++;
+}
+
+/* ---- an interval that is cut ---- */
+
+static uint64_t part_of(uint64_t whole, uint64_t ns, uint64_t of_ns)
+{
+	return (uint64_t)((unsigned __int128)whole * ns / of_ns);
+}
+
+/* How much there is at @ns of what grew evenly to @whole from @from_ns, when it was @mark, until
+ * @until_ns. */
+static uint64_t grown(uint64_t mark, uint64_t whole, uint64_t from_ns, uint64_t until_ns,
+		      uint64_t ns)
+{
+	if (ns >= until_ns)
+		return whole;
+	return ns <= from_ns ? mark
+			     : mark + part_of(whole - mark, ns - from_ns, until_ns - from_ns);
+}
+
+static struct energy_use *use_of(struct energy_owner *o, enum energy_pool pool)
+{
+	return pool == POOL_MEMORY ? &o->memory : &o->cpu;
+}
+
+/* The part from @from_ns to @ns; @ns UINT64_MAX: all that is left. */
+static void use_until(struct node_energy *e, enum energy_pool pool, const struct energy_use *system,
+		      uint64_t from_ns, uint64_t ns, uint64_t until_ns)
+{
+	struct energy_owner *o = &e->attribution.system;
+
+	use_of(o, pool)->work = grown(o->marks[pool].work, system->work, from_ns, until_ns, ns);
+	for (size_t i = 0; i < e->job_count; i++) {
+		struct node_job *j = e->jobs[i];
+		const struct energy_use *mark = &j->owner.marks[pool];
+		const uint64_t since_ns = MAX(from_ns, j->there_from_ns);
+
+		*use_of(&j->owner, pool) = (struct energy_use){
+			grown(mark->work, j->whole.work, since_ns, j->active_until_ns, ns),
+			grown(mark->allocated, j->whole.allocated, since_ns, j->there_until_ns, ns),
+		};
+	}
+}
+
+void node_energy_close_cut(struct node_energy *e, size_t channel,
+			   const struct energy_interval *whole, uint64_t idle_uw, uint64_t until_ns)
+{
+	const enum energy_pool pool = e->attribution.channels[channel].pool;
+	const struct energy_use system = *use_of(&e->attribution.system, pool);
+	uint64_t from_ns = e->pools[pool].last_ns, given_uj = 0;
+	const uint64_t whole_ns = until_ns - from_ns;
+
+	for (size_t i = 0; i < e->job_count; i++)
+		e->jobs[i]->whole = *use_of(&e->jobs[i]->owner, pool);
+	for (size_t i = 0; i <= e->mark_count; i++) {
+		const bool is_last = i == e->mark_count;
+		const uint64_t ns = is_last ? until_ns : e->marks[i].ns,
+			       uj = is_last ? whole->uj : MIN(e->marks[i].uj[pool], whole->uj);
+		struct energy_interval part = { .uj = uj - given_uj };
+
+		if (!is_last && (ns <= from_ns || ns >= until_ns || uj < given_uj))
+			continue;
+		part.gap_uj = is_last ? whole->gap_uj : 0;
+		part.idle_uj = part_of(idle_uw, ns - from_ns, NS_OF_A_SECOND);
+		part.capacity = part_of(whole->capacity, ns - from_ns, whole_ns);
+		use_until(e, pool, &system, from_ns, is_last ? UINT64_MAX : ns, until_ns);
+		attribution_close(&e->attribution, channel, &part, e->owners, e->job_count);
+		given_uj = uj;
+		from_ns = ns;
+	}
+}
