@@ -16,6 +16,7 @@
 #include "basic/cleanup.h"
 #include "config/config.h"
 #include "basic/cpulist.h"
+#include "cgroup/identity.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "agent/helper.h"
@@ -120,10 +121,24 @@ static int start_tracer(struct agent *a, struct error *err)
 {
 	const struct setting_list *sets = &a->config->trace_sets;
 	char names[TRACER_SETS_SIZE] = "";
-	const struct tracer_plan plan = { .user = &a->user,
-					  .serves_users = a->config->traces_for_users,
-					  .sets = names };
+	_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
+	const struct setting_list *site = &a->config->rules;
+	const struct tracer_plan plan = {
+		.user = &a->user,
+		.serves_users = a->config->traces_for_users,
+		.sets = names,
+		.otlp = a->config->trace_otlp,
+		.rules = rules,
+	};
 	size_t used = 0;
+	int r = rules ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < site->count && r == 0; i++)
+		r = identity_rules_add(rules, setting_list_get(site, i, CONFIG_RULE_NAME),
+				       setting_list_get(site, i, CONFIG_RULE_MANAGER),
+				       setting_list_get(site, i, CONFIG_RULE_PATTERN), false, err);
+	if (r < 0)
+		return error_prefix(err, r, "rules");
 
 	for (size_t i = 0; i < sets->count && used < sizeof(names); i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? "," : "",

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 struct error;
+struct identity_rules;
 struct service_user;
 struct tracer_helper;
 struct tracer_request;
@@ -22,6 +23,8 @@ struct tracer_plan { /* what it is for, which is settled when it starts */
 	const struct service_user *user; /* who it becomes */
 	bool serves_users;
 	const char *sets; /* of all jobs, with commas; "": none */
+	const char *otlp; /* URL of a collector that is sent their calls; "": none */
+	const struct identity_rules *rules; /* the site's, by which a job is known */
 };
 
 /* Fork it, as root and before rights are given up. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One trace of all jobs, for the site: its sums go to the agent, which knows what is a job. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/job_spans.h"
 #include "agent/tracer_helper.h"
 #include "agent/tracer_message.h"
 #include "basic/cleanup.h"
@@ -25,12 +27,15 @@
 struct session {
 	int fd; /* to the agent */
 	struct group_sums *sums;
+	struct job_spans *spans; /* NULL: nobody wants calls */
 	bool is_last;
 };
 
-static int take_event(void *context UNUSED, const struct trace_event *event UNUSED)
+static int take_event(void *context, const struct trace_event *event)
 {
-	return 0;
+	struct session *s = context;
+
+	return s->spans ? job_spans_take(s->spans, event) : 0;
 }
 
 static void say_drop(void *context UNUSED, const struct site_row *row, uint64_t cost_ns)
@@ -38,6 +43,23 @@ static void say_drop(void *context UNUSED, const struct site_row *row, uint64_t 
 	fprintf(stderr,
 		"the trace of all jobs: '%s' costs too much (%.1f ms in a second): no longer probed\n",
 		row->name, (double)cost_ns / 1e6);
+}
+
+/* There was no room for them on their way. */
+static void say_dropped(const struct sites *sites, const struct tracer *tracer)
+{
+	uint64_t dropped = 0;
+
+	for (size_t i = 0; i < sites->row_count; i++) {
+		struct trace_counts c;
+
+		if (tracer_get_counts(tracer, i, &c) == 0)
+			dropped += c.dropped;
+	}
+	if (dropped)
+		fprintf(stderr,
+			"the trace of all jobs: %" PRIu64 " calls came too fast for spans\n",
+			dropped);
 }
 
 static int wait_for_end(void *context, int timeout_ms, struct error *err UNUSED)
@@ -70,11 +92,13 @@ static void tell(void *context, const struct tracing_moment *moment)
 
 	s->is_last = moment->is_last;
 	(void)group_sums_read(s->sums, moment->tracer, tell_group, s);
+	if (s->spans)
+		(void)job_spans_work(s->spans);
 }
 
-static int run(const struct tracer_plan *plan, struct session *s, struct error *err)
+static int run(const struct tracer_plan *plan, int spans_fd, struct session *s, struct error *err)
 {
-	struct sites sites = { .options = { .sums = true } };
+	struct sites sites = { .options = { .sums = true, .sends_events = spans_fd >= 0 } };
 	const struct tracing_options options = {
 		.is_of_all = true,
 		.duration_ns = LONGEST_NS,
@@ -91,17 +115,27 @@ static int run(const struct tracer_plan *plan, struct session *s, struct error *
 
 	if (r == 0)
 		r = sites_begin(&sites, err);
-	if (r == 0 && !(s->sums = group_sums_new(&sites)))
+	if (r == 0)
+		s->sums = group_sums_new(&sites);
+	if (r == 0 && spans_fd >= 0)
+		s->spans = job_spans_new(&sites, plan->rules, spans_fd);
+	if (r == 0 && (!s->sums || (spans_fd >= 0 && !s->spans)))
 		r = error_set_errno(err, ENOMEM, "cannot trace");
-	return r < 0 ? r : tracing_run(&options, &sites, &tracer, &traced, err);
+	if (r == 0)
+		r = tracing_run(&options, &sites, &tracer, &traced, err);
+	if (r == 0 && s->spans)
+		say_dropped(&sites, tracer);
+	if (s->spans)
+		job_spans_finish(s->spans);
+	return r;
 }
 
 /* What it holds goes with the process. */
-void tracer_trace_jobs(const struct tracer_plan *plan, int words_fd)
+void tracer_trace_jobs(const struct tracer_plan *plan, int words_fd, int spans_fd)
 {
 	struct session s = { .fd = words_fd };
 	struct error err = {};
-	int r = run(plan, &s, &err);
+	int r = run(plan, spans_fd, &s, &err);
 
 	if (r < 0)
 		fprintf(stderr, "the trace of all jobs ended, and begins again: %s\n", err.text);

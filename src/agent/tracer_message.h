@@ -57,7 +57,9 @@ struct sites;
 int tracer_read_sets(const char *names, struct sites *ret, struct error *err);
 
 /* The session of all jobs, in a process of its own. */
-void tracer_trace_jobs(const struct tracer_plan *plan, int words_fd) __attribute__((noreturn));
+/* @spans_fd: of span_sender.h; -EBADF: nobody wants calls. */
+void tracer_trace_jobs(const struct tracer_plan *plan, int words_fd, int spans_fd)
+	__attribute__((noreturn));
 
 /* A session's whole life, in a process of its own. */
 void tracer_session(const struct tracer_request *request, int fd) __attribute__((noreturn));

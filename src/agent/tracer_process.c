@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/span_sender.h"
 #include "agent/tracer_helper.h"
 #include "agent/tracer_message.h"
 #include "basic/cleanup.h"
@@ -38,6 +39,8 @@ struct session {
 
 struct tracer_process {
 	int fd, words_fd; /* to the agent */
+	int spans_fd; /* to who sends them; -EBADF: nobody */
+	pid_t spans_pid;
 	const struct tracer_plan *plan;
 	struct session jobs; /* of all of them */
 	uint64_t jobs_due_ns; /* when it may begin */
@@ -84,9 +87,9 @@ static struct session *find_room(struct tracer_process *p, uint32_t uid, struct 
 	return count < TRACER_SESSIONS_OF_USER ? found : NULL;
 }
 
-static void begin_child(int fd, pid_t parent)
+static void begin_child(int fd, int other_fd, pid_t parent)
 {
-	privileges_close_others(fd, fd);
+	privileges_close_others(fd, other_fd);
 	prctl(PR_SET_NAME, "jobmeter-trace");
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(1);
@@ -96,7 +99,7 @@ static void be_session(const struct tracer_request *request, int fd, pid_t paren
 	__attribute__((noreturn));
 static void be_session(const struct tracer_request *request, int fd, pid_t parent)
 {
-	begin_child(fd, parent);
+	begin_child(fd, fd, parent);
 	tracer_session(request, fd);
 }
 
@@ -107,8 +110,8 @@ static void begin_jobs(struct tracer_process *p)
 	p->jobs_due_ns = clock_now_ns(CLOCK_MONOTONIC) + AGAIN_NS;
 	p->jobs.pid = fork();
 	if (p->jobs.pid == 0) {
-		begin_child(p->words_fd, parent);
-		tracer_trace_jobs(p->plan, p->words_fd);
+		begin_child(p->words_fd, p->spans_fd >= 0 ? p->spans_fd : p->words_fd, parent);
+		tracer_trace_jobs(p->plan, p->words_fd, p->spans_fd);
 	}
 	if (p->jobs.pid < 0)
 		p->jobs.pid = 0;
@@ -237,7 +240,7 @@ static int check_sets(const struct tracer_plan *plan, struct error *err)
 	return *plan->sets ? tracer_read_sets(plan->sets, &sites, err) : 0;
 }
 
-static int begin(const struct tracer_process *p)
+static int begin(struct tracer_process *p)
 {
 	const struct privileges_options options = { .features = PRIVILEGE_TRACING,
 						    .user = p->plan->user };
@@ -253,6 +256,9 @@ static int begin(const struct tracer_process *p)
 		(void)setrlimit(RLIMIT_NOFILE, &limit);
 	}
 	r = check_sets(p->plan, &err);
+	if (r >= 0 && *p->plan->sets && *p->plan->otlp)
+		r = span_sender_start(p->plan->otlp, p->plan->user, &p->spans_fd, &p->spans_pid,
+				      &err);
 	if (r >= 0)
 		r = privileges_drop(&options, NULL, &err);
 	if (r >= 0)
@@ -265,10 +271,15 @@ static int begin(const struct tracer_process *p)
 
 void tracer_serve(int fd, int words_fd, const struct tracer_plan *plan)
 {
-	struct tracer_process p = { .fd = fd, .words_fd = words_fd, .plan = plan };
+	struct tracer_process p = {
+		.fd = fd, .words_fd = words_fd, .spans_fd = -EBADF, .plan = plan
+	};
 
-	if (begin(&p) < 0)
-		return;
-	while (run_once(&p))
+	if (begin(&p) >= 0)
+		while (run_once(&p))
+			;
+	/* what is left of all jobs has come by the words' end, and goes out */
+	closep(&p.spans_fd);
+	while (p.spans_pid > 0 && waitpid(p.spans_pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }

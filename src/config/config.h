@@ -76,6 +76,7 @@ struct config {
 	char *user;
 	bool has_helper, traces_for_users;
 	struct setting_list trace_sets; /* of all jobs */
+	char *trace_otlp;
 	char *cpu_affinity;
 	unsigned int log_level; /* enum config_log_level */
 

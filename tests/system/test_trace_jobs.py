@@ -10,6 +10,7 @@ import pytest
 
 import mpi_programs
 from agent_pages import ask, await_page, page_of
+from collector_double import Collector
 from mpi_programs import ENVIRONMENT, LANGUAGES, mpirun
 from test_trace_record import HOLDER, NUMBERS, counts, known_calls
 from test_trace_users import attached, processes_named
@@ -101,3 +102,59 @@ def test_a_job_that_asks_for_nothing_has_its_calls_in_its_record(start_agent, gr
     agent.start()
     assert series(page_of(agent), "4721") == before
     await_calls(agent, "4723", RUNS)
+
+
+def test_what_was_counted_last_is_told_when_the_agent_ends(start_agent, groups, holder, program, tmp_path):
+    agent = start_agent(trace={"sets": ["mpi-io"]})
+    holder.await_probes()
+    job = groups.start(SECOND, "bash", "-c", 'for i in 1 2; do "$@" || exit 1; echo done; read -r _; done', "bash",
+                       *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    await_calls(agent, "4721")
+    job.stdin.write(b"\n")
+    job.stdin.flush()
+    assert job.stdout.readline() and job.stdout.readline()  # of both runs
+    assert agent.step_aside() == 0
+    agent.start()
+    assert calls_and_bytes(series(page_of(agent), "4721")) == wanted(2)
+    job.communicate(b"\n")
+
+
+@pytest.mark.parametrize("sets, why", [(["mpi-io", "nosuch"], "there is no set 'nosuch'"), (["../probes/mpi"], "trace.sets cannot be")])
+def test_sets_that_are_none_are_refused_at_the_start(start_agent, sets, why):
+    agent = start_agent()
+    agent.stop()
+    agent.configure(trace={"sets": sets})
+    status, said = agent.refusal()
+    assert status != 0 and why in said
+    agent.configure(trace={})
+    agent.start()
+
+
+def by_trace(collector):
+    """{trace: its spans}"""
+    found = collections.defaultdict(list)
+    for span in list(collector.spans):
+        found[span["traceId"]].append(span)
+    return found
+
+
+def test_calls_are_sent_as_spans_a_trace_a_job(start_agent, groups, holder, program, tmp_path):
+    names = ("MPI_File_open", *sorted({name for name in wanted() if "read" in name or "write" in name}))
+    with Collector() as collector:
+        agent = start_agent(trace={"sets": ["mpi-io"], "otlp": collector.url})
+        holder.await_probes()
+        for job, path in ((SECOND, "file"), (THIRD, "other")):
+            groups.run(job, *mpirun("mpich", program, tmp_path / path), env=ENVIRONMENT)
+        end = time.monotonic() + 60
+        while (sum(not span.get("parentSpanId") for span in list(collector.spans)) < 2  # those that a trace sends last
+               and time.monotonic() < end):
+            time.sleep(0.1)
+        traces = by_trace(collector)
+        assert sorted(span["name"] for span in collector.spans if not span.get("parentSpanId")) == ["slurm/4721", "slurm/4723"]
+        assert len(traces) == 2
+        for spans in traces.values():
+            found = collections.Counter(span["name"] for span in spans)
+            assert {name: found[name] for name in names} == {name: wanted()[name][0] for name in names}
+        agent.stop()
+        assert f"spans of all jobs: {len(collector.spans)} sent; missing: 0 not taken, 0 refused" in agent.log()
+        agent.start()
