@@ -124,8 +124,18 @@ static void run_helper(struct agent *a)
 static void leave_tracer(struct agent *a)
 {
 	log_say(CONFIG_LOG_ERROR,
-		"the helper that traces is gone: users cannot trace until a restart");
+		"the helper that traces is gone: nothing is traced until a restart");
 	tracer_helper_bury(a->tracer);
+}
+
+/* Most groups are no jobs. */
+static void take_traced(void *context, const struct trace_post *post)
+{
+	struct error err = {};
+	int r = sampler_add_trace(((struct agent *)context)->sampler, post, &err);
+
+	if (r < 0 && r != -ENOENT)
+		log_say(CONFIG_LOG_WARNING, "%s", err.text);
 }
 
 static int least(int a, int b)
@@ -135,7 +145,7 @@ static int least(int a, int b)
 
 static void run_once(struct agent *a)
 {
-	enum { SIGNALS, TICKS, TCP, SOCKET, HELPER, TRACER, SAMPLER, EDGES, PUSH, COUNT };
+	enum { SIGNALS, TICKS, TCP, SOCKET, HELPER, TRACER, TRACED, SAMPLER, EDGES, PUSH, COUNT };
 	struct pollfd fds[COUNT] = {
 		[SIGNALS] = { a->signal_fd, POLLIN, 0 },
 		[TICKS] = { a->ticker.fd, POLLIN, 0 },
@@ -143,6 +153,7 @@ static void run_once(struct agent *a)
 		[SOCKET] = { a->socket ? http_fd(a->socket) : -1, POLLIN, 0 },
 		[HELPER] = { a->helper ? helper_fd(a->helper) : -1, POLLIN, 0 },
 		[TRACER] = { a->tracer ? tracer_helper_fd(a->tracer) : -1, POLLIN, 0 },
+		[TRACED] = { a->tracer ? tracer_helper_words_fd(a->tracer) : -1, POLLIN, 0 },
 		[SAMPLER] = { sampler_fd(a->sampler), POLLIN, 0 },
 		[EDGES] = { sampler_edge_fd(a->sampler), POLLIN, 0 },
 		[PUSH] = { push_fd(a->push), POLLIN, 0 },
@@ -166,6 +177,8 @@ static void run_once(struct agent *a)
 		sampler_work(a->sampler);
 	if (fds[HELPER].revents)
 		run_helper(a);
+	if (fds[TRACED].revents)
+		tracer_helper_hear(a->tracer, take_traced, a);
 	if (fds[TRACER].revents)
 		leave_tracer(a);
 	if (a->tcp)
@@ -221,6 +234,8 @@ int agent_run(struct agent *a)
 	while (!a->is_ending)
 		run_once(a);
 	(void)notify_send("STOPPING=1", NULL);
+	if (a->tracer)
+		tracer_helper_finish(a->tracer, take_traced, a);
 	/* who leaves what counts to the next agent writes down as much: the next one may be of
 	 * another build */
 	if (sampler_finish(a->sampler, &err) < 0 && !(a->keeps && sampler_can_keep(a->sampler)))

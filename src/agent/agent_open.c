@@ -16,6 +16,7 @@
 #include "basic/cleanup.h"
 #include "config/config.h"
 #include "basic/cpulist.h"
+#include "cgroup/identity.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "agent/helper.h"
@@ -28,6 +29,7 @@
 #include "agent/push.h"
 #include "agent/run_groups.h"
 #include "agent/tracer_helper.h"
+#include "agent/tracer_message.h"
 #include "node/sampler.h"
 #include "sources/sources.h"
 #include "service/syscall_filter.h"
@@ -117,7 +119,33 @@ static int start_helper(struct agent *a, struct error *err)
 
 static int start_tracer(struct agent *a, struct error *err)
 {
-	return a->config->traces_for_users ? tracer_helper_start(&a->user, &a->tracer, err) : 0;
+	const struct setting_list *sets = &a->config->trace_sets;
+	char names[TRACER_SETS_SIZE] = "";
+	_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
+	const struct setting_list *site = &a->config->rules;
+	const struct tracer_plan plan = {
+		.user = &a->user,
+		.serves_users = a->config->traces_for_users,
+		.sets = names,
+		.otlp = a->config->trace_otlp,
+		.rules = rules,
+	};
+	size_t used = 0;
+	int r = rules ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < site->count && r == 0; i++)
+		r = identity_rules_add(rules, setting_list_get(site, i, CONFIG_RULE_NAME),
+				       setting_list_get(site, i, CONFIG_RULE_MANAGER),
+				       setting_list_get(site, i, CONFIG_RULE_PATTERN), false, err);
+	if (r < 0)
+		return error_prefix(err, r, "rules");
+
+	for (size_t i = 0; i < sets->count && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? "," : "",
+					 setting_list_get(sets, i, 0));
+	if (used >= sizeof(names))
+		return error_set(err, -E2BIG, "trace.sets: the names are too long together");
+	return plan.serves_users || *names ? tracer_helper_start(&plan, &a->tracer, err) : 0;
 }
 
 /* Before there is anything that who sends should not have. */
@@ -218,7 +246,7 @@ static int open_api(struct agent *a, struct error *err)
 		.hierarchy = sampler_hierarchy(a->sampler),
 		.rules = sampler_rules(a->sampler),
 		.runs = a->runs ? &a->api_runs : NULL,
-		.tracer = a->tracer,
+		.tracer = a->config->traces_for_users ? a->tracer : NULL,
 		.expose = agent_expose,
 		.context = a,
 		.get_push = get_push,

@@ -98,7 +98,6 @@ static int parse(const struct http_request *request, const struct api_trace_job 
 		   *level = http_query(request, "level"), *format = http_query(request, "format"),
 		   *duration = http_query(request, "duration");
 	enum trace_format form = TRACE_NDJSON;
-	struct error err = {};
 
 	if (pid && parse_int(pid, 1, INT32_MAX, &q->pid) < 0)
 		return http_fail(ret, 400, "'pid' is a process' number");
@@ -109,7 +108,7 @@ static int parse(const struct http_request *request, const struct api_trace_job 
 		return http_fail(ret, 400, "'sets' is too long");
 	if (level && find_level(level, &q->level) < 0)
 		return http_fail(ret, 400, "'level' is default, profile or trace");
-	if (format && (trace_format_parse(format, &form, &err) < 0 || form >= ARRAY_SIZE(types)))
+	if (format && (trace_format_parse(format, &form, NULL) < 0 || form >= ARRAY_SIZE(types)))
 		return http_fail(ret, 400, "'format' is text, chrome, folded or ndjson");
 	q->format = form;
 	q->duration_ns = TRACER_DURATION_MAX_S * UINT64_C(1000000000);

@@ -13,19 +13,24 @@
 #include "agent/tracer_message.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "codec/trace_post.h"
 #include "service/privileges.h"
 
 #define HELLO_MS 10000
+#define WORDS_AT_ONCE 64
+#define WORD_S 2 /* that who tells waits for room */
+#define LAST_MS 5000
 
 struct tracer_helper {
 	int fd; /* -EBADF: it is gone */
+	int words_fd; /* -EBADF: it tells nothing */
 	pid_t pid;
 };
 
-static _Noreturn void be_tracer(int fd, const struct service_user *user)
+static _Noreturn void be_tracer(int fd, int words_fd, const struct tracer_plan *plan)
 {
-	privileges_close_others(fd, fd);
-	tracer_serve(fd, user);
+	privileges_close_others(fd, words_fd >= 0 ? words_fd : fd);
+	tracer_serve(fd, words_fd, plan);
 	_exit(0);
 }
 
@@ -43,21 +48,37 @@ static int wait_for_hello(const struct tracer_helper *h, struct error *err)
 				: 0;
 }
 
-int tracer_helper_start(const struct service_user *user, struct tracer_helper **ret,
+static int make_words(const struct tracer_plan *plan, int ends[2])
+{
+	const struct timeval patience = { .tv_sec = WORD_S };
+
+	if (!*plan->sets)
+		return 0;
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ||
+			       setsockopt(ends[1], SOL_SOCKET, SO_SNDTIMEO, &patience,
+					  sizeof(patience)) < 0
+		       ? -errno
+		       : 0;
+}
+
+int tracer_helper_start(const struct tracer_plan *plan, struct tracer_helper **ret,
 			struct error *err)
 {
 	struct tracer_helper *h = calloc(1, sizeof(*h));
-	int ends[2], r;
+	int ends[2], words[2] = { -EBADF, -EBADF }, r;
 
-	if (!h || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+	if (!h || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ||
+	    make_words(plan, words) < 0) {
 		free(h);
 		return error_set_errno(err, errno, "cannot start the helper that traces");
 	}
 	h->pid = fork();
 	if (h->pid == 0)
-		be_tracer(ends[1], user);
+		be_tracer(ends[1], words[1], plan);
 	close(ends[1]);
+	closep(&words[1]);
 	h->fd = ends[0];
+	h->words_fd = words[0];
 	r = h->pid < 0 ? error_set_errno(err, errno, "cannot start the helper that traces")
 		       : wait_for_hello(h, err);
 	if (r < 0) {
@@ -71,7 +92,8 @@ int tracer_helper_start(const struct service_user *user, struct tracer_helper **
 void tracer_helper_bury(struct tracer_helper *h)
 {
 	closep(&h->fd); /* it ends by that */
-	h->fd = -EBADF;
+	closep(&h->words_fd);
+	h->fd = h->words_fd = -EBADF;
 	while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	h->pid = 0;
@@ -88,6 +110,44 @@ struct tracer_helper *tracer_helper_stop(struct tracer_helper *h)
 int tracer_helper_fd(const struct tracer_helper *h)
 {
 	return h->fd;
+}
+
+int tracer_helper_words_fd(const struct tracer_helper *h)
+{
+	return h->words_fd;
+}
+
+/* 1: one is taken; 0: it was the last, or there is none; < 0: there is none now. */
+static int take_word(const struct tracer_helper *h, char *text, tracer_listener take, void *context)
+{
+	_cleanup_(trace_post_clear) struct trace_post post = {};
+	const ssize_t n = recv(h->words_fd, text, TRACER_WORD_SIZE, MSG_DONTWAIT);
+
+	if (n < 0)
+		return -errno;
+	if (n > 0 && trace_post_parse(text, (size_t)n, &post, NULL) == 0)
+		take(context, &post);
+	return n > 0;
+}
+
+void tracer_helper_hear(struct tracer_helper *h, tracer_listener take, void *context)
+{
+	_cleanup_free_ char *text = malloc(TRACER_WORD_SIZE);
+
+	for (int i = 0; text && i < WORDS_AT_ONCE && take_word(h, text, take, context) > 0; i++)
+		;
+}
+
+void tracer_helper_finish(struct tracer_helper *h, tracer_listener take, void *context)
+{
+	_cleanup_free_ char *text = malloc(TRACER_WORD_SIZE);
+	struct pollfd p = { h->words_fd, POLLIN, 0 };
+
+	if (!text || h->words_fd < 0)
+		return;
+	shutdown(h->words_fd, SHUT_WR);
+	while (poll(&p, 1, LAST_MS) > 0 && take_word(h, text, take, context) != 0)
+		;
 }
 
 static int send_with(int fd, struct tracer_request *request, int passed)

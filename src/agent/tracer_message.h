@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct error;
+
 #define TRACER_MAGIC UINT32_C(0x6a6d7472)
 #define TRACER_SETS_SIZE 256
 #define TRACER_GROUP_SIZE 1024
@@ -39,9 +41,25 @@ struct tracer_reply {
 };
 _Static_assert(sizeof(struct tracer_reply) == 8 + TRACER_TEXT_SIZE, "no padding");
 
-/* The helper's whole life: returns when the agent has gone. */
-struct service_user;
-void tracer_serve(int fd, const struct service_user *user);
+/*
+ * Of all jobs there is one session, which the agent does not ask for: the helper was told at its
+ * start, and starts it again when it ends.  Its words are datagrams with a trace_post each, of a
+ * group that may be a job; an empty one is the last.  It ends when the agent shuts its end down.
+ */
+#define TRACER_WORD_SIZE (128 << 10)
+
+/* The helper's whole life: returns when the agent has gone.  @words_fd -EBADF: nobody listens. */
+struct tracer_plan;
+void tracer_serve(int fd, int words_fd, const struct tracer_plan *plan);
+
+struct sites;
+/* Names with commas; only sets that came with the program. */
+int tracer_read_sets(const char *names, struct sites *ret, struct error *err);
+
+/* The session of all jobs, in a process of its own. */
+/* @spans_fd: of span_sender.h; -EBADF: nobody wants calls. */
+void tracer_trace_jobs(const struct tracer_plan *plan, int words_fd, int spans_fd)
+	__attribute__((noreturn));
 
 /* A session's whole life, in a process of its own. */
 void tracer_session(const struct tracer_request *request, int fd) __attribute__((noreturn));

@@ -15,15 +15,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/span_sender.h"
 #include "agent/tracer_helper.h"
 #include "agent/tracer_message.h"
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "export/trace_output.h"
 #include "service/privileges.h"
 #include "service/syscall_filter.h"
 #include "trace/probe.h"
+#include "trace/sites.h"
+
+#define AGAIN_NS UINT64_C(10000000000) /* between two begins of the session of all jobs */
+#define TURN_MS 200 /* while it is to begin */
 
 struct session {
 	pid_t pid; /* 0: none */
@@ -32,7 +38,12 @@ struct session {
 };
 
 struct tracer_process {
-	int fd; /* to the agent */
+	int fd, words_fd; /* to the agent */
+	int spans_fd; /* to who sends them; -EBADF: nobody */
+	pid_t spans_pid;
+	const struct tracer_plan *plan;
+	struct session jobs; /* of all of them */
+	uint64_t jobs_due_ns; /* when it may begin */
 	struct session sessions[TRACER_SESSIONS];
 };
 
@@ -76,15 +87,36 @@ static struct session *find_room(struct tracer_process *p, uint32_t uid, struct 
 	return count < TRACER_SESSIONS_OF_USER ? found : NULL;
 }
 
+static void begin_child(int fd, int other_fd, pid_t parent)
+{
+	privileges_close_others(fd, other_fd);
+	prctl(PR_SET_NAME, "jobmeter-trace");
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(1);
+}
+
 static void be_session(const struct tracer_request *request, int fd, pid_t parent)
 	__attribute__((noreturn));
 static void be_session(const struct tracer_request *request, int fd, pid_t parent)
 {
-	privileges_close_others(fd, fd);
-	prctl(PR_SET_NAME, "jobmeter-trace");
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-		_exit(1);
+	begin_child(fd, fd, parent);
 	tracer_session(request, fd);
+}
+
+static void begin_jobs(struct tracer_process *p)
+{
+	pid_t parent = getpid();
+
+	p->jobs_due_ns = clock_now_ns(CLOCK_MONOTONIC) + AGAIN_NS;
+	p->jobs.pid = fork();
+	if (p->jobs.pid == 0) {
+		begin_child(p->words_fd, p->spans_fd >= 0 ? p->spans_fd : p->words_fd, parent);
+		tracer_trace_jobs(p->plan, p->words_fd, p->spans_fd);
+	}
+	if (p->jobs.pid < 0)
+		p->jobs.pid = 0;
+	else
+		p->jobs.pid_fd = (int)syscall(SYS_pidfd_open, p->jobs.pid, 0);
 }
 
 static void begin_session(struct tracer_process *p, const struct tracer_request *request, int fd)
@@ -95,6 +127,10 @@ static void begin_session(struct tracer_process *p, const struct tracer_request 
 
 	if (!is_request(request)) {
 		tracer_send_reply(fd, -EBADMSG, "this is no request");
+		return;
+	}
+	if (!p->plan->serves_users) {
+		tracer_send_reply(fd, -EPERM, "users may not trace here");
 		return;
 	}
 	s = find_room(p, request->uid, &err);
@@ -164,13 +200,21 @@ static void bury_session(struct session *s)
 
 static bool run_once(struct tracer_process *p)
 {
-	struct pollfd fds[1 + TRACER_SESSIONS] = { { p->fd, POLLIN, 0 } };
+	struct pollfd fds[2 + TRACER_SESSIONS] = {
+		{ p->fd, POLLIN, 0 },
+		[1 + TRACER_SESSIONS] = { p->jobs.pid ? p->jobs.pid_fd : -1, POLLIN, 0 },
+	};
+	const bool wants_jobs = p->words_fd >= 0 && !p->jobs.pid;
 
 	for (size_t i = 0; i < TRACER_SESSIONS; i++)
 		fds[i + 1] = (struct pollfd){ p->sessions[i].pid ? p->sessions[i].pid_fd : -1,
 					      POLLIN, 0 };
-	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+	if (poll(fds, ARRAY_SIZE(fds), wants_jobs ? TURN_MS : -1) < 0)
 		return errno == EINTR;
+	if (fds[1 + TRACER_SESSIONS].revents)
+		bury_session(&p->jobs);
+	if (wants_jobs && clock_now_ns(CLOCK_MONOTONIC) >= p->jobs_due_ns)
+		begin_jobs(p);
 	for (size_t i = 0; i < TRACER_SESSIONS; i++) {
 		if (fds[i + 1].revents)
 			bury_session(&p->sessions[i]);
@@ -188,9 +232,18 @@ static void offer_to_oom(void)
 		(void)!write(fd, most, strlen(most));
 }
 
-static int begin(const struct tracer_process *p, const struct service_user *user)
+/* So that a name that is none is told at the start. */
+static int check_sets(const struct tracer_plan *plan, struct error *err)
 {
-	const struct privileges_options options = { .features = PRIVILEGE_TRACING, .user = user };
+	_cleanup_(sites_clear) struct sites sites = {};
+
+	return *plan->sets ? tracer_read_sets(plan->sets, &sites, err) : 0;
+}
+
+static int begin(struct tracer_process *p)
+{
+	const struct privileges_options options = { .features = PRIVILEGE_TRACING,
+						    .user = p->plan->user };
 	struct rlimit limit;
 	struct error err = {};
 	int r;
@@ -202,7 +255,12 @@ static int begin(const struct tracer_process *p, const struct service_user *user
 		limit.rlim_cur = limit.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	r = privileges_drop(&options, NULL, &err);
+	r = check_sets(p->plan, &err);
+	if (r >= 0 && *p->plan->sets && *p->plan->otlp)
+		r = span_sender_start(p->plan->otlp, p->plan->user, &p->spans_fd, &p->spans_pid,
+				      &err);
+	if (r >= 0)
+		r = privileges_drop(&options, NULL, &err);
 	if (r >= 0)
 		r = syscall_filter_apply(FILTER_TRACER, &err);
 	if (r == -EOPNOTSUPP) /* the agent says so */
@@ -211,12 +269,17 @@ static int begin(const struct tracer_process *p, const struct service_user *user
 	return r;
 }
 
-void tracer_serve(int fd, const struct service_user *user)
+void tracer_serve(int fd, int words_fd, const struct tracer_plan *plan)
 {
-	struct tracer_process p = { .fd = fd };
+	struct tracer_process p = {
+		.fd = fd, .words_fd = words_fd, .spans_fd = -EBADF, .plan = plan
+	};
 
-	if (begin(&p, user) < 0)
-		return;
-	while (run_once(&p))
+	if (begin(&p) >= 0)
+		while (run_once(&p))
+			;
+	/* what is left of all jobs has come by the words' end, and goes out */
+	closep(&p.spans_fd);
+	while (p.spans_pid > 0 && waitpid(p.spans_pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }

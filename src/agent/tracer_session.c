@@ -77,7 +77,7 @@ static int admit(const struct session *s, struct error *err)
 	return r;
 }
 
-static int read_sets(const char *names, struct sites *ret, struct error *err)
+int tracer_read_sets(const char *names, struct sites *ret, struct error *err)
 {
 	_cleanup_free_ char *list = strdup(names);
 	char *rest = list, *name;
@@ -119,7 +119,7 @@ static int run(struct session *s, struct error *err)
 	int r = admit(s, err);
 
 	if (r == 0)
-		r = read_sets(q->sets, &sites, err);
+		r = tracer_read_sets(q->sets, &sites, err);
 	if (r == 0)
 		r = sites_begin(&sites, err);
 	s->output = (struct trace_output){ .format = (enum trace_format)q->format,

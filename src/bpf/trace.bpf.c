@@ -29,6 +29,9 @@ const volatile bool is_by_process;
 const volatile bool is_by_owner;
 const volatile __u32 owner;
 
+/* All processes; it is kept which groups theirs are in. */
+const volatile bool is_by_group;
+
 /* Set by user space, at any time: the switch. */
 volatile struct trace_control control SEC(".data.control");
 
@@ -84,6 +87,14 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1); /* set before load */
+	__type(key, __u64); /* a cgroup's id; added at its first call, removed by user space */
+	__type(value, struct trace_group);
+} groups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PROCESSES_MAX);
 	__type(key, __u32); /* added by user space and by forks, removed when the process is gone */
 	__type(value, __u8);
@@ -131,6 +142,7 @@ struct hit {
 };
 
 static const struct trace_sums no_sums;
+static const struct trace_group no_group;
 
 static __always_inline void add(__u64 *to, __u64 number)
 {
@@ -159,6 +171,40 @@ static __always_inline bool is_owners(void)
 	return (flags & MMF_DUMPABLE_MASK) == SUID_DUMP_USER;
 }
 
+struct group_visit {
+	const struct cgroup *cgrp;
+	struct trace_group *to;
+	__u32 level; /* of the group */
+};
+
+static long take_group_above(__u32 level, void *context)
+{
+	struct group_visit *visit = context;
+	__u32 at = level & (TRACE_GROUP_LEVELS - 1); /* for the verifier */
+
+	if (level > visit->level)
+		return 1;
+	visit->to->above[at] = ancestor_id(visit->cgrp, (int)at);
+	return 0;
+}
+
+/* Before its first sums are there, so that whoever finds these knows it. */
+static __always_inline void keep_group(const struct cgroup *cgrp, __u64 id)
+{
+	struct group_visit visit = { .cgrp = cgrp };
+
+	visit.to = bpf_map_lookup_elem(&groups, &id);
+	if (visit.to)
+		return;
+	if (bpf_map_update_elem(&groups, &id, &no_group, BPF_NOEXIST) == 0)
+		__sync_fetch_and_add(&control.groups, 1);
+	visit.to = bpf_map_lookup_elem(&groups, &id);
+	if (!visit.to)
+		return;
+	visit.level = BPF_CORE_READ(cgrp, level);
+	repeat(TRACE_GROUP_LEVELS, take_group_above, &visit);
+}
+
 static __always_inline bool is_in_scope(const struct hit *hit, const struct cgroup *cgrp)
 {
 	__u32 tgid = hit->id >> 32;
@@ -172,6 +218,8 @@ static __always_inline bool is_in_scope(const struct hit *hit, const struct cgro
 	judged = bpf_map_lookup_elem(&judged_cgroups, &id);
 	if (judged)
 		return *judged;
+	if (is_by_group)
+		keep_group(cgrp, id);
 	is_in = is_watched(cgrp);
 	bpf_map_update_elem(&judged_cgroups, &id, &is_in, BPF_ANY);
 	return is_in;

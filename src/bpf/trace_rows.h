@@ -182,6 +182,13 @@ struct trace_counts {
 
 struct trace_control {
 	__u64 is_on;
+	__u64 groups; /* that called for the first time */
+};
+
+#define TRACE_GROUP_LEVELS 32
+
+struct trace_group { /* a cgroup */
+	__u64 above[TRACE_GROUP_LEVELS]; /* by level: from the root to itself; 0: none */
 };
 
 _Static_assert(sizeof(struct trace_value) == 32, "shared with the kernel side");

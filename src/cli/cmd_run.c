@@ -66,7 +66,7 @@ static const struct cli_option options[] = {
 	  offsetof(struct settings, tiers), parse_tiers, tier_word },
 	{ "repeat", 0, "N", "run the command N times, one after the other; report mean, spread and outliers",
 	  offsetof(struct settings, repeat), parse_repeat },
-	{ "trace", 0, "SET[,SET]", "trace these sets of functions, too (as root; 'jobmeter trace --list')",
+	{ "trace", 0, "NAME[,NAME]", "trace these sets of functions, too (as root; 'jobmeter trace --list')",
 	  offsetof(struct settings, traced), NULL },
 	{ "standalone", 0, NULL, "measure without asking the agent",
 	  offsetof(struct settings, is_standalone), NULL },

@@ -33,6 +33,12 @@ static bool is_filesystem(size_t field, const char *text)
 	return setting_is_word(text, "._-");
 }
 
+static bool is_probe_set(size_t field, const char *text)
+{
+	(void)field;
+	return setting_is_word(text, "-");
+}
+
 static bool is_label(size_t field, const char *text)
 {
 	(void)field;
@@ -225,6 +231,12 @@ static const struct setting rows_behind[] = {
 	  .help = "Keep a small root process that makes the cgroup of a user's `jobmeter run`." },
 	{ "trace.users", SETTING_BOOL, AT(traces_for_users), .standard = "off", .needs_restart = true,
 	  .help = "Let users trace library functions of their own processes with `jobmeter trace`. A second helper process then keeps the rights for it: docs/sites/security.md." },
+	{ "trace.sets", SETTING_LIST, AT(trace_sets), .standard = "", .max = 16, .needs_restart = true,
+	  .is_allowed = is_probe_set, .allowed = "names of probe sets",
+	  .help = "Trace library functions of all jobs by these sets, such as [mpi-io, mpi]: calls, bytes and time are in their records and metrics. See docs/sites/probe-sets.md." },
+	{ "trace.otlp", SETTING_TEXT, AT(trace_otlp), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_url, .allowed = "http://HOST[:PORT] or https://HOST[:PORT], or '' for none",
+	  .help = "Collector of OpenTelemetry that the calls of trace.sets are sent to as spans, too: docs/sites/opentelemetry.md." },
 	{ "cpu_affinity", SETTING_TEXT, AT(cpu_affinity), .standard = "", .needs_restart = true,
 	  .is_allowed = is_cpulist, .allowed = "a list of CPUs such as 0-3,8, or '' for all",
 	  .help = "CPUs that the agent may use." },

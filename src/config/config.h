@@ -75,6 +75,8 @@ struct config {
 	char *state_dir, *run_dir, *pin_dir;
 	char *user;
 	bool has_helper, traces_for_users;
+	struct setting_list trace_sets; /* of all jobs */
+	char *trace_otlp;
 	char *cpu_affinity;
 	unsigned int log_level; /* enum config_log_level */
 

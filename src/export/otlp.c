@@ -538,6 +538,12 @@ int otlp_add(struct otlp *o, const struct trace_call *call)
 	return r;
 }
 
+int otlp_flush(struct otlp *o)
+{
+	o->ready_ns = 0;
+	return otlp_send(o);
+}
+
 /* ---- its beginning and end ---- */
 
 static char *copy_text(const char *text)

@@ -44,6 +44,8 @@ struct otlp_counts {
 int otlp_open(const struct otlp_options *options, struct otlp **ret, struct error *err);
 /* Calls of one thread come in the order of their ends; their processes outlive @o. */
 int otlp_add(struct otlp *o, const struct trace_call *call);
+/* Spans that are ready do not wait for others. */
+int otlp_flush(struct otlp *o);
 /* All that is left, then the processes and the trace, which ends at @end_ns. */
 int otlp_finish(struct otlp *o, uint64_t end_ns, struct otlp_counts *ret);
 struct otlp *otlp_free(struct otlp *o); /* NULL is fine; returns NULL */

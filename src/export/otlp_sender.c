@@ -334,6 +334,13 @@ int otlp_sender_put(void *sender, char *text, size_t length, size_t spans)
 	return 0;
 }
 
+void otlp_sender_get_counts(struct otlp_sender *s, struct otlp_sender_counts *ret)
+{
+	pthread_mutex_lock(&s->lock);
+	*ret = s->counts;
+	pthread_mutex_unlock(&s->lock);
+}
+
 void otlp_sender_finish(struct otlp_sender *s, uint64_t wait_ns, struct otlp_sender_counts *ret)
 {
 	pthread_mutex_lock(&s->lock);

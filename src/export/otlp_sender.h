@@ -35,6 +35,8 @@ struct otlp_sender_counts { /* of spans */
 int otlp_sender_open(const char *url, struct otlp_sender **ret, struct error *err);
 /* @request, from malloc(), is taken over in any case; as struct otlp_options has it. */
 int otlp_sender_put(void *sender, char *request, size_t length, size_t spans);
+/* So far. */
+void otlp_sender_get_counts(struct otlp_sender *s, struct otlp_sender_counts *ret);
 /* What waits has @wait_ns more, then it is given up.  Returns a second later at most. */
 void otlp_sender_finish(struct otlp_sender *s, uint64_t wait_ns, struct otlp_sender_counts *ret);
 /* NULL is fine; returns NULL.  What waits is given up. */

@@ -107,6 +107,7 @@ static const struct filter_row table[] = {
 	{ "fork wait4 waitid pidfd_open prctl", TRACER, "the same, and the process that is traced" },
 	{ "kill", TRACER, "whether that is still there; no signal is sent", IS(1, 0) },
 	{ "epoll_create1 epoll_ctl epoll_wait", TRACER, "events of traces" },
+	{ "eventfd2", TRACER, "that a trace ends on time" },
 
 	{ "ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp process_madvise process_mrelease pidfd_send_signal",
 	  NOBODY, "others' memory and descriptors" },

@@ -13,6 +13,8 @@
 #include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "basic/fnv.h"
+#include "basic/idmap.h"
 #include "basic/macro.h"
 #include "bpf/settings.h"
 #include "bpf/trace.skel.h"
@@ -22,6 +24,7 @@
 #include "trace/mapped.h"
 
 #define LEARNED_LEAST 64
+#define GROUPS_MAX 65536
 
 #define VARIANTS 6 /* of programs on functions */
 
@@ -30,10 +33,6 @@ struct tracer_part {
 	const struct site_file *file;
 	uint32_t generation;
 	struct probe_links links[VARIANTS];
-};
-
-struct known_mapping { /* as maps name it */
-	unsigned long long device, inode;
 };
 
 struct tracer {
@@ -45,8 +44,7 @@ struct tracer {
 	struct attach_costs costs;
 	struct tracer_part *parts;
 	size_t part_count, part_room;
-	struct known_mapping *known;
-	size_t known_count, known_room;
+	struct idmap known; /* files that were looked at, by a hash of what maps name them by */
 	tracer_reader read; /* while tracer_read() runs */
 	int taken; /* events since it began */
 	bool is_detached;
@@ -86,10 +84,12 @@ static void tracer_set_up(struct tracer *t, int type)
 	bpf->rodata->is_by_process = t->options.process > 0;
 	bpf->rodata->is_by_owner = t->options.is_by_owner;
 	bpf->rodata->owner = t->options.owner;
+	bpf->rodata->is_by_group = t->options.is_by_group;
 	bpf_map__set_max_entries(bpf->maps.rows, TRACE_ROWS_MAX);
 	bpf_map__set_max_entries(bpf->maps.counts, TRACE_ROWS_MAX);
 	bpf_map__set_max_entries(bpf->maps.events, (uint32_t)t->options.ring_bytes);
 	bpf_map__set_max_entries(bpf->maps.sums, t->options.sums_max);
+	bpf_map__set_max_entries(bpf->maps.groups, t->options.is_by_group ? GROUPS_MAX : 1);
 	bpf_map__set_max_entries(bpf->maps.learned, MAX(t->sites->map_entries, LEARNED_LEAST));
 }
 
@@ -281,7 +281,7 @@ struct tracer *tracer_close(struct tracer *t)
 		munmap(t->rows, TRACE_ROWS_MAX * sizeof(struct trace_row));
 	trace_bpf__destroy(t->bpf);
 	free(t->parts);
-	free(t->known);
+	idmap_clear(&t->known);
 	free(t);
 	return NULL;
 }
@@ -393,13 +393,12 @@ static bool tracer_knows(void *context, unsigned long long device, unsigned long
 {
 	const struct process_visit *v = context;
 	struct tracer *t = v->t;
+	const uint64_t hash = fnv_bytes(fnv_bytes(FNV_BEGIN, &device, sizeof(device)), &inode,
+					sizeof(inode));
 
-	for (size_t i = 0; i < t->known_count; i++) {
-		if (t->known[i].inode == inode && t->known[i].device == device)
-			return true;
-	}
-	if (array_reserve(&t->known, &t->known_room, t->known_count, sizeof(*t->known)) == 0)
-		t->known[t->known_count++] = (struct known_mapping){ device, inode };
+	if (idmap_get(&t->known, hash))
+		return true;
+	(void)idmap_put(&t->known, hash, t);
 	return false;
 }
 
@@ -492,7 +491,7 @@ struct sums_visit {
 	void *context;
 };
 
-static int tracer_take_sums(void *context, const void *key, const void *value)
+static int tracer_pass_sums(void *context, const void *key, const void *value)
 {
 	const struct sums_visit *v = context;
 
@@ -504,7 +503,37 @@ int tracer_visit_sums(const struct tracer *t, tracer_sums_visitor visit, void *c
 	struct sums_visit v = { visit, context };
 
 	return entries_visit(bpf_map__fd(t->bpf->maps.sums), sizeof(struct trace_sums_key),
-			     sizeof(struct trace_sums), tracer_take_sums, &v);
+			     sizeof(struct trace_sums), tracer_pass_sums, &v);
+}
+
+int tracer_take_sums(struct tracer *t, const struct trace_sums_key *key, struct trace_sums *ret)
+{
+	return bpf_map_lookup_and_delete_elem(bpf_map__fd(t->bpf->maps.sums), key, ret) < 0 ? -errno
+											    : 0;
+}
+
+uint64_t tracer_group_count(const struct tracer *t)
+{
+	return __atomic_load_n(&t->bpf->data_control->control.groups, __ATOMIC_RELAXED);
+}
+
+/* The kernel side writes from the root on down. */
+int tracer_get_group(const struct tracer *t, uint64_t cgroup, struct trace_group *ret)
+{
+	if (bpf_map_lookup_elem(bpf_map__fd(t->bpf->maps.groups), &cgroup, ret) < 0)
+		return -errno;
+	for (size_t i = 0; i < TRACE_GROUP_LEVELS; i++) {
+		if (ret->above[i] == cgroup || i == TRACE_GROUP_LEVELS - 1)
+			return ret->above[i] ? 0 : -EAGAIN;
+	}
+	return -EAGAIN;
+}
+
+/* In this order: a call between the two finds that it is known. */
+void tracer_forget_group(struct tracer *t, uint64_t cgroup)
+{
+	(void)bpf_map_delete_elem(bpf_map__fd(t->bpf->maps.groups), &cgroup);
+	(void)bpf_map_delete_elem(bpf_map__fd(t->bpf->maps.judged_cgroups), &cgroup);
 }
 
 const struct attach_costs *tracer_costs(const struct tracer *t)

@@ -23,6 +23,8 @@ struct tracer_options {
 			  */
 	int key_subsys; /* of the key hierarchy, as of meter_find_subsys() */
 	pid_t process;
+	bool is_by_group; /* all processes, and it is known which groups theirs are in: .cgroup and
+			     .process are 0 */
 	bool is_by_owner; /* calls of others' processes, also of what ran on by a set-user-ID
 			     program, are `outside` */
 	uid_t owner;
@@ -70,6 +72,16 @@ typedef int (*tracer_sums_visitor)(void *context, const struct trace_sums_key *k
 				   const struct trace_sums *sums);
 /* Each a CPU's: whoever wants more adds them up. */
 int tracer_visit_sums(const struct tracer *t, tracer_sums_visitor visit, void *context);
+
+/* An entry's as it is now, which is there no more then: for one whose process is gone.  -ENOENT. */
+int tracer_take_sums(struct tracer *t, const struct trace_sums_key *key, struct trace_sums *ret);
+
+/* By group: how many called for the first time so far. */
+uint64_t tracer_group_count(const struct tracer *t);
+/* -ENOENT: of one that did not call; -EAGAIN: its first call is just made. */
+int tracer_get_group(const struct tracer *t, uint64_t cgroup, struct trace_group *ret);
+/* It did not call any more for long; if it does, it calls for the first time. */
+void tracer_forget_group(struct tracer *t, uint64_t cgroup);
 
 /* What a probe's trap takes by itself, as it was measured at the opening. */
 const struct attach_costs *tracer_costs(const struct tracer *t);

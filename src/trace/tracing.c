@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/tracing.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +16,9 @@
 #include "basic/endings.h"
 #include "basic/error.h"
 #include "basic/file.h"
+#include "basic/idmap.h"
 #include "basic/macro.h"
+#include "basic/parse.h"
 #include "cgroup/descendants.h"
 #include "cgroup/group.h"
 #include "cgroup/hierarchy.h"
@@ -36,13 +39,16 @@
 #define BUDGET_NS UINT64_C(1000000000) /* over which a cost is looked at */
 #define OUTSIDE_PART 100 /* of a core's time, that a user's trace may cost others */
 #define TELL_NS UINT64_C(10000000000) /* between two words of what is counted */
+#define TELL_NEW_NS UINT64_C(200000000) /* where a group has called for the first time */
 #define DRAIN_TURNS 1000
+#define LOOK_LATEST_NS UINT64_C(60000000000) /* between two looks at one of all processes */
 
 /* Whose calls. */
 struct scope {
 	int root_fd;
 	struct hierarchy hierarchy;
-	struct group *group; /* of a job; NULL: of processes */
+	struct group *group; /* of a job; NULL: of processes, or all */
+	bool is_of_all;
 	pid_t pid;
 	pid_t *pids;
 };
@@ -70,6 +76,9 @@ static int scope_open(const struct tracing_options *options, struct scope *ret, 
 	ret->pids = calloc(PROCESSES_MAX, sizeof(*ret->pids));
 	if (ret->root_fd < 0 || !ret->pids)
 		return error_set_errno(err, errno, "cannot trace");
+	ret->is_of_all = options->is_of_all;
+	if (options->is_of_all)
+		return hierarchy_read(ret->root_fd, &ret->hierarchy, err);
 	if (options->group)
 		return scope_open_group(ret, options->group, err);
 	if (kill(options->pid, 0) < 0 && errno == ESRCH)
@@ -100,12 +109,29 @@ static size_t list_alive(const struct scope *s, const struct tracer *t)
 	return kept;
 }
 
+static ssize_t list_all(const struct scope *s)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	ssize_t count = 0;
+
+	while (proc && count < PROCESSES_MAX && (entry = readdir(proc))) {
+		if (parse_int(entry->d_name, 1, INT32_MAX, &s->pids[count]) == 0)
+			count++;
+	}
+	if (proc)
+		closedir(proc);
+	return count;
+}
+
 /* Those that are there now; @t may be NULL. */
 static size_t scope_list(struct scope *s, const struct tracer *t)
 {
 	ssize_t count;
 
-	if (s->group)
+	if (s->is_of_all)
+		count = list_all(s);
+	else if (s->group)
 		count = group_list_processes(s->group, s->pids, PROCESSES_MAX);
 	else if (t)
 		count = (ssize_t)list_alive(s, t);
@@ -122,7 +148,9 @@ struct session {
 	struct tracer *tracer;
 	struct sites *sites;
 	size_t processes; /* now */
+	struct idmap looks; /* struct look, of all processes */
 	uint64_t scanned_ns, budget_ns, told_ns;
+	uint64_t groups; /* when that was told */
 	uint64_t *costs; /* of rows, when their budget was looked at last, */
 	uint64_t *outside; /* and what others paid of it */
 	struct traced traced;
@@ -164,6 +192,62 @@ static int session_add_named(struct session *s)
 	return r;
 }
 
+/* When one of all processes is looked at: at once, and again when it is twice as old. */
+struct look {
+	pid_t pid;
+	uint64_t since_ns, next_ns, seen_ns;
+};
+
+static bool session_is_due(struct session *s, pid_t pid)
+{
+	struct look *l = idmap_get(&s->looks, (uint64_t)pid);
+
+	if (!l) {
+		l = calloc(1, sizeof(*l));
+		if (!l || idmap_put(&s->looks, (uint64_t)pid, l) < 0) {
+			free(l);
+			return true;
+		}
+		*l = (struct look){ pid, s->scanned_ns, s->scanned_ns, 0 };
+	}
+	l->seen_ns = s->scanned_ns;
+	if (s->scanned_ns < l->next_ns)
+		return false;
+	l->next_ns = s->scanned_ns + MIN(s->scanned_ns - l->since_ns, LOOK_LATEST_NS);
+	return true;
+}
+
+/* Of those that are gone; @seen_ns UINT64_MAX: of all. */
+static void session_forget_looks(struct session *s, uint64_t seen_ns)
+{
+	struct look *l, *gone[64];
+	size_t at = 0, count = 0;
+
+	while ((l = idmap_next(&s->looks, &at))) {
+		if (l->seen_ns < seen_ns && count < ARRAY_SIZE(gone))
+			gone[count++] = l;
+	}
+	for (size_t i = 0; i < count; i++) {
+		idmap_remove(&s->looks, (uint64_t)gone[i]->pid);
+		free(gone[i]);
+	}
+	if (count == ARRAY_SIZE(gone))
+		session_forget_looks(s, seen_ns);
+}
+
+/* What cannot be probed of one file leaves all others; but not that there is no room for more. */
+static int session_look(struct session *s, pid_t pid, bool is_held)
+{
+	int r;
+
+	if (s->options->owner && owner_check(s->options->owner, pid, NULL) != 0)
+		return 0;
+	if (s->options->is_of_all && !session_is_due(s, pid))
+		return 0;
+	r = tracer_add_process(s->tracer, pid, is_held, s->err);
+	return s->options->is_of_all && r < 0 && r != -E2BIG && r != -ENOMEM ? 0 : r;
+}
+
 static int session_scan(struct session *s)
 {
 	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
@@ -177,12 +261,9 @@ static int session_scan(struct session *s)
 	s->scanned_ns = now;
 	s->processes = scope_list(&s->scope, s->tracer);
 	s->traced.processes = MAX(s->traced.processes, s->processes);
-	for (size_t i = 0; i < s->processes && r == 0; i++) {
-		const pid_t pid = s->scope.pids[i];
-
-		if (!s->options->owner || owner_check(s->options->owner, pid, NULL) == 0)
-			r = tracer_add_process(s->tracer, pid, is_held, s->err);
-	}
+	for (size_t i = 0; i < s->processes && r == 0; i++)
+		r = session_look(s, s->scope.pids[i], is_held);
+	session_forget_looks(s, now);
 	return r;
 }
 
@@ -218,7 +299,9 @@ static int session_hold_outside(struct session *s, uint64_t passed)
 static int session_hold(struct session *s)
 {
 	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC), passed = now - s->budget_ns;
-	const uint64_t most = passed / 100 * s->options->budget * MAX(s->processes, 1U);
+	const size_t cores = (size_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	const uint64_t most = passed / 100 * s->options->budget *
+			      (s->options->is_of_all ? cores : MAX(s->processes, 1U));
 	int r = 0;
 
 	if (!s->options->budget || passed < BUDGET_NS)
@@ -258,9 +341,14 @@ static void session_tell(struct session *s, bool is_last)
 		.is_last = is_last,
 	};
 
-	if (!s->options->tell || (!is_last && now - s->told_ns < TELL_NS))
+	const uint64_t groups = tracer_group_count(s->tracer);
+	const bool is_due = now - s->told_ns >= TELL_NS ||
+			    (groups > s->groups && now - s->told_ns >= TELL_NEW_NS);
+
+	if (!s->options->tell || (!is_last && !is_due))
 		return;
 	s->told_ns = now;
+	s->groups = groups;
 	s->options->tell(s->options->context, &moment);
 }
 
@@ -292,6 +380,7 @@ static int session_open_tracer(struct session *s)
 		.cgroup = s->scope.group ? group_id(s->scope.group) : 0,
 		.key_subsys = -1,
 		.process = s->scope.group ? 0 : s->scope.pid,
+		.is_by_group = s->options->is_of_all,
 		.is_by_owner = s->options->owner,
 		.owner = s->options->owner ? s->options->owner->uid : 0,
 		.ring_bytes = s->options->owner ? RING_BYTES_OF_USER : RING_BYTES,
@@ -300,12 +389,12 @@ static int session_open_tracer(struct session *s)
 	size_t count;
 	int r;
 
-	if (s->scope.group && !s->scope.hierarchy.is_v2) {
+	if ((s->scope.group || s->scope.is_of_all) && !s->scope.hierarchy.is_v2) {
 		(void)kernel_types_open(&types);
 		options.key_subsys = meter_find_subsys(&s->scope.hierarchy, types);
 	}
 	r = tracer_open(&options, s->sites, &s->tracer, s->err);
-	if (r < 0 || s->scope.group)
+	if (r < 0 || s->scope.group || s->scope.is_of_all)
 		return r;
 	count = scope_list(&s->scope, NULL); /* what it forked before us */
 	for (size_t i = 0; i < count && r == 0; i++)
@@ -373,6 +462,8 @@ int tracing_run(const struct tracing_options *options, struct sites *sites, stru
 		session_tell(&s, true);
 	free(s.costs);
 	free(s.outside);
+	session_forget_looks(&s, UINT64_MAX);
+	idmap_clear(&s.looks);
 	scope_close(&s.scope);
 	if (r < 0) {
 		tracer_close(s.tracer);

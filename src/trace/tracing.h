@@ -13,7 +13,7 @@ struct error;
 struct owner;
 
 struct tracing_moment {
-	const struct tracer *tracer;
+	struct tracer *tracer;
 	uint64_t group_id; /* as the kernel numbers it; 0: no group is traced */
 	uint64_t traced_ns; /* since it was on */
 	bool is_last; /* all that was counted is there */
@@ -21,6 +21,7 @@ struct tracing_moment {
 
 struct tracing_options {
 	/* One of these says who is traced. */
+	bool is_of_all; /* all processes of the node, by group; it ends by .wait alone */
 	const char *group; /* a group's path in the key hierarchy, with those below it */
 	pid_t pid; /* and what it forks */
 	/* A command's, which has not begun: files that it may load are probed before it does. NULL:
@@ -39,7 +40,8 @@ struct tracing_options {
 	int (*begun)(void *context, struct error *err);
 	/* 1: it goes on; 0: it ends before all of those that are traced have.  NULL: by signals. */
 	int (*wait)(void *context, int timeout_ms, struct error *err);
-	/* Every 10 s, and at the end.  NULL: nobody wants to know what is counted so far. */
+	/* Every 10 s, soon after the first call of a group, and at the end.  NULL: nobody wants to
+	 * know what is counted so far. */
 	void (*tell)(void *context, const struct tracing_moment *moment);
 	void *context;
 };

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""With `trace: sets` the agent traces all jobs: their records and metrics have what they called, and nobody asked."""
+
+import collections
+import re
+import subprocess
+import time
+
+import pytest
+
+import mpi_programs
+from agent_pages import ask, await_page, page_of
+from collector_double import Collector
+from mpi_programs import ENVIRONMENT, LANGUAGES, mpirun
+from test_trace_record import HOLDER, NUMBERS, counts, known_calls
+from test_trace_users import attached, processes_named
+
+FIRST, SECOND, THIRD = "slurm_test/uid_0/job_4711", "slurm_test/uid_0/job_4721", "slurm_test/uid_0/job_4723"
+RUNS = 3  # of the third job
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory, demand):
+    """transfers.c with MPICH."""
+    made = mpi_programs.build("mpich", *LANGUAGES["c"], tmp_path_factory.mktemp("mpi"))
+    demand(made, "needs mpicc.mpich")
+    return made
+
+
+def library_of(program):
+    libraries = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
+    return re.search(r"libmpich\S+ => (\S+)", libraries)[1]
+
+
+class Holder:
+    """A job that has the library mapped, and calls nothing of it; of which another job's first call is seen, too."""
+
+    def __init__(self, groups, program):
+        self.process = groups.start(FIRST, "python3", "-c", HOLDER, library_of(program), stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "mapped\n"
+
+    def await_probes(self, seconds=60):
+        """Some are attached, and no more come."""
+        end, before = time.monotonic() + seconds, 0
+        while True:
+            links = len(attached()[1])
+            if links and links == before:
+                return
+            assert time.monotonic() < end, "nothing is attached"
+            before = links
+            time.sleep(1)
+
+
+@pytest.fixture
+def holder(groups, program):
+    held = Holder(groups, program)
+    yield held
+    held.process.kill()
+    held.process.communicate()
+
+
+def series(page, job):
+    found = collections.defaultdict(dict)
+    for key in NUMBERS:
+        for labels, number in page.of(f"jobmeter_job_trace_{key}_total"):
+            if (labels["manager"], labels["jobid"]) == ("slurm", job):
+                found[labels["set"], labels["function"]][key] = number
+    return dict(found)
+
+
+def calls_and_bytes(functions):
+    return {name: (f["calls"], f["bytes"]) for (_, name), f in functions.items()}
+
+
+def wanted(runs=1):
+    return {name: (runs * calls, runs * size) for name, (calls, size) in known_calls().items()}
+
+
+def await_calls(agent, job, runs=1):
+    page = await_page(agent, lambda page: calls_and_bytes(series(page, job)) == wanted(runs))
+    assert calls_and_bytes(series(page, job)) == wanted(runs)
+    return page
+
+
+@pytest.mark.smoke
+def test_a_job_that_asks_for_nothing_has_its_calls_in_its_record(start_agent, groups, holder, program, tmp_path):
+    agent = start_agent(trace={"sets": ["mpi-io"]})
+    assert processes_named(agent, "jobmeter-tracer")
+    holder.await_probes()
+    groups.run(SECOND, *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT)
+    third = groups.start(THIRD, "bash", "-c", f'for i in $(seq {RUNS}); do "$@" || exit 1; done; read -r _', "bash",
+                         *mpirun("mpich", program, tmp_path / "other"), env=ENVIRONMENT, stdin=subprocess.PIPE)
+    await_calls(agent, "4721")
+    page = await_calls(agent, "4723", RUNS)
+    assert not series(page, "4711")  # it called nothing
+    assert not any(f["failed"] or f["lost"] or f["dropped_probes"] for f in series(page, "4723").values())
+    record = ask(agent, "/v1/jobs/slurm/4723")
+    assert counts(record) == series(page_of(agent), "4723") and record["trace"]["process_seconds"] > 0
+    third.communicate(b"\n")
+    before = series(page_of(agent), "4721")
+    agent.kill()  # nothing that was told is lost
+    agent.start()
+    assert series(page_of(agent), "4721") == before
+    await_calls(agent, "4723", RUNS)
+
+
+def test_what_was_counted_last_is_told_when_the_agent_ends(start_agent, groups, holder, program, tmp_path):
+    agent = start_agent(trace={"sets": ["mpi-io"]})
+    holder.await_probes()
+    job = groups.start(SECOND, "bash", "-c", 'for i in 1 2; do "$@" || exit 1; echo done; read -r _; done', "bash",
+                       *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    await_calls(agent, "4721")
+    job.stdin.write(b"\n")
+    job.stdin.flush()
+    assert job.stdout.readline() and job.stdout.readline()  # of both runs
+    assert agent.step_aside() == 0
+    agent.start()
+    assert calls_and_bytes(series(page_of(agent), "4721")) == wanted(2)
+    job.communicate(b"\n")
+
+
+@pytest.mark.parametrize("sets, why", [(["mpi-io", "nosuch"], "there is no set 'nosuch'"), (["../probes/mpi"], "trace.sets cannot be")])
+def test_sets_that_are_none_are_refused_at_the_start(start_agent, sets, why):
+    agent = start_agent()
+    agent.stop()
+    agent.configure(trace={"sets": sets})
+    status, said = agent.refusal()
+    assert status != 0 and why in said
+    agent.configure(trace={})
+    agent.start()
+
+
+def by_trace(collector):
+    """{trace: its spans}"""
+    found = collections.defaultdict(list)
+    for span in list(collector.spans):
+        found[span["traceId"]].append(span)
+    return found
+
+
+def test_calls_are_sent_as_spans_a_trace_a_job(start_agent, groups, holder, program, tmp_path):
+    names = ("MPI_File_open", *sorted({name for name in wanted() if "read" in name or "write" in name}))
+    with Collector() as collector:
+        agent = start_agent(trace={"sets": ["mpi-io"], "otlp": collector.url})
+        holder.await_probes()
+        for job, path in ((SECOND, "file"), (THIRD, "other")):
+            groups.run(job, *mpirun("mpich", program, tmp_path / path), env=ENVIRONMENT)
+        end = time.monotonic() + 60
+        while (sum(not span.get("parentSpanId") for span in list(collector.spans)) < 2  # those that a trace sends last
+               and time.monotonic() < end):
+            time.sleep(0.1)
+        traces = by_trace(collector)
+        assert sorted(span["name"] for span in collector.spans if not span.get("parentSpanId")) == ["slurm/4721", "slurm/4723"]
+        assert len(traces) == 2
+        for spans in traces.values():
+            found = collections.Counter(span["name"] for span in spans)
+            assert {name: found[name] for name in names} == {name: wanted()[name][0] for name in names}
+        agent.stop()
+        assert f"spans of all jobs: {len(collector.spans)} sent; missing: 0 not taken, 0 refused" in agent.log()
+        agent.start()
