@@ -14,7 +14,6 @@
 #include "basic/clock.h"
 #include "basic/file.h"
 #include "basic/idmap.h"
-#include "bpf/trace_rows.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/identity.h"
 #include "cgroup/placement.h"

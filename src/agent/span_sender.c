@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define PART_SIZE 32768
 #define REQUEST_MAX (8 << 20)
 #define PATIENCE_S 2 /* for room on the way */
+#define LOOK_MS 1000 /* at what became of what was sent */
 #define LAST_NS UINT64_C(4000000000) /* for the collector, at the end */
 
 struct part {
@@ -94,18 +96,20 @@ static void say_missing(struct assembly *a)
 
 static void serve(struct assembly *a, int fd)
 {
+	struct pollfd p = { fd, POLLIN, 0 };
 	struct otlp_sender_counts c;
 	struct part part;
 	ssize_t n;
 
-	while ((n = recv(fd, &part, sizeof(part), 0)) != 0) {
-		if (n < 0 && errno != EINTR)
-			break;
-		if (n < (ssize_t)PART_HEAD || n != (ssize_t)(PART_HEAD + part.size) ||
-		    !part.length || part.length > REQUEST_MAX)
-			continue;
-		assembly_take(a, &part);
+	for (;;) {
+		(void)poll(&p, 1, LOOK_MS);
 		say_missing(a);
+		n = recv(fd, &part, sizeof(part), MSG_DONTWAIT);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			break;
+		if (n >= (ssize_t)PART_HEAD && n == (ssize_t)(PART_HEAD + part.size) &&
+		    part.length && part.length <= REQUEST_MAX)
+			assembly_take(a, &part);
 	}
 	assembly_drop(a);
 	otlp_sender_finish(a->sender, LAST_NS, &c);

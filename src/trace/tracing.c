@@ -29,10 +29,11 @@
 #include "trace/owner.h"
 
 #define RING_BYTES (32U << 20)
-#define RING_BYTES_OF_USER (8U << 20) /* it is charged to who traces for him */
+#define RING_BYTES_OF_AGENT (8U << 20) /* it is charged to the agent's service */
 #define SUMS_MAX 131072 /* of 0.5 KiB each, which are there when they are used */
 #define PROCESSES_MAX 65536
 #define TURN_MS 10 /* between two looks at the ring, where no event fills it */
+#define TURN_OF_ALL_MS 100 /* of a trace that goes on for days */
 #define RESCAN_NS UINT64_C(100000000) /* between two looks at what is mapped, at first */
 #define RESCAN_LATER_NS UINT64_C(1000000000)
 #define FIRST_NS UINT64_C(10000000000)
@@ -366,7 +367,10 @@ static int session_turn(struct session *s, int endings_fd)
 		return error_set_errno(s->err, read, "cannot take events");
 	if (read > 0 && fflush(NULL) != 0) /* whoever reads them need not wait for more */
 		return error_set_errno(s->err, errno, "cannot write");
-	r = session_wait(s, endings_fd, read < TRACER_BATCH ? TURN_MS : 0);
+	r = session_wait(s, endings_fd,
+			 read >= TRACER_BATCH	 ? 0
+			 : s->options->is_of_all ? TURN_OF_ALL_MS
+						 : TURN_MS);
 	if (r > 0 && s->options->duration_ns &&
 	    clock_now_ns(CLOCK_MONOTONIC) - s->traced.start_ns >= s->options->duration_ns)
 		return 0;
@@ -383,7 +387,8 @@ static int session_open_tracer(struct session *s)
 		.is_by_group = s->options->is_of_all,
 		.is_by_owner = s->options->owner,
 		.owner = s->options->owner ? s->options->owner->uid : 0,
-		.ring_bytes = s->options->owner ? RING_BYTES_OF_USER : RING_BYTES,
+		.ring_bytes = s->options->owner || s->options->is_of_all ? RING_BYTES_OF_AGENT
+									 : RING_BYTES,
 		.sums_max = SUMS_MAX,
 	};
 	size_t count;

@@ -10,10 +10,10 @@ import pytest
 
 import mpi_programs
 from agent_pages import ask, await_page, page_of
-from collector_double import Collector
+from collector_double import Collector, status
 from mpi_programs import ENVIRONMENT, LANGUAGES, mpirun
 from test_trace_record import HOLDER, NUMBERS, counts, known_calls
-from test_trace_users import attached, processes_named
+from test_trace_users import attached, processes_named, until
 
 FIRST, SECOND, THIRD = "slurm_test/uid_0/job_4711", "slurm_test/uid_0/job_4721", "slurm_test/uid_0/job_4723"
 RUNS = 3  # of the third job
@@ -158,3 +158,21 @@ def test_calls_are_sent_as_spans_a_trace_a_job(start_agent, groups, holder, prog
         agent.stop()
         assert f"spans of all jobs: {len(collector.spans)} sent; missing: 0 not taken, 0 refused" in agent.log()
         agent.start()
+
+
+def test_a_collector_that_refuses_costs_spans_alone(start_agent, groups, holder, program, tmp_path):
+    with Collector(always=status(400)) as collector:
+        agent = start_agent(trace={"sets": ["mpi-io"], "otlp": collector.url})
+        holder.await_probes()
+        groups.run(SECOND, *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT)
+        await_calls(agent, "4721")
+        until(lambda: re.search(r"spans of all jobs: 0 sent; missing: 0 not taken, [1-9]\d* refused, 0 when .*; the last reason: "
+                                "the collector answers 400", agent.log()))
+        assert not collector.spans
+
+
+def test_users_may_not_trace_by_it(start_agent):
+    agent = start_agent(trace={"sets": ["mpi-io"]})
+    done = subprocess.run(["curl", "-s", "--unix-socket", agent.settings["socket"]["path"], "http://agent/v1/trace?pid=1"],
+                          capture_output=True, text=True, check=True)
+    assert "users may not trace here: the setting 'trace.users' is off" in done.stdout
