@@ -132,6 +132,8 @@ static void gpu_work_merge(struct gpu_work *w)
 {
 	size_t kept = 0;
 
+	if (!w->count)
+		return;
 	qsort(w->tasks, w->count, sizeof(*w->tasks), compare_labels);
 	for (size_t i = 0; i < w->count; i++) {
 		struct gpu_task *to = &w->tasks[kept ? kept - 1 : 0], *from = &w->tasks[i];
