@@ -28,6 +28,7 @@
 #include "cli/runs.h"
 #include "cli/site_rules.h"
 #include "load/tiers.h"
+#include "trace/installed_sets.h"
 
 struct settings {
 	bool is_patient, is_standalone;
@@ -58,6 +59,16 @@ static int parse_repeat(const char *text, void *at, struct error *err)
 	return 0;
 }
 
+static int parse_sets(const char *text, void *at, struct error *err)
+{
+	_cleanup_(wanted_sets_clear) struct wanted_sets sets = {};
+
+	if (wanted_sets_add_list(&sets, text, false, err) < 0)
+		return -EINVAL;
+	*(const char **)at = text;
+	return 0;
+}
+
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "wait", 'w', NULL, "wait for processes that outlive the command",
@@ -67,7 +78,7 @@ static const struct cli_option options[] = {
 	{ "repeat", 0, "N", "run the command N times, one after the other; report mean, spread and outliers",
 	  offsetof(struct settings, repeat), parse_repeat },
 	{ "trace", 0, "NAME[,NAME]", "trace these sets of functions, too (as root; 'jobmeter trace --list')",
-	  offsetof(struct settings, traced), NULL },
+	  offsetof(struct settings, traced), parse_sets },
 	{ "standalone", 0, NULL, "measure without asking the agent",
 	  offsetof(struct settings, is_standalone), NULL },
 };

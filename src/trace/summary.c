@@ -305,8 +305,9 @@ static void summary_add_functions(const struct trace_summary *s,
 					   : "another value than 0",
 				   humanize_count(all->failed).text);
 		if (all->bytes_unknown)
-			rows_line(rows, ROWS_ALL, NULL, "%s: the bytes of %s calls are not known",
-				  sorted[i]->name, humanize_count(all->bytes_unknown).text);
+			rows_line(rows, ROWS_ALL, NULL, "%s: the bytes of %s call%s are not known",
+				  sorted[i]->name, humanize_count(all->bytes_unknown).text,
+				  all->bytes_unknown == 1 ? "" : "s");
 	}
 }
 
