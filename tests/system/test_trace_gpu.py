@@ -20,22 +20,25 @@ NO_DRIVER = 35  # cudaErrorInsufficientDriver
 
 
 @pytest.fixture(scope="session")
-def cuda(demand):
-    """CUDA's folder."""
+def cuda():
+    """CUDA's folder; it comes from no Debian package."""
     compiler = shutil.which("nvcc")
-    demand(compiler, "needs nvcc")
-    return pathlib.Path(compiler).resolve().parent.parent
+    folders = [pathlib.Path(compiler).resolve().parent.parent] if compiler else []
+    for folder in (*folders, pathlib.Path("/usr/local/cuda")):
+        if (folder / "lib64/libcudart.so").exists():
+            return folder
+    pytest.skip("needs CUDA")
 
 
 @pytest.fixture(scope="session")
-def launches(cuda, demand, tmp_path_factory):
+def launches(cuda, tmp_path_factory):
     """launches(how): cuda_launches, built that way."""
     folder = tmp_path_factory.mktemp("cuda")
 
     def get(how):
         program = folder / how
         options = {"static": ["-cudart", "static"], "per-thread": ["-cudart", "shared", "--default-stream", "per-thread"]}
-        subprocess.run(["nvcc", *options.get(how, ["-cudart", "shared"]), "-o", program, SYSTEM / "cuda_launches.cu",
+        subprocess.run([cuda / "bin/nvcc", *options.get(how, ["-cudart", "shared"]), "-o", program, SYSTEM / "cuda_launches.cu",
                         "-Xlinker", f"-rpath={cuda}/lib64"], check=True, capture_output=True)
         if how == "stripped":
             subprocess.run(["strip", program], check=True)
@@ -105,8 +108,9 @@ def of_run_time(result):
 
 
 @pytest.mark.parametrize("how", ["shared", "static", "stripped", "per-thread"])
-def test_calls_of_cudas_own_library_are_those_made(trace, launches, demand, how):
-    demand(not has_driver(), "there is a driver: tools/gpu-trace looks at that")
+def test_calls_of_cudas_own_library_are_those_made(trace, launches, how):
+    if has_driver():
+        pytest.skip("there is a driver: tools/gpu-trace looks at that")
     assert count(trace("cuda-runtime,cuda-driver", launches(how), code=99)) == of_run_time(NO_DRIVER)
 
 
@@ -147,9 +151,10 @@ int main(void)
 NO_COMMUNICATOR = 4  # ncclInvalidArgument
 
 
-def test_bytes_of_nccl_are_those_of_each_type_and_no_call_counts_twice(trace, cuda, demand, tmp_path):
-    header = next(cuda.glob("targets/*/include/nccl.h"), None)
-    demand(header, "needs NCCL")
+def test_bytes_of_nccl_are_those_of_each_type_and_no_call_counts_twice(trace, cuda, tmp_path):
+    header = next((path for path in (*cuda.glob("targets/*/include/nccl.h"), cuda / "include/nccl.h") if path.exists()), None)
+    if not header:
+        pytest.skip("needs NCCL")
     (tmp_path / "nccl.c").write_text(NCCL)
     subprocess.run(["gcc", "-o", tmp_path / "nccl", tmp_path / "nccl.c", f"-I{header.parent}", f"-L{cuda}/lib64", "-lnccl",
                     f"-Wl,-rpath,{cuda}/lib64"], check=True)
@@ -257,9 +262,10 @@ int main(void)
 """
 
 
-def test_calls_of_hips_own_library_are_those_made(trace, demand, tmp_path):
+def test_calls_of_hips_own_library_are_those_made(trace, tmp_path):
     library = ctypes.util.find_library("amdhip64")
-    demand(library, "needs libamdhip64")
+    if not library:
+        pytest.skip("needs libamdhip64")
     (tmp_path / "hip.c").write_text(HIP)
     built = subprocess.run(["gcc", "-o", tmp_path / "hip", tmp_path / "hip.c", f"-l:{library}"], capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
