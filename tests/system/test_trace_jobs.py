@@ -15,7 +15,7 @@ from mpi_programs import ENVIRONMENT, LANGUAGES, mpirun
 from test_trace_record import HOLDER, NUMBERS, counts, known_calls
 from test_trace_users import attached, processes_named, until
 
-FIRST, SECOND, THIRD = "slurm_test/uid_0/job_4711", "slurm_test/uid_0/job_4721", "slurm_test/uid_0/job_4723"
+FIRST, SECOND, THIRD = "slurm_test/uid_0/job_4713", "slurm_test/uid_0/job_4721", "slurm_test/uid_0/job_4723"
 RUNS = 3  # of the third job
 
 
@@ -92,7 +92,7 @@ def test_a_job_that_asks_for_nothing_has_its_calls_in_its_record(start_agent, gr
                          *mpirun("mpich", program, tmp_path / "other"), env=ENVIRONMENT, stdin=subprocess.PIPE)
     await_calls(agent, "4721")
     page = await_calls(agent, "4723", RUNS)
-    assert not series(page, "4711")  # it called nothing
+    assert not series(page, "4713")  # it called nothing
     assert not any(f["failed"] or f["lost"] or f["dropped_probes"] for f in series(page, "4723").values())
     record = ask(agent, "/v1/jobs/slurm/4723")
     assert counts(record) == series(page_of(agent), "4723") and record["trace"]["process_seconds"] > 0

@@ -99,7 +99,7 @@ def test_what_cannot_be_traced_is_not_run(programs, root, tmp_path):
 
 # ---- under the agent ----
 
-JOB = "slurm_test/uid_0/job_4711"
+JOB = "slurm_test/uid_0/job_4729"
 
 
 def series(page):
@@ -107,13 +107,13 @@ def series(page):
     found = collections.defaultdict(dict)
     for key in NUMBERS:
         for labels, number in page.of(f"jobmeter_job_trace_{key}_total"):
-            if (labels["manager"], labels["jobid"]) == ("slurm", "4711"):
+            if (labels["manager"], labels["jobid"]) == ("slurm", "4729"):
                 found[labels["set"], labels["function"]][key] = number
     return dict(found)
 
 
 def record_of(agent):
-    return ask(agent, "/v1/jobs/slurm/4711")
+    return ask(agent, "/v1/jobs/slurm/4729")
 
 
 # Somebody has the library mapped, so that a trace finds it as it begins.
@@ -137,7 +137,7 @@ class Traced:
         self.programs = programs
 
     def trace(self):
-        return subprocess.Popen([self.programs / "jobmeter", "trace", "--job", "slurm/4711", "--set", "mpi-io", "--budget", "0"],
+        return subprocess.Popen([self.programs / "jobmeter", "trace", "--job", "slurm/4729", "--set", "mpi-io", "--budget", "0"],
                                 env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run(self):
@@ -156,13 +156,13 @@ def await_traces(agent, is_enough):
 
 def told_by(agent):
     """How many traces told something, as far as it is written down."""
-    return sum(len(json.loads(path.read_text()).get("traces", [])) for path in (agent.folder / "state/jobs").glob("slurm-4711*"))
+    return sum(len(json.loads(path.read_text()).get("traces", [])) for path in (agent.folder / "state/jobs").glob("slurm-4729*"))
 
 
 def test_traces_of_a_job_add_up_over_restarts_of_the_agent(programs, built, start_agent, groups, tmp_path):
     agent = start_agent()
     traced = Traced(programs, groups, built("mpich"), agent, tmp_path)
-    await_page(agent, lambda page: any(labels["jobid"] == "4711" for labels, _ in page.of("jobmeter_job_info")))
+    await_page(agent, lambda page: any(labels["jobid"] == "4729" for labels, _ in page.of("jobmeter_job_info")))
     first, second = traced.trace(), traced.trace()
     end = time.monotonic() + 60
     while told_by(agent) < 2 and time.monotonic() < end:  # their first words come when all is on
@@ -215,7 +215,7 @@ def word(groups, trace, calls, **more):
 def test_what_is_told_again_counts_once(start_agent, groups):
     agent = start_agent()
     job = groups.start(JOB, "sleep", "1000")
-    await_page(agent, lambda page: any(labels["jobid"] == "4711" for labels, _ in page.of("jobmeter_job_info")))
+    await_page(agent, lambda page: any(labels["jobid"] == "4729" for labels, _ in page.of("jobmeter_job_info")))
 
     def calls():
         return record_of(agent).get("trace", {"functions": [{"calls": 0}]})["functions"][0]["calls"]
