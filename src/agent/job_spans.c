@@ -97,8 +97,7 @@ static int open_spans(struct job_spans *j, const struct identity *identity, uint
 	s->output = (struct trace_output){
 		.format = TRACE_OTLP,
 		.sites = j->sites,
-		.unix_offset_ns =
-			(int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_MONOTONIC)),
+		.unix_offset_ns = clock_unix_offset_ns(),
 	};
 	options.unix_offset_ns = s->output.unix_offset_ns;
 	return otlp_open(&options, &s->output.otlp, NULL);

@@ -18,10 +18,10 @@
 #include "basic/macro.h"
 #include "codec/trace_post.h"
 #include "trace/group_sums.h"
+#include "trace/installed_sets.h"
 #include "trace/sites.h"
 #include "trace/tracing.h"
 
-#define BUDGET 5 /* percent, as of `jobmeter trace` */
 #define LONGEST_NS (24 * UINT64_C(3600000000000)) /* then what it holds of files starts anew */
 
 struct session {
@@ -102,17 +102,19 @@ static int run(const struct tracer_plan *plan, int spans_fd, struct session *s, 
 	const struct tracing_options options = {
 		.is_of_all = true,
 		.duration_ns = LONGEST_NS,
-		.budget = BUDGET,
+		.budget = TRACING_BUDGET,
 		.read = take_event,
 		.drop = say_drop,
 		.wait = wait_for_end,
 		.tell = tell,
 		.context = s,
 	};
+	struct wanted_sets sets = {};
 	struct tracer *tracer = NULL;
 	struct traced traced = {};
-	int r = tracer_read_sets(plan->sets, &sites, err);
+	int r = wanted_sets_add_list(&sets, plan->sets, true, err);
 
+	wanted_sets_put(&sets, &sites);
 	if (r == 0)
 		r = sites_begin(&sites, err);
 	if (r == 0)

@@ -52,10 +52,6 @@ _Static_assert(sizeof(struct tracer_reply) == 8 + TRACER_TEXT_SIZE, "no padding"
 struct tracer_plan;
 void tracer_serve(int fd, int words_fd, const struct tracer_plan *plan);
 
-struct sites;
-/* Names with commas; only sets that came with the program. */
-int tracer_read_sets(const char *names, struct sites *ret, struct error *err);
-
 /* The session of all jobs, in a process of its own. */
 /* @spans_fd: of span_sender.h; -EBADF: nobody wants calls. */
 void tracer_trace_jobs(const struct tracer_plan *plan, int words_fd, int spans_fd)

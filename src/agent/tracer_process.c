@@ -26,7 +26,7 @@
 #include "service/privileges.h"
 #include "service/syscall_filter.h"
 #include "trace/probe.h"
-#include "trace/sites.h"
+#include "trace/installed_sets.h"
 
 #define AGAIN_NS UINT64_C(10000000000) /* between two begins of the session of all jobs */
 #define TURN_MS 200 /* while it is to begin */
@@ -235,9 +235,9 @@ static void offer_to_oom(void)
 /* So that a name that is none is told at the start. */
 static int check_sets(const struct tracer_plan *plan, struct error *err)
 {
-	_cleanup_(sites_clear) struct sites sites = {};
+	_cleanup_(wanted_sets_clear) struct wanted_sets sets = {};
 
-	return *plan->sets ? tracer_read_sets(plan->sets, &sites, err) : 0;
+	return *plan->sets ? wanted_sets_add_list(&sets, plan->sets, true, err) : 0;
 }
 
 static int begin(struct tracer_process *p)

@@ -19,8 +19,6 @@
 #include "trace/sites.h"
 #include "trace/tracing.h"
 
-#define BUDGET 5 /* percent, as of `jobmeter trace` */
-
 struct session {
 	const struct tracer_request *request;
 	struct owner owner;
@@ -55,7 +53,6 @@ static int wait_for_end(void *context, int timeout_ms, struct error *err UNUSED)
 {
 	struct pollfd p = { ((struct session *)context)->fd, POLLRDHUP, 0 };
 
-	(void)fflush(stdout);
 	return poll(&p, 1, timeout_ms) <= 0;
 }
 
@@ -77,25 +74,6 @@ static int admit(const struct session *s, struct error *err)
 	return r;
 }
 
-int tracer_read_sets(const char *names, struct sites *ret, struct error *err)
-{
-	_cleanup_free_ char *list = strdup(names);
-	char *rest = list, *name;
-	int r = list ? 0 : -ENOMEM;
-
-	while (r == 0 && (name = strsep(&rest, ","))) {
-		struct probe_set *set;
-
-		if (ret->set_count == SITES_SETS_MAX)
-			return error_set(err, -E2BIG, "at most %d sets can be traced at once",
-					 SITES_SETS_MAX);
-		r = installed_sets_read_for_user(name, &set, err);
-		if (r == 0)
-			ret->sets[ret->set_count++] = set;
-	}
-	return r;
-}
-
 static int run(struct session *s, struct error *err)
 {
 	const struct tracer_request *q = s->request;
@@ -107,19 +85,21 @@ static int run(struct session *s, struct error *err)
 		.pid = q->pid,
 		.owner = &s->owner,
 		.duration_ns = q->duration_ns,
-		.budget = BUDGET,
+		.budget = TRACING_BUDGET,
 		.read = take_event,
 		.drop = say_drop,
 		.begun = begun,
 		.wait = wait_for_end,
 		.context = s,
 	};
+	struct wanted_sets sets = {};
 	struct tracer *tracer = NULL;
 	struct traced traced = {};
 	int r = admit(s, err);
 
 	if (r == 0)
-		r = tracer_read_sets(q->sets, &sites, err);
+		r = wanted_sets_add_list(&sets, q->sets, true, err);
+	wanted_sets_put(&sets, &sites);
 	if (r == 0)
 		r = sites_begin(&sites, err);
 	s->output = (struct trace_output){ .format = (enum trace_format)q->format,

@@ -9,6 +9,11 @@ uint64_t clock_now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+int64_t clock_unix_offset_ns(void)
+{
+	return (int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_MONOTONIC));
+}
+
 void clock_correct(uint64_t *moment_ns, int64_t ahead_ns)
 {
 	int64_t ours;

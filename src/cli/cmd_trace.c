@@ -24,8 +24,6 @@
 #include "trace/tracing.h"
 #include "cli/watch_target.h"
 
-#define BUDGET 5
-
 struct settings {
 	const char *job, *pid, *set_names, *generated, *file;
 	const char *probes[SITES_SETS_MAX];
@@ -310,7 +308,6 @@ static int trace(const struct settings *s, const struct wanted_sets *sets,
 		 struct error *err)
 {
 	_cleanup_(sites_clear) struct sites sites = {
-		.set_count = sets->count,
 		.level = s->level,
 		.options = { .sums = s->format == TRACE_TEXT || t->options.group,
 			     .sends_events = s->format != TRACE_TEXT },
@@ -318,7 +315,7 @@ static int trace(const struct settings *s, const struct wanted_sets *sets,
 	struct traced_job job;
 	int r;
 
-	memcpy(sites.sets, sets->items, sizeof(sites.sets));
+	wanted_sets_put(sets, &sites);
 	r = sites_begin(&sites, err);
 	if (r == 0 && s->is_dry_run) {
 		t->options.program = t->command ? *t->command : NULL;
@@ -355,7 +352,7 @@ static int trace_own(const struct settings *s, const struct wanted_sets *sets,
 		     const struct trace *t, const struct watch_targets *targets, int *ret_code,
 		     struct error *err)
 {
-	_cleanup_(sites_clear) struct sites sites = { .set_count = sets->count, .level = s->level };
+	_cleanup_(sites_clear) struct sites sites = { .level = s->level };
 	struct trace_wish wish = {
 		.job = targets->count ? targets->items : NULL,
 		.pid = t->options.pid,
@@ -369,11 +366,12 @@ static int trace_own(const struct settings *s, const struct wanted_sets *sets,
 	};
 	int r;
 
-	if (s->probe_count || s->is_dry_run || s->budget != BUDGET || s->format == TRACE_OTLP)
+	if (s->probe_count || s->is_dry_run || s->budget != TRACING_BUDGET ||
+	    s->format == TRACE_OTLP)
 		return error_set(
 			err, -EPERM,
 			"only root may use '--probe', '--dry-run', '--budget' and '--format otlp'");
-	memcpy(sites.sets, sets->items, sizeof(sites.sets));
+	wanted_sets_put(sets, &sites);
 	r = sites_begin(&sites, err);
 	if (r < 0)
 		return r;
@@ -440,7 +438,7 @@ static void settle_format(struct settings *s)
 
 static int run_trace(const struct cli_command *command, int argc, char **argv)
 {
-	struct settings settings = { .budget = BUDGET, .slow_ns = OTLP_SLOW_NS };
+	struct settings settings = { .budget = TRACING_BUDGET, .slow_ns = OTLP_SLOW_NS };
 	const struct cli_options groups[] = { { options, ARRAY_SIZE(options), &settings } };
 	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
 	_cleanup_(wanted_sets_clear) struct wanted_sets sets = {};

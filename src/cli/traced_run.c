@@ -14,8 +14,6 @@
 #include "trace/traced_sums.h"
 #include "trace/tracing.h"
 
-#define BUDGET 5 /* percent of a core for each process, as `trace` has it */
-
 struct traced_run {
 	struct wanted_sets sets;
 	struct sites sites;
@@ -31,8 +29,7 @@ int traced_run_open(const char *names, struct traced_run **ret, struct error *er
 	if (r == 0)
 		r = wanted_sets_add_list(&t->sets, names, false, err);
 	if (r == 0) {
-		memcpy(t->sites.sets, t->sets.items, sizeof(t->sites.sets));
-		t->sites.set_count = t->sets.count;
+		wanted_sets_put(&t->sets, &t->sites);
 		t->sites.options.sums = true;
 		r = sites_begin(&t->sites, err);
 	}
@@ -72,7 +69,7 @@ int traced_run_trace(struct traced_run *t, const struct traced_command *command,
 	const struct tracing_options options = {
 		.pid = command->pid,
 		.program = command->program,
-		.budget = BUDGET,
+		.budget = TRACING_BUDGET,
 		.read = skip_event,
 		.drop = say_nothing,
 		.begun = command->begin,

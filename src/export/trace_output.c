@@ -97,7 +97,7 @@ static int open_spans(struct trace_output *o, struct error *err)
 
 int trace_output_open(struct trace_output *o, bool is_command, struct error *err)
 {
-	o->unix_offset_ns = (int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_MONOTONIC));
+	o->unix_offset_ns = clock_unix_offset_ns();
 	if (o->format == TRACE_CHROME)
 		return open_chrome(o, err);
 	if (o->format == TRACE_FOLDED)
@@ -332,8 +332,7 @@ static void say_sent(const struct trace_output *o)
 
 static int finish_spans(struct trace_output *o, const struct traced *traced, struct error *err)
 {
-	const int64_t offset_ns =
-		(int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_MONOTONIC));
+	const int64_t offset_ns = clock_unix_offset_ns();
 	const int64_t moved_ns = offset_ns - o->unix_offset_ns;
 	struct otlp_counts c;
 	int r = otlp_finish(o->otlp, traced->end_ns, &c);

@@ -15,6 +15,7 @@
 #include "bpf/trace_rows.h"
 #include "model/sections/trace.h"
 #include "trace/sites.h"
+#include "trace/traced_sums.h"
 #include "trace/tracer.h"
 
 #define SILENT_NS UINT64_C(3600000000000)
@@ -160,11 +161,7 @@ static int grow(struct group *g, const void *what)
 
 	if (traced_get(&g->calls, growth->of->set->name, growth->of->probe->name, &f) < 0)
 		return -ENOMEM;
-	*traced_number_ref(f, METRIC_TRACE_CALLS) += growth->more.calls;
-	*traced_number_ref(f, METRIC_TRACE_FAILED) += growth->more.failed;
-	*traced_number_ref(f, METRIC_TRACE_BYTES) += growth->more.bytes;
-	*traced_number_ref(f, METRIC_TRACE_UNSIZED) += growth->more.bytes_unknown;
-	*traced_number_ref(f, METRIC_TRACE_SECONDS) += growth->more.ns;
+	traced_sums_add(f, &growth->more);
 	g->has_grown = true;
 	return 0;
 }

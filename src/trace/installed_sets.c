@@ -140,6 +140,12 @@ int wanted_sets_add_list(struct wanted_sets *s, const char *names, bool is_for_u
 	return r;
 }
 
+void wanted_sets_put(const struct wanted_sets *s, struct sites *sites)
+{
+	memcpy(sites->sets, s->items, sizeof(sites->sets));
+	sites->set_count = s->count;
+}
+
 void wanted_sets_clear(struct wanted_sets *s)
 {
 	for (size_t i = 0; i < s->count; i++)

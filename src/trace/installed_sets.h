@@ -25,6 +25,8 @@ int wanted_sets_add_all(struct wanted_sets *s, struct error *err);
 /* "NAME,NAME", each as by installed_sets_read(), or @is_for_user by the function below it. */
 int wanted_sets_add_list(struct wanted_sets *s, const char *names, bool is_for_user,
 			 struct error *err);
+/* Those that @sites look for, before sites_begin(); @s outlives them. */
+void wanted_sets_put(const struct wanted_sets *s, struct sites *sites);
 void wanted_sets_clear(struct wanted_sets *s);
 
 /* The set @name, which is a file if there is a '/' in it. */

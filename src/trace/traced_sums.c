@@ -18,6 +18,15 @@ struct visit {
 	size_t count, room;
 };
 
+void traced_sums_add(struct traced_function *to, const struct trace_sums *more)
+{
+	*traced_number_ref(to, METRIC_TRACE_CALLS) += more->calls;
+	*traced_number_ref(to, METRIC_TRACE_FAILED) += more->failed;
+	*traced_number_ref(to, METRIC_TRACE_BYTES) += more->bytes;
+	*traced_number_ref(to, METRIC_TRACE_UNSIZED) += more->bytes_unknown;
+	*traced_number_ref(to, METRIC_TRACE_SECONDS) += more->ns;
+}
+
 /* NULL: no memory, or no name that a record takes. */
 static struct traced_function *function_of(const struct visit *v, size_t row)
 {
@@ -36,11 +45,7 @@ static int add_sums(void *context, const struct trace_sums_key *key, const struc
 	if (!f || array_reserve(&v->processes, &v->room, v->count, sizeof(*v->processes)) < 0)
 		return -ENOMEM;
 	v->processes[v->count++] = key->tgid;
-	*traced_number_ref(f, METRIC_TRACE_CALLS) += sums->calls;
-	*traced_number_ref(f, METRIC_TRACE_FAILED) += sums->failed;
-	*traced_number_ref(f, METRIC_TRACE_BYTES) += sums->bytes;
-	*traced_number_ref(f, METRIC_TRACE_UNSIZED) += sums->bytes_unknown;
-	*traced_number_ref(f, METRIC_TRACE_SECONDS) += sums->ns;
+	traced_sums_add(f, sums);
 	return 0;
 }
 

@@ -8,6 +8,11 @@ struct sites;
 struct traced_calls;
 struct tracer;
 
+struct trace_sums;
+struct traced_function;
+
+void traced_sums_add(struct traced_function *to, const struct trace_sums *more);
+
 /* So far, after @traced_ns.  @ret begins as {} or is what the same call gave before: no number
  * falls, and no function changes its row.  A function's name is its probe's, whatever symbols that
  * stands for.  -ENOMEM, or what reading the kernel side's says. */

@@ -12,6 +12,8 @@
 struct error;
 struct owner;
 
+#define TRACING_BUDGET 5 /* what users are told, and what others have */
+
 struct tracing_moment {
 	struct tracer *tracer;
 	uint64_t group_id; /* as the kernel numbers it; 0: no group is traced */
