@@ -64,17 +64,16 @@ def until(is_so, seconds=30):
 
 def processes_named(agent, name):
     """Of the agent's: its children, and theirs."""
-    found = []
+    parents, names = {}, {}
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             head, _, rest = stat.read_text().rpartition(")")
         except OSError:
             continue
         pid, _, comm = head.partition(" (")
-        parent = int(rest.split()[1])
-        if comm == name and (parent == agent.process.pid or parent in processes_named(agent, "jobmeter-tracer")[:1]):
-            found.append(int(pid))
-    return found
+        parents[int(pid)], names[int(pid)] = int(rest.split()[1]), comm
+    return [pid for pid, parent in parents.items()
+            if names[pid] == name and agent.process.pid in (parent, parents.get(parent))]
 
 
 @pytest.fixture
