@@ -22,10 +22,11 @@ struct traced_run {
 int traced_run_open(const char *names, struct traced_run **ret, struct error *err)
 {
 	struct traced_run *t = calloc(1, sizeof(*t));
-	int r = t ? 0 : error_set_errno(err, ENOMEM, "cannot trace");
+	int r;
 
-	if (r == 0 && geteuid() != 0)
-		r = error_set(err, -EPERM, "tracing needs root");
+	if (!t)
+		return error_set_errno(err, ENOMEM, "cannot trace");
+	r = geteuid() == 0 ? 0 : error_set(err, -EPERM, "tracing needs root");
 	if (r == 0)
 		r = wanted_sets_add_list(&t->sets, names, false, err);
 	if (r == 0) {

@@ -130,7 +130,7 @@ int wanted_sets_add_list(struct wanted_sets *s, const char *names, bool is_for_u
 	int r = list ? 0 : error_set_errno(err, ENOMEM, "cannot trace");
 
 	while (r == 0 && (name = strsep(&rest, ","))) {
-		struct probe_set *set;
+		struct probe_set *set = NULL;
 
 		r = is_for_user ? installed_sets_read_for_user(name, &set, err)
 				: installed_sets_read(name, &set, err);

@@ -298,9 +298,11 @@ static int take_names(const struct place *place, const json_t *map, struct trace
 
 static int take_function(const struct place *place, const json_t *map, void *ret)
 {
-	struct traced_function *f;
+	struct traced_function *f = NULL;
 	int r = take_names(place, map, ret, &f);
 
+	if (r < 0 || !f)
+		return r;
 	for (size_t i = METRIC_TRACE_FIRST; r == 0 && i < METRIC_TRACE_END; i++) {
 		const struct metric *metric = metric_get((enum metric_id)i);
 
@@ -318,7 +320,7 @@ static int parse(const struct place *place, const json_t *map, void *section)
 {
 	const struct place list_place = place_below(place, "functions");
 	struct traced_calls *ret = section;
-	const json_t *list;
+	const json_t *list = NULL;
 	int r = take_number(place, map, "process_seconds", UNIT_SECONDS, &ret->process_ns);
 
 	ret->is_known = true;
