@@ -253,17 +253,17 @@ static int settle_timeline(struct measurement *m)
 /* ---- its end ---- */
 
 /* The command is in its group before anything counts it, and runs nothing before it is; nor has it
- * waited there for a trace. */
+ * waited there for a trace, or for sensors to be found. */
 static int release(void *context, struct error *err)
 {
 	struct measurement *m = context;
-	int r = admit(m, m->options->agent, err);
+	int r = open_sources(m);
 
 	if (r < 0)
-		return r;
-	r = open_sources(m);
-	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
+	r = admit(m, m->options->agent, err);
+	if (r < 0)
+		return r;
 	r = child_release(&m->child, err);
 	m->is_released = r == 0;
 	m->cannot_run = r < 0;

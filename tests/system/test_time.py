@@ -95,10 +95,15 @@ def test_each_wait_has_its_cause(run_waits, mode, amount):
     check_causes(*run_waits(mode, amount))
 
 
-def check_whole(record, own_ns, others_ns=0):
-    """No less than the program's own span, and no more than from its start to when its end was seen."""
-    least, most = (own_ns + others_ns) / 1e9, record["time"]["elapsed_seconds"] + others_ns / 1e9
+def check_whole(record, own_ns, others_ns=0, others_most_s=None):
+    """No less than the program's own span, and no more than from its start to when its end was seen; with that of others."""
+    least, most = (own_ns + others_ns) / 1e9, record["time"]["elapsed_seconds"] + (others_most_s or others_ns / 1e9)
     assert least * (1 - PART) - NOISE <= all_time(record) <= most * (1 + PART) + NOISE
+
+
+def test_a_command_has_no_time_before_it_begins(run_metered):
+    record = run_metered("/bin/true", tier="T1", options=["--standalone"])
+    assert all_time(record) <= record["time"]["elapsed_seconds"] + NOISE
 
 
 @pytest.mark.parametrize("mode", ["sleep", "lock", "storage", "faults", "spin"])
@@ -156,9 +161,11 @@ def run_throttled(run_waits, tmp_path):
     return run
 
 
-def check_shell(waited, record, truth):
-    """It waits for its child, as long as that lives."""
-    assert truth["own_ns"] / 1e9 * (1 - PART) - NOISE < waited < record["time"]["elapsed_seconds"]
+def check_with_shell(record, truth):
+    """It waits for its child, as long as that lives: also where the quota holds that back as it starts, or ends."""
+    waited, own_ns = causes_of(record)["children"], truth["own_ns"]
+    assert own_ns / 1e9 * (1 - PART) - NOISE < waited < record["time"]["elapsed_seconds"]
+    check_whole(record, 2 * own_ns, others_most_s=waited)
 
 
 def test_who_is_held_back_by_a_quota_waits_for_a_cpu(run_throttled):
@@ -169,20 +176,19 @@ def test_who_is_held_back_by_a_quota_waits_for_a_cpu(run_throttled):
     # Where others want the CPUs too it waits for longer than that, as does the shell.
     assert throttled * (1 - PART) - NOISE <= queued <= cpu["run_queue_seconds"] * (1 + PART) + NOISE
     causes = causes_of(record)
-    check_shell(causes.pop("children"), record, truth)
+    causes.pop("children")
     assert sum(causes.values()) < record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + 0.02
-    check_whole(record, truth["own_ns"], truth["own_ns"])
+    check_with_shell(record, truth)
 
 
 def test_a_quota_is_no_wait_for_files(run_throttled):
     record, truth, throttled = run_throttled(3, "storage", 2003)
     assert throttled > 0.3
     causes = causes_of(record)
-    check_shell(causes.pop("children"), record, truth)
     check_waits(record, truth)
     assert causes["other"] < record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + 0.02
     assert record["cpu"]["run_queue_seconds"] >= truth["queued_ns"] / 1e9 > 0.3
-    check_whole(record, truth["own_ns"], truth["own_ns"])
+    check_with_shell(record, truth)
 
 
 # ---- core time ----
