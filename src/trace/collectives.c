@@ -100,7 +100,8 @@ int collectives_sum(struct collective_call *calls, size_t count, uint32_t functi
 	struct collective_sum sum = {};
 	size_t queue_count = 0, latest = 0;
 
-	qsort(calls, count, sizeof(*calls), compare_calls);
+	if (count)
+		qsort(calls, count, sizeof(*calls), compare_calls);
 	queues = make_queues(calls, count, function, &queue_count);
 	if (queue_count < 2)
 		return -ENODATA;
