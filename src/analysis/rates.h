@@ -24,6 +24,9 @@ enum rate {
 	RATE_MEMORY, /* a gauge: bytes */
 	RATE_POWER, /* watts, its share of idle power included */
 	RATE_INSTRUCTIONS, /* per second */
+	RATE_FREQUENCY, /* a gauge: hertz, of the CPUs that it may use */
+	RATE_TEMPERATURE, /* a gauge: degrees Celsius, of the same */
+	RATE_THROTTLES, /* per second, of the same */
 	RATE_COUNT,
 };
 

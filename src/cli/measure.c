@@ -245,7 +245,7 @@ static int settle_timeline(struct measurement *m)
 	timeline_clear(timeline);
 	if (!m->looks_inside)
 		return 0;
-	timeline_values(&m->record->reading, values);
+	timeline_values(&m->record->reading, NULL, values);
 	r = timeline_begin(timeline, m->child.start_ns, m->child.start_boot_ns);
 	return r < 0 ? r : timeline_feed(timeline, m->child.end_ns, m->child.end_boot_ns, values);
 }

@@ -219,7 +219,7 @@ int record_settle_timeline(struct record *r)
 {
 	struct value values[TIMELINE_SERIES];
 
-	timeline_values(&r->reading, values);
+	timeline_values(&r->reading, NULL, values);
 	return timeline_settle(&r->timeline, values);
 }
 

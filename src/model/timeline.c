@@ -49,7 +49,11 @@ static const enum metric_id metrics[] = {
 	METRIC_NETWORK_RECEIVED_BYTES,
 	METRIC_ENERGY,
 	METRIC_CPU_INSTRUCTIONS,
+	METRIC_JOB_FREQUENCY_MEAN, /* FEW_SERIES stand before it */
+	METRIC_JOB_TEMPERATURE,
+	METRIC_JOB_THROTTLES,
 };
+#define FEW_SERIES (TIMELINE_SERIES - 3)
 static_assert(ARRAY_SIZE(metrics) == TIMELINE_SERIES, "the header says how many");
 
 enum metric_id timeline_metric(size_t series)
@@ -68,13 +72,16 @@ size_t timeline_find(const char *section, const char *key)
 	return i;
 }
 
-void timeline_values(const struct reading *reading, struct value ret[TIMELINE_SERIES])
+void timeline_values(const struct reading *reading, const struct thermal_now *now,
+		     struct value ret[TIMELINE_SERIES])
 {
 	for (size_t i = 0; i < TIMELINE_SERIES; i++) {
 		uint64_t total = 0;
 
 		if (metrics[i] < METRIC_JOB_COUNT)
 			ret[i] = reading->values[metrics[i]];
+		else if (metric_get(metrics[i])->scope == SCOPE_JOB_NOW)
+			ret[i] = now ? thermal_now_value(now, metrics[i]) : (struct value){};
 		else if (reading_total(reading, metrics[i], &total))
 			ret[i] = (struct value){ MIN(total, VALUE_MAX), true };
 		else
@@ -127,12 +134,32 @@ size_t timeline_count(const struct timeline *t)
 
 /* ---- making and unmaking ---- */
 
+/* What is beyond its room was never known. */
+static const struct timeline_series *look(const struct timeline *t, size_t series)
+{
+	static const struct timeline_series never = { .open = TIMELINE_UNKNOWN };
+
+	return series < t->room ? &t->series[series] : &never;
+}
+
+static int make_series(struct timeline *t, size_t room)
+{
+	struct timeline_series *series;
+
+	if (room <= t->room)
+		return 0;
+	series = reallocarray(t->series, room, sizeof(*series));
+	if (!series)
+		return -ENOMEM;
+	t->series = series;
+	for (; t->room < room; t->room++)
+		t->series[t->room] = (struct timeline_series){ .open = TIMELINE_UNKNOWN };
+	return 0;
+}
+
 int timeline_allocate(struct timeline *t)
 {
-	t->series = calloc(TIMELINE_SERIES, sizeof(*t->series));
-	for (size_t i = 0; t->series && i < TIMELINE_SERIES; i++)
-		t->series[i].open = TIMELINE_UNKNOWN;
-	return t->series ? 0 : -ENOMEM;
+	return make_series(t, TIMELINE_SERIES);
 }
 
 static int begin(struct timeline *t, uint64_t real_ns, uint64_t boot_ns, bool is_from_start)
@@ -144,7 +171,7 @@ static int begin(struct timeline *t, uint64_t real_ns, uint64_t boot_ns, bool is
 		.last_boot_ns = boot_ns,
 		.is_from_start = is_from_start,
 	};
-	return timeline_allocate(t);
+	return make_series(t, FEW_SERIES);
 }
 
 int timeline_begin(struct timeline *t, uint64_t real_ns, uint64_t boot_ns)
@@ -154,7 +181,7 @@ int timeline_begin(struct timeline *t, uint64_t real_ns, uint64_t boot_ns)
 
 void timeline_clear(struct timeline *t)
 {
-	for (size_t i = 0; t->series && i < TIMELINE_SERIES; i++)
+	for (size_t i = 0; i < t->room; i++)
 		packed_clear(&t->series[i].closed);
 	free(t->series);
 	*t = (struct timeline){};
@@ -163,9 +190,12 @@ void timeline_clear(struct timeline *t)
 int timeline_copy(struct timeline *to, const struct timeline *from)
 {
 	struct timeline copy = *from;
-	int r = from->series ? timeline_allocate(&copy) : 0;
+	int r;
 
-	for (size_t i = 0; r == 0 && from->series && i < TIMELINE_SERIES; i++) {
+	copy.series = NULL;
+	copy.room = 0;
+	r = make_series(&copy, from->room);
+	for (size_t i = 0; r == 0 && i < from->room; i++) {
 		copy.series[i] = from->series[i];
 		copy.series[i].closed = (struct packed){};
 		r = packed_copy(&copy.series[i].closed, &from->series[i].closed);
@@ -183,7 +213,7 @@ int timeline_copy(struct timeline *to, const struct timeline *from)
 /* What buckets hold in which the series does not change. */
 static uint64_t idle_of(const struct timeline *t, size_t series)
 {
-	const struct timeline_series *s = &t->series[series];
+	const struct timeline_series *s = look(t, series);
 
 	if (!s->is_known)
 		return TIMELINE_UNKNOWN;
@@ -320,9 +350,11 @@ static int feed_series(struct timeline *t, size_t series, const struct value *va
 {
 	uint64_t now = MIN(value->number, PACKED_MAX);
 
-	if (value->is_known == t->series[series].is_known &&
-	    (!value->is_known || now == t->series[series].now))
+	if (value->is_known == look(t, series)->is_known &&
+	    (!value->is_known || now == look(t, series)->now))
 		return 0; /* what stands still costs nothing */
+	if (series >= t->room && make_series(t, TIMELINE_SERIES) < 0)
+		return -ENOMEM;
 	t->changes++;
 	if (!value->is_known)
 		return lose(t, series);
@@ -363,7 +395,7 @@ int timeline_settle(struct timeline *t, const struct value values[TIMELINE_SERIE
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && t->series && i < TIMELINE_SERIES; i++) {
+	for (size_t i = 0; r == 0 && i < t->room; i++) {
 		if (values[i].is_known && t->series[i].was_known && !is_gauge(i))
 			r = feed_counter(t, i, MIN(values[i].number, PACKED_MAX), t->last_ns);
 	}
@@ -399,7 +431,7 @@ int timeline_double(struct timeline *t)
 	int r = 0;
 
 	assert(t->shift < TIMELINE_SHIFT_MAX);
-	for (size_t i = 0; r == 0 && t->series && i < TIMELINE_SERIES; i++)
+	for (size_t i = 0; r == 0 && i < t->room; i++)
 		r = double_series(t, i, offset);
 	t->start_ns -= offset * timeline_interval_ns(t);
 	t->shift++;
@@ -410,7 +442,12 @@ int timeline_double(struct timeline *t)
 
 bool timeline_knows(const struct timeline *t, size_t series)
 {
-	return t->series && t->series[series].was_known;
+	return look(t, series)->was_known;
+}
+
+uint64_t timeline_before(const struct timeline *t, size_t series)
+{
+	return look(t, series)->before;
 }
 
 bool timeline_is_known(const struct timeline *t)
@@ -429,7 +466,7 @@ size_t timeline_get(const struct timeline *t, size_t series, uint64_t ret[TIMELI
 
 	if (!count)
 		return 0;
-	for (size_t i = unpack(&t->series[series], buckets); i < count; i++)
+	for (size_t i = unpack(look(t, series), buckets); i < count; i++)
 		buckets[i] = idle_of(t, series);
 	memcpy(ret, buckets, count * sizeof(*ret));
 	return count;
@@ -437,7 +474,7 @@ size_t timeline_get(const struct timeline *t, size_t series, uint64_t ret[TIMELI
 
 uint64_t timeline_sum(const struct timeline *t, size_t series)
 {
-	uint64_t buckets[TIMELINE_BUCKETS_MAX], sum = t->series ? t->series[series].before : 0;
+	uint64_t buckets[TIMELINE_BUCKETS_MAX], sum = timeline_before(t, series);
 	size_t count = timeline_get(t, series, buckets);
 
 	for (size_t i = 0; i < count; i++)
@@ -447,13 +484,17 @@ uint64_t timeline_sum(const struct timeline *t, size_t series)
 
 int timeline_put(struct timeline *t, size_t series, const uint64_t *buckets, size_t count)
 {
-	struct timeline_series *s = &t->series[series];
-	int r = pack(s, buckets, count);
+	int r = series < t->room ? 0 : make_series(t, TIMELINE_SERIES);
+	struct timeline_series *s;
 
 	assert(count == timeline_count(t));
-	s->was_known = true;
-	s->is_known = buckets[count - 1] != TIMELINE_UNKNOWN;
-	s->now = is_gauge(series) ? buckets[count - 1] : timeline_sum(t, series);
+	if (r == 0) {
+		s = &t->series[series];
+		r = pack(s, buckets, count);
+		s->was_known = true;
+		s->is_known = buckets[count - 1] != TIMELINE_UNKNOWN;
+		s->now = is_gauge(series) ? buckets[count - 1] : timeline_sum(t, series);
+	}
 	if (r < 0)
 		timeline_clear(t);
 	return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline - what a job did over time: some thirty series of at most TIMELINE_BUCKETS_MAX buckets,
+ * timeline - what a job did over time: some forty series of at most TIMELINE_BUCKETS_MAX buckets,
  * however long it runs.
  *
  * A bucket is 1 s x 2^k, and begins at a multiple of that since the epoch.  When there would be too
@@ -19,9 +19,10 @@
 
 #include "basic/packed.h"
 #include "model/reading.h"
+#include "model/sections/thermal_samples.h"
 
 #define TIMELINE_BUCKETS_MAX 512
-#define TIMELINE_SERIES 38
+#define TIMELINE_SERIES 41
 #define TIMELINE_UNKNOWN PACKED_NONE /* a bucket in which nobody looked */
 #define TIMELINE_SHIFT_MAX 25 /* 388 days: 512 of them hold all times in 63 bits of ns */
 
@@ -41,16 +42,18 @@ struct timeline { /* begins as {}: there is none */
 	unsigned int shift; /* a bucket is 1 s << shift */
 	bool is_from_start; /* all counters began at zero with it */
 	uint64_t changes; /* of series, so far: whether it is worth to be written down anew */
-	struct timeline_series *series; /* TIMELINE_SERIES; NULL: there is no timeline */
+	struct timeline_series *series; /* NULL: there is no timeline */
+	size_t room; /* series in it: few nodes have sensors, whose series are the last */
 };
 
-/* Which metric a series is of: a counter or gauge of the job, or the sum over its mounts or kinds
- * of sockets. */
+/* Which metric a series is of: a counter or gauge of the job, the sum over its mounts or kinds of
+ * sockets, or what its CPUs are now. */
 enum metric_id timeline_metric(size_t series);
 /* The series of a metric of that section and key; TIMELINE_SERIES: none. */
 size_t timeline_find(const char *section, const char *key);
-/* What a reading says of each series. */
-void timeline_values(const struct reading *reading, struct value ret[TIMELINE_SERIES]);
+/* What a reading says of each series.  @now: NULL: nobody looked at the CPUs. */
+void timeline_values(const struct reading *reading, const struct thermal_now *now,
+		     struct value ret[TIMELINE_SERIES]);
 
 /* Begin an empty timeline at a moment in which all counters were zero.  -ENOMEM: it is empty. */
 int timeline_begin(struct timeline *t, uint64_t real_ns, uint64_t boot_ns);
@@ -85,7 +88,9 @@ uint64_t timeline_sum(const struct timeline *t, size_t series);
 /* Put @count buckets into a series that has none; @count is the timeline's.  -ENOMEM: t is empty.
  */
 int timeline_put(struct timeline *t, size_t series, const uint64_t *buckets, size_t count);
-/* Make room for series in a timeline whose times are set. */
+/* What was there of a counter before the first bucket. */
+uint64_t timeline_before(const struct timeline *t, size_t series);
+/* Make room for all series in a timeline whose times are set. */
 int timeline_allocate(struct timeline *t);
 
 /* Merge two neighbours each, where there may be fewer. */
@@ -97,7 +102,8 @@ void timeline_clear(struct timeline *t); /* it is empty then */
 
 /*
  * Merge those of ranks or nodes, in any order, into an empty one: counters and gauges are added,
- * after all have the interval of the coarsest or more.  Of a series that is not known in all of
+ * but of what their CPUs were the greatest is taken, after all have the interval of the coarsest
+ * or more.  Of a series that is not known in all of
  * them nothing is known; before it began and after its end, a timeline adds nothing.  Where one of
  * them is empty, so is the result.
  */

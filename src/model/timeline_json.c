@@ -58,9 +58,9 @@ static void format_series(const struct timeline *t, size_t series, struct docume
 
 	document_begin_map_of(d, name_of(series, name));
 	document_put_string(d, "unit", unit ? unit : "count");
-	if (t->series[series].before) {
+	if (timeline_before(t, series)) {
 		document_key(d, "before");
-		document_decimal(d, t->series[series].before, places_of(series));
+		document_decimal(d, timeline_before(t, series), places_of(series));
 	}
 	document_key(d, "values");
 	format_values(t, series, d);
@@ -116,7 +116,7 @@ static int save_series(const struct timeline *t, size_t series, struct document 
 	if (r < 0)
 		return r;
 	document_begin_map_of(d, name_of(series, name));
-	document_put_unsigned(d, "before", t->series[series].before);
+	document_put_unsigned(d, "before", timeline_before(t, series));
 	document_key(d, "runs");
 	save_runs(&packed, d);
 	document_end_map(d);

@@ -27,6 +27,7 @@ static struct timeline span(const struct timeline *const *timelines, size_t coun
 		shape.shift = MAX(shape.shift, timelines[i]->shift);
 	}
 	shape.series = NULL;
+	shape.room = 0;
 	shape.last_boot_ns = 0; /* each node's own */
 	return shape;
 }
@@ -52,6 +53,18 @@ static void fit(struct timeline *shape)
 	}
 }
 
+/* What two ranks' buckets are together: CPUs of the one are no warmer by those of the other. */
+static uint64_t join(size_t series, uint64_t sum, uint64_t bucket)
+{
+	const struct metric *metric = metric_get(timeline_metric(series));
+
+	if (sum == TIMELINE_UNKNOWN || bucket == TIMELINE_UNKNOWN)
+		return sum == TIMELINE_UNKNOWN ? bucket : sum;
+	if (metric->scope == SCOPE_JOB_NOW && metric->kind == KIND_GAUGE)
+		return MAX(sum, bucket);
+	return MIN(sum + bucket, PACKED_MAX);
+}
+
 /* Numbers from outside may be as large as any. */
 static uint64_t add_known(uint64_t sum, uint64_t bucket)
 {
@@ -63,12 +76,12 @@ static void add_series(struct merging *m, const struct timeline *t, size_t serie
 	uint64_t buckets[TIMELINE_BUCKETS_MAX];
 	size_t count = timeline_get(t, series, buckets);
 
-	m->before[series] = MIN(m->before[series] + t->series[series].before, PACKED_MAX);
+	m->before[series] = MIN(m->before[series] + timeline_before(t, series), PACKED_MAX);
 	m->is_unknown[series] |= !timeline_knows(t, series);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t *to = &m->buckets[series][offset + i];
 
-		*to = *to == TIMELINE_UNKNOWN ? buckets[i] : add_known(*to, buckets[i]);
+		*to = join(series, *to, buckets[i]);
 	}
 }
 
@@ -159,7 +172,7 @@ static int subtract_series(const struct timeline *later, const struct timeline *
 		return 0;
 	if (is_counter && timeline_sum(later, series) < taken)
 		return 0; /* it fell: that cannot be said */
-	before = later->series[series].before;
+	before = timeline_before(later, series);
 	if (is_counter)
 		take_first(buckets, count, taken - MIN(taken, before));
 	ret->series[series].before = before - MIN(taken, before);
@@ -174,6 +187,8 @@ int timeline_subtract(struct timeline *later, const struct timeline *earlier)
 	uint64_t from_ns;
 	int r = 0;
 
+	t.series = NULL;
+	t.room = 0;
 	if (count && timeline_count(earlier)) {
 		from_ns = earlier->start_ns +
 			  (timeline_count(earlier) - 1) * timeline_interval_ns(earlier);

@@ -155,38 +155,34 @@ static void add_yield(const struct record *r, struct rows *rows)
 
 /* ---- power and work, bucket by bucket ---- */
 
-static void say_correlation(const struct rates *rates, const double *values, const char *what,
+static void say_correlation(const double *x, const double *values, size_t count, const char *what,
 			    const char *about, struct rows *rows)
 {
 	struct correlation c;
 
-	if (correlation_of(rates->of[RATE_POWER], values, rates->count, &c))
+	if (correlation_of(x, values, count, &c))
 		rows_say(rows, ", ", "with %s r = %s%.2f (n = %zu)", what, about,
 			 round(c.r * 100) / 100 + 0.0, c.n); /* and no minus before 0 */
 }
 
 /* Power that was estimated is CPU time in another unit. */
-static void add_correlations(const struct record *r, struct rows *rows)
+static void add_power_and_work(const struct record *r, const struct rates *rates, const double *io,
+			       struct rows *rows)
 {
 	const bool is_estimated = is_estimate(energy_of(r));
-	_cleanup_free_ struct rates *rates = malloc(sizeof(*rates));
-	double io[TIMELINE_BUCKETS_MAX];
+	const double *power = rates->of[RATE_POWER];
 
-	if (!rates)
-		return;
-	rates_take(r, rates);
 	if (!rates->is_known[RATE_POWER])
 		return;
-	for (size_t i = 0; i < rates->count; i++)
-		io[i] = rates_io(rates, i);
 	rows_begin(rows, ROWS_ALL, LABEL);
 	if (!is_estimated) {
-		say_correlation(rates, rates->of[RATE_ON_CPU], "cores in use", "", rows);
-		say_correlation(rates, rates->of[RATE_INSTRUCTIONS], "instructions a second", "",
+		say_correlation(power, rates->of[RATE_ON_CPU], rates->count, "cores in use", "",
 				rows);
+		say_correlation(power, rates->of[RATE_INSTRUCTIONS], rates->count,
+				"instructions a second", "", rows);
 	}
-	say_correlation(rates, io, "bytes read and written a second", is_estimated ? "~" : "",
-			rows);
+	say_correlation(power, io, rates->count, "bytes read and written a second",
+			is_estimated ? "~" : "", rows);
 	if (is_estimated && rates->count >= CORRELATION_N_MIN)
 		rows_line(rows, ROWS_ALL, rows_has_said(rows) ? NULL : LABEL,
 			  "not compared with cores or instructions: this power is estimated from "
@@ -197,12 +193,45 @@ static void add_correlations(const struct record *r, struct rows *rows)
 			  "was not alone, r is higher by that");
 }
 
+/* How fast it was beside how fast and warm its CPUs were: instructions a second; where nobody
+ * counted them, bytes. */
+static void add_work_and_heat(const struct rates *rates, const double *io, struct rows *rows)
+{
+	const bool has_instructions = rates->is_known[RATE_INSTRUCTIONS];
+	const double *work = has_instructions ? rates->of[RATE_INSTRUCTIONS] : io;
+
+	rows_begin(rows, ROWS_ALL, has_instructions ? "instructions a second" : "bytes a second");
+	say_correlation(work, rates->of[RATE_FREQUENCY], rates->count, "the CPUs' frequency", "",
+			rows);
+	say_correlation(work, rates->of[RATE_TEMPERATURE], rates->count, "their temperature", "",
+			rows);
+	say_correlation(work, rates->of[RATE_THROTTLES], rates->count, "throttles a second", "",
+			rows);
+}
+
+static void add_correlations(const struct record *r, bool has_energy, struct rows *rows)
+{
+	_cleanup_free_ struct rates *rates = malloc(sizeof(*rates));
+	double io[TIMELINE_BUCKETS_MAX];
+
+	if (!rates)
+		return;
+	rates_take(r, rates);
+	for (size_t i = 0; i < rates->count; i++)
+		io[i] = rates_io(rates, i);
+	if (has_energy)
+		add_power_and_work(r, rates, io, rows);
+	add_work_and_heat(rates, io, rows);
+}
+
 void energy_rows(const struct record *r, struct rows *rows)
 {
-	if (!value_of(r, METRIC_ENERGY)->is_known || !energy_of(r)->count)
-		return;
-	add_power(r, rows);
-	add_components(r, rows);
-	add_yield(r, rows);
-	add_correlations(r, rows);
+	const bool has_energy = value_of(r, METRIC_ENERGY)->is_known && energy_of(r)->count;
+
+	if (has_energy) {
+		add_power(r, rows);
+		add_components(r, rows);
+		add_yield(r, rows);
+	}
+	add_correlations(r, has_energy, rows);
 }

@@ -135,7 +135,11 @@ static void fill_full(struct snapshot *s, uint32_t scratch, uint32_t pipe)
 	fill_network(job);
 	fill_block(job);
 	fill_trace(job);
-	job->now = (struct thermal_now){ 2900007, 1300000, .millicelsius = 61003,
+	job->now = (struct thermal_now){ 2900007,
+					 1300000,
+					 .millicelsius = 61003,
+					 .core_throttles = 3,
+					 .has_throttles = true,
 					 .has_temperature = true };
 	made_row(s, scratch, OP_READ, INTERFACE_CALL,
 		 (struct op_counts){ 101, 10007, 3, 1000000007, 0 });

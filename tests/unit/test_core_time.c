@@ -162,7 +162,7 @@ static struct record *made_phases(void)
 			block(r, CAUSE_FILE_READ, second);
 		else
 			reading_set(&r->reading, METRIC_CPU_USER, (second - 5) * 4 * SECOND);
-		timeline_values(&r->reading, values);
+		timeline_values(&r->reading, NULL, values);
 		ASSERT_OK(timeline_feed(&r->timeline, r->time.start_ns + second * SECOND,
 					(50 + second) * SECOND, values));
 	}
@@ -176,7 +176,7 @@ static void add_second(struct record *r)
 	struct value values[TIMELINE_SERIES];
 
 	r->time.elapsed_ns += SECOND;
-	timeline_values(&r->reading, values);
+	timeline_values(&r->reading, NULL, values);
 	ASSERT_OK(timeline_feed(&r->timeline, r->time.start_ns + second * SECOND,
 				(50 + second) * SECOND, values));
 }

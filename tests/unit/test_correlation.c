@@ -166,6 +166,44 @@ TEST(power_that_was_estimated_from_cpu_time_is_not_compared_with_it)
 	ASSERT(!strstr(text, "cores in use r") && !strstr(text, "instructions a second r"));
 }
 
+/* Instructions, and half as fast where the CPUs are: of 8 s in which they become warmer and slower.
+ */
+static char *report_of_heat(bool has_instructions)
+{
+	static const double falling[] = { 80, 77, 74, 71, 68, 65, 62, 60 },
+			    throttles[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	struct made_rates rates = made_rates(8);
+	struct rows *rows = rows_new();
+	_cleanup_(record_freep) struct record *r = NULL;
+
+	for (size_t i = 0; i < 8; i++)
+		rates.read[i] = 1e6 * falling[i];
+	r = made_rates_record(&rates, 0);
+	put_series(r, "thermal", "frequency_hertz", falling, 8, 1e7);
+	put_series(r, "thermal", "temperature_celsius", throttles, 8, 1e3);
+	put_series(r, "thermal", "core_throttles", throttles, 8, 1);
+	if (has_instructions)
+		put_series(r, "cpu", "instructions", ramp, 8, 1e9);
+	energy_rows(r, rows);
+	return reported_rows(rows, ROWS_TEXT, 200);
+}
+
+TEST(work_is_compared_with_how_fast_and_warm_its_cpus_were)
+{
+	_cleanup_free_ char *counted = report_of_heat(true), *bytes = report_of_heat(false);
+
+	ASSERT(strstr(counted, "instructions a second"));
+	ASSERT(strstr(
+		counted,
+		"with the CPUs' frequency r = -1.00 (n = 8), with their temperature r = 1.00 (n = 8), "
+		"with throttles a second r = 1.00 (n = 8)"));
+	ASSERT(strstr(bytes, "bytes a second"));
+	ASSERT(strstr(
+		bytes,
+		"with the CPUs' frequency r = 1.00 (n = 8), with their temperature r = -1.00 (n = 8)"));
+	ASSERT(!strstr(counted, "power"));
+}
+
 TEST(nothing_is_said_of_what_was_not_counted)
 {
 	_cleanup_free_ char *text = report_of(ENERGY_ATTRIBUTED, false);

@@ -72,11 +72,11 @@ TEST(a_timeline_begins_where_the_earlier_one_ended)
 	size_t series = timeline_find("read", "bytes");
 	uint64_t start_ns = 1790000000000000000, second = 1000000000;
 
-	timeline_values(&earlier->reading, values);
+	timeline_values(&earlier->reading, NULL, values);
 	ASSERT_OK(timeline_begin(&earlier->timeline, start_ns, 0));
 	ASSERT_OK(timeline_feed(&earlier->timeline, 0, 7 * second, values));
 	ASSERT_OK(timeline_copy(&later->timeline, &earlier->timeline));
-	timeline_values(&later->reading, values);
+	timeline_values(&later->reading, NULL, values);
 	ASSERT_OK(timeline_feed(&later->timeline, 0, 10 * second, values));
 	d = subtract(later, earlier);
 	ASSERT_EQ(timeline_sum(&d->timeline, series), (uint64_t)3 * 1009);

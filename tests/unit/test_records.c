@@ -166,11 +166,11 @@ static void add_timeline(struct record *r)
 {
 	struct value values[TIMELINE_SERIES];
 
-	timeline_values(&r->reading, values);
+	timeline_values(&r->reading, NULL, values);
 	ASSERT_OK(timeline_begin(&r->timeline, 1790000000500000000, 7));
 	values[timeline_find("cpu", "user_seconds")].is_known = false;
 	ASSERT_OK(timeline_feed(&r->timeline, 0, 7 + 1000000000, values));
-	timeline_values(&r->reading, values);
+	timeline_values(&r->reading, NULL, values);
 	ASSERT_OK(timeline_feed(&r->timeline, 0, 7 + 2300000000, values));
 }
 

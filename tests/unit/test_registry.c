@@ -560,7 +560,9 @@ TEST(how_its_cpus_are_now_is_told_of_a_live_job_at_that_reading_only)
 					     .frequency_hz = 2900001007,
 					     .frequency_min_hz = 1300000000,
 					     .has_temperature = true,
-					     .millicelsius = 61003 };
+					     .millicelsius = 61003,
+					     .has_throttles = true,
+					     .core_throttles = 5 };
 	const struct group_life born = life(1, 0, 110, 0, JOB), died = life(1, 0, 110, 140, JOB);
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL, *next = NULL, *last = NULL;
 
@@ -573,9 +575,12 @@ TEST(how_its_cpus_are_now_is_told_of_a_live_job_at_that_reading_only)
 		  UINT64_C(1300000000));
 	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_TEMPERATURE).number,
 		  UINT64_C(61003));
+	ASSERT(thermal_now_value(&s->jobs[0].now, METRIC_JOB_THROTTLES).is_known);
+	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_THROTTLES).number, UINT64_C(0));
 	next = snap(r, 131); /* nobody looked */
 	ASSERT(!thermal_now_value(&next->jobs[0].now, METRIC_JOB_FREQUENCY_MEAN).is_known);
 	ASSERT(!thermal_now_value(&next->jobs[0].now, METRIC_JOB_TEMPERATURE).is_known);
+	ASSERT(!thermal_now_value(&next->jobs[0].now, METRIC_JOB_THROTTLES).is_known);
 	ASSERT_EQ(next->jobs[0].thermal.samples.number, (uint64_t)1);
 	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
 	learn(r, 140, &died, 1);

@@ -74,6 +74,34 @@ static struct registry *restart(const char *text)
 	return r;
 }
 
+TEST(how_fast_and_warm_its_cpus_were_is_in_its_timeline)
+{
+	const struct group_life born = life(1, 0, 110, 0, JOB);
+	struct registry *r = lives_registry();
+
+	for (uint64_t i = 0; i < 3; i++) {
+		const struct thermal_moment m = { .cpus = 2,
+						  .frequency_hz = (29 - i) * 100000000,
+						  .frequency_min_hz = 1,
+						  .has_temperature = i != 1,
+						  .millicelsius = 61003 + i,
+						  .has_throttles = true,
+						  .core_throttles = 5 };
+
+		learn(r, 120 + i, &born, 1);
+		registry_job_sample(registry_find(r, "slurm", "42"), &m);
+		snapshot_unref(snap(r, 120 + i));
+	}
+	timeline_get(timeline_of(r), series_of("thermal", "frequency_hertz"), buckets);
+	ASSERT_EQ(buckets[8], TIMELINE_UNKNOWN);
+	ASSERT_EQ(buckets[11], UINT64_C(2800000000));
+	timeline_get(timeline_of(r), series_of("thermal", "temperature_celsius"), buckets);
+	ASSERT_EQ(buckets[9], UINT64_C(61003));
+	ASSERT_EQ(timeline_sum(timeline_of(r), series_of("thermal", "core_throttles")),
+		  UINT64_C(10));
+	registry_free(r);
+}
+
 TEST(a_job_born_under_us_has_all_of_it_in_its_timeline)
 {
 	struct registry *r = lives_registry();

@@ -353,6 +353,34 @@ TEST(what_one_does_not_know_nobody_knows_together)
 	ASSERT_EQ(timeline_count(&other), (size_t)0);
 }
 
+TEST(cpus_of_two_nodes_are_as_fast_and_as_warm_as_the_greatest)
+{
+	static const struct {
+		const char *key;
+		uint64_t together;
+	} cases[] = { { "frequency_hertz", 7 },
+		      { "temperature_celsius", 7 },
+		      { "core_throttles", 11 } };
+	_cleanup_(timeline_clear) struct timeline a = {}, b = {}, sum = {};
+	const struct timeline *both[] = { &a, &b };
+	const uint64_t of_a[] = { 7, 4 }, of_b[] = { 4, TIMELINE_UNKNOWN };
+
+	ASSERT_OK(begin(&a));
+	ASSERT_OK(begin(&b));
+	a.last_ns += 2 * SECOND;
+	b.last_ns += 2 * SECOND;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		ASSERT_OK(timeline_put(&a, timeline_find("thermal", cases[i].key), of_a, 2));
+		ASSERT_OK(timeline_put(&b, timeline_find("thermal", cases[i].key), of_b, 2));
+	}
+	ASSERT_OK(timeline_merge(both, 2, &sum));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		timeline_get(&sum, timeline_find("thermal", cases[i].key), buckets);
+		ASSERT_EQ(buckets[0], cases[i].together);
+		ASSERT_EQ(buckets[1], UINT64_C(4));
+	}
+}
+
 TEST(the_difference_of_two_moments_is_what_came_between)
 {
 	struct dice d = { 4711 };

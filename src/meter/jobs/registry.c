@@ -406,7 +406,7 @@ void registry_job_add(struct registry_job *j, enum metric_id id, uint64_t number
 void registry_job_sample(struct registry_job *j, const struct thermal_moment *m)
 {
 	thermal_sums_add(&j->thermal, m);
-	j->now = thermal_now_of(m);
+	j->now = thermal_now_of(m, &j->thermal);
 }
 
 /* What was added and shown, but not yet written down: what is counted from now on comes on top of

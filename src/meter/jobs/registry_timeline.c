@@ -64,6 +64,8 @@ static void take_values(const struct snapshot *s, const struct snapshot_job *job
 
 		if (metric_get(id)->scope == SCOPE_SOCKET)
 			ret[i] = take_network(network_of(&job->parts), id);
+		else if (metric_get(id)->scope == SCOPE_JOB_NOW)
+			ret[i] = thermal_now_value(&job->now, id);
 		else
 			ret[i] = id < METRIC_JOB_COUNT ? job->values[id] : take_sum(s, id, sums);
 	}

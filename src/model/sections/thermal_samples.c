@@ -35,7 +35,7 @@ static struct value value_of(uint64_t number, bool is_known)
 	return (struct value){ is_known ? MIN(number, VALUE_MAX) : 0, is_known };
 }
 
-struct thermal_now thermal_now_of(const struct thermal_moment *m)
+struct thermal_now thermal_now_of(const struct thermal_moment *m, const struct thermal_sums *s)
 {
 	return (struct thermal_now){
 		.frequency_khz =
@@ -45,6 +45,8 @@ struct thermal_now thermal_now_of(const struct thermal_moment *m)
 					     : 0,
 		.millicelsius = (uint32_t)MIN(m->millicelsius, UINT64_C(0xffffffff)),
 		.has_temperature = m->has_temperature,
+		.core_throttles = (uint32_t)MIN(s->core_throttles, UINT64_C(0xffffffff)),
+		.has_throttles = m->has_throttles,
 	};
 }
 
@@ -53,6 +55,8 @@ struct value thermal_now_value(const struct thermal_now *now, enum metric_id id)
 	const uint32_t khz = id == METRIC_JOB_FREQUENCY_MIN ? now->frequency_min_khz
 							    : now->frequency_khz;
 
+	if (id == METRIC_JOB_THROTTLES)
+		return value_of(now->core_throttles, now->has_throttles);
 	if (id == METRIC_JOB_TEMPERATURE)
 		return value_of(now->millicelsius, now->has_temperature);
 	return value_of((uint64_t)khz * HERTZ, khz > 0);

@@ -27,10 +27,13 @@ struct thermal_moment {
 struct thermal_now {
 	uint32_t frequency_khz, frequency_min_khz; /* as cpufreq tells it; 0: not known */
 	uint32_t millicelsius;
-	bool has_temperature;
+	uint32_t core_throttles; /* since the first moment */
+	bool has_temperature, has_throttles;
 };
 
-struct thermal_now thermal_now_of(const struct thermal_moment *m);
+struct thermal_sums;
+/* @s: all that came until this moment, which it has taken in. */
+struct thermal_now thermal_now_of(const struct thermal_moment *m, const struct thermal_sums *s);
 /* What it says of a metric of SCOPE_JOB_NOW. */
 struct value thermal_now_value(const struct thermal_now *now, enum metric_id id);
 
