@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "basic/parse.h"
 #include "cli/commands.h"
 #include "cli/jobs_columns.h"
+#include "cli/jobs_sums.h"
 #include "cli/moment.h"
 #include "cli/output.h"
 #include "cli/reader.h"
@@ -25,13 +27,16 @@
 #include "report/rows_text.h"
 
 #define JOB_LIST_SCHEMA "jobmeter.job_list/1"
+#define JOB_SUMS_SCHEMA "jobmeter.job_sums/1"
 #define SINCE_DEFAULT "7d"
+#define LIMIT_UNSET SIZE_MAX
 #define TEXT_MOST 40 /* columns: what others named may be as long as they like */
 #define PLACES 9 /* of the finest numbers: ns */
 
 struct listing {
 	struct job_filter filter;
 	struct jobs_columns columns;
+	struct jobs_column by; /* what jobs are summed by; no name: they are listed */
 	const char *database;
 	bool is_of_all, has_no_legend;
 	bool is_recent, has_standard_columns; /* neither --since nor -o was given */
@@ -58,6 +63,7 @@ static int parse_moment(const char *text, void *at, struct error *err)
 static const struct cli_option options[] = {
 	{ "columns", 'o', "LIST", "columns of text and CSV, also by sacct's names", AT(columns), jobs_columns_parse, jobs_columns_word },
 	{ "no-legend", 0, NULL, "print no line with the columns' names", AT(has_no_legend), NULL },
+	{ "by", 'b', "COLUMN", "sums over all jobs of a user, account, partition, class (reason) ...", AT(by), jobs_column_parse_text },
 	{ "user", 'u', "USER", "jobs of this user (default: yours)", AT(filter.user), NULL },
 	{ "all", 'a', NULL, "jobs of all users whose jobs you may see", AT(is_of_all), NULL },
 	{ "account", 'A', "ACCOUNT", "jobs that this account is charged for", AT(filter.account), NULL },
@@ -67,12 +73,27 @@ static const struct cli_option options[] = {
 	{ "until", 'E', "TIME", "jobs that began before then", AT(filter.until_ns), parse_moment },
 	{ "name", 'n', "NAME", "jobs of this name", AT(filter.name), NULL },
 	{ "text", 0, "TEXT", "jobs with this in their id, name, user, account or reason", AT(filter.text), NULL },
-	{ "limit", 0, "N", "at most the newest N jobs (default: 1000); 0: all", AT(filter.limit), parse_limit },
+	{ "limit", 0, "N", "at most the newest N jobs (default: 1000, with --by all); 0: all", AT(filter.limit), parse_limit },
 	{ "database", 0, "FILE", "read all jobs of a server's database, of a file of records, or of a directory of such", AT(database), NULL },
 };
 /* clang-format on */
 
 /* ---- what is asked for ---- */
+
+/* All jobs that match, unless a limit was asked for. */
+static int settle_sums(struct listing *l, struct error *err)
+{
+	struct jobs_columns *columns = &l->columns;
+	int r = l->has_standard_columns ? jobs_columns_parse(JOBS_SUMS_DEFAULT, columns, err) : 0;
+
+	if (r == 0 && columns->count == ROWS_COLUMNS_MAX)
+		r = error_set(err, -EINVAL, "'-o' takes one column less beside '--by'");
+	if (r < 0)
+		return r;
+	memmove(columns->items + 1, columns->items, columns->count++ * sizeof(*columns->items));
+	columns->items[0] = l->by;
+	return 0;
+}
 
 static int settle(struct listing *l, struct output *output, int argc, char **argv,
 		  struct error *err)
@@ -88,9 +109,13 @@ static int settle(struct listing *l, struct output *output, int argc, char **arg
 		return error_set(err, -EINVAL, "'--all' and '--user' exclude each other");
 	l->is_recent = !filter->since_ns && !l->database;
 	l->has_standard_columns = !l->columns.count;
+	if (filter->limit == LIMIT_UNSET)
+		filter->limit = l->by.name ? 0 : JOB_LIMIT_DEFAULT;
 	if (l->is_recent)
 		r = parse_moment(SINCE_DEFAULT, &filter->since_ns, err);
-	if (r == 0 && l->has_standard_columns)
+	if (r == 0 && l->by.name)
+		r = settle_sums(l, err);
+	else if (r == 0 && l->has_standard_columns)
 		r = jobs_columns_parse(JOBS_COLUMNS_DEFAULT, &l->columns, err);
 	return r < 0 ? r : output_settle(output, err);
 }
@@ -191,8 +216,11 @@ static int write_documents(const struct output *output, const struct listing *l,
 			return -ENOMEM;
 		if (!is_of_each) {
 			document_begin_map(d);
-			document_put_string(d, "schema", JOB_LIST_SCHEMA);
-			document_begin_list_of(d, "jobs");
+			document_put_string(d, "schema",
+					    l->by.name ? JOB_SUMS_SCHEMA : JOB_LIST_SCHEMA);
+			if (l->by.name)
+				document_put_string(d, "by", l->by.key);
+			document_begin_list_of(d, l->by.name ? "sums" : "jobs");
 		}
 		for (size_t j = i; j < (is_of_each ? i + 1 : count); j++)
 			put_job(json_array_get(l->jobs, j), d);
@@ -224,6 +252,8 @@ static void say_bounds(const struct cli_command *command, const struct listing *
 	size_t count = json_array_size(l->jobs);
 	struct error text;
 
+	if (l->by.name && count)
+		return;
 	if (!count)
 		error_set(&text, 0, "no job matches%s",
 			  l->is_recent ? "; '--since' searches beyond the last 7 days" : "");
@@ -239,13 +269,18 @@ static int list_jobs(const struct cli_command *command, struct listing *l,
 		     const struct output *output, struct error *err)
 {
 	_cleanup_(reader_closep) struct reader *reader = NULL;
-	_cleanup_(json_freep) json_t *jobs = l->jobs = json_array();
+	_cleanup_(json_freep) json_t *jobs = l->jobs = json_array(), *sums = NULL;
 	int r = reader_open(l->database, &reader, err);
 
 	if (r == 0)
 		r = reader_list_jobs(reader, &l->filter, jobs, err);
 	for (size_t i = 0; i < json_array_size(jobs); i++)
 		jobs_complete(json_array_get(jobs, i));
+	if (r == 0 && l->by.name) {
+		sums = jobs_sums(jobs, &l->by);
+		l->jobs = sums;
+		r = sums ? 0 : error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	}
 	if (r == 0)
 		r = output_print_by(output, write_list, l, err);
 	if (r == 0 && output->format == OUTPUT_TEXT && !output->is_quiet)
@@ -255,7 +290,7 @@ static int list_jobs(const struct cli_command *command, struct listing *l,
 
 static int run_jobs(const struct cli_command *command, int argc, char **argv)
 {
-	struct listing l = { .filter.limit = JOB_LIMIT_DEFAULT };
+	struct listing l = { .filter.limit = LIMIT_UNSET };
 	struct output output = {};
 	const struct cli_options groups[] = {
 		{ output_options, output_document_option_count, &output },
@@ -287,6 +322,8 @@ const struct cli_command cmd_jobs = {
 	.details =
 		"The newest come first; those that run are shown by their last checkpoint.  A TIME is 7d, 36h\n"
 		"(so long ago), 2026-11-20 or 2026-11-20T14:30.  A column may be any number that the JSON\n"
-		"has, such as cpu.user_seconds.  'jobmeter report ID' prints one of the jobs.\n",
+		"has, such as cpu.user_seconds.  'jobmeter report ID' prints one of the jobs.\n"
+		"--by sums over all jobs that match: 'jobmeter jobs --all --by account' tells the core time\n"
+		"and energy of each, 'jobmeter jobs --by reason' those of each class of job.\n",
 	.run = run_jobs,
 };

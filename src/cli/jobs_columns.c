@@ -23,6 +23,7 @@
 
 #define NS_PER_S 1000000000
 #define NAME_LEAST 8
+#define S_OF_AN_HOUR 3600
 
 /* clang-format off */
 static const struct jobs_column columns[] = {
@@ -54,6 +55,9 @@ static const struct jobs_column columns[] = {
 	{ "cores", "CORES", JOBS_CORES, "cpu.allocated_cores", NULL, { "alloccpus", "ncpus", "reqcpus" } },
 	{ "memory_peak", "PEAK", JOBS_BYTES, "memory.peak_bytes", NULL, { "maxrss" } },
 	{ "energy", "ENERGY", JOBS_ENERGY, "energy.joules", NULL, { "consumedenergy", "consumedenergyraw" } },
+	{ "energy_rate", "PER CORE-HOUR", JOBS_ENERGY, "energy.joules_per_core_hour" },
+	{ "core_time", "CORE TIME", JOBS_SECONDS, "core_seconds", NULL, { "cputime", "cputimeraw" } },
+	{ "jobs", "JOBS", JOBS_COUNT, "jobs" },
 	{ "memory_limit", "LIMIT", JOBS_BYTES, "memory.limit_bytes", NULL, { "reqmem" } },
 };
 /* clang-format on */
@@ -135,6 +139,21 @@ int jobs_columns_parse(const char *text, void *at, struct error *err)
 	return copy ? 0 : error_set_errno(err, ENOMEM, "cannot read '-o'");
 }
 
+int jobs_column_parse_text(const char *text, void *at, struct error *err)
+{
+	struct jobs_column column;
+	int r = find_column(text, &column, err);
+
+	if (r == 0 && column.kind != JOBS_TEXT)
+		return error_set(
+			err, -EINVAL,
+			"'%s' is a number: jobs are summed by a word, such as user or reason",
+			text);
+	if (r == 0)
+		*(struct jobs_column *)at = column;
+	return r;
+}
+
 /* ---- numbers of a row ---- */
 
 /* Times 10^@digits.  False: it is not there, or is no such number. */
@@ -174,6 +193,30 @@ static void put_share(json_t *row, const char *key, struct amount share)
 					   : json_null());
 }
 
+void jobs_complete_energy(json_t *row)
+{
+	const double core_s = json_number_value(json_object_get(row, JOBS_ENERGY_CORE_SECONDS));
+	const json_t *joules = json_object_get(row, "energy.joules");
+
+	if (json_is_number(joules) && core_s > 0)
+		json_object_set_new(row, "energy.joules_per_core_hour",
+				    json_real(json_number_value(joules) * S_OF_AN_HOUR / core_s));
+	json_object_del(row, JOBS_ENERGY_CORE_SECONDS);
+}
+
+static void put_core_time(json_t *row, const struct record *record)
+{
+	const struct value *cores = &record->reading.values[METRIC_CPU_ALLOCATED];
+	const double core_s = (double)cores->number / 1000 * (double)record->time.elapsed_ns /
+			      NS_PER_S;
+
+	if (!cores->is_known)
+		return;
+	json_object_set_new(row, "core_seconds", json_real(core_s));
+	json_object_set_new(row, JOBS_ENERGY_CORE_SECONDS, json_real(core_s));
+	jobs_complete_energy(row);
+}
+
 void jobs_complete(json_t *row)
 {
 	_cleanup_(record_freep) struct record *record = record_of(row);
@@ -184,6 +227,7 @@ void jobs_complete(json_t *row)
 	efficiency = efficiency_of(record, NULL);
 	put_share(row, "cpu_efficiency", efficiency.uses[RESOURCE_CORES].share);
 	put_share(row, "memory_efficiency", efficiency.uses[RESOURCE_MEMORY].share);
+	put_core_time(row, record);
 }
 
 /* ---- cells ---- */

@@ -35,6 +35,9 @@ struct jobs_column {
 };
 
 #define JOBS_COLUMNS_DEFAULT "id,user,name,state,elapsed,nodes,cpu,memory,read,written,reason"
+#define JOBS_SUMS_DEFAULT \
+	"jobs,core_time,cpu_time,read,written,energy,energy_rate" /* behind what they are by */
+#define JOBS_ENERGY_CORE_SECONDS "energy.core_seconds" /* of the jobs whose energy is known */
 
 struct jobs_columns {
 	struct jobs_column items[ROWS_COLUMNS_MAX]; /* copies */
@@ -49,9 +52,15 @@ int jobs_columns_parse(const char *text, void *at, struct error *err);
 /* The @i-th of their names, as a cli_option gives its words. */
 const char *jobs_columns_word(const void *target, size_t i);
 
-/* Adds to the row how much of what was allocated was used, by the arithmetic of a report; without
- * memory nothing. */
+/* Adds to the row how much of what was allocated was used, by the arithmetic of a report, its core
+ * time, and its energy for a core-hour; without memory nothing. */
 void jobs_complete(json_t *row);
+/* Of a row of sums the last of these alone. */
+void jobs_complete_energy(json_t *row);
+
+/* A column of text, as "user" or "reason", into the struct jobs_column at @at.  -EINVAL: *err names
+ * what is none. */
+int jobs_column_parse_text(const char *text, void *at, struct error *err);
 
 /* As people read it; @buffer holds what is no text of the row.  "-": not known. */
 const char *jobs_cell_text(const struct jobs_column *column, const json_t *row,

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""`jobmeter jobs --by`: sums over the jobs of an account, a user, a class are those of their records, by our own arithmetic."""
+
+import copy
+import csv
+import json
+import subprocess
+from collections import defaultdict
+from fractions import Fraction
+
+import pytest
+
+CORES = 3
+# account, elapsed seconds, user seconds, joules (None: not known), estimated joules
+JOBS = [
+    ("physics", 7, 5, 100.25, 0),
+    ("physics", 11, 13, None, 0),
+    ("physics", 13, 2, 41.5, 7.5),
+    ("chemistry", 101, 103, 977.125, 0),
+    (None, 1, 1, 3, 3),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(programs, tmp_path_factory):
+    """Records of those jobs, each one's numbers put into that of a real run."""
+    folder = tmp_path_factory.mktemp("sums")
+    whole = folder / "run.json"
+    subprocess.run([programs / "jobmeter", "run", "--standalone", "--quiet", "--output", whole, "--", "/bin/true"], check=True)
+    made = json.loads(whole.read_text())
+    whole.unlink()
+    for number, (account, elapsed, user, joules, estimated) in enumerate(JOBS):
+        record = copy.deepcopy(made)
+        record["job"] |= {"id": str(4783 + number), "account": account}
+        record["time"]["elapsed_seconds"] = elapsed
+        record["cpu"] |= {"user_seconds": user, "system_seconds": 0, "allocated_cores": CORES}
+        record["timeline"] = None
+        record["energy"] |= {"joules": joules, "estimated_joules": None if joules is None else estimated, "idle_joules": None}
+        (folder / f"{number}.json").write_text(json.dumps(record))
+    return folder
+
+
+@pytest.fixture
+def jobs(programs, folder):
+    def run(*options):
+        return subprocess.run([programs / "jobmeter", "jobs", "--database", folder, *options], capture_output=True, text=True)
+    return run
+
+
+def expected():
+    sums = defaultdict(lambda: {"jobs": 0, "core": 0, "user": 0, "joules": Fraction(0), "core_of_joules": 0})
+    for account, elapsed, user, joules, _ in JOBS:
+        row = sums[account]
+        row["jobs"] += 1
+        row["core"] += CORES * elapsed
+        row["user"] += user
+        if joules is not None:
+            row["joules"] += Fraction(joules)
+            row["core_of_joules"] += CORES * elapsed
+    return sums
+
+
+def test_sums_are_those_of_the_records(jobs):
+    sums = {row["account"]: row for row in json.loads(jobs("--by", "account", "--json").stdout)["sums"]}
+    assert sums.keys() == {"physics", "chemistry", None}
+    for account, row in expected().items():
+        found = sums[account]
+        assert (found["jobs"], found["core_seconds"], found["cpu.user_seconds"]) == (row["jobs"], row["core"], row["user"])
+        assert found["energy.joules"] == row["joules"]
+        assert found["energy.joules_per_core_hour"] == pytest.approx(float(row["joules"] * 3600 / row["core_of_joules"]))
+
+
+def test_who_took_the_most_core_time_comes_first_and_an_estimate_is_marked(jobs):
+    head, *rows = jobs("--by", "account", "-o", "jobs,core_time,energy").stdout.splitlines()
+    assert head.split() == ["ACCOUNT", "JOBS", "CORE", "TIME", "ENERGY"]
+    assert [row.split()[0] for row in rows] == ["chemistry", "physics", "-"]
+    assert ["~" in row for row in rows] == [False, True, True]
+
+
+def test_csv_has_base_units(jobs):
+    rows = {row["account"]: row for row in csv.DictReader(jobs("--by", "account", "--format", "csv").stdout.splitlines())}
+    assert float(rows["physics"]["energy"]) == 141.75
+    assert rows["chemistry"]["core_time"] == str(CORES * 101)
+
+
+def test_all_that_match_are_summed_unless_a_limit_is_asked_for(jobs):
+    def count(*options):
+        return sum(row["jobs"] for row in json.loads(jobs("--by", "manager", "--json", *options).stdout)["sums"])
+
+    assert count() == len(JOBS)
+    assert count("--limit", "2") == 2
+
+
+@pytest.mark.parametrize("by, words", [("energy", "'energy' is a number"), ("acount", "did you mean 'account'?")])
+def test_what_is_no_word_is_refused(jobs, by, words):
+    done = jobs("--by", by)
+    assert done.returncode == 2 and words in done.stderr and not done.stdout
