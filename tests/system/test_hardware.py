@@ -197,7 +197,12 @@ def test_an_agent_exposes_those_of_a_live_job(start_agent, groups, demand):
     page = await_page(agent, lambda page: own not in [labels for labels, _ in page.of(temperature)])
     assert own not in [labels for labels, _ in page.of(temperature)]
     assert "7" in known_jobs(page)
-    assert final_record(agent, "7")["thermal"]["temperature_celsius"] == 61.003
+    record = final_record(agent, "7")
+    assert record["thermal"]["temperature_celsius"] == 61.003
+    series = record["timeline"]["series"]
+    assert set(series["thermal.temperature_celsius"]["values"]) - {None} == {61.003}
+    assert set(series["thermal.frequency_hertz"]["values"]) - {None} == {2900000000}
+    assert series["thermal.core_throttles"]["values"] is None
 
 
 def test_a_watch_samples_those_of_its_time(programs, root, demand):
