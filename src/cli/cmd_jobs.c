@@ -171,20 +171,29 @@ static void write_csv(const struct listing *l, FILE *out)
 	}
 }
 
-static void put_value(const json_t *json, struct document *d)
+/* To the finest places that there is room for: sums are large. */
+static bool put_real(double real, struct document *d)
 {
 	uint64_t number;
 
+	for (int digits = PLACES; digits >= 0; digits -= 3) {
+		if (decimal_from_double(real, (unsigned int)digits, &number) < 0)
+			continue;
+		document_decimal(d, number, (unsigned int)digits);
+		return true;
+	}
+	return false;
+}
+
+static void put_value(const json_t *json, struct document *d)
+{
 	if (json_is_string(json))
 		document_string(d, json_string_value(json));
 	else if (json_is_boolean(json))
 		document_boolean(d, json_is_true(json));
 	else if (json_is_integer(json))
 		document_signed(d, json_integer_value(json));
-	else if (json_is_real(json) &&
-		 decimal_from_double(json_real_value(json), PLACES, &number) == 0)
-		document_decimal(d, number, PLACES);
-	else
+	else if (!json_is_real(json) || !put_real(json_real_value(json), d))
 		document_null(d);
 }
 
@@ -265,22 +274,63 @@ static void say_bounds(const struct cli_command *command, const struct listing *
 	cli_say(command, &text);
 }
 
+static void complete(json_t *jobs)
+{
+	for (size_t i = 0; i < json_array_size(jobs); i++)
+		jobs_complete(json_array_get(jobs, i));
+}
+
+/* Page by page: a year of a site has millions.  Those that begin meanwhile are left out, so that
+ * none moves from one page to the next. */
+static int sum_jobs(struct listing *l, struct reader *reader, json_t **ret, struct error *err)
+{
+	_cleanup_(jobs_sums_freep) struct jobs_sums *sums = jobs_sums_new(&l->by);
+	const size_t limit = l->filter.limit ? l->filter.limit : SIZE_MAX;
+	struct job_filter filter = l->filter;
+	bool has_more = true;
+	int r = sums ? 0 : -ENOMEM;
+
+	if (!filter.until_ns)
+		filter.until_ns = clock_now_ns(CLOCK_REALTIME);
+	while (r == 0 && has_more && filter.offset < limit) {
+		_cleanup_(json_freep) json_t *page = json_array();
+
+		filter.limit = MIN(limit - filter.offset, (size_t)JOB_LIMIT_DEFAULT);
+		r = reader_list_jobs(reader, &filter, page, err);
+		if (r < 0)
+			return r;
+		has_more = json_array_size(page) == filter.limit;
+		filter.offset += json_array_size(page);
+		complete(page);
+		r = jobs_sums_add(sums, page);
+	}
+	if (r == 0)
+		*ret = jobs_sums_rows(sums);
+	return *ret ? 0 : error_set_errno(err, ENOMEM, "cannot add up the jobs");
+}
+
+static int find_jobs(struct listing *l, json_t **ret, struct error *err)
+{
+	_cleanup_(reader_closep) struct reader *reader = NULL;
+	int r = reader_open(l->database, &reader, err);
+
+	if (r < 0)
+		return r;
+	if (l->by.name)
+		return sum_jobs(l, reader, ret, err);
+	*ret = json_array();
+	r = reader_list_jobs(reader, &l->filter, *ret, err);
+	complete(*ret);
+	return r;
+}
+
 static int list_jobs(const struct cli_command *command, struct listing *l,
 		     const struct output *output, struct error *err)
 {
-	_cleanup_(reader_closep) struct reader *reader = NULL;
-	_cleanup_(json_freep) json_t *jobs = l->jobs = json_array(), *sums = NULL;
-	int r = reader_open(l->database, &reader, err);
+	_cleanup_(json_freep) json_t *jobs = NULL;
+	int r = find_jobs(l, &jobs, err);
 
-	if (r == 0)
-		r = reader_list_jobs(reader, &l->filter, jobs, err);
-	for (size_t i = 0; i < json_array_size(jobs); i++)
-		jobs_complete(json_array_get(jobs, i));
-	if (r == 0 && l->by.name) {
-		sums = jobs_sums(jobs, &l->by);
-		l->jobs = sums;
-		r = sums ? 0 : error_set_errno(err, ENOMEM, "cannot add up the jobs");
-	}
+	l->jobs = jobs;
 	if (r == 0)
 		r = output_print_by(output, write_list, l, err);
 	if (r == 0 && output->format == OUTPUT_TEXT && !output->is_quiet)

@@ -145,10 +145,9 @@ int jobs_column_parse_text(const char *text, void *at, struct error *err)
 	int r = find_column(text, &column, err);
 
 	if (r == 0 && column.kind != JOBS_TEXT)
-		return error_set(
-			err, -EINVAL,
-			"'%s' is a number: jobs are summed by a word, such as user or reason",
-			text);
+		return error_set(err, -EINVAL,
+				 "'%s' is no word: jobs are summed by one, such as user or reason",
+				 text);
 	if (r == 0)
 		*(struct jobs_column *)at = column;
 	return r;
@@ -193,15 +192,19 @@ static void put_share(json_t *row, const char *key, struct amount share)
 					   : json_null());
 }
 
-void jobs_complete_energy(json_t *row)
+static void put_rate(json_t *row, const json_t *joules, double core_s)
 {
-	const double core_s = json_number_value(json_object_get(row, JOBS_ENERGY_CORE_SECONDS));
-	const json_t *joules = json_object_get(row, "energy.joules");
-
 	if (json_is_number(joules) && core_s > 0)
 		json_object_set_new(row, "energy.joules_per_core_hour",
 				    json_real(json_number_value(joules) * S_OF_AN_HOUR / core_s));
-	json_object_del(row, JOBS_ENERGY_CORE_SECONDS);
+}
+
+void jobs_complete_energy(json_t *row)
+{
+	put_rate(row, json_object_get(row, JOBS_RATED_JOULES),
+		 json_number_value(json_object_get(row, JOBS_RATED_CORE_SECONDS)));
+	json_object_del(row, JOBS_RATED_JOULES);
+	json_object_del(row, JOBS_RATED_CORE_SECONDS);
 }
 
 static void put_core_time(json_t *row, const struct record *record)
@@ -213,8 +216,7 @@ static void put_core_time(json_t *row, const struct record *record)
 	if (!cores->is_known)
 		return;
 	json_object_set_new(row, "core_seconds", json_real(core_s));
-	json_object_set_new(row, JOBS_ENERGY_CORE_SECONDS, json_real(core_s));
-	jobs_complete_energy(row);
+	put_rate(row, json_object_get(row, "energy.joules"), core_s);
 }
 
 void jobs_complete(json_t *row)
@@ -239,8 +241,30 @@ static bool column_number(const struct jobs_column *column, const json_t *row, u
 	if (!take_number(row, column->key, places[column->kind], ret) ||
 	    (column->plus && !take_number(row, column->plus, places[column->kind], &plus)))
 		return false;
-	*ret += plus;
-	return true;
+	return !__builtin_add_overflow(*ret, plus, ret);
+}
+
+/* Of what is known but too large for the above, as sums are: in base units, roughly. */
+static bool column_large(const struct jobs_column *column, const json_t *row, double *ret)
+{
+	const json_t *number = json_object_get(row, column->key),
+		     *plus = column->plus ? json_object_get(row, column->plus) : NULL;
+
+	*ret = json_number_value(number) + json_number_value(plus);
+	return json_is_number(number) && (!column->plus || json_is_number(plus));
+}
+
+static struct human humanize_large(enum jobs_kind kind, double number)
+{
+	struct human h;
+
+	if (kind == JOBS_SECONDS)
+		snprintf(h.text, sizeof(h.text), "%.0f h", number / S_OF_AN_HOUR);
+	else if (kind == JOBS_ENERGY)
+		snprintf(h.text, sizeof(h.text), "%.0f TJ", number / 1e12);
+	else
+		snprintf(h.text, sizeof(h.text), "%.3g", number);
+	return h;
 }
 
 /* Of the local clock, to the second. */
@@ -275,14 +299,20 @@ const char *jobs_cell_text(const struct jobs_column *column, const json_t *row,
 {
 	const char *text = json_string_value(json_object_get(row, column->key));
 	uint64_t number;
+	double large;
 
 	if (text && column->kind == JOBS_TEXT)
 		return text;
 	*buffer = (struct human){ "-" };
 	if (text && column->kind == JOBS_MOMENT)
 		*buffer = humanize_moment(text);
-	if (column->kind <= JOBS_MOMENT || !column_number(column, row, &number))
+	if (column->kind <= JOBS_MOMENT)
 		return buffer->text;
+	if (!column_number(column, row, &number)) {
+		if (column_large(column, row, &large))
+			*buffer = humanize_large(column->kind, large);
+		return buffer->text;
+	}
 	decimal_format_exact(buffer->text, number, 0);
 	if (column->kind == JOBS_BYTES)
 		*buffer = humanize_bytes_short(number);
@@ -301,9 +331,12 @@ void jobs_cell_csv(const struct jobs_column *column, const json_t *row, FILE *ou
 {
 	char buffer[DECIMAL_SIZE];
 	uint64_t number;
+	double large;
 
 	if (column->kind <= JOBS_MOMENT)
 		csv_put(json_string_value(json_object_get(row, column->key)), out);
 	else if (column_number(column, row, &number))
 		csv_put(decimal_format(buffer, number, places[column->kind]), out);
+	else if (column_large(column, row, &large))
+		fprintf(out, "%.0f", large);
 }

@@ -37,7 +37,9 @@ struct jobs_column {
 #define JOBS_COLUMNS_DEFAULT "id,user,name,state,elapsed,nodes,cpu,memory,read,written,reason"
 #define JOBS_SUMS_DEFAULT \
 	"jobs,core_time,cpu_time,read,written,energy,energy_rate" /* behind what they are by */
-#define JOBS_ENERGY_CORE_SECONDS "energy.core_seconds" /* of the jobs whose energy is known */
+/* Of a row of sums: what its energy per core-hour is made of. */
+#define JOBS_RATED_JOULES "rated.joules"
+#define JOBS_RATED_CORE_SECONDS "rated.core_seconds"
 
 struct jobs_columns {
 	struct jobs_column items[ROWS_COLUMNS_MAX]; /* copies */
@@ -55,7 +57,7 @@ const char *jobs_columns_word(const void *target, size_t i);
 /* Adds to the row how much of what was allocated was used, by the arithmetic of a report, its core
  * time, and its energy for a core-hour; without memory nothing. */
 void jobs_complete(json_t *row);
-/* Of a row of sums the last of these alone. */
+/* Of a row of sums the last of these alone, by its rated numbers, which go. */
 void jobs_complete_energy(json_t *row);
 
 /* A column of text, as "user" or "reason", into the struct jobs_column at @at.  -EINVAL: *err names

@@ -11,9 +11,20 @@
 #include <jansson.h>
 
 struct jobs_column;
+struct jobs_sums;
 
-/*
- * Rows of @jobs, which jobs_complete() has seen, by the text of @by; those without one are together
- * in a row without one.  The most core time comes first.  NULL: no memory.  The caller unrefs.
- */
-json_t *jobs_sums(const json_t *jobs, const struct jobs_column *by);
+/* @by stays the caller's.  NULL: no memory. */
+struct jobs_sums *jobs_sums_new(const struct jobs_column *by);
+void jobs_sums_free(struct jobs_sums *s);
+
+/* Add jobs, which jobs_complete() has seen; those without a text in the column are one row.
+ * -ENOMEM. */
+int jobs_sums_add(struct jobs_sums *s, const json_t *jobs);
+
+/* The rows, the one with the most core time first.  NULL: no memory.  The caller unrefs. */
+json_t *jobs_sums_rows(struct jobs_sums *s);
+
+static inline void jobs_sums_freep(struct jobs_sums **s)
+{
+	jobs_sums_free(*s);
+}

@@ -188,16 +188,17 @@ int reader_list_jobs(struct reader *reader, const struct job_filter *filter, jso
 	bool has_more = true;
 
 	while (has_more && json_array_size(jobs) < limit) {
+		const size_t before = json_array_size(jobs);
 		int r;
 
-		page.offset = json_array_size(jobs);
-		page.limit = MIN(limit - page.offset, (size_t)PAGE);
+		page.offset = filter->offset + before;
+		page.limit = MIN(limit - before, (size_t)PAGE);
 		r = reader->client
 			    ? server_client_list_jobs(reader->client, &page, jobs, &has_more, err)
 			    : list_stored(reader->store, &page, jobs, &has_more, err);
 		if (r < 0)
 			return r;
-		has_more &= json_array_size(jobs) > page.offset; /* else it would never end */
+		has_more &= json_array_size(jobs) > before; /* else it would never end */
 	}
 	return 0;
 }

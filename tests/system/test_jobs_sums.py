@@ -3,6 +3,7 @@
 
 import copy
 import csv
+import functools
 import json
 import subprocess
 from collections import defaultdict
@@ -21,15 +22,13 @@ JOBS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(programs, tmp_path_factory):
+def make(programs, folder, jobs):
     """Records of those jobs, each one's numbers put into that of a real run."""
-    folder = tmp_path_factory.mktemp("sums")
     whole = folder / "run.json"
     subprocess.run([programs / "jobmeter", "run", "--standalone", "--quiet", "--output", whole, "--", "/bin/true"], check=True)
     made = json.loads(whole.read_text())
     whole.unlink()
-    for number, (account, elapsed, user, joules, estimated) in enumerate(JOBS):
+    for number, (account, elapsed, user, joules, estimated) in enumerate(jobs):
         record = copy.deepcopy(made)
         record["job"] |= {"id": str(4783 + number), "account": account}
         record["time"]["elapsed_seconds"] = elapsed
@@ -40,11 +39,18 @@ def folder(programs, tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def folder(programs, tmp_path_factory):
+    return make(programs, tmp_path_factory.mktemp("sums"), JOBS)
+
+
+def list_jobs(programs, folder, *options):
+    return subprocess.run([programs / "jobmeter", "jobs", "--database", folder, *options], capture_output=True, text=True)
+
+
 @pytest.fixture
 def jobs(programs, folder):
-    def run(*options):
-        return subprocess.run([programs / "jobmeter", "jobs", "--database", folder, *options], capture_output=True, text=True)
-    return run
+    return functools.partial(list_jobs, programs, folder)
 
 
 def expected():
@@ -91,7 +97,18 @@ def test_all_that_match_are_summed_unless_a_limit_is_asked_for(jobs):
     assert count("--limit", "2") == 2
 
 
-@pytest.mark.parametrize("by, words", [("energy", "'energy' is a number"), ("acount", "did you mean 'account'?")])
+def test_sums_beyond_what_nanoseconds_hold_are_there(programs, tmp_path):
+    centuries = 8 * 10 ** 9  # seconds
+    folder = make(programs, tmp_path, [("all", centuries, centuries, 9e12, 0)] * 3)
+    run = functools.partial(list_jobs, programs, folder, "--by", "account")
+    row, = json.loads(run("--json").stdout)["sums"]
+    assert (row["core_seconds"], row["cpu.user_seconds"], row["energy.joules"]) == (3 * CORES * centuries, 3 * centuries, 27e12)
+    head, row = run("--format", "csv", "-o", "core_time,cpu_time,energy").stdout.splitlines()
+    assert row == f"all,{3 * CORES * centuries},{3 * centuries},27000000000000"
+    assert "20000000 h" in run().stdout and "27 TJ" in run().stdout
+
+
+@pytest.mark.parametrize("by, words", [("energy", "'energy' is no word"), ("start", "'start' is no word"), ("acount", "did you mean 'account'?")])
 def test_what_is_no_word_is_refused(jobs, by, words):
     done = jobs("--by", by)
     assert done.returncode == 2 and words in done.stderr and not done.stdout
