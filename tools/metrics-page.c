@@ -39,6 +39,7 @@ static const struct scope {
 	{ SCOPE_JOB_TIME, "Of a job: its start and end", "" },
 	{ SCOPE_JOB_COMPONENT, "Of a job: its energy by component", "" },
 	{ SCOPE_JOB_NOW, "Of a live job: its CPUs at the sample", "" },
+	{ SCOPE_JOB_COURSE, "Of a job, in its timeline alone and not scraped", "" },
 	{ SCOPE_NODE, "Of the node", "" },
 	{ SCOPE_NODE_DEVICE, "Of a disk or a network interface", "" },
 	{ SCOPE_NODE_MOUNT, "Of a file system of the node", "" },
@@ -59,13 +60,13 @@ static const struct scope {
 
 _Static_assert(ARRAY_SIZE(scopes) == SCOPE_COUNT, "each scope has its heading");
 
-static void print_metric(const struct metric *metric, const char *key_prefix)
+static void print_metric(const struct metric *metric, bool has_record, const char *key_prefix)
 {
 	const char *unit = metric_unit_name(metric->unit);
 
 	printf("| `%s%s%s%s` | ", metric->name, metric->label ? "{" : "",
 	       metric->label ? metric->label : "", metric->label ? "}" : "");
-	if (metric->section)
+	if (has_record)
 		printf("`%s%s%s.%s` | ", key_prefix,
 		       metric_id_of(metric) < METRIC_JOB_COUNT ? metric->section
 							       : metric_part(metric),
@@ -94,7 +95,7 @@ static void print_scope(const struct scope *scope)
 		const struct metric *metric = metric_get((enum metric_id)id);
 
 		if (metric->scope == scope->scope)
-			print_metric(metric, scope->key_prefix);
+			print_metric(metric, has_record, scope->key_prefix);
 	}
 }
 

@@ -18,14 +18,15 @@ static bool is_same(double a, double b)
 	return fabs(a - b) <= SAME * fmax(fabs(a), fabs(b));
 }
 
-/* Runs of the same, and single buckets that are in no place beside one. */
-static size_t count_readings(const double *x, size_t count)
+/* Runs in which neither changes, and single buckets that are in no place beside one. */
+static size_t count_readings(const struct pairs *p)
 {
+	const size_t count = p->count;
 	size_t lengths[TIMELINE_BUCKETS_MAX + 2] = {}, runs = 0, n = 0; /* none before, none after
 									 */
 
 	for (size_t i = 0; i < count; i++) {
-		runs += i == 0 || !is_same(x[i - 1], x[i]);
+		runs += i == 0 || !is_same(p->x[i - 1], p->x[i]) || !is_same(p->y[i - 1], p->y[i]);
 		lengths[runs]++;
 	}
 	for (size_t i = 1; i <= runs; i++)
@@ -60,7 +61,7 @@ bool correlation_of(const double *x, const double *y, size_t count, struct corre
 		p.x[p.count] = x[i];
 		p.y[p.count++] = y[i];
 	}
-	n = count_readings(p.x, p.count);
+	n = count_readings(&p);
 	if (n < CORRELATION_N_MIN)
 		return false;
 	xx = center(p.x, p.count);

@@ -19,8 +19,8 @@ struct correlation {
 
 /*
  * Of @count buckets, TIMELINE_BUCKETS_MAX at most, those in which both are known (NAN: not known).
- * @x is a counter's rate which no two readings repeat: neighbours that are the same to a millionth
- * are of one reading, and a single bucket beside such a run is a mix of two.
+ * Neighbours in which both are the same to a millionth are of one reading (as are two in which
+ * nothing happened), and a single bucket beside such a run is a mix of two.
  * False: too few readings, or one of the series stands still.
  */
 bool correlation_of(const double *x, const double *y, size_t count, struct correlation *ret);

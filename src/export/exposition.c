@@ -366,7 +366,7 @@ static int put_next_of_samples(struct exposition *e)
 /* In records only. */
 static bool is_on_demand(enum metric_scope scope)
 {
-	return scope == SCOPE_FILE || scope == SCOPE_SYSCALL;
+	return scope == SCOPE_FILE || scope == SCOPE_SYSCALL || scope == SCOPE_JOB_COURSE;
 }
 
 static bool is_of_jobs(enum metric_scope scope)

@@ -54,6 +54,7 @@ enum metric_scope {
 	SCOPE_JOB_TIME,
 	SCOPE_JOB_COMPONENT, /* job x component that its energy went through x quality */
 	SCOPE_JOB_NOW, /* of a live job's CPUs, at the reading */
+	SCOPE_JOB_COURSE, /* the same, in a job's timeline alone */
 	SCOPE_NODE,
 	SCOPE_NODE_DEVICE, /* node x disk or network interface */
 	SCOPE_NODE_MOUNT,

@@ -375,9 +375,10 @@ static void merge_load_balance(const struct record *const *records, size_t count
 static void forget_throttles(const struct record *const *records, size_t count, struct record *to)
 {
 	for (size_t i = 1; i < count; i++) {
-		if (!is_first_of_node(records, i))
-			to->thermal.core_throttles = to->thermal.package_throttles =
-				(struct value){};
+		if (is_first_of_node(records, i))
+			continue;
+		to->thermal.core_throttles = to->thermal.package_throttles = (struct value){};
+		timeline_forget(&to->timeline, timeline_find("thermal", "core_throttles"));
 	}
 }
 

@@ -62,6 +62,13 @@ enum metric_id timeline_metric(size_t series)
 	return metrics[series];
 }
 
+bool timeline_is_of_cpus(size_t series)
+{
+	enum metric_scope scope = metric_get(timeline_metric(series))->scope;
+
+	return scope == SCOPE_JOB_NOW || scope == SCOPE_JOB_COURSE;
+}
+
 size_t timeline_find(const char *section, const char *key)
 {
 	size_t i = 0;
@@ -80,7 +87,7 @@ void timeline_values(const struct reading *reading, const struct thermal_now *no
 
 		if (metrics[i] < METRIC_JOB_COUNT)
 			ret[i] = reading->values[metrics[i]];
-		else if (metric_get(metrics[i])->scope == SCOPE_JOB_NOW)
+		else if (timeline_is_of_cpus(i))
 			ret[i] = now ? thermal_now_value(now, metrics[i]) : (struct value){};
 		else if (reading_total(reading, metrics[i], &total))
 			ret[i] = (struct value){ MIN(total, VALUE_MAX), true };
@@ -355,7 +362,7 @@ static int feed_series(struct timeline *t, size_t series, const struct value *va
 		return 0; /* what stands still costs nothing */
 	if (series >= t->room && make_series(t, TIMELINE_SERIES) < 0)
 		return -ENOMEM;
-	t->changes++;
+	t->changes += !timeline_is_of_cpus(series);
 	if (!value->is_known)
 		return lose(t, series);
 	return is_gauge(series) ? feed_gauge(t, series, now, to_ns)
@@ -443,6 +450,14 @@ int timeline_double(struct timeline *t)
 bool timeline_knows(const struct timeline *t, size_t series)
 {
 	return look(t, series)->was_known;
+}
+
+void timeline_forget(struct timeline *t, size_t series)
+{
+	if (series >= t->room)
+		return;
+	packed_clear(&t->series[series].closed);
+	t->series[series] = (struct timeline_series){ .open = TIMELINE_UNKNOWN };
 }
 
 uint64_t timeline_before(const struct timeline *t, size_t series)

@@ -41,14 +41,17 @@ struct timeline { /* begins as {}: there is none */
 	uint64_t last_boot_ns;
 	unsigned int shift; /* a bucket is 1 s << shift */
 	bool is_from_start; /* all counters began at zero with it */
-	uint64_t changes; /* of series, so far: whether it is worth to be written down anew */
+	uint64_t changes; /* of what the job did, so far: whether it is worth to be written down
+			     anew */
 	struct timeline_series *series; /* NULL: there is no timeline */
-	size_t room; /* series in it: few nodes have sensors, whose series are the last */
+	size_t room; /* series in it: a virtual machine has no sensors, whose series are the last */
 };
 
 /* Which metric a series is of: a counter or gauge of the job, the sum over its mounts or kinds of
  * sockets, or what its CPUs are now. */
 enum metric_id timeline_metric(size_t series);
+/* It is of the CPUs that the job may use, whoever uses them: thermal_now_value() has it. */
+bool timeline_is_of_cpus(size_t series);
 /* The series of a metric of that section and key; TIMELINE_SERIES: none. */
 size_t timeline_find(const char *section, const char *key);
 /* What a reading says of each series.  @now: NULL: nobody looked at the CPUs. */
@@ -88,6 +91,8 @@ uint64_t timeline_sum(const struct timeline *t, size_t series);
 /* Put @count buckets into a series that has none; @count is the timeline's.  -ENOMEM: t is empty.
  */
 int timeline_put(struct timeline *t, size_t series, const uint64_t *buckets, size_t count);
+/* Of a series nothing is known any more. */
+void timeline_forget(struct timeline *t, size_t series);
 /* What was there of a counter before the first bucket. */
 uint64_t timeline_before(const struct timeline *t, size_t series);
 /* Make room for all series in a timeline whose times are set. */

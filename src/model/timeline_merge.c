@@ -56,11 +56,11 @@ static void fit(struct timeline *shape)
 /* What two ranks' buckets are together: CPUs of the one are no warmer by those of the other. */
 static uint64_t join(size_t series, uint64_t sum, uint64_t bucket)
 {
-	const struct metric *metric = metric_get(timeline_metric(series));
+	const bool is_gauge = metric_get(timeline_metric(series))->kind == KIND_GAUGE;
 
 	if (sum == TIMELINE_UNKNOWN || bucket == TIMELINE_UNKNOWN)
 		return sum == TIMELINE_UNKNOWN ? bucket : sum;
-	if (metric->scope == SCOPE_JOB_NOW && metric->kind == KIND_GAUGE)
+	if (is_gauge && timeline_is_of_cpus(series))
 		return MAX(sum, bucket);
 	return MIN(sum + bucket, PACKED_MAX);
 }

@@ -79,6 +79,17 @@ TEST(a_bucket_is_left_out_where_one_of_both_is_not_known)
 	ASSERT(!correlation_of(x, y, ARRAY_SIZE(x) - 2, &c)); /* seven are left */
 }
 
+/* What does nothing for long has the same rate at each look, and other CPUs. */
+TEST(readings_without_work_are_readings)
+{
+	const double x[] = { 0, 0, 0, 0, 9, 0, 0, 7, 0, 0 }, y[] = { 1, 2, 3, 1, 9, 3, 2, 8, 1, 2 };
+	struct correlation c;
+
+	ASSERT(correlation_of(x, y, ARRAY_SIZE(x), &c));
+	ASSERT_EQ(c.n, (size_t)10);
+	ASSERT(c.r > 0.9);
+}
+
 /* Ten buckets a reading, of which the first has a bit of the reading before. */
 TEST(buckets_that_one_reading_filled_are_counted_once)
 {

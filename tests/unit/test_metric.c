@@ -23,12 +23,12 @@ TEST(every_row_is_filled_in)
 
 		ASSERT(metric->name && metric->help);
 		ASSERT_EQ(strncmp(metric->name, "jobmeter_job_", 13) == 0,
-			  metric->scope <= SCOPE_JOB_NOW);
+			  metric->scope <= SCOPE_JOB_COURSE);
 		/* What is in records stands first; a timeline has more. */
 		ASSERT_EQ(i < METRIC_RECORD_END, metric->scope <= SCOPE_FILE);
 		ASSERT(metric->section != NULL || i >= METRIC_RECORD_END);
 		ASSERT(metric->section == NULL || metric->scope <= SCOPE_FILE ||
-		       metric->scope == SCOPE_JOB_NOW);
+		       metric->scope == SCOPE_JOB_NOW || metric->scope == SCOPE_JOB_COURSE);
 		ASSERT_EQ(metric->key != NULL, metric->section != NULL);
 		ASSERT(ends_with(metric->help, "."));
 		ASSERT_EQ(metric_id_of(metric), i);

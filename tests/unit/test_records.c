@@ -193,6 +193,28 @@ TEST(a_timeline_comes_back_with_its_record)
 	ASSERT_EQ(timeline_sum(&back->timeline, timeline_find("cpu", "user_seconds")), user);
 }
 
+TEST(nobody_knows_how_often_cpus_of_two_records_of_one_node_were_throttled)
+{
+	static const char *const nodes[] = { "n1", "n2", "n1" };
+	const uint64_t throttles[] = { 0, 5, 2 };
+	const size_t series = timeline_find("thermal", "core_throttles");
+	struct record *records[] = { made_record(0), made_record(1), made_record(2) };
+	_cleanup_(record_freep) struct record *two = NULL, *three = NULL;
+
+	for (size_t i = 0; i < 3; i++) {
+		free(records[i]->node);
+		records[i]->node = strdup(nodes[i]);
+		add_timeline(records[i]);
+		ASSERT_OK(timeline_put(&records[i]->timeline, series, throttles, 3));
+	}
+	ASSERT_OK(record_merge((const struct record *const *)records, 2, &two));
+	ASSERT_EQ(timeline_sum(&two->timeline, series), UINT64_C(14));
+	ASSERT_OK(record_merge((const struct record *const *)records, 3, &three));
+	ASSERT(timeline_is_known(&three->timeline) && !timeline_knows(&three->timeline, series));
+	for (size_t i = 0; i < 3; i++)
+		record_free(records[i]);
+}
+
 TEST(timelines_are_merged_with_their_records)
 {
 	struct record *records[] = { made_record(0), made_record(1), made_record(2) };

@@ -52,6 +52,19 @@ static struct value take_network(const struct network *n, enum metric_id id)
 	return value;
 }
 
+/* To 10 MHz and 1 degree Celsius: finer they change with each reading, also of an idle job, whose
+ * timeline then grows. */
+static struct value take_now(const struct thermal_now *now, enum metric_id id)
+{
+	const uint64_t step = id == METRIC_JOB_FREQUENCY_MEAN ? 10000000
+			      : id == METRIC_JOB_TEMPERATURE  ? 1000
+							      : 1;
+	struct value value = thermal_now_value(now, id);
+
+	value.number = (value.number + step / 2) / step * step;
+	return value;
+}
+
 /* As timeline_values() has them, without a row a mount: there may be a hundred thousand. */
 static void take_values(const struct snapshot *s, const struct snapshot_job *job,
 			struct value ret[TIMELINE_SERIES])
@@ -64,8 +77,8 @@ static void take_values(const struct snapshot *s, const struct snapshot_job *job
 
 		if (metric_get(id)->scope == SCOPE_SOCKET)
 			ret[i] = take_network(network_of(&job->parts), id);
-		else if (metric_get(id)->scope == SCOPE_JOB_NOW)
-			ret[i] = thermal_now_value(&job->now, id);
+		else if (timeline_is_of_cpus(i))
+			ret[i] = take_now(&job->now, id);
 		else
 			ret[i] = id < METRIC_JOB_COUNT ? job->values[id] : take_sum(s, id, sums);
 	}

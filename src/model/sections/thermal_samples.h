@@ -34,7 +34,7 @@ struct thermal_now {
 struct thermal_sums;
 /* @s: all that came until this moment, which it has taken in. */
 struct thermal_now thermal_now_of(const struct thermal_moment *m, const struct thermal_sums *s);
-/* What it says of a metric of SCOPE_JOB_NOW. */
+/* What it says of a metric of SCOPE_JOB_NOW or SCOPE_JOB_COURSE. */
 struct value thermal_now_value(const struct thermal_now *now, enum metric_id id);
 
 /* What moments add up to; begins as {}. All are numbers, which are written down in this order. */
