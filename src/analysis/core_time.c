@@ -78,10 +78,9 @@ struct buckets {
 static bool take_series(const struct timeline *timeline, enum metric_id id,
 			uint64_t ret[TIMELINE_BUCKETS_MAX])
 {
-	const struct metric *metric = metric_get(id);
-	size_t series = timeline_find(metric->section, metric->key), count;
+	size_t series = timeline_series_of(id), count;
 
-	if (series == TIMELINE_SERIES || !timeline_knows(timeline, series))
+	if (!timeline_knows(timeline, series))
 		return false;
 	count = timeline_get(timeline, series, ret);
 	for (size_t i = 0; i < count; i++) {

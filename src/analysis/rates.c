@@ -23,13 +23,6 @@ static const struct {
 	[RATE_THROTTLES] = { { METRIC_JOB_THROTTLES, METRIC_COUNT } },
 };
 
-static size_t series_of(enum metric_id id)
-{
-	const struct metric *metric = metric_get(id);
-
-	return timeline_find(metric->section, metric->key);
-}
-
 /* ---- time ---- */
 
 /* The part of a bucket in which the job ran; all of it, if that is not known. */
@@ -89,11 +82,11 @@ static void take_rate(const struct record *record, enum rate rate, size_t first,
 		if (id == METRIC_COUNT)
 			continue;
 		metric = metric_get(id);
-		if (!timeline_knows(&record->timeline, series_of(id))) {
+		if (!timeline_knows(&record->timeline, timeline_series_of(id))) {
 			r->is_known[rate] = false;
 			continue;
 		}
-		add_series(record, series_of(id), metric->kind == KIND_GAUGE,
+		add_series(record, timeline_series_of(id), metric->kind == KIND_GAUGE,
 			   pow(10, metric_unit_places(metric->unit)), first, r->of[rate], r);
 	}
 	for (size_t i = 0; !r->is_known[rate] && i < r->count; i++)

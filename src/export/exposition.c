@@ -364,21 +364,22 @@ static int put_next_of_samples(struct exposition *e)
 /* ---- the page ---- */
 
 /* In records only. */
-static bool is_on_demand(enum metric_scope scope)
+/* On demand, or in records alone. */
+static bool is_left_out(enum metric_scope scope)
 {
 	return scope == SCOPE_FILE || scope == SCOPE_SYSCALL || scope == SCOPE_JOB_COURSE;
 }
 
 static bool is_of_jobs(enum metric_scope scope)
 {
-	return scope <= SCOPE_JOB_NOW && !is_on_demand(scope);
+	return scope <= SCOPE_JOB_NOW && !is_left_out(scope);
 }
 
 static int put_next_of_family(struct exposition *e)
 {
 	enum metric_scope scope = metric_get((enum metric_id)e->first)->scope;
 
-	if (is_on_demand(scope))
+	if (is_left_out(scope))
 		return 0;
 	return is_of_jobs(scope) ? put_next_of_jobs(e) : put_next_of_samples(e);
 }

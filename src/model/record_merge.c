@@ -378,7 +378,7 @@ static void forget_throttles(const struct record *const *records, size_t count, 
 		if (is_first_of_node(records, i))
 			continue;
 		to->thermal.core_throttles = to->thermal.package_throttles = (struct value){};
-		timeline_forget(&to->timeline, timeline_find("thermal", "core_throttles"));
+		timeline_forget(&to->timeline, timeline_series_of(METRIC_JOB_THROTTLES));
 	}
 }
 

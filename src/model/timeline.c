@@ -62,6 +62,15 @@ enum metric_id timeline_metric(size_t series)
 	return metrics[series];
 }
 
+size_t timeline_series_of(enum metric_id id)
+{
+	size_t i = 0;
+
+	while (i < TIMELINE_SERIES && metrics[i] != id)
+		i++;
+	return i;
+}
+
 bool timeline_is_of_cpus(size_t series)
 {
 	enum metric_scope scope = metric_get(timeline_metric(series))->scope;
@@ -162,6 +171,12 @@ static int make_series(struct timeline *t, size_t room)
 	for (; t->room < room; t->room++)
 		t->series[t->room] = (struct timeline_series){ .open = TIMELINE_UNKNOWN };
 	return 0;
+}
+
+/* A series that is known now may be beyond the room. */
+static int reach_series(struct timeline *t, size_t series)
+{
+	return series < t->room ? 0 : make_series(t, TIMELINE_SERIES);
 }
 
 int timeline_allocate(struct timeline *t)
@@ -360,7 +375,7 @@ static int feed_series(struct timeline *t, size_t series, const struct value *va
 	if (value->is_known == look(t, series)->is_known &&
 	    (!value->is_known || now == look(t, series)->now))
 		return 0; /* what stands still costs nothing */
-	if (series >= t->room && make_series(t, TIMELINE_SERIES) < 0)
+	if (reach_series(t, series) < 0)
 		return -ENOMEM;
 	t->changes += !timeline_is_of_cpus(series);
 	if (!value->is_known)
@@ -499,7 +514,7 @@ uint64_t timeline_sum(const struct timeline *t, size_t series)
 
 int timeline_put(struct timeline *t, size_t series, const uint64_t *buckets, size_t count)
 {
-	int r = series < t->room ? 0 : make_series(t, TIMELINE_SERIES);
+	int r = reach_series(t, series);
 	struct timeline_series *s;
 
 	assert(count == timeline_count(t));

@@ -52,7 +52,9 @@ struct timeline { /* begins as {}: there is none */
 enum metric_id timeline_metric(size_t series);
 /* It is of the CPUs that the job may use, whoever uses them: thermal_now_value() has it. */
 bool timeline_is_of_cpus(size_t series);
-/* The series of a metric of that section and key; TIMELINE_SERIES: none. */
+/* The series of a metric, by itself or its section and key; TIMELINE_SERIES: none, and nothing is
+ * known of it. */
+size_t timeline_series_of(enum metric_id id);
 size_t timeline_find(const char *section, const char *key);
 /* What a reading says of each series.  @now: NULL: nobody looked at the CPUs. */
 void timeline_values(const struct reading *reading, const struct thermal_now *now,

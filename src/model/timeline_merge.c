@@ -53,6 +53,12 @@ static void fit(struct timeline *shape)
 	}
 }
 
+/* Numbers from outside may be as large as any. */
+static uint64_t add_known(uint64_t sum, uint64_t bucket)
+{
+	return bucket == TIMELINE_UNKNOWN ? sum : MIN(sum + bucket, PACKED_MAX);
+}
+
 /* What two ranks' buckets are together: CPUs of the one are no warmer by those of the other. */
 static uint64_t join(size_t series, uint64_t sum, uint64_t bucket)
 {
@@ -60,15 +66,7 @@ static uint64_t join(size_t series, uint64_t sum, uint64_t bucket)
 
 	if (sum == TIMELINE_UNKNOWN || bucket == TIMELINE_UNKNOWN)
 		return sum == TIMELINE_UNKNOWN ? bucket : sum;
-	if (is_gauge && timeline_is_of_cpus(series))
-		return MAX(sum, bucket);
-	return MIN(sum + bucket, PACKED_MAX);
-}
-
-/* Numbers from outside may be as large as any. */
-static uint64_t add_known(uint64_t sum, uint64_t bucket)
-{
-	return bucket == TIMELINE_UNKNOWN ? sum : MIN(sum + bucket, PACKED_MAX);
+	return is_gauge && timeline_is_of_cpus(series) ? MAX(sum, bucket) : add_known(sum, bucket);
 }
 
 static void add_series(struct merging *m, const struct timeline *t, size_t series, size_t offset)

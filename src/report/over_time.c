@@ -36,10 +36,10 @@ bool over_time_values(const struct over_time *t, const struct record *r, enum me
 		      double ret[TIMELINE_BUCKETS_MAX])
 {
 	const struct metric *metric = metric_get(id);
-	size_t series = timeline_find(metric->section, metric->key);
+	size_t series = timeline_series_of(id);
 	uint64_t buckets[TIMELINE_BUCKETS_MAX];
 
-	if (series == TIMELINE_SERIES || !timeline_knows(&r->timeline, series))
+	if (!timeline_knows(&r->timeline, series))
 		return false;
 	timeline_get(&r->timeline, series, buckets);
 	for (size_t i = 0; i < t->count; i++) {
