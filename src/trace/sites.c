@@ -237,7 +237,7 @@ static int add_place(void *context, const struct image_site *at)
 	/* Each site of a USDT probe has its arguments elsewhere. */
 	if (!v->row || sites_is_of_many(v->probe) || at->arguments)
 		r = sites_new_row(v->s, v->set, v->probe, at, &v->row, v->err);
-	if (r < 0)
+	if (r < 0 || !v->row)
 		return r;
 	v->row->file = v->file;
 	r = add_site(v, at, false);
