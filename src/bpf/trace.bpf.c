@@ -22,15 +22,18 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define PROCESSES_MAX 16384
 #define TRACE_NO_ROW (~0U)
 
+/* In one page of memory with what else each hit asks for. */
+#define CONSTANT const volatile SEC(".rodata.settings")
+
 /* Only processes of `traced_processes` and what they fork; else those of the watched cgroup. */
-const volatile bool is_by_process;
+CONSTANT bool is_by_process;
 
 /* Only calls of processes that are this user's and nobody else's. */
-const volatile bool is_by_owner;
-const volatile __u32 owner;
+CONSTANT bool is_by_owner;
+CONSTANT __u32 owner;
 
 /* All processes; it is kept which groups theirs are in. */
-const volatile bool is_by_group;
+CONSTANT bool is_by_group;
 
 /* Set by user space, at any time: the switch. */
 volatile struct trace_control control SEC(".data.control");
@@ -112,6 +115,7 @@ struct frame {
 struct thread {
 	__u32 is_busy; /* one of these programs is at work here */
 	__u32 depth;
+	__u64 cgroup; /* that it was in when it was last found to be in scope */
 	__u64 record;
 	__u64 registers[TRACE_REGISTERS];
 	__s64 captures[TRACE_CAPTURES];
@@ -153,9 +157,8 @@ static __always_inline void add(__u64 *to, __u64 number)
 
 /* As it is at this call: an exec of a set-user-ID program, and a change of a thread's ids, take the
  * right to look at it away.  The kernel says so itself, by what a process may not be dumped for. */
-static __always_inline bool is_owners(void)
+static __always_inline bool is_owners(struct task_struct *task)
 {
-	struct task_struct *task = current_task();
 	const struct cred *cred = LOAD(task, real_cred), *acting = LOAD(task, cred);
 	struct mm_struct *mm = LOAD(task, mm);
 	unsigned long flags = 0;
@@ -211,8 +214,6 @@ static __always_inline bool is_in_scope(const struct hit *hit, const struct cgro
 	__u64 id = hit->cgroup;
 	__u8 *judged, is_in;
 
-	if (is_by_owner && !is_owners())
-		return false;
 	if (is_by_process)
 		return bpf_map_lookup_elem(&traced_processes, &tgid);
 	judged = bpf_map_lookup_elem(&judged_cgroups, &id);
@@ -225,11 +226,32 @@ static __always_inline bool is_in_scope(const struct hit *hit, const struct cgro
 	return is_in;
 }
 
+/* Is it traced?  Then its thread is there, if there is memory for it. */
+static __always_inline bool find_thread(struct hit *hit)
+{
+	struct task_struct *task = current_task();
+	struct cgroup *cgrp = cgroup_of(task);
+
+	hit->cgroup = cgroup_id(cgrp);
+	hit->id = (__u64)LOAD(task, tgid) << 32 | (__u32)LOAD(task, pid);
+	if (is_by_owner && !is_owners(task))
+		return false;
+	hit->thread = bpf_task_storage_get(&threads, task, NULL, 0);
+	if (hit->thread && hit->thread->cgroup == hit->cgroup)
+		return true;
+	if (!is_in_scope(hit, cgrp))
+		return false;
+	if (!hit->thread)
+		hit->thread = bpf_task_storage_get(&threads, task, NULL,
+						   BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (hit->thread)
+		hit->thread->cgroup = hit->cgroup;
+	return true;
+}
+
 /* False: it does not count. */
 static __always_inline bool begin_hit(struct hit *hit, __u64 cookie)
 {
-	struct cgroup *cgrp;
-
 	if (!control.is_on)
 		return false;
 	hit->number = cookie & TRACE_COOKIE_ROW;
@@ -239,16 +261,11 @@ static __always_inline bool begin_hit(struct hit *hit, __u64 cookie)
 		return false;
 	if (!hit->is_return)
 		add(&hit->counts->hits, 1);
-	cgrp = cgroup_of(current_task());
-	hit->cgroup = cgroup_id(cgrp);
-	hit->id = bpf_get_current_pid_tgid();
-	if (!is_in_scope(hit, cgrp)) {
+	if (!find_thread(hit)) {
 		if (!hit->is_return)
 			add(&hit->counts->outside, 1);
 		return false;
 	}
-	hit->thread = bpf_task_storage_get(&threads, current_task(), NULL,
-					   BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!hit->thread || hit->thread->is_busy) {
 		if (!hit->is_return)
 			add(&hit->counts->too_deep, 1);
@@ -429,7 +446,8 @@ static __always_inline bool multiply(const struct hit *hit, const struct trace_p
 				return false;
 			number = *entry;
 		}
-		if (number && all > most / number)
+		/* A division takes longer than all the rest. */
+		if ((number | all) >> 32 && number && all > most / number)
 			return false;
 		all *= number;
 	}
@@ -752,7 +770,8 @@ static __always_inline void enter(struct hit *hit, __u64 stack, bool may_sleep)
 	if (is_skipped)
 		return;
 	repeat(hit->row->value_count & (TRACE_VALUES - 1), take_value, hit);
-	hit->frame->start_ns = bpf_ktime_get_ns();
+	if (hit->row->flags & (TRACE_RETURNS | TRACE_SENDS_EVENTS))
+		hit->frame->start_ns = bpf_ktime_get_ns();
 	if (!is_timed)
 		conclude(hit, may_sleep);
 }

@@ -81,10 +81,10 @@ static void tracer_set_up(struct tracer *t, int type)
 		bpf_program__set_expected_attach_type(of_functions[i], type);
 	bpf->rodata_settings->settings.key_subsys = t->options.key_subsys;
 	bpf->data_watch->watch.id = t->options.cgroup;
-	bpf->rodata->is_by_process = t->options.process > 0;
-	bpf->rodata->is_by_owner = t->options.is_by_owner;
-	bpf->rodata->owner = t->options.owner;
-	bpf->rodata->is_by_group = t->options.is_by_group;
+	bpf->rodata_settings->is_by_process = t->options.process > 0;
+	bpf->rodata_settings->is_by_owner = t->options.is_by_owner;
+	bpf->rodata_settings->owner = t->options.owner;
+	bpf->rodata_settings->is_by_group = t->options.is_by_group;
 	bpf_map__set_max_entries(bpf->maps.rows, TRACE_ROWS_MAX);
 	bpf_map__set_max_entries(bpf->maps.counts, TRACE_ROWS_MAX);
 	bpf_map__set_max_entries(bpf->maps.events, (uint32_t)t->options.ring_bytes);
