@@ -124,7 +124,7 @@ cat $task/cgroup.subtree_control >/out/after
 end 5
 await 'end_time.*jobid="5"'
 finish
-""")
+""", is_timed=True)
 
 
 # The agent is killed in the midst of a run: what the helper made and could not remove goes when the run has ended.
@@ -148,7 +148,7 @@ until test -z "$(find $scope -name 'jobmeter*')"; do sleep 0.1; done
 end 6
 await '{manager="slurm",jobid="6",mount="/tmp/w",fstype="tmpfs"} 19171' 'end_time.*jobid="6"'
 finish
-""")
+""", is_timed=True)
 
 
 def cases(*items, **options):

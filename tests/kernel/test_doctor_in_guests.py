@@ -23,7 +23,7 @@ LACKS = {"5.10": ["operations by io_uring"]}  # what no hook gives on a kernel
 # The objects that run in their code for older kernels there.
 OLDER = {"5.10": {"tasks", "files", "fentry", "syscalls", "block"}}
 # What it costs is measured once for a kernel: it goes on and off a dozen times for that.
-PREEMPTED = Case(ROOT.replace("--json", "--no-costs --json"), boot="preempt=full")
+PREEMPTED = Case(ROOT.replace("--json", "--no-costs --json"), boot="preempt=full", is_timed=True)
 USER = 'jobmeter doctor --json > /out/found.json; [ $? = 1 ]'
 
 
