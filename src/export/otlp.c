@@ -435,7 +435,7 @@ static int otlp_wait(struct otlp *o, struct otlp_thread *t, const struct trace_c
 {
 	int r = 0;
 
-	if (o->waiting == WAITING_MAX) {
+	if (o->waiting >= WAITING_MAX) { /* more, where other threads wait alone */
 		o->counts.misplaced += t->count;
 		r = otlp_place_all(o, t);
 	}

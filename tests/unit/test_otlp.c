@@ -329,6 +329,30 @@ TEST(calls_that_wait_for_their_callers_are_bounded)
 	json_decref(all.spans);
 }
 
+TEST(calls_of_another_thread_are_bounded_with_them)
+{
+	enum { CALLS = 16384, OTHERS = 101 };
+	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
+	struct requests all = {};
+	_cleanup_(otlp_freep) struct otlp *o = begin(&all, NULL, NULL, "");
+	struct otlp_counts counts;
+
+	for (uint64_t call = 0; call < CALLS; call++)
+		add(o, set, WRITE, "write", 1, 2000 + 10 * call, 2005 + 10 * call);
+	for (uint64_t i = 0; i < OTHERS; i++) {
+		struct trace_call call = made_call(set, WRITE, "other", 1, 2000 + 10 * i,
+						   2005 + 10 * i);
+
+		call.tid = 14;
+		ASSERT_OK(otlp_add(o, &call));
+	}
+	add(o, set, WRITE, "main", 0, 1500, 2000 + 10 * CALLS);
+	counts = finish(o, 1000000);
+	ASSERT_EQ(counts.misplaced, (uint64_t)OTHERS - 1); /* but for the last, which waits */
+	ASSERT_EQ(counts.call_spans, (uint64_t)CALLS + OTHERS + 1);
+	json_decref(all.spans);
+}
+
 TEST(a_request_has_some_hundred_spans)
 {
 	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
