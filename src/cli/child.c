@@ -94,6 +94,7 @@ int child_prepare(struct child *c, char *const argv[], struct error *err)
 		return error_set_errno(err, r, "cannot start a process");
 	if (command.pid == 0)
 		be_command(argv, command.fd, c);
+	c->name = argv[0];
 	c->pid = command.pid;
 	c->release_fd = command.fd;
 	watched_signals(&watched);
@@ -125,7 +126,8 @@ int child_release(struct child *c, struct error *err)
 		return 0;
 	waitpid(c->pid, &c->status, 0);
 	c->pid = 0;
-	return n == sizeof(error_number) ? -error_number : -EIO;
+	return error_set_errno(err, n == sizeof(error_number) ? error_number : EIO,
+			       "cannot run '%s'", c->name);
 }
 
 /* Is the signal pending for the witness too?  Then it went to all of the group. */

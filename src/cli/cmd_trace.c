@@ -231,12 +231,7 @@ static void tell_agent(void *context, const struct tracing_moment *moment)
 
 static int release_command(void *context, struct error *err)
 {
-	struct trace *t = context;
-	int r = child_release(&t->child, err);
-
-	if (r == -ENOENT || r == -EACCES)
-		error_set_errno(err, r, "cannot run '%s'", *t->command);
-	return r;
+	return child_release(&((struct trace *)context)->child, err);
 }
 
 static int wait_for_command(void *context, int timeout_ms, struct error *err)

@@ -62,11 +62,8 @@ static int prepare(struct asked *a)
 static int begin(void *context)
 {
 	struct asked *a = context;
-	int r = a->wish->command ? child_release(&a->child, a->err) : 0;
 
-	if (r == -ENOENT || r == -EACCES)
-		error_set_errno(a->err, r, "cannot run '%s'", a->wish->command[0]);
-	return r;
+	return a->wish->command ? child_release(&a->child, a->err) : 0;
 }
 
 static int take(void *context, const char *data, size_t length)
