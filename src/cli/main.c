@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,12 +73,10 @@ static void fill_standard_files(void)
 	}
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct cli_command *command;
 
-	fill_standard_files();
-	setlocale(LC_CTYPE, ""); /* the charset alone: numbers are the same everywhere */
 	if (argc < 2) {
 		print_usage(stderr);
 		return CLI_USAGE;
@@ -90,4 +91,31 @@ int main(int argc, char **argv)
 	}
 	command = find_command(argv[1]);
 	return command ? command->run(command, argc - 1, argv + 1) : refuse_command(argv[1]);
+}
+
+/* Its reader has closed it, who wants no more. */
+static bool is_left(int fd)
+{
+	struct pollfd p = { .fd = fd };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLERR;
+}
+
+/* What a command printed has arrived. */
+static int finish_printing(int code)
+{
+	struct error err;
+
+	errno = 0;
+	if (code != CLI_WELL || (fflush(stdout) == 0 && !ferror(stdout)) || is_left(STDOUT_FILENO))
+		return code;
+	error_set_errno(&err, errno ? errno : EIO, "cannot write to the standard output");
+	return cli_fail(NULL, &err);
+}
+
+int main(int argc, char **argv)
+{
+	fill_standard_files();
+	setlocale(LC_CTYPE, ""); /* the charset alone: numbers are the same everywhere */
+	return finish_printing(run(argc, argv));
 }

@@ -275,10 +275,9 @@ int probe_lint(const struct probe_set *set, const struct probe *probe,
 
 /*
  * Write a set as BPF C that does the same by itself: to read, and to build elsewhere.  Of symbols
- * that a function has the first is probed.  Each call is sent, whatever its condition.  -EIO and
- * the like: it could not be written.
+ * that a function has the first is probed.  Each call is sent, whatever its condition.
  */
-int probe_set_generate(const struct probe_set *set, FILE *out);
+void probe_set_generate(const struct probe_set *set, FILE *out);
 
 /* -ENOENT: there is none of that name. */
 int probe_set_find_map(const struct probe_set *set, const char *name);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -240,7 +239,7 @@ static void generate_probe(const struct probe *probe, size_t number, FILE *out)
 	fputs("\treturn 0;\n}\n", out);
 }
 
-int probe_set_generate(const struct probe_set *set, FILE *out)
+void probe_set_generate(const struct probe_set *set, FILE *out)
 {
 	bool has_usdt = false;
 
@@ -258,8 +257,4 @@ int probe_set_generate(const struct probe_set *set, FILE *out)
 	for (size_t i = 0; i < set->probe_count; i++)
 		generate_probe(set->probes[i], i, out);
 	fputs("\nchar LICENSE[] SEC(\"license\") = \"Dual MIT/GPL\";\n", out);
-	errno = 0;
-	if (fflush(out) != 0 || ferror(out))
-		return errno ? -errno : -EIO;
-	return 0;
 }

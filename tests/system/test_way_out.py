@@ -72,6 +72,22 @@ class TestAReaderThatGoesAway:
         assert len(person.records()) == 2
 
 
+@pytest.mark.parametrize("words", ["help", "--version", "doctor --help", "trace --list", "trace --generate mpi"])
+def test_what_cannot_be_printed_is_said(programs, words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([programs / "jobmeter", *words.split()], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "cannot write to the standard output" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_who_wants_no_more_is_told_nothing(programs):
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([programs / "jobmeter", "trace", "--list"], stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    assert done.stderr == b""
+
+
 def test_a_signal_while_the_record_is_written_waits_until_it_is(programs, tmp_path, root, demand):
     """Else there is no record at all; and in the directory no file is ever seen that is empty or half-written."""
     demand(shutil.which("strace"), "strace is not installed")
