@@ -163,7 +163,6 @@ int trace_output_take(void *context, const struct trace_event *event)
 		return -ENOMEM;
 	if (row->probe->is_silent)
 		return 0;
-	o->calls++;
 	if (o->chrome)
 		return chrome_add(o->chrome, &call, NULL);
 	if (o->folded)
@@ -370,6 +369,11 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 	int r = 0;
 
 	trace_output_say_absent(o->sites);
+	if (traced->files_left_out)
+		fprintf(stderr,
+			"jobmeter trace: %zu programs and libraries were not probed: there are more "
+			"than %d, or too many probes in them\n",
+			traced->files_left_out, SITES_FILES_MAX);
 	if (o->chrome)
 		r = chrome_finish(o->chrome, &parts, err);
 	else if (o->folded)

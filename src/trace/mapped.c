@@ -68,7 +68,7 @@ static int visit_mapping(pid_t pid, const struct mapping *m, mapped_visitor visi
 
 int mapped_visit(pid_t pid,
 		 bool (*is_known)(void *context, unsigned long long device,
-				  unsigned long long inode),
+				  unsigned long long inode, const char *path),
 		 mapped_visitor visit, void *context)
 {
 	_cleanup_fclose_ FILE *maps = NULL;
@@ -83,7 +83,8 @@ int mapped_visit(pid_t pid,
 		struct mapping m;
 
 		line[strcspn(line, "\n")] = '\0';
-		if (parse_line(line, &m) && !is_known(context, m.device, m.inode))
+		if (parse_line(line, &m) &&
+		    !(is_known && is_known(context, m.device, m.inode, m.path)))
 			r = visit_mapping(pid, &m, visit, context);
 	}
 	return r < 0 ? r : 0;

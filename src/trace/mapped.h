@@ -17,9 +17,9 @@ struct mapped_file {
 /* A negative return ends the visit, and is its result. */
 typedef int (*mapped_visitor)(void *context, const struct mapped_file *file);
 
-/* The files of process @pid, but those for which @is_known says so by what maps call them.  A
- * process that ends meanwhile has fewer. */
+/* The files of process @pid, but those for which @is_known (NULL: there are none) says so by what
+ * maps call them.  A process that ends meanwhile has fewer. */
 int mapped_visit(pid_t pid,
 		 bool (*is_known)(void *context, unsigned long long device,
-				  unsigned long long inode),
+				  unsigned long long inode, const char *path),
 		 mapped_visitor visit, void *context);

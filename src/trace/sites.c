@@ -324,6 +324,17 @@ static struct site_file *new_file(struct sites *s, int fd, const char *path, int
 	return file;
 }
 
+/* With what was found in it: it has the last rows and sites. */
+static void forget_last(struct sites *s)
+{
+	struct site_file *file = s->files[--s->file_count];
+
+	while (s->row_count > file->first_row)
+		sites_free_row(s->rows[--s->row_count]);
+	s->count = file->first_site;
+	sites_free_file(file);
+}
+
 int sites_add(struct sites *s, int fd, const char *path, bool is_program, struct site_file **ret,
 	      struct error *err)
 {
@@ -337,15 +348,14 @@ int sites_add(struct sites *s, int fd, const char *path, bool is_program, struct
 		return error_set_errno(err, r, "cannot look at '%s'", path);
 	if (!file)
 		return 0;
-	r = image_open(file->fd, &image, NULL);
-	if (r < 0) /* a script, or of another machine: remembered, and nothing of it */
-		return 0;
-	file->is_static = is_program && image_is_static(image);
-	file->is_stripped = image_is_stripped(image);
-	r = find_probes(s, file, image, is_program, err);
-	if (r < 0)
-		return r;
+	if (image_open(file->fd, &image, NULL) == 0) { /* no script, and of this machine */
+		file->is_static = is_program && image_is_static(image);
+		file->is_stripped = image_is_stripped(image);
+		r = find_probes(s, file, image, is_program, err);
+	}
 	if (file->site_count)
 		*ret = file;
-	return 0;
+	if (r < 0 || !file->row_count)
+		forget_last(s);
+	return r;
 }

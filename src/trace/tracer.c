@@ -389,13 +389,15 @@ struct process_visit {
 	struct error *err;
 };
 
-static bool tracer_knows(void *context, unsigned long long device, unsigned long long inode)
+/* With its path: the number of a file that is gone may be another's. */
+static bool tracer_knows(void *context, unsigned long long device, unsigned long long inode,
+			 const char *path)
 {
 	const struct process_visit *v = context;
 	struct tracer *t = v->t;
-	const uint64_t hash = fnv_bytes(fnv_bytes(FNV_BEGIN, &device, sizeof(device)), &inode,
-					sizeof(inode));
+	uint64_t hash = fnv_bytes(FNV_BEGIN, &device, sizeof(device));
 
+	hash = fnv_bytes(fnv_bytes(hash, &inode, sizeof(inode)), path, strlen(path));
 	if (idmap_get(&t->known, hash))
 		return true;
 	(void)idmap_put(&t->known, hash, t);
@@ -553,22 +555,12 @@ static uint64_t tracer_hit_ns(const struct tracer *t, const struct site_row *of)
 	return each;
 }
 
-uint64_t tracer_cost_ns(const struct tracer *t, size_t row)
+uint64_t tracer_cost_ns(const struct tracer *t, size_t row, bool is_of_others)
 {
 	const struct site_row *of = t->sites->rows[row];
 	struct trace_counts counts;
 
 	if (!of->file || tracer_get_counts(t, row, &counts) < 0)
 		return 0;
-	return counts.hits * tracer_hit_ns(t, of);
-}
-
-uint64_t tracer_outside_ns(const struct tracer *t, size_t row)
-{
-	const struct site_row *of = t->sites->rows[row];
-	struct trace_counts counts;
-
-	if (!of->file || tracer_get_counts(t, row, &counts) < 0)
-		return 0;
-	return counts.outside * tracer_hit_ns(t, of);
+	return (is_of_others ? counts.outside : counts.hits) * tracer_hit_ns(t, of);
 }

@@ -85,10 +85,9 @@ void tracer_forget_group(struct tracer *t, uint64_t cgroup);
 
 /* What a probe's trap takes by itself, as it was measured at the opening. */
 const struct attach_costs *tracer_costs(const struct tracer *t);
-/* What hits of a row have cost so far, of whichever process; by the trap alone, so it is more. */
-uint64_t tracer_cost_ns(const struct tracer *t, size_t row);
-/* Of them, those of processes that are not traced. */
-uint64_t tracer_outside_ns(const struct tracer *t, size_t row);
+/* What hits of a row have cost so far, of whichever process, or of those that are not traced; by
+ * the trap alone, so it is more. */
+uint64_t tracer_cost_ns(const struct tracer *t, size_t row, bool is_of_others);
 
 /* Take a row's probes away for good, while others of its file miss nothing. */
 int tracer_drop(struct tracer *t, size_t row, struct error *err);

@@ -236,7 +236,8 @@ static void session_forget_looks(struct session *s, uint64_t seen_ns)
 		session_forget_looks(s, seen_ns);
 }
 
-/* What cannot be probed of one file leaves all others; but not that there is no room for more. */
+/* What cannot be probed of one file leaves all others.  Where there is no room for more, the trace
+ * of all processes is to begin again, without files that are gone. */
 static int session_look(struct session *s, pid_t pid, bool is_held)
 {
 	int r;
@@ -246,7 +247,10 @@ static int session_look(struct session *s, pid_t pid, bool is_held)
 	if (s->options->is_of_all && !session_is_due(s, pid))
 		return 0;
 	r = tracer_add_process(s->tracer, pid, is_held, s->err);
-	return s->options->is_of_all && r < 0 && r != -E2BIG && r != -ENOMEM ? 0 : r;
+	if (s->options->is_of_all)
+		return r == -E2BIG || r == -ENOMEM ? r : 0;
+	s->traced.files_left_out += r == -E2BIG;
+	return r == -E2BIG ? 0 : r;
 }
 
 static int session_scan(struct session *s)
@@ -261,7 +265,6 @@ static int session_scan(struct session *s)
 		return 0;
 	s->scanned_ns = now;
 	s->processes = scope_list(&s->scope, s->tracer);
-	s->traced.processes = MAX(s->traced.processes, s->processes);
 	for (size_t i = 0; i < s->processes && r == 0; i++)
 		r = session_look(s, s->scope.pids[i], is_held);
 	session_forget_looks(s, now);
@@ -284,7 +287,8 @@ static int session_hold_outside(struct session *s, uint64_t passed)
 	size_t worst = 0;
 
 	for (size_t i = 0; i < s->sites->row_count; i++) {
-		const uint64_t paid = tracer_outside_ns(s->tracer, i), added = paid - s->outside[i];
+		const uint64_t paid = tracer_cost_ns(s->tracer, i, true),
+			       added = paid - s->outside[i];
 
 		s->outside[i] = paid;
 		all += added;
@@ -311,7 +315,8 @@ static int session_hold(struct session *s)
 		r = session_hold_outside(s, passed);
 	s->budget_ns = now;
 	for (size_t i = 0; i < s->sites->row_count && r == 0; i++) {
-		const uint64_t cost = tracer_cost_ns(s->tracer, i), added = cost - s->costs[i];
+		const uint64_t cost = tracer_cost_ns(s->tracer, i, false),
+			       added = cost - s->costs[i];
 
 		s->costs[i] = cost;
 		if (added <= most || s->sites->rows[i]->is_dropped)
@@ -423,7 +428,6 @@ static int session_begin(struct session *s, int endings_fd)
 	if (r < 0)
 		return r;
 	s->traced.start_ns = s->budget_ns = clock_now_ns(CLOCK_MONOTONIC);
-	s->traced.start_real_ns = clock_now_ns(CLOCK_REALTIME);
 	tracer_switch(s->tracer, true);
 	r = tracer_end_with(s->tracer, endings_fd, s->options->duration_ns);
 	if (r < 0)
@@ -479,12 +483,6 @@ int tracing_run(const struct tracing_options *options, struct sites *sites, stru
 	return 0;
 }
 
-static bool is_new(void *context UNUSED, unsigned long long device UNUSED,
-		   unsigned long long inode UNUSED)
-{
-	return false;
-}
-
 static int look_at_mapped(void *context, const struct mapped_file *file)
 {
 	struct session *s = context;
@@ -509,7 +507,7 @@ int tracing_look(const struct tracing_options *options, struct sites *sites, str
 	if (r == 0)
 		count = scope_list(&s.scope, NULL);
 	for (size_t i = 0; i < count && r == 0; i++)
-		r = mapped_visit(s.scope.pids[i], is_new, look_at_mapped, &s);
+		r = mapped_visit(s.scope.pids[i], NULL, look_at_mapped, &s);
 	scope_close(&s.scope);
 	return r;
 }

@@ -50,8 +50,7 @@ struct tracing_options {
 
 struct traced { /* what came of it */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: when it was on */
-	uint64_t start_real_ns;
-	size_t processes; /* that were seen */
+	size_t files_left_out; /* for whose probes there was no room; not of all processes' */
 };
 
 /* @sites are begun.  The tracer is detached, and the caller's to close. */

@@ -125,6 +125,20 @@ def test_the_command_keeps_its_exit_code(trace, traced):
     trace(*probe(traced, "traced_work(n=p1)"), command=["sh", "-c", "exit 7"], code=7)
 
 
+def test_a_command_that_cannot_be_run_is_named(trace, traced):
+    done = trace(*probe(traced, "traced_work(n=p1)"), command=["/etc/passwd/x"], code=1)
+    assert "cannot run '/etc/passwd/x': Not a directory" in done[1]
+
+
+def test_more_programs_than_can_be_kept_are_no_trouble_if_they_have_no_probes(trace, tmp_path):
+    """As of a build: each may be one that MPI is linked into, and is looked at."""
+    for i in range(1103):
+        shutil.copy("/bin/sleep", tmp_path / f"s{i}")
+    script = f"for program in {tmp_path}/s*; do $program 3 & done; wait"
+    calls, said = trace("--set", "mpi", command=["sh", "-c", script])
+    assert calls == [] and said == ""
+
+
 def follow(programs, traced, *options, mode=("endless",)):
     """A process that waits for us, and a trace of it."""
     target = subprocess.Popen([traced, *mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
