@@ -39,7 +39,6 @@ struct trace_output {
 	struct otlp *otlp;
 	struct otlp_sender *sender; /* NULL: no URL */
 	int64_t unix_offset_ns;
-	uint64_t calls; /* that were taken */
 };
 
 bool trace_output_is_url(const char *file);

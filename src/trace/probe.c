@@ -83,47 +83,6 @@ const char *probe_shown_name(enum probe_shown shown, const char *symbol, size_t 
 	return before;
 }
 
-static int factor_value(const struct probe_set *set, const struct probe_factor *f,
-			const int64_t *values, uint32_t have, uint64_t *ret)
-{
-	uint64_t value = f->constant;
-
-	if (f->kind != PROBE_FACTOR_CONSTANT) {
-		if (!(have & 1U << f->capture) || values[f->capture] < 0)
-			return -ENODATA;
-		value = (uint64_t)values[f->capture];
-	}
-	if (f->kind == PROBE_FACTOR_TABLE) {
-		const struct probe_table *table = &set->tables[f->table];
-
-		if (value >= table->row_count || !table->rows[value])
-			return -ENODATA;
-		value = table->rows[value];
-	}
-	*ret = value;
-	return 0;
-}
-
-int probe_bytes(const struct probe_set *set, const struct probe *probe, const int64_t *values,
-		uint32_t have, uint64_t *ret)
-{
-	for (size_t i = 0; i < probe->bytes_count; i++) {
-		const struct probe_product *product = &probe->bytes[i];
-		uint64_t bytes = 1, value;
-		size_t at = 0;
-
-		while (at < product->factor_count &&
-		       factor_value(set, &product->factors[at], values, have, &value) == 0 &&
-		       !__builtin_mul_overflow(bytes, value, &bytes))
-			at++;
-		if (at == product->factor_count) {
-			*ret = bytes;
-			return 0;
-		}
-	}
-	return -ENODATA;
-}
-
 static void texts_free(char **texts, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -290,10 +290,5 @@ const char *probe_set_find_word(const struct probe_set *set, const char *capture
  * all of it also where that is not known, as of a template. */
 const char *probe_shown_name(enum probe_shown shown, const char *symbol, size_t *ret_length);
 
-/* The bytes of a call with these values (bit i of @have: captures[i] is there).  -ENODATA: not
- * known. */
-int probe_bytes(const struct probe_set *set, const struct probe *probe, const int64_t *values,
-		uint32_t have, uint64_t *ret);
-
 extern const char *const probe_kinds[]; /* "collective"..., by enum probe_kind; NULL-ended */
 extern const char *const probe_levels[];

@@ -363,6 +363,8 @@ static void summary_add_collectives(struct trace_summary *s, struct rows *rows)
 	for (size_t i = 0; i < s->function_count; i++) {
 		struct collective_sum sum;
 
+		if (s->functions[i].probe->kind != PROBE_COLLECTIVE)
+			continue;
 		if (collectives_sum(s->calls, s->call_count, (uint32_t)i, &sum) < 0 || !sum.matched)
 			continue;
 		rows_row(table, ROWS_ALL);

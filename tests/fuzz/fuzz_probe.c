@@ -29,11 +29,21 @@ static void check_value(const struct probe_set *set, const struct probe *probe,
 	CHECK(v->source != PROBE_CONSTANT || !v->deref_count);
 }
 
+static void check_product(const struct probe_set *set, const struct probe *probe,
+			  const struct probe_product *product)
+{
+	CHECK(product->factor_count && product->factor_count <= PROBE_FACTORS_MAX);
+	for (size_t i = 0; i < product->factor_count; i++) {
+		const struct probe_factor *f = &product->factors[i];
+
+		CHECK(f->kind == PROBE_FACTOR_CONSTANT || f->capture < probe->capture_count);
+		CHECK(f->kind != PROBE_FACTOR_TABLE || f->table < set->table_count);
+	}
+}
+
 static void check_probe(const struct probe_set *set, const struct probe *probe)
 {
 	const struct probe_rights root = { .is_root = true };
-	int64_t values[PROBE_CAPTURES_MAX] = { 1, 2, 3, 4, 5, 6, 7, INT64_MAX, -1, 9 };
-	uint64_t bytes;
 	struct error err = {};
 	size_t next = 0;
 
@@ -57,8 +67,8 @@ static void check_probe(const struct probe_set *set, const struct probe *probe)
 	if (probe->change.action)
 		CHECK(probe->change.map < set->map_count &&
 		      probe->change.key < probe->capture_count);
-	probe_bytes(set, probe, values, 0x55, &bytes);
-	probe_bytes(set, probe, values, 0xff, &bytes);
+	for (size_t i = 0; i < probe->bytes_count; i++)
+		check_product(set, probe, &probe->bytes[i]);
 }
 
 static void check_set(int r, const struct probe_set *set, const struct error *err, const char *name)

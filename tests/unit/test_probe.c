@@ -116,30 +116,23 @@ TEST(a_probe_stands_for_each_library_and_each_name)
 	ASSERT(set->probes[4]->exit == PROBE_EXIT_NONE && set->probes[3]->exit);
 }
 
-TEST(bytes_are_the_first_product_that_is_known)
+TEST(bytes_are_products_in_their_order)
 {
 	_cleanup_(probe_set_freep) struct probe_set *set = read_set(
 		PROBE "cap.moved = *p1:u64\ncap.count = p2:s32\ncap.width = p3:u32\n"
 		      "bytes = moved | 3 * count * widths(width)\n");
 	const struct probe *probe = set->probes[0];
-	int64_t values[PROBE_CAPTURES_MAX] = { 41, 7, 3 };
-	uint64_t bytes = 5;
+	const struct probe_factor *factors = probe->bytes[1].factors;
 
-	ASSERT_OK(probe_bytes(set, probe, values, 7, &bytes));
-	ASSERT_EQ(bytes, (uint64_t)41);
-	ASSERT_OK(probe_bytes(set, probe, values, 6, &bytes));
-	ASSERT_EQ(bytes, (uint64_t)3 * 7 * 8);
-	ASSERT_ERR(probe_bytes(set, probe, values, 4, &bytes), -ENODATA);
-	values[2] = 2; /* a row of 0: none */
-	ASSERT_ERR(probe_bytes(set, probe, values, 6, &bytes), -ENODATA);
-	values[2] = 4; /* behind the table */
-	ASSERT_ERR(probe_bytes(set, probe, values, 6, &bytes), -ENODATA);
-	values[2] = 3;
-	values[1] = -1;
-	ASSERT_ERR(probe_bytes(set, probe, values, 6, &bytes), -ENODATA);
-	values[1] = INT64_MAX;
-	ASSERT_ERR(probe_bytes(set, probe, values, 6, &bytes), -ENODATA);
-	ASSERT_EQ(bytes, (uint64_t)3 * 7 * 8);
+	ASSERT_EQ((uint64_t)probe->bytes_count, (uint64_t)2);
+	ASSERT_EQ((uint64_t)probe->bytes[0].factor_count, (uint64_t)1);
+	ASSERT(probe->bytes[0].factors[0].kind == PROBE_FACTOR_CAPTURE &&
+	       probe->bytes[0].factors[0].capture == 0);
+	ASSERT_EQ((uint64_t)probe->bytes[1].factor_count, (uint64_t)3);
+	ASSERT(factors[0].kind == PROBE_FACTOR_CONSTANT && factors[0].constant == 3);
+	ASSERT(factors[1].kind == PROBE_FACTOR_CAPTURE && factors[1].capture == 1);
+	ASSERT(factors[2].kind == PROBE_FACTOR_TABLE && factors[2].capture == 2);
+	ASSERT_EQ((uint64_t)set->tables[factors[2].table].rows[3], (uint64_t)8);
 }
 
 TEST(what_could_end_a_program_is_refused_with_file_and_line)
