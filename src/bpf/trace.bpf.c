@@ -424,7 +424,7 @@ static long take_value(__u32 i, void *context)
 static __always_inline bool multiply(const struct hit *hit, const struct trace_product *product,
 				     __u64 *ret)
 {
-	__u64 all = 1, most = ~0ULL;
+	__u64 all = 1, most = ~0ULL >> 1; /* it is read as a signed number, too */
 
 	barrier_var(most); /* else the compiler wants 128 bits */
 	for (__u32 i = 0; i < TRACE_FACTORS && i < product->factor_count; i++) {
@@ -447,7 +447,7 @@ static __always_inline bool multiply(const struct hit *hit, const struct trace_p
 			number = *entry;
 		}
 		/* A division takes longer than all the rest. */
-		if ((number | all) >> 32 && number && all > most / number)
+		if ((number | all) >> 31 && number && all > most / number)
 			return false;
 		all *= number;
 	}

@@ -135,7 +135,7 @@ static __always_inline bool counts(const struct call *call, __u32 value)
 
 static __always_inline bool multiply(__u64 *product, __u64 factor)
 {
-	__u64 most = ~0ULL;
+	__u64 most = ~0ULL >> 1;
 
 	asm volatile("" : "+r"(most)); /* else this becomes a product of 128 bits */
 	if (factor && *product > most / factor)

@@ -132,7 +132,7 @@ struct probe_factor {
 };
 
 /* Absent where one of its captures is, where one is negative, or outside its table, or where the
- * product has more than 64 bits. */
+ * product has more than 63 bits. */
 struct probe_product {
 	struct probe_factor factors[PROBE_FACTORS_MAX];
 	uint8_t factor_count;

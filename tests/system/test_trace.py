@@ -125,6 +125,20 @@ def test_the_command_keeps_its_exit_code(trace, traced):
     trace(*probe(traced, "traced_work(n=p1)"), command=["sh", "-c", "exit 7"], code=7)
 
 
+@pytest.mark.parametrize("product, bytes_of", [
+    ("n * 2147483648 * 1073741824", lambda n: n << 61 if n < 4 else None),  # beyond 63 bits
+    ("n * n * n * 3", lambda n: 3 * n ** 3),
+    ("17 * widths(n)", lambda n: {0: 17, 1: 34, 3: 136}.get(n)),  # a row of 0, and behind the table
+    ("sign * 3 | n", lambda n: n if n % 2 else 0),  # -1 of odd numbers
+], ids=["overflow", "cube", "table", "negative"])
+def test_bytes_are_the_first_product_that_is_known(trace, traced, tmp_path, product, bytes_of):
+    probes = tmp_path / "made.probe"
+    probes.write_text(f"[set made]\nabout = a test\n[library traced]\nfile = {traced}\n[table widths]\nrows = 1 2 0 8\n"
+                      f"[probe traced_work]\ncap.n = p1:s64\ncap.sign = p1:s64 bits 0..0\nbytes = {product}\n")
+    calls, _ = trace("--set", probes, command=[traced, "exec", "/bin/true"])
+    assert [c.get("bytes") for c in calls] == [bytes_of(n) for n in range(11)]
+
+
 def test_a_command_that_cannot_be_run_is_named(trace, traced):
     done = trace(*probe(traced, "traced_work(n=p1)"), command=["/etc/passwd/x"], code=1)
     assert "cannot run '/etc/passwd/x': Not a directory" in done[1]
