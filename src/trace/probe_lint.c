@@ -90,7 +90,7 @@ static const char *lint_rest(const struct probe *probe)
 	if (probe->text.max_bytes && probe->site == PROBE_FUNCTION && !probe->is_sleepable)
 		return "a string that the program has not touched reads empty unless 'sleepable = yes'";
 	if (probe->text.max_bytes && probe->text.pointer.is_at_return)
-		return "a string is read at the entry";
+		return "'at return' is not for strings: their address is the entry's";
 	if (probe->shown == PROBE_SHOWN_TEXT && (!probe->text.max_bytes || !probe->key_count))
 		return "'shown = text' wants a string, and keys by which strings are told apart";
 	if (probe->has_size_histogram && !probe->bytes_count)
