@@ -248,7 +248,7 @@ static int prepare_command(struct trace *t, bool has_files, struct error *err)
 	if (r == 0 && t->files)
 		r = traced_files_admit(t->files, t->child.pid, err);
 	t->options.pid = t->child.pid;
-	t->options.program = *t->command;
+	t->options.command = t->command;
 	t->options.begun = release_command;
 	t->options.wait = wait_for_command;
 	return r;
@@ -313,7 +313,7 @@ static int trace(const struct settings *s, const struct wanted_sets *sets,
 	wanted_sets_put(sets, &sites);
 	r = sites_begin(&sites, err);
 	if (r == 0 && s->is_dry_run) {
-		t->options.program = t->command ? *t->command : NULL;
+		t->options.command = t->command;
 		r = tracing_look(&t->options, &sites, err);
 		if (r == 0)
 			print_sites(&sites);

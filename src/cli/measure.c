@@ -287,16 +287,16 @@ static int wait_awhile(void *context, int timeout_ms, struct error *err)
 	return r;
 }
 
-static int trace(struct measurement *m, const char *program, struct error *err)
+static int trace(struct measurement *m, char *const command[], struct error *err)
 {
 	_cleanup_(traced_calls_clear) struct traced_calls calls = {};
 	struct error why = {};
-	const struct traced_command command = { .pid = m->child.pid,
-						.program = program,
-						.begin = release,
-						.wait = wait_awhile,
-						.context = m };
-	int r = traced_run_trace(m->trace, &command, &calls, err);
+	const struct traced_command traced = { .pid = m->child.pid,
+					       .command = command,
+					       .begin = release,
+					       .wait = wait_awhile,
+					       .context = m };
+	int r = traced_run_trace(m->trace, &traced, &calls, err);
 
 	if (r == 0 && m->measurer->tell_trace &&
 	    m->measurer->tell_trace(m->measurer, &calls, &why) < 0)
@@ -305,9 +305,9 @@ static int trace(struct measurement *m, const char *program, struct error *err)
 }
 
 /* Let it begin, and wait for its end. */
-static int run_command(struct measurement *m, const char *program, struct error *err)
+static int run_command(struct measurement *m, char *const command[], struct error *err)
 {
-	int r = m->trace ? trace(m, program, err) : release(m, err);
+	int r = m->trace ? trace(m, command, err) : release(m, err);
 
 	if (r < 0 && m->trace && m->is_released)
 		m->why_no_trace = *err; /* the command cannot help it */
@@ -480,7 +480,7 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 		r = start(&m, argv, err);
 	if (r < 0)
 		return r;
-	r = run_command(&m, argv[0], err);
+	r = run_command(&m, argv, err);
 	if (r < 0 && m.cannot_run) {
 		*ret_code = r == -ENOENT ? 127 : 126;
 		return error_set(err, r, "cannot run '%s': %s%s", argv[0], strerror(-r),

@@ -52,7 +52,7 @@ static int map_library(void *context, const char *path, bool is_program)
 
 static int prepare(struct asked *a)
 {
-	int r = libraries_visit(a->wish->command[0], map_library, a);
+	int r = libraries_visit(a->wish->command, map_library, a);
 
 	return r < 0 ? r : child_prepare(&a->child, a->wish->command, a->err);
 }

@@ -69,7 +69,7 @@ int traced_run_trace(struct traced_run *t, const struct traced_command *command,
 {
 	const struct tracing_options options = {
 		.pid = command->pid,
-		.program = command->program,
+		.command = command->command,
 		.budget = TRACING_BUDGET,
 		.read = skip_event,
 		.drop = say_nothing,

@@ -14,7 +14,7 @@ struct traced_run *traced_run_close(struct traced_run *t); /* NULL is fine; retu
 
 struct traced_command {
 	pid_t pid; /* it has not begun */
-	const char *program;
+	char *const *command;
 	int (*begin)(void *context, struct error *err); /* let it: all is on */
 	/* At most that long; returns 1 while it runs. */
 	int (*wait)(void *context, int timeout_ms, struct error *err);

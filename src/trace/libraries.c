@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
@@ -16,6 +17,7 @@
 #include "trace/image.h"
 
 #define FILES_MAX 65536 /* of one directory */
+#define WORDS_MAX 64 /* of a command */
 #define MAGIC "glibc-ld.so.cache1.1"
 
 /* As glibc's sysdeps/generic/dl-cache.h has them. */
@@ -127,23 +129,37 @@ static bool find_program(const char *command, char *ret)
 	return false;
 }
 
-int libraries_visit(const char *command, library_visitor visit, void *context)
+/* The program that @word names, if it does, and what is in its run path.  It may name anything, so
+ * nothing but an executable file is opened. */
+static int visit_program(const char *word, library_visitor visit, void *context)
 {
 	_cleanup_(image_freep) struct image *image = NULL;
+	_cleanup_close_ int fd = -EBADF;
+	char program[PATH_MAX];
+	struct stat st;
+	int r;
+
+	if (*word == '-' || !find_program(word, program) || stat(program, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || access(program, X_OK) < 0)
+		return 0;
+	r = visit(context, program, true);
+	fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (r >= 0 && fd >= 0 && image_open(fd, &image, NULL) == 0)
+		r = visit_directories(image_run_path(image), program, visit, context);
+	return r;
+}
+
+int libraries_visit(char *const command[], library_visitor visit, void *context)
+{
 	_cleanup_free_ char *cache = NULL;
 	char program[PATH_MAX];
-	_cleanup_close_ int fd = -EBADF;
 	size_t size = 0;
 	int r = 0;
 
-	if (find_program(command, program)) {
-		r = visit(context, program, true);
-		fd = open(program, O_RDONLY | O_CLOEXEC);
-		if (r >= 0 && fd >= 0 && image_open(fd, &image, NULL) == 0)
-			r = visit_directories(image_run_path(image), program, visit, context);
-		if (r >= 0)
-			r = visit_directories(getenv("LD_LIBRARY_PATH"), program, visit, context);
-	}
+	for (size_t i = 0; command[i] && i < WORDS_MAX && r >= 0; i++)
+		r = visit_program(command[i], visit, context);
+	if (r >= 0 && find_program(command[0], program))
+		r = visit_directories(getenv("LD_LIBRARY_PATH"), program, visit, context);
 	if (r >= 0 &&
 	    file_read(AT_FDCWD, "/etc/ld.so.cache", LIBRARIES_CACHE_MAX, &cache, &size) == 0)
 		r = libraries_visit_cache(cache, size, visit, context);

@@ -10,13 +10,14 @@
 
 #define LIBRARIES_CACHE_MAX (16 << 20)
 
-/* @path: a file's, links followed where that can be; @is_program: the command's own.  A negative
- * return ends the visit, and is its result. */
+/* @path: a file's, links followed where that can be; @is_program: a program, and no library.  A
+ * negative return ends the visit, and is its result. */
 typedef int (*library_visitor)(void *context, const char *path, bool is_program);
 
-/* @command as execvp() finds it, then all libraries in its run path, in $LD_LIBRARY_PATH, and in
- * the linker's cache: as many as there are. */
-int libraries_visit(const char *command, library_visitor visit, void *context);
+/* The program of @command as execvp() finds it, and those that other words of it name, which it may
+ * launch, as mpirun does; then all libraries in their run paths, in $LD_LIBRARY_PATH, and in the
+ * linker's cache: as many as there are. */
+int libraries_visit(char *const command[], library_visitor visit, void *context);
 
 /* The paths of a linker's cache, the text of ld.so.cache; what is broken of it is left out. */
 int libraries_visit_cache(const char *cache, size_t size, library_visitor visit, void *context);

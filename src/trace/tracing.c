@@ -414,13 +414,13 @@ static int session_open_tracer(struct session *s)
 
 static int session_begin(struct session *s, int endings_fd)
 {
-	const char *program = s->options->program;
+	char *const *command = s->options->command;
 	int r = session_open_tracer(s);
 
 	if (r == 0 && !s->options->owner)
 		r = session_add_named(s);
 	if (r == 0)
-		r = program ? libraries_visit(program, add_library, s) : session_scan(s);
+		r = command ? libraries_visit(command, add_library, s) : session_scan(s);
 	s->costs = calloc(TRACE_ROWS_MAX, sizeof(*s->costs));
 	s->outside = calloc(TRACE_ROWS_MAX, sizeof(*s->outside));
 	if (r == 0 && (!s->costs || !s->outside))
@@ -501,8 +501,8 @@ int tracing_look(const struct tracing_options *options, struct sites *sites, str
 	size_t count = 0;
 	int r;
 
-	if (options->program)
-		return libraries_visit(options->program, add_library, &s);
+	if (options->command)
+		return libraries_visit(options->command, add_library, &s);
 	r = scope_open(options, &s.scope, err);
 	if (r == 0)
 		count = scope_list(&s.scope, NULL);

@@ -26,9 +26,9 @@ struct tracing_options {
 	bool is_of_all; /* all processes of the node, by group; it ends by .wait alone */
 	const char *group; /* a group's path in the key hierarchy, with those below it */
 	pid_t pid; /* and what it forks */
-	/* A command's, which has not begun: files that it may load are probed before it does. NULL:
-	 * those that are mapped now are. */
-	const char *program;
+	/* Has not begun: files that it may load are probed before it does.  NULL: those that are
+	 * mapped now are. */
+	char *const *command;
 	/* For a user: whose calls alone are traced, of files that such processes have mapped, at
 	 * what cost for others.  NULL: everybody's. */
 	const struct owner *owner;
