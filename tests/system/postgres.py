@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from repository import REPOSITORY
-from slurm import free_ports
+from ports import free_ports
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda p: int(p.parent.name))
 ROLE = "jm"

@@ -2,7 +2,6 @@
 """A real Prometheus, for a test's own."""
 
 import json
-import socket
 import subprocess
 import time
 import urllib.parse
@@ -10,20 +9,16 @@ import urllib.request
 
 import pytest
 
+from ports import free_ports
+
 PATIENCE_S = 60
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Prometheus:
     """A real one, that scrapes each second.  @ports: of one agent or of several, which have one token.  @rules: a file."""
 
     def __init__(self, folder, ports, cert, token, name="prometheus.yml", rules=None):
-        self.port = free_port()
+        self.port, = free_ports(1)
         (folder / "token").write_text(token)
         targets = [f"localhost:{port}" for port in (ports if isinstance(ports, list) else [ports])]
         config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},

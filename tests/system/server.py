@@ -19,7 +19,8 @@ import sqlite3
 import subprocess
 import time
 
-from slurm import free_ports, make_users
+from ports import free_ports
+from slurm import make_users
 
 BUILD = pathlib.Path(os.environ.get("JOBMETER_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
 PROGRAM = BUILD.resolve() / "jobmeter-server"

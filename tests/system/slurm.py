@@ -16,6 +16,7 @@ import tempfile
 import time
 
 from keeper import Keeper
+from ports import free_ports
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHARE = HERE.parents[1] / "share/slurm"
@@ -68,16 +69,6 @@ ConstrainRAMSpace=yes
 
 def missing_program():
     return next((name for name in PROGRAMS if not shutil.which(name)), None)
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 def make_users(keeper, names=USERS):

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ import compare
 import pytest
 
 from agent_pages import await_page, final_record, known_jobs, page_of
+from ports import free_ports
 
 MODES = ["tcp4", "tcp6", "udp4", "mapped", "unix", "messages", "many-messages", "as-files", "peek", "errors", "restarted",
          "namespace", "many", "crowd", "high", "reused", "self"]
@@ -358,19 +358,13 @@ def test_round_trips_between_two_machines_are_those_that_ss_tells(slow_link, run
     assert sum(connections["rtt_distribution"][:17]) == 0  # none below 2^24 ns
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 @pytest.fixture
 def iperf(programs, tmp_path, run_metered, demand):
     """What iperf3's client tells of itself, and what is measured of it; its server is nobody's job."""
     demand(shutil.which("iperf3"), "needs iperf3")
 
     def run(*options):
-        port, told_in = str(free_port()), tmp_path / "iperf.json"
+        port, told_in = str(free_ports(1)[0]), tmp_path / "iperf.json"
         server = subprocess.Popen(["iperf3", "--server", "--one-off", "--forceflush", "--port", port, "--bind", "127.0.0.1"],
                                   stdout=subprocess.PIPE, text=True)
         try:

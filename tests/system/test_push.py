@@ -193,7 +193,7 @@ def test_whatever_a_request_ends_with_each_record_gets_there(start, server, live
     assert not unsent(agent)
     assert number(page_of(agent), "failed_requests_total") >= 1
     if name.isdigit():
-        assert f"the server answers {name}" in agent.log()
+        assert f"the server answers {name}" in await_log(agent, f"the server answers {name}")
         assert "records reach the server" in await_log(agent, "records reach the server")
 
 
@@ -217,7 +217,7 @@ def test_while_the_server_is_away_records_wait_and_an_end_by_kill_loses_none(sta
     page = await_page(agent, lambda page: number(page, "records", kind="final") == 10)
     assert number(page, "records", kind="final") == 10
     assert number(page, "oldest_timestamp_seconds") > time.time() - 120
-    assert "cannot send to" in agent.log()
+    assert "cannot send to" in await_log(agent, "cannot send to")
     assert ask(agent, "/v1/agent")["push"]["why_unsent"]
     agent.kill()
     agent.start()

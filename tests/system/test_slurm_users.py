@@ -38,7 +38,7 @@ class Served:
                 test -e {self.signs}/$i || exit 0
                 {bench.work("--seed", "$i")} && touch {self.signs}/$i.done
             done""", user=user))
-        slurm.wait_for((self.signs / "pid").exists)
+        slurm.wait_for(lambda: (self.signs / "pid").exists() and (self.signs / "pid").read_text().strip())
         self.pid = (self.signs / "pid").read_text().strip()
 
     def work(self):

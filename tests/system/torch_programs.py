@@ -4,9 +4,9 @@
 import collections
 import json
 import os
-import socket
 import subprocess
 
+from ports import free_ports
 from repository import REPOSITORY
 
 PYTHON = "/usr/bin/python3"
@@ -24,9 +24,7 @@ def training(*arguments):
 
 
 def environment():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return os.environ | {"MASTER_PORT": str(free.getsockname()[1])}
+    return os.environ | {"MASTER_PORT": str(free_ports(1)[0])}
 
 
 def profiled(path):

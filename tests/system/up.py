@@ -15,7 +15,8 @@ import subprocess
 import time
 
 from agent import BPFFS
-from slurm import free_ports, make_users
+from ports import free_ports
+from slurm import make_users
 
 PROGRAMS = ("jobmeter", "jobmeter-agent", "jobmeter-server")
 USERS = ("jobmeter", "jobmeter-server")
