@@ -70,7 +70,7 @@ start
 cat /proc/$agent/status >/out/status
 scrape page
 finish
-""")
+""", is_timed=True)
 
 # The same jobs go on; some come and go while nobody looks.
 KILLED = Case(AGENT + """
@@ -89,7 +89,7 @@ await '{manager="slurm",jobid="7",mount="/tmp/w",fstype="tmpfs"} 71639' 'end_tim
 end 7
 await 'end_time.*jobid="7"' 'jobid="7",user="alice"' 'jobid="8",user="alice"' 'jobid="9",user="alice"'
 finish
-""")
+""", is_timed=True)
 
 # By alice, who has no rights and no group of her own.
 RUN = Case(AGENT + """
@@ -100,7 +100,7 @@ su alice -c 'jobmeter run --quiet --output /out/record.json -- truth --output /o
 find /sys/fs/cgroup -name 'jobmeter*' >/out/groups
 await 'manager="run",jobid="[0-9]*",user="alice"'
 finish
-""")
+""", is_timed=True)
 
 # In a task of Slurm where hers are the only processes: controllers are handed down for the run.
 IN_A_TASK = Case(AGENT + """
