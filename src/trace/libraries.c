@@ -158,7 +158,7 @@ int libraries_visit(char *const command[], library_visitor visit, void *context)
 
 	for (size_t i = 0; command[i] && i < WORDS_MAX && r >= 0; i++)
 		r = visit_program(command[i], visit, context);
-	if (r >= 0 && find_program(command[0], program))
+	if (r >= 0 && *command && find_program(*command, program))
 		r = visit_directories(getenv("LD_LIBRARY_PATH"), program, visit, context);
 	if (r >= 0 &&
 	    file_read(AT_FDCWD, "/etc/ld.so.cache", LIBRARIES_CACHE_MAX, &cache, &size) == 0)
