@@ -129,20 +129,21 @@ static bool find_program(const char *command, char *ret)
 	return false;
 }
 
-/* The program that @word names, if it does, and what is in its run path.  It may name anything, so
- * nothing but an executable file is opened. */
-static int visit_program(const char *word, library_visitor visit, void *context)
+/* A word may name anything: nothing but an executable file is opened. */
+static bool is_executable(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* It, and what is in its run path. */
+static int visit_program(const char *program, library_visitor visit, void *context)
 {
 	_cleanup_(image_freep) struct image *image = NULL;
 	_cleanup_close_ int fd = -EBADF;
-	char program[PATH_MAX];
-	struct stat st;
-	int r;
+	int r = visit(context, program, true);
 
-	if (*word == '-' || !find_program(word, program) || stat(program, &st) < 0 ||
-	    !S_ISREG(st.st_mode) || access(program, X_OK) < 0)
-		return 0;
-	r = visit(context, program, true);
 	fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (r >= 0 && fd >= 0 && image_open(fd, &image, NULL) == 0)
 		r = visit_directories(image_run_path(image), program, visit, context);
@@ -156,10 +157,14 @@ int libraries_visit(char *const command[], library_visitor visit, void *context)
 	size_t size = 0;
 	int r = 0;
 
-	for (size_t i = 0; command[i] && i < WORDS_MAX && r >= 0; i++)
-		r = visit_program(command[i], visit, context);
-	if (r >= 0 && *command && find_program(*command, program))
-		r = visit_directories(getenv("LD_LIBRARY_PATH"), program, visit, context);
+	for (size_t i = 0; command[i] && i < WORDS_MAX && r >= 0; i++) {
+		if (*command[i] == '-' || !find_program(command[i], program) ||
+		    !is_executable(program))
+			continue;
+		r = visit_program(program, visit, context);
+		if (r >= 0 && i == 0)
+			r = visit_directories(getenv("LD_LIBRARY_PATH"), program, visit, context);
+	}
 	if (r >= 0 &&
 	    file_read(AT_FDCWD, "/etc/ld.so.cache", LIBRARIES_CACHE_MAX, &cache, &size) == 0)
 		r = libraries_visit_cache(cache, size, visit, context);
