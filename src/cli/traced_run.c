@@ -83,6 +83,11 @@ int traced_run_trace(struct traced_run *t, const struct traced_command *command,
 
 	if (r < 0)
 		return r;
+	if (traced.files_left_out) /* a record has all calls, or says why it has none */
+		return error_set(
+			err, -E2BIG,
+			"%zu programs and libraries have more probes than there is room for",
+			traced.files_left_out);
 	r = traced_sums_read(tracer, &t->sites, traced.end_ns - traced.start_ns, ret);
 	return r < 0 ? error_set_errno(err, r, "cannot read what was counted") : 0;
 }
