@@ -9,7 +9,6 @@ from pathlib import Path
 from disk_guest import DiskGuest, libraries
 from guest import HERE, REPO, GuestError
 
-TESTS = ["agent.py", "exposition.py", "jobtruth.py", "keeper.py", "slurm.py", "slurm_groups.py"]
 SCENARIOS = ["plain", "killed", "hostile"]
 PATIENCE_S = 900  # results come at the end of each scenario
 
@@ -20,8 +19,8 @@ class SlurmGuest:
 
     @staticmethod
     def payload(arguments, programs):
-        files = {f"jobmeter/tests/system/{name}": ((REPO / "tests/system" / name).read_bytes(), 0o644)
-                 for name in TESTS}
+        helpers = [path for path in (REPO / "tests/system").glob("*.py") if not path.name.startswith("test_")]
+        files = {f"jobmeter/tests/system/{path.name}": (path.read_bytes(), 0o644) for path in helpers}
         files["jobmeter/tests/kernel/slurm-init"] = ((HERE / "slurm-init").read_bytes(), 0o755)
         for path in (REPO / "share/slurm").iterdir():
             files[f"jobmeter/share/slurm/{path.name}"] = (path.read_bytes(), 0o755)
