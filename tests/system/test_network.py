@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import compare
 import pytest
@@ -358,12 +359,19 @@ def test_round_trips_between_two_machines_are_those_that_ss_tells(slow_link, run
     assert sum(connections["rtt_distribution"][:17]) == 0  # none below 2^24 ns
 
 
+def segments_sent_again():
+    """TCP's, of all sockets of this network namespace."""
+    lines = [line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line.startswith("Tcp:")]
+    return int(dict(zip(*lines))["RetransSegs"])
+
+
 @pytest.fixture
 def iperf(programs, tmp_path, run_metered, demand):
     """What iperf3's client tells of itself, and what is measured of it; its server is nobody's job."""
     demand(shutil.which("iperf3"), "needs iperf3")
 
     def run(*options):
+        before = segments_sent_again()
         port, told_in = str(free_ports(1)[0]), tmp_path / "iperf.json"
         server = subprocess.Popen(["iperf3", "--server", "--one-off", "--forceflush", "--port", port, "--bind", "127.0.0.1"],
                                   stdout=subprocess.PIPE, text=True)
@@ -375,7 +383,7 @@ def iperf(programs, tmp_path, run_metered, demand):
         finally:
             server.kill()
             server.wait()
-        return record["network"], json.loads(told_in.read_text())["end"]
+        return record["network"], json.loads(told_in.read_text())["end"], segments_sent_again() - before
 
     return run
 
@@ -385,17 +393,17 @@ CONTROL_MAX = 16384  # beside its data iperf3 tells the other side what to do an
 
 @pytest.mark.parametrize("options", [[], ["--reverse"], ["--zerocopy"]], ids=["sends", "receives", "sendfile"])
 def test_iperf3_moves_what_it_says(iperf, options):
-    network, told = iperf("--bytes", "20000003", *options)
+    network, told, sent_again = iperf("--bytes", "20000003", *options)
     direction, sums = ("received", "sum_received") if "--reverse" in options else ("sent", "sum_sent")
     assert 0 < network["tcp"][direction]["bytes"] - told[sums]["bytes"] < CONTROL_MAX
     connections = network["tcp"]["connections"]
     assert (connections["opened"], connections["accepted"]) == (2, 0)
-    if "--reverse" not in options:
-        assert connections["retransmits"] == told["sum_sent"]["retransmits"]
+    if "--reverse" not in options:  # iperf3 tells those of its data alone, the kernel those of all connections
+        assert told["sum_sent"]["retransmits"] <= connections["retransmits"] <= sent_again
 
 
 def test_iperf3_sends_as_many_datagrams_as_it_says(iperf):
-    network, told = iperf("--udp", "--bytes", "2000003", "--bitrate", "100M")
+    network, told, _ = iperf("--udp", "--bytes", "2000003", "--bitrate", "100M")
     greeting = {"bytes": 4, "calls": 1, "errors": 0}  # at first each side says that it is there
     assert network["udp"]["sent"]["bytes"] == told["sum"]["bytes"] + greeting["bytes"]
     assert network["udp"]["sent"]["calls"] == told["sum"]["packets"] + greeting["calls"]
