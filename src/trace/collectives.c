@@ -28,6 +28,12 @@ static int compare_calls(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
+void collectives_sort(struct collective_call *calls, size_t count)
+{
+	if (count)
+		qsort(calls, count, sizeof(*calls), compare_calls);
+}
+
 /* The heads of all queues are one call, or the one that ended first is in none. */
 static void take_heads(struct queue *queues, size_t count, struct lateness *late,
 		       struct collective_sum *sum)
@@ -91,7 +97,7 @@ static bool is_any_empty(const struct queue *queues, size_t count)
 	return false;
 }
 
-int collectives_sum(struct collective_call *calls, size_t count, uint32_t function,
+int collectives_sum(const struct collective_call *calls, size_t count, uint32_t function,
 		    struct collective_sum *ret)
 {
 	_cleanup_free_ struct queue *queues = NULL;
@@ -100,8 +106,6 @@ int collectives_sum(struct collective_call *calls, size_t count, uint32_t functi
 	struct collective_sum sum = {};
 	size_t queue_count = 0, latest = 0;
 
-	if (count)
-		qsort(calls, count, sizeof(*calls), compare_calls);
 	queues = make_queues(calls, count, function, &queue_count);
 	if (queue_count < 2)
 		return -ENODATA;

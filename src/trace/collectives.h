@@ -23,7 +23,10 @@ struct collective_sum { /* of one function */
 	uint64_t latest_ns; /* how long they waited for it */
 };
 
-/* Calls of @function among @calls, which are sorted; processes that made none are not in it.
+/* By function, process and time, as collectives_sum() wants them. */
+void collectives_sort(struct collective_call *calls, size_t count);
+
+/* Calls of @function among sorted @calls; processes that made none are not in it.
  * -ENODATA: fewer than two did; -ENOMEM. */
-int collectives_sum(struct collective_call *calls, size_t count, uint32_t function,
+int collectives_sum(const struct collective_call *calls, size_t count, uint32_t function,
 		    struct collective_sum *ret);

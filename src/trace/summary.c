@@ -360,6 +360,7 @@ static void summary_add_collectives(struct trace_summary *s, struct rows *rows)
 	rows_part(rows, "Waiting for the last rank");
 	rows_gap(rows);
 	table = rows_table(rows, ROWS_ALL, "waits", columns, ARRAY_SIZE(columns));
+	collectives_sort(s->calls, s->call_count);
 	for (size_t i = 0; i < s->function_count; i++) {
 		struct collective_sum sum;
 

@@ -16,6 +16,7 @@ TEST(calls_with_a_common_moment_are_one)
 	};
 	struct collective_sum sum;
 
+	collectives_sort(calls, ARRAY_SIZE(calls));
 	ASSERT_OK(collectives_sum(calls, ARRAY_SIZE(calls), 0, &sum));
 	ASSERT_EQ(sum.matched, (uint64_t)3);
 	ASSERT_EQ(sum.unmatched, (uint64_t)0);
@@ -34,6 +35,7 @@ TEST(a_call_that_began_before_the_trace_is_in_none)
 	};
 	struct collective_sum sum;
 
+	collectives_sort(calls, ARRAY_SIZE(calls));
 	ASSERT_OK(collectives_sum(calls, ARRAY_SIZE(calls), 0, &sum));
 	ASSERT_EQ(sum.matched, (uint64_t)2);
 	ASSERT_EQ(sum.unmatched, (uint64_t)1);
@@ -49,6 +51,7 @@ TEST(functions_are_apart_and_order_does_not_matter)
 	};
 	struct collective_sum sum;
 
+	collectives_sort(calls, ARRAY_SIZE(calls));
 	ASSERT_OK(collectives_sum(calls, ARRAY_SIZE(calls), 1, &sum));
 	ASSERT_EQ(sum.matched, (uint64_t)1);
 	ASSERT_EQ(sum.waited_ns, (uint64_t)11);
@@ -68,6 +71,7 @@ TEST(calls_without_a_common_moment_match_nothing)
 	};
 	struct collective_sum sum;
 
+	collectives_sort(calls, ARRAY_SIZE(calls));
 	ASSERT_OK(collectives_sum(calls, ARRAY_SIZE(calls), 0, &sum));
 	ASSERT_EQ(sum.matched, (uint64_t)0);
 	ASSERT_EQ(sum.unmatched, (uint64_t)4);
