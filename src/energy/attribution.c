@@ -116,11 +116,64 @@ static uint64_t idle_rest(const struct division *d, unsigned __int128 allocated)
 			  d->allocated);
 }
 
+/* ---- the node's rest ---- */
+
+static uint64_t sum_parts(const struct attribution *a, struct energy_owner *const *owners,
+			  size_t count)
+{
+	uint64_t sum = a->system.parts_uj + a->idle.parts_uj + a->unattributed.parts_uj;
+
+	for (size_t k = 0; k < count; k++)
+		sum += owners[k]->is_inside ? 0 : owners[k]->parts_uj;
+	return sum;
+}
+
+static void forget_parts(struct attribution *a, struct energy_owner *const *owners, size_t count)
+{
+	a->system.parts_uj = a->idle.parts_uj = a->unattributed.parts_uj = 0;
+	for (size_t k = 0; k < count; k++)
+		owners[k]->parts_uj = 0;
+}
+
+void attribution_begin_rest(struct attribution *a, struct energy_owner *const *owners, size_t count)
+{
+	forget_parts(a, owners, count);
+}
+
+/* What the node has beyond its parts, whose intervals do not end where the node's do: what is too
+ * much now is too little next. */
+static uint64_t take_rest(struct attribution *a, uint64_t uj, uint64_t parts)
+{
+	const uint64_t owed = parts + a->debt_uj;
+
+	a->debt_uj = uj > owed ? 0 : owed - uj;
+	a->inconsistent += a->debt_uj > uj / INCONSISTENT_SHARE;
+	a->came_uj += uj - parts;
+	return uj > owed ? uj - owed : 0;
+}
+
+static uint64_t take_interval(struct attribution *a, const struct energy_channel *channel,
+			      uint64_t uj, struct energy_owner *const *owners, size_t count)
+{
+	const uint64_t parts = sum_parts(a, owners, count);
+
+	if (channel->pool == POOL_NODE)
+		forget_parts(a, owners, count);
+	/* an estimate is of a server without GPUs */
+	if (channel->pool == POOL_NODE && channel->quality != ENERGY_ESTIMATED)
+		return take_rest(a, uj, parts);
+	a->came_uj += uj;
+	return uj;
+}
+
+/* ---- a pool ---- */
+
 void attribution_close(struct attribution *a, size_t channel, const struct energy_interval *i,
 		       struct energy_owner *const *owners, size_t count)
 {
 	const enum energy_pool pool = a->channels[channel].pool;
-	const uint64_t uj = i->uj + a->carry_uj[pool];
+	const uint64_t uj = take_interval(a, &a->channels[channel], i->uj, owners, count) +
+			    a->carry_uj[pool];
 	struct division d = {
 		.pool = pool,
 		.channel = channel,
@@ -152,30 +205,7 @@ void attribution_close(struct attribution *a, size_t channel, const struct energ
 	}
 	a->carry_uj[pool] = uj - d.given_uj;
 	give(&d, &a->unattributed, i->gap_uj, 0);
-	a->came_uj += i->uj + i->gap_uj;
-}
-
-/* ---- the node's rest ---- */
-
-static uint64_t take_parts(struct attribution *a, struct energy_owner *const *owners, size_t count)
-{
-	uint64_t sum = a->system.parts_uj + a->idle.parts_uj + a->unattributed.parts_uj;
-
-	for (size_t k = 0; k < count; k++)
-		sum += owners[k]->is_inside ? 0 : owners[k]->parts_uj;
-	return sum;
-}
-
-static void forget_parts(struct attribution *a, struct energy_owner *const *owners, size_t count)
-{
-	a->system.parts_uj = a->idle.parts_uj = a->unattributed.parts_uj = 0;
-	for (size_t k = 0; k < count; k++)
-		owners[k]->parts_uj = 0;
-}
-
-void attribution_begin_rest(struct attribution *a, struct energy_owner *const *owners, size_t count)
-{
-	forget_parts(a, owners, count);
+	a->came_uj += i->gap_uj;
 }
 
 static uint64_t give_rest(struct energy_owner *o, size_t channel, uint64_t uj, uint64_t parts)
@@ -189,14 +219,10 @@ static uint64_t give_rest(struct energy_owner *o, size_t channel, uint64_t uj, u
 void attribution_close_rest(struct attribution *a, size_t channel, const struct energy_interval *i,
 			    struct energy_owner *const *owners, size_t count)
 {
-	const uint64_t parts = take_parts(a, owners, count), owed = parts + a->debt_uj;
-	uint64_t rest = i->uj > owed ? i->uj - owed : 0, given = 0;
+	const uint64_t parts = sum_parts(a, owners, count);
+	const uint64_t rest = take_rest(a, i->uj, parts) + a->carry_uj[POOL_NODE];
+	uint64_t given = 0;
 
-	/* the parts' intervals do not end where the node's do: what is too much now is too little
-	 * next */
-	a->debt_uj = i->uj > owed ? 0 : owed - i->uj;
-	a->inconsistent += a->debt_uj > i->uj / INCONSISTENT_SHARE;
-	rest += a->carry_uj[POOL_NODE];
 	for (size_t k = 0; k < count; k++)
 		given += give_rest(owners[k], channel, rest, parts);
 	given += give_rest(&a->system, channel, rest, parts);
@@ -208,7 +234,7 @@ void attribution_close_rest(struct attribution *a, size_t channel, const struct 
 	}
 	a->carry_uj[POOL_NODE] = rest - given;
 	a->unattributed.uj[channel] += i->gap_uj;
-	a->came_uj += i->uj + i->gap_uj - parts;
+	a->came_uj += i->gap_uj;
 	forget_parts(a, owners, count);
 }
 

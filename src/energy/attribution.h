@@ -98,10 +98,11 @@ int attribution_channel(struct attribution *a, const struct energy_channel *chan
 void energy_owner_begin(struct energy_owner *o);
 void energy_owner_begin_pool(struct energy_owner *o, enum energy_pool pool);
 
-/* Close an interval of a pool; of POOL_NODE only where there is no other pool. */
+/* Close an interval of a pool; of POOL_NODE only where there is no other pool but that of GPUs,
+ * which a measured node has in its own and an estimate has not. */
 void attribution_close(struct attribution *a, size_t channel, const struct energy_interval *i,
 		       struct energy_owner *const *owners, size_t count);
-/* Close one of the node, where there are other pools. */
+/* Close one of the node, where there are pools of packages or memory. */
 void attribution_close_rest(struct attribution *a, size_t channel, const struct energy_interval *i,
 			    struct energy_owner *const *owners, size_t count);
 /* The node's first value: what its parts were before is not in its intervals. */

@@ -8,12 +8,14 @@ static bool is_counted_level(const struct energy_sensor *s)
 	return s->level == ENERGY_NODE || s->level == ENERGY_COMPONENT;
 }
 
+/* Of what an estimate has in it, too: GPUs it has not. */
 static bool has_measured(const struct energy_readings *readings)
 {
 	for (size_t i = 0; i < readings->count; i++) {
 		const struct energy_sensor *s = &readings->items[i].sensor;
 
-		if (is_counted_level(s) && s->quality == ENERGY_MEASURED)
+		if (is_counted_level(s) && s->quality == ENERGY_MEASURED &&
+		    energy_pool_of(s) != POOL_GPU)
 			return true;
 	}
 	return false;

@@ -9,7 +9,7 @@
 /*
  * Set @ret of each reading.  Of the whole node one sensor; of each kind of component those of one
  * source; the lowest rank wins, then the first.  A board's sensor is not counted where one is
- * inside of it. Estimates only where nothing is measured.
+ * inside of it. Estimates only where nothing is measured but GPUs.
  */
 void energy_choose(const struct energy_readings *readings, bool ret[ENERGY_SENSORS_MAX]);
 

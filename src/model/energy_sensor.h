@@ -64,6 +64,7 @@ struct energy_sensor {
 	unsigned int rank;
 	unsigned int uncertainty_permille; /* plus or minus; 0: not known */
 	uint64_t idle_uw; /* what it shows when nothing runs; 0: not known, it is learned */
+	uint64_t max_uw; /* and when all runs; 0: not known */
 };
 
 /* What a counter, or a power that is integrated, adds up to since the source was opened.  Made by

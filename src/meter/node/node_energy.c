@@ -21,6 +21,8 @@
 
 #define NS_OF_A_US 1000
 #define BYTES_OF_A_KIB 1024
+#define SILENCE_MAX_NS UINT64_C(60000000000) /* as of a power that is integrated */
+#define TICKS_SLACK 2 /* so many times the greatest power, since CPU time comes in ticks */
 
 int node_energy_new(int root_fd, enum energy_policy policy, struct node_energy **ret)
 {
@@ -234,13 +236,21 @@ static int take_job(struct node_energy *e, const struct snapshot *s, const struc
 	return 0;
 }
 
+static struct uses uses_of(const struct energy_owner *o)
+{
+	return (struct uses){ o->cpu, o->memory };
+}
+
 static int take_jobs(struct node_energy *e, const struct snapshot *s)
 {
 	uint64_t busy_ns = e->busy_ns, system_ns;
 	int r = 0;
 
+	e->busy_before_ns = e->busy_ns;
+	e->system_before = uses_of(&e->attribution.system);
 	for (size_t i = 0; i < e->job_count; i++) {
 		e->jobs[i]->is_seen = false;
+		e->jobs[i]->before = uses_of(&e->jobs[i]->owner);
 		e->jobs[i]->there_from_ns = e->jobs[i]->there_until_ns = 0;
 		e->jobs[i]->active_until_ns = 0;
 	}
@@ -267,6 +277,25 @@ static bool has_unsent(const struct node_energy *e, const struct node_job *j)
 	       memcmp(j->sent_uj, j->owner.uj, sizeof(j->sent_uj)) != 0;
 }
 
+/* Other pools are there, whose energy the node's sensor has in its own.  That of GPUs is nobody's,
+ * so it says nothing of who has the rest. */
+static bool has_parts(const struct node_energy *e)
+{
+	return e->pools[POOL_PACKAGE].is_open || e->pools[POOL_MEMORY].is_open;
+}
+
+/* The node's sensor has not told yet all that it has a part in. */
+static bool has_open(const struct node_energy *e, const struct node_job *j)
+{
+	const struct energy_owner *o = &j->owner;
+
+	if (!e->pools[POOL_NODE].is_open)
+		return false;
+	return has_parts(e) ? o->parts_uj > 0
+			    : o->cpu.work != o->marks[POOL_NODE].work ||
+				      o->cpu.allocated != o->marks[POOL_NODE].allocated;
+}
+
 /* Of jobs that nobody shows any more the sum stays. */
 static void drop_jobs(struct node_energy *e)
 {
@@ -275,7 +304,7 @@ static void drop_jobs(struct node_energy *e)
 	for (size_t i = 0; i < e->job_count; i++) {
 		struct node_job *j = e->jobs[i];
 
-		if (j->is_seen || j->owner.parts_uj || has_unsent(e, j)) {
+		if (j->is_seen || has_open(e, j) || has_unsent(e, j)) {
 			e->jobs[kept] = j;
 			e->owners[kept++] = &j->owner;
 			continue;
@@ -314,12 +343,24 @@ struct taken *node_energy_taken(struct node_energy *e, const char *source, const
 	return t;
 }
 
+static uint64_t energy_at(uint64_t uw, uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)uw * ns / 1000000000);
+}
+
 struct arrival { /* what came into a pool */
 	uint64_t uj, gap_uj, idle_uw, until_ns;
-	bool has_new, knows_idle;
+	bool has_new, has_interval, knows_idle;
 	unsigned int uncertainty_permille;
 	const struct energy_sensor *sensor; /* one of them; NULL: there is none */
 };
+
+/* An estimate since boot was made of other powers then (cpu_tdp, CPUs): there is no interval. */
+static bool is_beyond(const struct energy_sensor *sensor, const struct energy_total *came,
+		      uint64_t ns)
+{
+	return sensor->max_uw && came->total_uj > TICKS_SLACK * energy_at(sensor->max_uw, ns);
+}
 
 /* What the agent before us took of it, and what came since, as far as its counter tells: where it
  * does not, there is no interval. */
@@ -336,6 +377,10 @@ static void go_on(struct taken *t, const struct energy_reading *reading)
 		return;
 	energy_counter_take(&c, t->raw_uj, t->boot_ns);
 	energy_counter_take(&c, now->raw_uj, reading->boot_ns);
+	if (is_beyond(&reading->sensor, &c.total, reading->boot_ns - t->boot_ns)) {
+		t->is_used = false;
+		return;
+	}
 	t->before_uj += c.total.total_uj - MIN(now->total_uj, c.total.total_uj);
 	t->before_gap_ns += c.total.gap_ns - MIN(now->gap_ns, c.total.gap_ns);
 	/* as if it had been opened then: what came is the difference */
@@ -375,6 +420,9 @@ static int take_sensor(struct node_energy *e, const struct energy_reading *readi
 	to->uncertainty_permille = MAX(to->uncertainty_permille,
 				       reading->sensor.uncertainty_permille);
 	to->has_new |= is_new || !t->is_used;
+	to->has_interval |= is_new;
+	t->pool = energy_pool_of(&reading->sensor);
+	t->is_measured = reading->sensor.quality == ENERGY_MEASURED;
 	if (is_new) {
 		to->uj += reading->total.total_uj - t->total_uj;
 		to->gap_uj += reading->total.gap_uj - t->gap_uj;
@@ -400,23 +448,19 @@ static void begin_pool(struct node_energy *e, enum energy_pool pool)
 		attribution_begin_rest(&e->attribution, e->owners, e->job_count);
 }
 
-static uint64_t energy_at(uint64_t uw, uint64_t ns)
-{
-	return (uint64_t)((unsigned __int128)uw * ns / 1000000000);
-}
-
-/* Other pools are there, whose energy the node's sensor has in its own. */
-static bool has_parts(const struct node_energy *e)
-{
-	return e->pools[POOL_PACKAGE].is_open || e->pools[POOL_MEMORY].is_open ||
-	       e->pools[POOL_GPU].is_open;
-}
-
 /* Of components that were read with the reading before, too. */
 static bool is_cut(const struct node_energy *e, enum energy_pool which, uint64_t until_ns)
 {
 	return e->mark_count && (which == POOL_PACKAGE || which == POOL_MEMORY) &&
 	       e->pools[which].last_ns >= e->last_ns && until_ns > e->pools[which].last_ns;
+}
+
+/* What the node did by a moment since the reading before. */
+static uint64_t busy_at(const struct node_energy *e, uint64_t ns)
+{
+	return e->last_ns
+		       ? node_energy_grown(e->busy_before_ns, e->busy_ns, e->last_ns, e->now_ns, ns)
+		       : e->busy_ns;
 }
 
 static int close_pool(struct node_energy *e, enum energy_pool which, const struct arrival *a)
@@ -431,6 +475,8 @@ static int close_pool(struct node_energy *e, enum energy_pool which, const struc
 		.uncertainty_permille = a->uncertainty_permille,
 	};
 	struct energy_interval interval = { .uj = a->uj, .gap_uj = a->gap_uj };
+	const uint64_t busy_ns = busy_at(e, a->until_ns);
+	const unsigned __int128 there = which == POOL_MEMORY ? e->memory_kib : e->cpus * 1000;
 	uint64_t idle_uw;
 	int index;
 
@@ -439,16 +485,18 @@ static int close_pool(struct node_energy *e, enum energy_pool which, const struc
 	if (index < 0)
 		return 0;
 	if (!a->knows_idle)
-		idle_power_learn(&pool->idle, a->uj, ns, e->busy_ns - pool->busy_ns, e->cpus);
+		idle_power_learn(&pool->idle, a->uj, ns, busy_ns - MIN(pool->busy_ns, busy_ns),
+				 e->cpus);
 	idle_uw = a->knows_idle ? a->idle_uw : idle_power_get(&pool->idle);
 	interval.idle_uj = energy_at(idle_uw, ns);
-	interval.capacity = (which == POOL_MEMORY ? e->memory_kib : e->cpus * 1000) * ns /
-			    NS_OF_A_US;
+	interval.capacity = (uint64_t)(there * ns / NS_OF_A_US);
 	if (which == POOL_NODE && has_parts(e))
 		attribution_close_rest(&e->attribution, (size_t)index, &interval, e->owners,
 				       e->job_count);
 	else if (is_cut(e, which, a->until_ns))
 		node_energy_close_cut(e, (size_t)index, &interval, idle_uw, a->until_ns);
+	else if (e->last_ns && a->until_ns < e->now_ns)
+		node_energy_close_late(e, (size_t)index, &interval, a->until_ns);
 	else
 		attribution_close(&e->attribution, (size_t)index, &interval, e->owners,
 				  e->job_count);
@@ -467,18 +515,72 @@ static int take_pool(struct node_energy *e, enum energy_pool which)
 	}
 	if (r < 0 || !a.sensor || !a.has_new)
 		return r;
-	if (pool->is_open)
+	if (pool->is_open && a.has_interval)
 		r = close_pool(e, which, &a);
 	else
 		begin_pool(e, which);
 	pool->is_open = true;
 	pool->last_ns = a.until_ns;
-	pool->busy_ns = e->busy_ns;
+	pool->busy_ns = busy_at(e, a.until_ns);
 	return r;
 }
 
+/* Where it is among the readings; their count: it said nothing. */
+static size_t index_of(const struct node_energy *e, const struct taken *t)
+{
+	size_t i = 0;
+
+	while (i < e->readings.count &&
+	       (strcmp(e->readings.items[i].sensor.source, t->source) != 0 ||
+		strcmp(e->readings.items[i].sensor.name, t->name) != 0))
+		i++;
+	return i;
+}
+
+/* Another sensor tells what it told. */
+static bool is_replaced(const struct node_energy *e, const struct taken *t)
+{
+	for (size_t i = 0; i < e->readings.count; i++) {
+		const struct energy_sensor *s = &e->readings.items[i].sensor;
+
+		if (e->counted[i] && s->quality == ENERGY_MEASURED &&
+		    energy_pool_of(s) == t->pool &&
+		    (strcmp(s->source, t->source) != 0 ||
+		     (t->pool == POOL_NODE && strcmp(s->name, t->name) != 0)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A sensor that says nothing for a moment keeps its place, and so does its pool: what it tells then
+ * is of all of that time.  Of a longer one it is forgotten, so that it does not tell what an
+ * estimate told meanwhile.
+ */
+static void hold_silent(struct node_energy *e, bool ret_held[POOL_COUNT])
+{
+	for (size_t i = 0; i < e->taken_count; i++) {
+		struct taken *t = &e->taken[i];
+		const size_t at = index_of(e, t);
+		const bool is_there = at < e->readings.count;
+
+		if (!t->is_used || t->is_restored || (is_there && !e->readings.items[at].is_stale))
+			continue;
+		t->is_used = e->now_ns - t->boot_ns <= SILENCE_MAX_NS && !is_replaced(e, t);
+		if (is_there)
+			e->counted[at] &= t->is_used;
+		else
+			ret_held[t->pool] |= t->is_used && t->is_measured;
+	}
+	for (size_t i = 0; i < e->readings.count; i++) {
+		const struct energy_sensor *s = &e->readings.items[i].sensor;
+
+		e->counted[i] &= s->quality != ENERGY_ESTIMATED || !ret_held[energy_pool_of(s)];
+	}
+}
+
 /* What was counted and is no longer: another sensor took its place. */
-static void forget_uncounted(struct node_energy *e)
+static void forget_uncounted(struct node_energy *e, const bool is_held[POOL_COUNT])
 {
 	bool is_open[POOL_COUNT] = {};
 
@@ -494,7 +596,7 @@ static void forget_uncounted(struct node_energy *e)
 			is_open[energy_pool_of(sensor)] = true;
 	}
 	for (size_t pool = 0; pool < POOL_COUNT; pool++)
-		e->pools[pool].is_open &= is_open[pool];
+		e->pools[pool].is_open &= is_open[pool] || is_held[pool];
 }
 
 /* ---- a reading ---- */
@@ -573,15 +675,18 @@ int node_energy_take(struct node_energy *e, const struct energy_readings *readin
 		     struct snapshot *s)
 {
 	static const enum energy_pool order[] = { POOL_PACKAGE, POOL_MEMORY, POOL_GPU, POOL_NODE };
+	bool is_held[POOL_COUNT] = {};
 	int r;
 
+	e->now_ns = s->boot_ns;
 	energy_readings_clear(&e->readings);
 	r = energy_readings_add_all(&e->readings, readings);
 	if (r < 0)
 		return r;
 	energy_choose(&e->readings, e->counted);
 	r = tell_sensors(e);
-	forget_uncounted(e);
+	hold_silent(e, is_held);
+	forget_uncounted(e, is_held);
 	if (r == 0)
 		r = take_jobs(e, s);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(order); i++)
@@ -595,20 +700,38 @@ int node_energy_take(struct node_energy *e, const struct energy_readings *readin
 	return r;
 }
 
+/* Sensors that said something at the first reading, too: what went through others since then is not
+ * known. */
+static int keep_begun(const struct node_energy *e, const struct energy_readings *readings,
+		      struct energy_readings *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < readings->count; i++) {
+		const struct energy_sensor *s = &readings->items[i].sensor;
+
+		if (find_taken(e, s->source, s->name))
+			r = energy_readings_add(ret, &readings->items[i]);
+	}
+	return r;
+}
+
 int node_energy_take_run(struct node_energy *e, const struct energy_readings *readings,
 			 uint64_t start_boot_ns, uint64_t end_boot_ns, struct record *record)
 {
 	struct job facts = { .manager = (char *)"run", .id = (char *)"", .uid = -1 };
 	struct snapshot_job job = { .job = &facts };
 	struct snapshot s = { .boot_ns = start_boot_ns, .jobs = &job, .job_count = record != NULL };
-	int r;
+	_cleanup_(energy_readings_clear) struct energy_readings begun = {};
+	int r = record ? keep_begun(e, readings, &begun) : 0;
 
 	if (record) {
 		facts.start_boot_ns = start_boot_ns;
 		facts.end_boot_ns = s.boot_ns = end_boot_ns;
 		memcpy(job.values, record->reading.values, sizeof(job.values));
 	}
-	r = node_energy_take(e, readings, &s);
+	if (r == 0)
+		r = node_energy_take(e, record ? &begun : readings, &s);
 	for (size_t id = METRIC_ENERGY; r == 0 && record && id <= METRIC_ENERGY_ESTIMATED; id++)
 		record->reading.values[id] = job.values[id];
 	if (r == 0 && record)

@@ -18,6 +18,13 @@ struct taken {
 	uint64_t told_uj, told_gap_ns; /* with what came since, as scraped */
 	bool is_restored; /* by an agent before us */
 	bool is_used; /* it is counted, since the reading before at least */
+	/* As its sensor says, once it is counted: */
+	enum energy_pool pool;
+	bool is_measured;
+};
+
+struct uses { /* by a moment */
+	struct energy_use cpu, memory;
 };
 
 struct node_job {
@@ -33,6 +40,7 @@ struct node_job {
 	/* When it was there since then; both 0: it was not. */
 	uint64_t there_from_ns, there_until_ns;
 	uint64_t active_until_ns; /* it had a group; at most the latter */
+	struct uses before; /* by the reading before */
 	struct energy_use whole; /* of the pool that is being cut: until its end */
 	/* For the ledger: who it is, and what of its energy is there. */
 	uint64_t start_real_ns;
@@ -50,6 +58,7 @@ struct pool {
 /* What sensors of components said between two readings. */
 struct mark {
 	uint64_t ns, uj[POOL_COUNT]; /* uj: since the reading before */
+	bool has[POOL_COUNT]; /* that pool's were read */
 };
 #define MARKS_MAX 64
 
@@ -68,7 +77,11 @@ struct node_energy {
 	size_t next_found; /* where a job is looked for first */
 	uint64_t gone_uj; /* of jobs that are no longer there */
 	uint64_t last_ns; /* of the snapshot before; 0: this is the first */
+	uint64_t now_ns; /* of the one that is being taken */
 	uint64_t busy_ns, busy_from_ns, jobs_cpu_ns;
+	/* By the reading before: */
+	uint64_t busy_before_ns;
+	struct uses system_before;
 	struct mark marks[MARKS_MAX]; /* since the reading before, in order */
 	size_t mark_count;
 	uint64_t edges; /* marks so far */
@@ -83,6 +96,14 @@ struct node_energy {
 void node_energy_close_cut(struct node_energy *e, size_t channel,
 			   const struct energy_interval *whole, uint64_t idle_uw,
 			   uint64_t until_ns);
+
+/* Close one of a sensor that answers late, up to @until_ns, between two readings: what was done in
+ * between counts as even. */
+void node_energy_close_late(struct node_energy *e, size_t channel,
+			    const struct energy_interval *interval, uint64_t until_ns);
+/* @whole at @ns, of what grew evenly from @mark at @from_ns until @until_ns. */
+uint64_t node_energy_grown(uint64_t mark, uint64_t whole, uint64_t from_ns, uint64_t until_ns,
+			   uint64_t ns);
 
 /* The owners that are no jobs, in the order of sent_uj. */
 #define OTHERS_COUNT 3

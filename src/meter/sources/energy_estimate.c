@@ -92,7 +92,8 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 			    .quality = ENERGY_ESTIMATED,
 			    .rank = RANK,
 			    .uncertainty_permille = s->power.uncertainty_permille,
-			    .idle_uw = s->power.idle_uw },
+			    .idle_uw = s->power.idle_uw,
+			    .max_uw = s->power.max_uw },
 		.boot_ns = clock_now_ns(CLOCK_BOOTTIME),
 	};
 	uint64_t busy_ns = s->busy_ns;
