@@ -18,7 +18,8 @@ case ${SLURM_JOB_ID:-} in
 '' | *[!0-9]*) fail "there is no SLURM_JOB_ID" ;;
 esac
 umask 022
-mkdir -p "$jobs" || fail "cannot make $jobs"
+# Names and accounts of jobs are nobody else's: the agent gives the directory to its own group.
+test -d "$jobs" || mkdir -p -m 0750 "$jobs" || fail "cannot make $jobs"
 new=$jobs/.slurm-$SLURM_JOB_ID.json.$$
 trap 'rm -f "$new"' EXIT
 

@@ -55,10 +55,10 @@ static int make_dirs(const struct agent *a, struct error *err)
 	char path[4096 + 8];
 	int r = make_dir(a->config->run_dir, 0755, 0, 0, err);
 
-	/* root's alone: what stands there is believed */
+	/* root's alone: what stands there is believed, and says what jobs of others are called */
 	snprintf(path, sizeof(path), "%s/jobs", a->config->run_dir);
 	if (r >= 0)
-		r = make_dir(path, 0755, 0, 0, err);
+		r = make_dir(path, 0750, 0, a->user.gid, err);
 	/* root's too: runs of its own lie there, and jobs/ below it is given to our user */
 	return r < 0 ? r : make_dir(a->config->state_dir, 0755, 0, 0, err);
 }

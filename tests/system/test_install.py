@@ -97,7 +97,7 @@ def test_paths_are_whose_the_docs_say(tmp_path, root, programs):
         service = pwd.getpwnam(USER)
         agent.get("/metrics")
         paths = {"state": (0, 0o755), "state/jobs": (service.pw_uid, 0o700),
-                 "state/spool": (service.pw_uid, 0o700), "state/spool/refused": (service.pw_uid, 0o700), "run": (0, 0o755), "run/jobs": (0, 0o755),
+                 "state/spool": (service.pw_uid, 0o700), "state/spool/refused": (service.pw_uid, 0o700), "run": (0, 0o755), "run/jobs": (0, 0o750),
                  "run/agent.lock": (0, 0o644), "agent.sock": (0, 0o666)}
         for path, (owner, mode) in paths.items():
             st = (agent.folder / path).stat()
