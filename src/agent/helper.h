@@ -17,7 +17,7 @@ struct helper;
 struct hierarchy;
 
 #define HELPER_GROUPS_MAX 1024 /* at once */
-#define HELPER_GROUPS_OF_USER 64
+#define HELPER_GROUPS_OF_USER 256 /* of one user but root: a rank on each CPU */
 
 struct helper_leftovers {
 	const char *dir; /* if it is empty; NULL: none */

@@ -183,7 +183,7 @@ static struct made *find_free(struct process *p, uid_t uid, struct error *err)
 		else if (p->made[i].uid == uid)
 			count++;
 	}
-	if (count >= HELPER_GROUPS_OF_USER) {
+	if (uid && count >= HELPER_GROUPS_OF_USER) {
 		error_set(err, 0, "user %u has %zu groups already", uid, count);
 		return NULL;
 	}

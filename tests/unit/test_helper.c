@@ -271,7 +271,7 @@ TEST(the_groups_of_a_user_are_bounded)
 	pids[HELPER_GROUPS_OF_USER] = start_user(OTHER);
 	ASSERT_ERR(helper_make_group(helper, pids[HELPER_GROUPS_OF_USER], OTHER, 7, &group, &err),
 		   -EDQUOT);
-	ASSERT_CONTAINS(err.text, "has 64 groups already");
+	ASSERT_CONTAINS(err.text, "has 256 groups already");
 	other = start_user(USER); /* which takes nothing from others */
 	ASSERT_OK(helper_make_group(helper, other, USER, (unsigned int)other, &group, &err));
 	path = path_of(pids[0]);
