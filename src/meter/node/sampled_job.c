@@ -180,14 +180,17 @@ static bool is_equal(const struct value *a, const struct value *b)
 	return a->is_known == b->is_known && a->number == b->number;
 }
 
-/* What the manager granted, else what the group may use. */
+/* What the manager granted, else what the group may use; of a job that is over nothing is told any
+ * more, and it keeps what it had. */
 static int set_allocation(const struct sampled_job *own, struct registry_job *job)
 {
-	const struct value *cores = own->prolog_cores.is_known ? &own->prolog_cores
-							       : &own->allocation.cores;
-	const struct value *memory = own->prolog_memory.is_known ? &own->prolog_memory
-								 : &own->allocation.memory;
 	const struct job *known = registry_job_known(job);
+	const struct value *cores = own->prolog_cores.is_known ? &own->prolog_cores
+				    : own->path		       ? &own->allocation.cores
+							       : &known->allocated_cores;
+	const struct value *memory = own->prolog_memory.is_known ? &own->prolog_memory
+				     : own->path		 ? &own->allocation.memory
+								 : &known->memory_limit;
 	struct job *facts;
 
 	if (cores->is_known)
@@ -233,6 +236,7 @@ static void tell_bad_prolog(struct job_sources *sources, struct sampled_job *own
 static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 		       struct registry_job *job, uint64_t boot_ns)
 {
+	struct value cores, memory; /* of before */
 	struct error err = {};
 	struct job *facts;
 	int r;
@@ -244,6 +248,8 @@ static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 	facts = registry_job_facts(job);
 	if (!facts)
 		return -ENOMEM;
+	cores = facts->allocated_cores;
+	memory = facts->memory_limit;
 	facts->allocated_cores = facts->memory_limit = (struct value){};
 	r = prolog_read(sources->root_fd, sources->prolog_dir, facts, &err);
 	own->has_prolog = r == 0 || r == -EPERM || r == -EINVAL;
@@ -253,6 +259,10 @@ static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 		own->prolog_cores = facts->allocated_cores;
 		own->prolog_memory = facts->memory_limit;
 	}
+	if (!facts->allocated_cores.is_known)
+		facts->allocated_cores = cores;
+	if (!facts->memory_limit.is_known)
+		facts->memory_limit = memory;
 	return r == -ENOMEM ? r : 0;
 }
 
