@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks of jobs: the tasks of their steps. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,4 +136,47 @@ TEST(a_job_without_numbered_steps_has_no_ranks)
 	learn(r, 121, lives, 2);
 	feed(r, tasks, 1, NULL, 0);
 	ASSERT(!ranks_of(r).count.is_known);
+}
+
+#define TASKS 1024
+
+/* A job of this many steps of TASKS tasks each, which all ended. */
+static struct registry *made_of_steps(unsigned int steps)
+{
+	struct registry *r = lives_registry();
+	struct group_life *lives = calloc(TASKS + 1, sizeof(*lives));
+	struct cgroup_tasks *tasks = calloc(TASKS + 1, sizeof(*tasks));
+	uint64_t id = 2;
+
+	ASSERT(lives && tasks);
+	for (unsigned int step = 0; step < steps; step++) {
+		lives[0] = life(1, 0, 110, 0, JOB);
+		tasks[0] = tasks_of(1, 7, 1, 0);
+		for (unsigned int i = 1; i <= TASKS; i++, id++) {
+			char path[64];
+
+			snprintf(path, sizeof(path), JOB "/step_%u/task_%u", step, i - 1);
+			lives[i] = life(id, 1, 111 + step, 112 + step, path);
+			tasks[i] = tasks_of(id, 10, 0, 1);
+		}
+		learn(r, 113 + step, lives, TASKS + 1);
+		feed(r, tasks, TASKS + 1, NULL, 0);
+		ASSERT_EQ(fold_and_forget(r, 113 + step), (size_t)TASKS);
+	}
+	free(lives);
+	free(tasks);
+	return r;
+}
+
+/* The kernel's part of all jobs is kept until each state is written. */
+TEST(the_state_of_many_steps_of_many_tasks_is_bounded)
+{
+	_cleanup_(registry_freep) struct registry *r = made_of_steps(67);
+	_cleanup_free_ char *text = NULL;
+	size_t with = 0;
+
+	ASSERT_OK(registry_format_job(registry_find(r, "slurm", "8"), &text));
+	for (const char *at = text; (at = strstr(at, "\"ranks\": [")); at++)
+		with++;
+	ASSERT_EQ(with, (size_t)64);
 }

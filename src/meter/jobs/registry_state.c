@@ -139,8 +139,11 @@ static void put_oom_kills(struct document *d, const struct registry_job *j)
 	oom_list_format(j->oom_list, d);
 }
 
+/* A job of a thousand steps on all CPUs would have a text that nobody writes. */
 static void put_steps(struct document *d, const struct registry_job *j)
 {
+	size_t left = STATE_RANKS_MAX;
+
 	document_begin_list_of(d, "steps");
 	for (size_t i = 0; i < j->step_count; i++) {
 		const struct registry_step *step = j->steps[i];
@@ -150,8 +153,10 @@ static void put_steps(struct document *d, const struct registry_job *j)
 		document_put_unsigned(d, "start_ns", step->start_ns);
 		document_put_unsigned(d, "end_ns", step->end_ns);
 		put_values(d, "values", step->folded);
-		if (!step->lacks_ranks)
+		if (!step->lacks_ranks && step->ranks.count <= left) {
 			put_pairs(d, "ranks", &step->ranks);
+			left -= step->ranks.count;
+		}
 		parts_format(&step->parts, true, COUNTED_ALL, d);
 		document_end_map(d);
 	}

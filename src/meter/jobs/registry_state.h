@@ -14,6 +14,7 @@
 #define STATE_STRING_MAX 4096
 #define STATE_CGROUPS_MAX 65536
 #define STATE_CORES_MAX 8192
+#define STATE_RANKS_MAX 65536 /* of all steps that are told together; further steps have none */
 
 const char *state_histogram_name(enum histogram_kind kind);
 

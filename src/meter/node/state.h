@@ -16,7 +16,7 @@
 struct error;
 struct state;
 
-#define STATE_BYTES_MAX (4u << 20) /* of one file */
+#define STATE_BYTES_MAX (8u << 20) /* of one file: as much as a job's reader takes */
 #define STATE_FILES_MAX 65536 /* that are read back */
 #define STATE_BAD_MAX 16 /* files set aside that are kept; further ones are removed */
 #define STATE_NAME_SIZE 232
