@@ -54,6 +54,47 @@ static bool wait_for_signal(const struct watch *w, uint64_t ns)
 	return ppoll(&p, 1, &timeout, NULL) > 0;
 }
 
+static bool is_another(const struct record *a, const struct record *b)
+{
+	return a->time.start_ns && b->time.start_ns && a->time.start_ns != b->time.start_ns;
+}
+
+static int take_first(struct watched *job, struct record *record, struct error *err)
+{
+	int r;
+
+	job->first = record;
+	r = record_merge((const struct record *const *)&job->first, 1, &job->last);
+	return r < 0 ? error_set_errno(err, r, "cannot keep the record") : 0;
+}
+
+static int copy_text(const char *text, char **ret)
+{
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? -ENOMEM : 0;
+}
+
+/* A run that is repeated, a unit that is started again: what was read of the one before is kept. */
+static int begin_anew(struct watch *w, struct watched *job, struct record *record,
+		      struct error *err)
+{
+	struct watched *next = watched_add(&w->list);
+
+	job->is_replaced = true;
+	job->is_live = false;
+	if (!next) { /* what is over the bound is not watched */
+		record_free(record);
+		return 0;
+	}
+	next->is_new = next->is_live = true;
+	if (copy_text(job->manager, &next->manager) < 0 || copy_text(job->id, &next->id) < 0 ||
+	    copy_text(job->label, &next->label) < 0) {
+		record_free(record);
+		return error_set_errno(err, ENOMEM, "cannot watch the jobs");
+	}
+	return take_first(next, record, err);
+}
+
 /* -ENOENT: the job is not there any more. */
 static int read_job(struct watch *w, struct watched *job, struct error *err)
 {
@@ -62,11 +103,10 @@ static int read_job(struct watch *w, struct watched *job, struct error *err)
 
 	if (r < 0)
 		return r;
-	if (!job->first) {
-		job->first = record;
-		r = record_merge((const struct record *const *)&job->first, 1, &job->last);
-		return r < 0 ? error_set_errno(err, r, "cannot keep the record") : 0;
-	}
+	if (!job->first)
+		return take_first(job, record, err);
+	if (is_another(job->last, record))
+		return begin_anew(w, job, record, err);
 	record_free(job->before);
 	job->before = job->last;
 	job->last = record;
@@ -76,8 +116,8 @@ static int read_job(struct watch *w, struct watched *job, struct error *err)
 static bool is_due(const struct watch *w, const struct watched *job)
 {
 	if (!job->first)
-		return true;
-	if (job->last->is_final)
+		return !job->is_replaced;
+	if (job->last->is_final || job->is_replaced)
 		return false;
 	return !job->is_live || w->options->look || w->polls % CHECKPOINT_LOOKS == 0;
 }
@@ -140,8 +180,8 @@ static int finish(struct watch *w, struct error *err)
 	for (size_t i = 0; r == 0 && i < w->list.count; i++) {
 		struct watched *job = w->list.items[i];
 
-		for (int tries = 0;
-		     r == 0 && (!job->last || !job->last->is_final) && tries < FINAL_TRIES;
+		for (int tries = 0; r == 0 && !job->is_replaced &&
+				    (!job->last || !job->last->is_final) && tries < FINAL_TRIES;
 		     tries++) {
 			const struct timespec step = { .tv_nsec = FINAL_STEP_NS };
 

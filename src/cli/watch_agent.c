@@ -39,12 +39,15 @@ static void close_jobs(struct watch_source *s)
 	free(a);
 }
 
+/* Of several of one name the last. */
 static struct watched *find_watched(const struct watched_list *list, const struct client_job *job)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		if (text_is_equal(list->items[i]->manager, job->manager) &&
-		    text_is_equal(list->items[i]->id, job->id))
-			return list->items[i];
+	for (size_t i = list->count; i > 0; i--) {
+		struct watched *watched = list->items[i - 1];
+
+		if (text_is_equal(watched->manager, job->manager) &&
+		    text_is_equal(watched->id, job->id))
+			return watched;
 	}
 	return NULL;
 }

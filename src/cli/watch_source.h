@@ -26,6 +26,7 @@ struct watched { /* a job; strings and records are owned */
 	char *label; /* what it is called in a line */
 	bool is_live;
 	bool is_new; /* it began while we watched, so all of it is ours */
+	bool is_replaced; /* another has its name by now, and is in the list behind it */
 	struct record *first, *before, *last; /* NULL: not read yet; before: the one before the last
 					       */
 };
