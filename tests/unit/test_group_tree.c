@@ -2,6 +2,7 @@
 #include "cgroup/group_tree.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -133,6 +134,48 @@ TEST(a_path_that_is_too_long_is_cut_and_says_so)
 	for (size_t i = 0; i < l.count; i++)
 		cut += l.items[i].is_cut;
 	ASSERT(cut > 0 && cut < l.count);
+	free(l.items);
+	group_tree_close(t);
+}
+
+/* More than a look takes, below one directory. */
+static void make_many(int root_fd)
+{
+	char path[64];
+
+	for (int i = 0; i < 17; i++) {
+		snprintf(path, sizeof(path), "cg/many/%d/cgroup.procs", i);
+		tree_write(root_fd, path, "");
+		for (int k = 0; k < 4000; k++) {
+			snprintf(path, sizeof(path), "cg/many/%d/%d", i, k);
+			ASSERT_OK(mkdirat(root_fd, path, 0755));
+		}
+	}
+}
+
+TEST(whoever_makes_too_many_groups_ends_none_of_others)
+{
+	_cleanup_close_ int fd = tree_open("group-tree-many");
+	struct group_tree *t = open_tree(fd);
+	struct look l;
+	char path[64];
+
+	for (int i = 0; i < 32; i++) { /* some of these are behind the many, in any order */
+		snprintf(path, sizeof(path), "cg/other%d/job_1/cgroup.procs", i);
+		tree_write(fd, path, "");
+	}
+	l = look(t, 17);
+	free(l.items);
+	make_many(fd);
+	ASSERT_OK(unlinkat(fd, "cg/other7/job_1/cgroup.procs", 0));
+	ASSERT_OK(unlinkat(fd, "cg/other7/job_1", AT_REMOVEDIR));
+	l = look(t, 18);
+	ASSERT(l.count >= 65536);
+	for (int i = 0; i < 32; i++) {
+		snprintf(path, sizeof(path), "/other%d/job_1", i);
+		ASSERT(find(&l, path));
+		ASSERT_EQ(find(&l, path)->died_ns, UINT64_C(18) * (i == 7));
+	}
 	free(l.items);
 	group_tree_close(t);
 }

@@ -186,10 +186,22 @@ static const struct group_life *find(const struct groups *g, uint64_t id)
 	return g->count ? bsearch(&key, g->items, g->count, sizeof(*g->items), compare) : NULL;
 }
 
-/* When those that were there before were born, and which of them are gone. */
+/* Not found by a walk that was cut. */
+static bool is_there(const struct group_tree *t, const struct group_life *group)
+{
+	const char *below = group->path + strlen(t->top);
+	struct stat st;
+
+	return fstatat(t->fd, below + (*below == '/'), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_ino == group->id;
+}
+
+/* When those that were there before were born, and which of them are gone.  One user can make so
+ * many that the groups of others are not come to: those are asked for one by one. */
 static int compare_with_known(const struct group_tree *t, uint64_t boot_ns, struct groups *now)
 {
 	size_t seen = now->count;
+	const bool is_cut = seen >= GROUPS_SEEN_MAX;
 
 	for (size_t i = 0; i < seen; i++) {
 		const struct group_life *before = find(&t->known, now->items[i].id);
@@ -206,7 +218,7 @@ static int compare_with_known(const struct group_tree *t, uint64_t boot_ns, stru
 		if (!gone)
 			return -ENOMEM;
 		*gone = t->known.items[i];
-		gone->died_ns = boot_ns;
+		gone->died_ns = is_cut && is_there(t, gone) ? 0 : boot_ns;
 	}
 	return 0;
 }
