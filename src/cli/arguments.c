@@ -192,7 +192,62 @@ int arguments_read(const struct cli_command *command, struct arguments *a, int a
 		if (r < 0)
 			return r;
 	}
+	arguments_keep_newest(command, records);
 	return records->count ? 0 : error_set(err, -ENOENT, "there is no record to report");
+}
+
+static bool is_same_job(const struct record *a, const struct record *b)
+{
+	return a->time.start_ns && a->time.start_ns == b->time.start_ns &&
+	       a->time.measured_from_ns == b->time.measured_from_ns && a->job.rank == b->job.rank &&
+	       a->boot_id && text_is_equal(a->boot_id, b->boot_id) &&
+	       text_is_equal(a->cluster, b->cluster) && text_is_equal(a->node, b->node) &&
+	       text_is_equal(a->job.manager, b->job.manager) && text_is_equal(a->job.id, b->job.id);
+}
+
+static bool is_newer(const struct record *a, const struct record *b)
+{
+	if (a->is_final != b->is_final)
+		return a->is_final;
+	return a->time.elapsed_ns != b->time.elapsed_ns ? a->time.elapsed_ns > b->time.elapsed_ns
+							: a->sequence > b->sequence;
+}
+
+static struct record **find_same(const struct records *records, size_t count,
+				 const struct record *record)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (is_same_job(records->items[i], record))
+			return &records->items[i];
+	}
+	return NULL;
+}
+
+void arguments_keep_newest(const struct cli_command *command, struct records *records)
+{
+	size_t kept = 0;
+	struct error said;
+
+	for (size_t i = 0; i < records->count; i++) {
+		struct record *record = records->items[i], *older = record;
+		struct record **same = find_same(records, kept, record);
+
+		if (!same) {
+			records->items[kept++] = record;
+			continue;
+		}
+		if (is_newer(record, *same)) {
+			older = *same;
+			*same = record;
+		}
+		record_free(older);
+	}
+	if (kept == records->count)
+		return;
+	error_set(&said, 0, "%zu record%s left out: there is a newer one of the same job",
+		  records->count - kept, records->count - kept == 1 ? " is" : "s are");
+	cli_say(command, &said);
+	records->count = kept;
 }
 
 int arguments_merge(struct records *records, struct error *err)

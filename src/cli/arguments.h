@@ -30,5 +30,9 @@ int argument_read(const struct cli_command *command, struct arguments *a, const 
 int arguments_read(const struct cli_command *command, struct arguments *a, int argc, char **argv,
 		   struct records *records, struct error *err);
 
+/* Of records of one job on one node, as an agent writes them while it runs, the last one counts;
+ * how many are left out is told in the name of @command. */
+void arguments_keep_newest(const struct cli_command *command, struct records *records);
+
 /* Replace the records by one that is all of them. */
 int arguments_merge(struct records *records, struct error *err);

@@ -171,8 +171,10 @@ static int read_one(const struct cli_command *command, struct arguments *argumen
 	_cleanup_(records_clear) struct records records = {};
 	int r = argument_read(command, arguments, name, &records, err);
 
-	if (r == 0)
+	if (r == 0) {
+		arguments_keep_newest(command, &records);
 		r = arguments_merge(&records, err);
+	}
 	if (r < 0)
 		return r;
 	if (!records.count)
