@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from agent_double import record as made_record
 from leftovers import leftovers
 from terminal import Terminal
 
@@ -522,6 +523,22 @@ class TestWhatIsRefused:
         assert record["io"] is None and record["memory"]["peak_bytes"] is None
         assert record["cpu"]["user_seconds"] is not None and record["memory"]["process_peak_bytes"]
         assert len(unseen(record)) == 1 and "no cgroup" in said
+
+
+def test_of_several_records_of_one_job_the_newest_counts(jobmeter, tmp_path):
+    records = tmp_path / "records"
+    records.mkdir()
+    kept = {"final": True, "sequence": 5}
+    for name, seconds, facts in (("a", 13, {}), ("b", 29, kept), ("c", 17, {}), ("d", 31, {"boot_id": "another"})):
+        (records / f"{name}.json").write_text(json.dumps({**made_record("7", elapsed=seconds, user_seconds=seconds), **facts}))
+    done = jobmeter("report", "--json", records)
+    assert json.loads(done.stdout)["cpu"]["user_seconds"] == 29 + 31
+    assert done.stderr == "jobmeter report: 2 records are left out: there is a newer one of the same job\n"
+    twice = jobmeter("report", "--json", records / "b.json", records / "b.json")
+    assert json.loads(twice.stdout)["cpu"]["user_seconds"] == 29
+    assert "1 record is left out" in twice.stderr
+    compared = jobmeter("compare", "--format", "json", records / "b.json", records)
+    assert compared.returncode == 0 and "2 records are left out" in compared.stderr
 
 
 def test_ranks_of_mpirun_leave_records_that_merge(jobmeter, programs, root, demand, tmp_path):

@@ -332,6 +332,18 @@ class TestThroughAnAgent:
         assert read["2"][0]["read"]["bytes"] == 2018  # from its birth on
         assert read["1"] == []                         # nothing since we look
 
+    def test_a_run_that_is_repeated_is_a_job_each_time(self, watch):
+        def again(bytes, **facts):
+            return {**record("7", "run", read_bytes=bytes, **facts), "time": {"start": "2026-02-03T04:06:07Z", "elapsed_seconds": 2}}
+
+        jobs = {("run", "7"): [record("7", "run", read_bytes=1009), record("7", "run", elapsed=11, read_bytes=2018),
+                               again(17), again(211, final=True)],
+                ("slurm", "8"): [record("8"), record("8", elapsed=11, read_bytes=103), record("8", elapsed=12, read_bytes=211, final=True)]}
+        with Agent(watch.socket, jobs):
+            document = json.loads(finish(watch("--user", os.getuid(), "--json", "--live", "-i", "0.1"))[0])
+        read = sorted((j["job"]["id"], j["io"][0]["read"]["bytes"]) for j in document["jobs"])
+        assert read == [("7", 211), ("7", 1009), ("8", 211)]
+
     def test_what_had_ended_before_is_not_watched_and_what_ends_unseen_is(self, watch):
         jobs = {("slurm", "1"): [record("1"), record("1", elapsed=11), record("1", elapsed=12, final=True)],
                 ("slurm", "2"): [record("2", read_bytes=1009, final=True)],
