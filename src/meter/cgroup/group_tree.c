@@ -15,23 +15,24 @@
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"
 
-#define GROUPS_SEEN_MAX 65536
 #define NAMES_MAX 4096 /* in one directory: who makes more hides them from himself */
 #define LEVELS_MAX 24
 
 struct groups {
 	struct group_life *items; /* sorted by id, once they are all there */
 	size_t count, room;
+	size_t most; /* that a walk adds */
 };
 
 struct group_tree {
 	int fd; /* the directory of the hierarchy's top that we see */
 	char *top; /* its path */
 	struct groups known;
+	size_t most;
 	bool has_looked;
 };
 
-int group_tree_open(int root_fd, const struct hierarchy *h, struct group_tree **ret,
+int group_tree_open(int root_fd, const struct hierarchy *h, size_t most, struct group_tree **ret,
 		    struct error *err)
 {
 	const char *top = h->is_v2 ? h->v2_root : h->root[h->key];
@@ -40,6 +41,7 @@ int group_tree_open(int root_fd, const struct hierarchy *h, struct group_tree **
 
 	if (t)
 		*t = (struct group_tree){ .fd = -EBADF,
+					  .most = most,
 					  .top = strdup(strcmp(top, "/") == 0 ? "" : top) };
 	if (!dir || !t || !t->top || asprintf(&below, ".%s", dir) < 0) {
 		group_tree_close(t);
@@ -147,8 +149,7 @@ static int walk(struct groups *g, int fd, const char *path, const struct branch 
 		close(fd);
 		return -ENOMEM;
 	}
-	while (r >= 0 && names < NAMES_MAX && g->count < GROUPS_SEEN_MAX &&
-	       (entry = readdir(dir))) {
+	while (r >= 0 && names < NAMES_MAX && g->count < g->most && (entry = readdir(dir))) {
 		if (!is_dir(entry, fd, &st))
 			continue;
 		names++;
@@ -201,7 +202,7 @@ static bool is_there(const struct group_tree *t, const struct group_life *group)
 static int compare_with_known(const struct group_tree *t, uint64_t boot_ns, struct groups *now)
 {
 	size_t seen = now->count;
-	const bool is_cut = seen >= GROUPS_SEEN_MAX;
+	const bool is_cut = seen >= t->most;
 
 	for (size_t i = 0; i < seen; i++) {
 		const struct group_life *before = find(&t->known, now->items[i].id);
@@ -226,7 +227,7 @@ static int compare_with_known(const struct group_tree *t, uint64_t boot_ns, stru
 int group_tree_look(struct group_tree *t, uint64_t boot_ns, struct group_life **ret,
 		    size_t *ret_count, struct error *err)
 {
-	struct groups now = {};
+	struct groups now = { .most = t->most };
 	struct group_life *copy = NULL;
 	int r = walk_all(t, &now);
 

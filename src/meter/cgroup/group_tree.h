@@ -14,8 +14,10 @@ struct error;
 struct group_tree;
 struct hierarchy;
 
-/* @h outlives it. */
-int group_tree_open(int root_fd, const struct hierarchy *h, struct group_tree **ret,
+#define GROUPS_SEEN_MAX 65536
+
+/* A look finds @most groups at most.  @h outlives it. */
+int group_tree_open(int root_fd, const struct hierarchy *h, size_t most, struct group_tree **ret,
 		    struct error *err);
 struct group_tree *group_tree_close(struct group_tree *t); /* NULL is fine; returns NULL */
 

@@ -59,7 +59,7 @@ int job_groups_list(int root_fd, const struct hierarchy *h, const struct identit
 	_cleanup_free_ struct group_life *lives = NULL;
 	struct group_tree *tree;
 	size_t count = 0;
-	int r = group_tree_open(root_fd, h, &tree, err);
+	int r = group_tree_open(root_fd, h, GROUPS_SEEN_MAX, &tree, err);
 
 	if (r < 0)
 		return r;

@@ -161,7 +161,7 @@ int kernel_side_open(const struct sampler_options *options, const struct hierarc
 	else if (k->has_bpf)
 		r = open_meter(k, options, err);
 	if (r >= 0 && !k->meter)
-		r = group_tree_open(k->root_fd, h, &k->tree, err);
+		r = group_tree_open(k->root_fd, h, GROUPS_SEEN_MAX, &k->tree, err);
 	if (r < 0) {
 		kernel_side_close(k, false);
 		return r;
