@@ -22,6 +22,7 @@
 #define PAYLOAD_SIZE (sizeof(PURPOSE) - 1 + CREDENTIAL_DIGEST_SIZE)
 #define HEADER_MAX 4096
 #define HOSTS 1024 /* whose names are kept... */
+#define UNANSWERED_NS UINT64_C(10000000000)
 #define HOST_NS UINT64_C(600000000000) /* ...so long, since asking may take its time */
 
 /* What is taken of the library, by name. */
@@ -43,6 +44,7 @@ _Static_assert(sizeof(struct library) == sizeof(names), "a name for each, in the
 struct host {
 	uint32_t address;
 	uint64_t until_ns;
+	bool is_unanswered; /* the name service did not say whose it is */
 	char names[CREDENTIAL_NAMES_SIZE];
 };
 
@@ -124,7 +126,8 @@ static void put_name(const char *name, char names_[CREDENTIAL_NAMES_SIZE])
 		snprintf(names_ + used, CREDENTIAL_NAMES_SIZE - used, "%s ", name);
 }
 
-/* Blocks until the site's name service says so, once in a while for each. */
+/* Blocks until the site's name service says so, once in a while for each; NULL: it does not answer
+ * just now. */
 static const char *find_names(struct munge *m, struct in_addr address)
 {
 	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
@@ -137,9 +140,14 @@ static const char *find_names(struct munge *m, struct in_addr address)
 		return "";
 	host = &m->hosts[ntohl(address.s_addr) % HOSTS];
 	if (host->address == address.s_addr && now_ns < host->until_ns)
-		return host->names;
+		return host->is_unanswered ? NULL : host->names;
 	*host = (struct host){ .address = address.s_addr, .until_ns = now_ns + HOST_NS };
 	found = gethostbyaddr(&address, sizeof(address), AF_INET);
+	if (!found && (h_errno == TRY_AGAIN || h_errno == NO_RECOVERY)) {
+		host->is_unanswered = true;
+		host->until_ns = now_ns + UNANSWERED_NS;
+		return NULL;
+	}
 	if (found && found->h_name)
 		put_name(found->h_name, host->names);
 	for (char **alias = found ? found->h_aliases : NULL; alias && *alias; alias++)
@@ -163,6 +171,7 @@ int munge_check(struct munge *m, const char *header, struct credential *ret, str
 {
 	struct in_addr address = {};
 	void *payload = NULL;
+	const char *host;
 	int length = 0, r = 0;
 	gid_t gid;
 	munge_err_t e;
@@ -180,9 +189,13 @@ int munge_check(struct munge *m, const char *header, struct credential *ret, str
 	free(payload); /* also one that is replayed or too old has its payload */
 	if (r < 0)
 		return r;
-	if (m->library.get(m->context, MUNGE_OPT_ADDR4, &address) == EMUNGE_SUCCESS &&
-	    address.s_addr)
-		memcpy(ret->host, find_names(m, address), sizeof(ret->host));
+	if (m->library.get(m->context, MUNGE_OPT_ADDR4, &address) != EMUNGE_SUCCESS ||
+	    !address.s_addr)
+		return 0;
+	host = find_names(m, address);
+	if (!host)
+		return error_set(err, -EIO, "the name service does not say whose address that is");
+	snprintf(ret->host, sizeof(ret->host), "%s", host);
 	return 0;
 }
 

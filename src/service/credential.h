@@ -34,7 +34,8 @@ struct credential { /* what a header says that munged vouches for */
 	char host[CREDENTIAL_NAMES_SIZE];
 };
 
-/* -EPERM: it is none of ours, or not fit to be believed; -EIO: munged cannot say. */
+/* -EPERM: it is none of ours, or not fit to be believed; -EIO: munged cannot say, or the
+ * name service whose address it is. */
 int munge_check(struct munge *m, const char *header, struct credential *ret, struct error *err);
 
 bool credential_is_of_body(const struct credential *c, const void *body, size_t length);
