@@ -373,6 +373,9 @@ static enum sender_outcome sender_post(struct sender *s, const struct batch *b)
 								 : "");
 	else
 		sender_complain(s, "%.300s", why.text);
+	/* over a slow line it may be too much for one request */
+	if (!status && b->count > 1)
+		s->batch_max = b->count / 2;
 	return sender_fail(s);
 }
 
