@@ -19,7 +19,7 @@ case ${SLURM_JOB_ID:-} in
 esac
 umask 022
 # Names and accounts of jobs are nobody else's: the agent gives the directory to its own group.
-test -d "$jobs" || mkdir -p -m 0750 "$jobs" || fail "cannot make $jobs"
+test -d "$jobs" || { mkdir -p "$jobs" && chmod 0750 "$jobs"; } || fail "cannot make $jobs"
 new=$jobs/.slurm-$SLURM_JOB_ID.json.$$
 trap 'rm -f "$new"' EXIT
 
