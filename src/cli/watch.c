@@ -116,7 +116,7 @@ static int read_job(struct watch *w, struct watched *job, struct error *err)
 static bool is_due(const struct watch *w, const struct watched *job)
 {
 	if (!job->first)
-		return !job->is_replaced;
+		return true;
 	if (job->last->is_final || job->is_replaced)
 		return false;
 	return !job->is_live || w->options->look || w->polls % CHECKPOINT_LOOKS == 0;

@@ -155,14 +155,15 @@ static uint64_t take_rest(struct attribution *a, uint64_t uj, uint64_t parts)
 static uint64_t take_interval(struct attribution *a, const struct energy_channel *channel,
 			      uint64_t uj, struct energy_owner *const *owners, size_t count)
 {
-	const uint64_t parts = sum_parts(a, owners, count);
+	const bool is_node = channel->pool == POOL_NODE;
 
-	if (channel->pool == POOL_NODE)
-		forget_parts(a, owners, count);
 	/* an estimate is of a server without GPUs */
-	if (channel->pool == POOL_NODE && channel->quality != ENERGY_ESTIMATED)
-		return take_rest(a, uj, parts);
-	a->came_uj += uj;
+	if (is_node && channel->quality != ENERGY_ESTIMATED)
+		uj = take_rest(a, uj, sum_parts(a, owners, count));
+	else
+		a->came_uj += uj;
+	if (is_node)
+		forget_parts(a, owners, count);
 	return uj;
 }
 
