@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lives.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "test.h"
 
 struct registry *lives_registry(void)
@@ -102,12 +105,39 @@ size_t fold_and_forget(struct registry *r, uint64_t second)
 	return count;
 }
 
+static struct snapshot *snapshots[4]; /* the last ones of snap() */
+
+static void drop_snapshots(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(snapshots); i++)
+		snapshot_unref(snapshots[i]);
+}
+
 struct snapshot *snap(struct registry *r, uint64_t second)
 {
+	static size_t count;
 	struct snapshot *s = NULL;
 
 	ASSERT_OK(registry_snapshot(r, second * SECOND, EPOCH + second * SECOND, &s));
+	if (!count)
+		atexit(drop_snapshots);
+	snapshot_unref(snapshots[count % ARRAY_SIZE(snapshots)]);
+	snapshots[count++ % ARRAY_SIZE(snapshots)] = s;
 	return s;
+}
+
+struct snapshot *fed_again(struct registry *r, uint64_t second, const struct cgroup_tasks *tasks,
+			   size_t task_count, const struct cgroup_row *rows, size_t row_count)
+{
+	feed(r, tasks, task_count, rows, row_count);
+	return snap(r, second);
+}
+
+struct snapshot *fed(struct registry *r, uint64_t second, const struct group_life *lives,
+		     size_t count, const struct cgroup_tasks *tasks, size_t task_count)
+{
+	learn(r, second, lives, count);
+	return fed_again(r, second, tasks, task_count, NULL, 0);
 }
 
 uint64_t number_of(const struct snapshot *s, const char *manager, const char *id,
@@ -133,4 +163,20 @@ struct op_counts counts_of(const struct snapshot *s, const char *manager, const 
 			return row->counts;
 	}
 	return (struct op_counts){};
+}
+
+char *without(const char *text, const char *member)
+{
+	_cleanup_free_ char *names = strdup(member);
+	json_t *root = json_loads(text, 0, NULL), *map = root;
+	char *rest = names, *name, *out;
+
+	ASSERT(root);
+	while ((name = strsep(&rest, "/")) && rest)
+		map = json_is_array(map) ? json_array_get(map, (size_t)atoi(name))
+					 : json_object_get(map, name);
+	ASSERT_OK(json_object_del(map, name));
+	out = json_dumps(root, 0);
+	json_decref(root);
+	return out;
 }

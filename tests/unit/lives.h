@@ -31,7 +31,14 @@ const struct snapshot_mount *name_by_number(void *context, uint64_t place);
 size_t fold(struct registry *r, uint64_t second);
 size_t fold_and_forget(struct registry *r, uint64_t second);
 
+/* What the registry shows; it stays until the fourth call after this one. */
 struct snapshot *snap(struct registry *r, uint64_t second);
+
+/* snap() after learn() and feed(), or after feed() alone. */
+struct snapshot *fed(struct registry *r, uint64_t second, const struct group_life *lives,
+		     size_t count, const struct cgroup_tasks *tasks, size_t task_count);
+struct snapshot *fed_again(struct registry *r, uint64_t second, const struct cgroup_tasks *tasks,
+			   size_t task_count, const struct cgroup_row *rows, size_t row_count);
 
 /* A metric of a job of a snapshot; UINT64_MAX: it is not known. */
 uint64_t number_of(const struct snapshot *s, const char *manager, const char *id,
@@ -39,3 +46,6 @@ uint64_t number_of(const struct snapshot *s, const char *manager, const char *id
 /* The counts of a row of a job, all zero if there is none. */
 struct op_counts counts_of(const struct snapshot *s, const char *manager, const char *id,
 			   const char *mount, unsigned int op, unsigned int interface);
+
+/* The JSON @text without a member: "steps/0/network".  The caller frees. */
+char *without(const char *text, const char *member);

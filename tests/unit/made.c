@@ -2,12 +2,10 @@
 #include "made.h"
 
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/cause.h"
-#include "model/document.h"
 #include "codec/record_format.h"
 #include "codec/record_parse.h"
 
@@ -86,21 +84,37 @@ struct record *made_record(int rank)
 	return r;
 }
 
+FILE *made_text_stream(struct made_text *t)
+{
+	t->out = open_memstream(&t->text, &t->size);
+	if (!t->out)
+		abort();
+	return t->out;
+}
+
+struct document *made_text_document(struct made_text *t, enum document_style style)
+{
+	t->document = document_new_json(made_text_stream(t), style);
+	if (!t->document)
+		abort();
+	return t->document;
+}
+
+char *made_text_end(struct made_text *t)
+{
+	if (t->document && document_finish(t->document) < 0)
+		abort();
+	document_free(t->document);
+	fclose(t->out);
+	return t->text;
+}
+
 char *made_json(const struct record *record)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = document_new_json(out, DOCUMENT_INDENTED);
+	struct made_text t = {};
 
-	if (!d)
-		abort();
-	record_format(record, d);
-	if (document_finish(d) < 0)
-		abort();
-	document_free(d);
-	fclose(out);
-	return text;
+	record_format(record, made_text_document(&t, DOCUMENT_INDENTED));
+	return made_text_end(&t);
 }
 
 struct record *made_again(const char *json, struct error *err)
@@ -115,12 +129,9 @@ struct record *made_again(const char *json, struct error *err)
 
 char *made_csv(const struct record *record, enum record_rows rows)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct made_text t = {};
 
-	record_format_csv_header(rows, out);
-	record_format_csv(record, rows, out);
-	fclose(out);
-	return text;
+	record_format_csv_header(rows, made_text_stream(&t));
+	record_format_csv(record, rows, t.out);
+	return made_text_end(&t);
 }

@@ -2,6 +2,9 @@
 /* made - records that no machine measured, for tests. */
 #pragma once
 
+#include <stdio.h>
+
+#include "model/document.h"
 #include "model/record.h"
 #include "codec/record_format.h"
 
@@ -20,3 +23,17 @@ struct record *made_again(const char *json, struct error *err);
 
 /* The record as CSV with a header; the caller frees. */
 char *made_csv(const struct record *record, enum record_rows rows);
+
+/* What a test writes to a stream or into a document; begins as {}. */
+struct made_text {
+	char *text;
+	size_t size;
+	FILE *out;
+	struct document *document;
+};
+
+FILE *made_text_stream(struct made_text *t);
+struct document *made_text_document(struct made_text *t, enum document_style style);
+
+/* The text, and the document's end, which must succeed.  The caller frees. */
+char *made_text_end(struct made_text *t);

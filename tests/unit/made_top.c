@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/record.h"
+#include "made.h"
 #include "test.h"
 #include "tui/top_draw.h"
 
@@ -196,17 +197,19 @@ void made_processes(struct top *t)
 	t->processes_before = &list_before;
 }
 
+void made_top_freep(struct top **t)
+{
+	top_free(*t);
+}
+
 char *made_screen(struct top *t, unsigned int columns, unsigned int rows, bool is_ascii)
 {
 	struct grid *g = grid_new(columns, rows, is_ascii);
-	char *text;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
+	struct made_text written = {};
 
 	ASSERT_OK(top_arrange(t));
 	top_draw(t, g);
-	grid_print_text(g, out);
-	fclose(out);
+	grid_print_text(g, made_text_stream(&written));
 	grid_free(g);
-	return text;
+	return made_text_end(&written);
 }

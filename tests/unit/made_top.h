@@ -2,6 +2,7 @@
 /* made_top - jobs that no machine ran, as top sees them at two moments. */
 #pragma once
 
+#include "basic/cleanup.h"
 #include "tui/grid.h"
 #include "tui/processes.h"
 #include "tui/top.h"
@@ -16,6 +17,8 @@ void made_wire_snapshot(bool later, struct tick *ret);
 
 /* A top that has seen both. */
 struct top *made_top(void);
+void made_top_freep(struct top **t);
+#define _cleanup_top_ _cleanup_(made_top_freep)
 
 /* Processes of slurm/123 (two tasks of step 0, one that is in no task) and slurm/124, at both
  * moments. */

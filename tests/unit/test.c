@@ -77,6 +77,16 @@ void test_contains(const char *text, const char *part, bool is_wanted, const cha
 	fail(file, line);
 }
 
+uint64_t test_below(uint64_t end)
+{
+	static uint64_t seed = 88172645463325252u;
+
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed % end;
+}
+
 const char *test_dir(void)
 {
 	if (!tests.dir[0]) {
@@ -85,6 +95,21 @@ const char *test_dir(void)
 			abort();
 	}
 	return tests.dir;
+}
+
+const char *test_path(const char *name)
+{
+	static char paths[4][512];
+	static size_t count;
+	char *path = paths[count++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", test_dir(), name);
+	return path;
+}
+
+bool test_is_near(double a, double b)
+{
+	return a - b < 1e-9 && b - a < 1e-9;
 }
 
 char *test_data(const char *name)

@@ -30,6 +30,14 @@ void test_contains(const char *text, const char *part, bool is_wanted, const cha
 /* A directory of this program's own that is removed at its end. */
 const char *test_dir(void);
 
+/* A path in it, until the fourth call after this one. */
+const char *test_path(const char *name);
+
+/* A number below @end, by xorshift: the same ones in each run. */
+uint64_t test_below(uint64_t end);
+
+bool test_is_near(double a, double b);
+
 /* The contents of a file below tests/data; never NULL; the caller frees. */
 char *test_data(const char *name);
 

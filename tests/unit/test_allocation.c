@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "test.h"
 #include "tree.h"
 
@@ -69,62 +70,65 @@ static const struct hierarchy v2 = {
 	.is_v2 = true, .v2_mount = mount_point, .v2_own = own, .v2_root = top
 };
 
-TEST(a_v2_group_may_use_its_cpuset_and_the_least_memory_from_it_up)
+TEST(a_group_may_use_its_cpuset_its_quota_and_the_least_memory)
 {
-	_cleanup_close_ int fd = tree_open("group-v2");
-	_cleanup_(allocation_clear) struct allocation a = {};
+	/* clang-format off */
+	static const struct {
+		const struct hierarchy *h;
+		const char *path;
+		struct { const char *path, *text; } files[7];
+		uint64_t cores, memory; /* 0: not known */
+		const char *cpus;
+	} rows[] = {
+		/* from the group up */
+		{ &v2, "/slurm/job_7",
+		  { { "cg/slurm/job_7/cpuset.cpus.effective", "0-2,8\n" },
+		    { "cg/slurm/job_7/cpu.max", "max 100000\n" },
+		    { "cg/slurm/job_7/memory.max", "67108864\n" },
+		    { "cg/slurm/memory.max", "33554432\n" } },
+		  4000, 33554432, "0-2,8" },
+		/* a quota of less than the cpuset */
+		{ &v2, "/job_7",
+		  { { "cg/job_7/cpuset.cpus.effective", "0-3\n" },
+		    { "cg/job_7/cpu.max", "150000 100000\n" } },
+		  1500, 0, "0-3" },
+		/* each hierarchy of v1 */
+		{ &v1, "/slurm/job_7",
+		  { { "cg/cpuset/slurm/job_7/cpuset.effective_cpus", "4-7\n" },
+		    { "cg/cpu/slurm/job_7/cpu.cfs_quota_us", "-1\n" },
+		    { "cg/cpu/slurm/job_7/cpu.cfs_period_us", "100000\n" },
+		    { "cg/cpu/slurm/cpu.cfs_quota_us", "225000\n" },
+		    { "cg/cpu/slurm/cpu.cfs_period_us", "100000\n" },
+		    { "cg/memory/slurm/job_7/memory.limit_in_bytes", "1048576\n" },
+		    { "cg/memory/memory.limit_in_bytes", "9223372036854771712\n" } },
+		  2250, 1048576, "4-7" },
+		/* without a cpuset of its own, the nearest above; none: no task could run there */
+		{ &v2, "/a/b/c",
+		  { { "cg/a/b/c/cpuset.cpus.effective", "\n" },
+		    { "cg/a/cpuset.cpus.effective", "1-2\n" },
+		    { "cg/cpuset.cpus.effective", "0-7\n" } },
+		  2000, 0, "1-2" },
+		/* rubbish is none */
+		{ &v2, "/job",
+		  { { "cg/job/cpuset.cpus.effective", "3-1,x\n" },
+		    { "cg/cpuset.cpus.effective", "0-99999999\n" },
+		    { "cg/job/memory.max", "lots\n" } },
+		  0, 0, NULL },
+	};
+	/* clang-format on */
 
-	tree_write(fd, "cg/slurm/job_7/cpuset.cpus.effective", "0-2,8\n");
-	tree_write(fd, "cg/slurm/job_7/cpu.max", "max 100000\n");
-	tree_write(fd, "cg/slurm/job_7/memory.max", "67108864\n");
-	tree_write(fd, "cg/slurm/memory.max", "33554432\n");
-	ASSERT_OK(allocation_read_group(fd, &v2, "/slurm/job_7", &a));
-	ASSERT_EQ(a.cores.number, 4000);
-	ASSERT_EQ(a.memory.number, 33554432);
-	ASSERT_STREQ(a.cpus, "0-2,8");
-}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char name[] = { 'r', 'o', 'w', (char)('0' + i), '\0' };
+		_cleanup_close_ int fd = tree_open(name);
+		_cleanup_(allocation_clear) struct allocation a = {};
 
-TEST(a_quota_less_than_the_cpuset_counts)
-{
-	_cleanup_close_ int fd = tree_open("group-quota");
-	_cleanup_(allocation_clear) struct allocation a = {};
-
-	tree_write(fd, "cg/job_7/cpuset.cpus.effective", "0-3\n");
-	tree_write(fd, "cg/job_7/cpu.max", "150000 100000\n");
-	ASSERT_OK(allocation_read_group(fd, &v2, "/job_7", &a));
-	ASSERT_EQ(a.cores.number, 1500);
-	ASSERT_STREQ(a.cpus, "0-3");
-	ASSERT(!a.memory.is_known);
-}
-
-TEST(a_v1_group_is_looked_up_in_each_hierarchy)
-{
-	_cleanup_close_ int fd = tree_open("group-v1");
-	_cleanup_(allocation_clear) struct allocation a = {};
-
-	tree_write(fd, "cg/cpuset/slurm/job_7/cpuset.effective_cpus", "4-7\n");
-	tree_write(fd, "cg/cpu/slurm/job_7/cpu.cfs_quota_us", "-1\n");
-	tree_write(fd, "cg/cpu/slurm/job_7/cpu.cfs_period_us", "100000\n");
-	tree_write(fd, "cg/cpu/slurm/cpu.cfs_quota_us", "225000\n");
-	tree_write(fd, "cg/cpu/slurm/cpu.cfs_period_us", "100000\n");
-	tree_write(fd, "cg/memory/slurm/job_7/memory.limit_in_bytes", "1048576\n");
-	tree_write(fd, "cg/memory/memory.limit_in_bytes", "9223372036854771712\n");
-	ASSERT_OK(allocation_read_group(fd, &v1, "/slurm/job_7", &a));
-	ASSERT_EQ(a.cores.number, 2250);
-	ASSERT_EQ(a.memory.number, 1048576);
-	ASSERT_STREQ(a.cpus, "4-7");
-}
-
-TEST(without_a_cpuset_of_its_own_the_nearest_above_counts)
-{
-	_cleanup_close_ int fd = tree_open("group-above");
-	_cleanup_(allocation_clear) struct allocation a = {};
-
-	tree_write(fd, "cg/a/b/c/cpuset.cpus.effective", "\n"); /* none: no task could run there */
-	tree_write(fd, "cg/a/cpuset.cpus.effective", "1-2\n");
-	tree_write(fd, "cg/cpuset.cpus.effective", "0-7\n");
-	ASSERT_OK(allocation_read_group(fd, &v2, "/a/b/c", &a));
-	ASSERT_STREQ(a.cpus, "1-2");
+		for (size_t f = 0; f < ARRAY_SIZE(rows[i].files) && rows[i].files[f].path; f++)
+			tree_write(fd, rows[i].files[f].path, rows[i].files[f].text);
+		ASSERT_OK(allocation_read_group(fd, rows[i].h, rows[i].path, &a));
+		ASSERT_EQ(a.cores.is_known ? a.cores.number : 0, rows[i].cores);
+		ASSERT_EQ(a.memory.is_known ? a.memory.number : 0, rows[i].memory);
+		ASSERT_STREQ(a.cpus, rows[i].cpus);
+	}
 }
 
 TEST(without_any_cpuset_the_cpus_that_are_online_count)
@@ -138,18 +142,6 @@ TEST(without_any_cpuset_the_cpus_that_are_online_count)
 	tree_write(fd, "sys/devices/system/cpu/online", "0-5\n");
 	ASSERT_OK(allocation_read_group(fd, &v2, "/job", &a));
 	ASSERT_EQ(a.cores.number, 6000);
-}
-
-TEST(rubbish_in_a_cpuset_is_no_cpuset)
-{
-	_cleanup_close_ int fd = tree_open("group-rubbish");
-	_cleanup_(allocation_clear) struct allocation a = {};
-
-	tree_write(fd, "cg/job/cpuset.cpus.effective", "3-1,x\n");
-	tree_write(fd, "cg/cpuset.cpus.effective", "0-99999999\n");
-	tree_write(fd, "cg/job/memory.max", "lots\n");
-	ASSERT_OK(allocation_read_group(fd, &v2, "/job", &a));
-	ASSERT(!a.cores.is_known && !a.memory.is_known && !a.cpus);
 }
 
 TEST(limits_are_read_again_within_a_minute_and_then_ever_more_seldom)

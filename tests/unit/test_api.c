@@ -167,7 +167,7 @@ static unsigned int ask(struct node *n, const char *method, const char *path, ui
 TEST(a_list_holds_the_callers_jobs_and_no_other)
 {
 	_cleanup_free_ char *first = NULL, *second = NULL, *third = NULL, *root = NULL;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("list", &n);
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", FIRST, &first), 200u);
@@ -189,7 +189,6 @@ TEST(a_list_holds_the_callers_jobs_and_no_other)
 	ASSERT_CONTAINS(root, "\"manager\":\"units\"");
 	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS);
 	ASSERT(!sampler_double_wants_commands(n.sampler));
-	node_close(&n);
 }
 
 static unsigned int ask_snapshot(struct node *n, const char *key, const char *value, uid_t uid,
@@ -208,7 +207,7 @@ TEST(a_wire_snapshot_holds_records_of_the_callers_jobs_and_no_other)
 {
 	_cleanup_free_ char *first = NULL, *ended = NULL, *root = NULL;
 	struct tick tick = {}, all = {};
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("tick", &n);
 	n.snapshot->boot_ns = UINT64_C(1009000000000);
@@ -234,14 +233,13 @@ TEST(a_wire_snapshot_holds_records_of_the_callers_jobs_and_no_other)
 	ASSERT_OK(wire_snapshot_parse(root, strlen(root), NULL, &all, NULL));
 	ASSERT_EQ((uint64_t)all.jobs.count, (uint64_t)3);
 	wire_snapshot_clear(&all);
-	node_close(&n);
 }
 
 TEST(who_has_a_wire_snapshot_is_told_in_a_word_of_jobs_that_did_nothing_since)
 {
 	_cleanup_free_ char *first = NULL, *second = NULL, *wrong = NULL;
-	struct tick tick = {}, next = {};
-	struct node n;
+	_cleanup_(wire_snapshot_clear) struct tick tick = {}, next = {};
+	_cleanup_(node_close) struct node n;
 
 	node_open("since", &n);
 	n.snapshot->boot_ns = UINT64_C(1009000000000);
@@ -257,9 +255,6 @@ TEST(who_has_a_wire_snapshot_is_told_in_a_word_of_jobs_that_did_nothing_since)
 	for (size_t i = 0; i < 3; i++)
 		ASSERT_EQ(next.jobs.items[i] == tick.jobs.items[i], i != 1);
 	ASSERT_EQ(ask_snapshot(&n, "since", "x", 0, &wrong), 400u);
-	wire_snapshot_clear(&tick);
-	wire_snapshot_clear(&next);
-	node_close(&n);
 }
 
 /* All of an answer that is made piece by piece. */
@@ -283,7 +278,7 @@ TEST(a_job_on_many_mounts_is_short_where_sums_of_them_do)
 	_cleanup_free_ char *refused = NULL;
 	struct snapshot large = {};
 	size_t lengths[2];
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("short", &n);
 	view.permission = n.permission;
@@ -300,7 +295,6 @@ TEST(a_job_on_many_mounts_is_short_where_sums_of_them_do)
 	ASSERT(lengths[1] < 10 * 6000);
 	ASSERT_EQ(ask_snapshot(&n, "files", "rows", 0, &refused), 400u);
 	made_snapshot_clear(&large);
-	node_close(&n);
 }
 
 TEST(a_reading_ahead_is_wanted_once_when_all_of_the_wire_snapshot_has_gone_out)
@@ -313,7 +307,7 @@ TEST(a_reading_ahead_is_wanted_once_when_all_of_the_wire_snapshot_has_gone_out)
 	struct api_ahead ahead = { .uid = 7 };
 	uint64_t age_ns = 7;
 	uid_t uid;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("ahead", &n);
 	for (int i = 0; i < 3; i++) {
@@ -333,7 +327,6 @@ TEST(a_reading_ahead_is_wanted_once_when_all_of_the_wire_snapshot_has_gone_out)
 	}
 	ASSERT(!api_wants_ahead(n.api, &age_ns, &uid));
 	ASSERT_EQ(age_ns, (uint64_t)0);
-	node_close(&n);
 }
 
 TEST(a_wire_snapshot_is_as_fresh_as_it_is_asked_for)
@@ -346,7 +339,7 @@ TEST(a_wire_snapshot_is_as_fresh_as_it_is_asked_for)
 		     { "0", API_RECORD_AGE_NS },
 		     { "0.01", API_RECORD_AGE_NS },
 		     { "60", UINT64_C(60000000000) } };
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("fresh", &n);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -365,12 +358,11 @@ TEST(a_wire_snapshot_is_as_fresh_as_it_is_asked_for)
 		ASSERT_CONTAINS(text,
 				"'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
 	}
-	node_close(&n);
 }
 
 TEST(a_list_is_json_whatever_a_name_holds_and_however_it_is_cut)
 {
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("pieces", &n);
 	for (size_t piece = 1; piece < 700; piece += 37) {
@@ -388,13 +380,12 @@ TEST(a_list_is_json_whatever_a_name_holds_and_however_it_is_cut)
 			     "7/\"\\ \xc3\xa9\xef\xbf\xbd\n<&%");
 		json_decref(json);
 	}
-	node_close(&n);
 }
 
 TEST(sums_over_mounts_leave_mappings_and_kernel_threads_out)
 {
 	_cleanup_free_ char *text = NULL;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 	struct snapshot_job *job;
 
 	node_open("sums", &n);
@@ -424,13 +415,12 @@ TEST(sums_over_mounts_leave_mappings_and_kernel_threads_out)
 		text,
 		"\"io\":{\"read\":{\"bytes\":3034,\"calls\":4,\"errors\":1},"
 		"\"write\":{\"bytes\":0,\"calls\":0,\"errors\":0},\"meta\":{\"calls\":11,\"errors\":2}}");
-	node_close(&n);
 }
 
 TEST(a_record_is_given_to_its_owner_and_to_root)
 {
 	_cleanup_free_ char *live = NULL, *ended = NULL, *odd = NULL;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("record", &n);
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/run/41", FIRST, &live), 200u);
@@ -442,7 +432,6 @@ TEST(a_record_is_given_to_its_owner_and_to_root)
 	ASSERT_EQ(ask(&n, "GET", ("/v1/jobs/units/" ODD_ID), 0, &odd), 200u); /* the id holds a
 										 slash */
 	ASSERT_CONTAINS(odd, "\"manager\":\"units\"");
-	node_close(&n);
 }
 
 TEST(not_yours_and_not_there_are_the_same_answer)
@@ -455,7 +444,7 @@ TEST(not_yours_and_not_there_are_the_same_answer)
 		"/v1/jobs/../../etc", "/v1/jobs/slurm/../run/41",
 	};
 	_cleanup_free_ char *wanted = NULL, *long_path = NULL, *long_text = NULL;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("hidden", &n);
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/slurm/0", FIRST, &wanted), 404u);
@@ -470,14 +459,13 @@ TEST(not_yours_and_not_there_are_the_same_answer)
 	ASSERT(asprintf(&long_path, "/v1/jobs/slurm/%05000d", 1) > 0);
 	ASSERT_EQ(ask(&n, "GET", long_path, FIRST, &long_text), 404u);
 	ASSERT_STREQ(long_text, wanted);
-	node_close(&n);
 }
 
 TEST(a_peer_that_is_not_known_gets_nothing)
 {
 	struct http_request request = { .method = "GET", .path = "/v1/jobs" };
 	_cleanup_free_ char *list = NULL, *record = NULL, *health = NULL;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("unknown", &n);
 	ASSERT_EQ(ask_by(&n, &request, 4096, &list), 200u);
@@ -487,7 +475,6 @@ TEST(a_peer_that_is_not_known_gets_nothing)
 	request.path = "/health";
 	ASSERT_EQ(ask_by(&n, &request, 4096, &health), 200u);
 	ASSERT_CONTAINS(health, "\"status\": \"ok\"");
-	node_close(&n);
 }
 
 static unsigned int ask_group(struct node *n, const char *key, const char *value, uid_t uid,
@@ -505,7 +492,7 @@ static unsigned int ask_group(struct node *n, const char *key, const char *value
 TEST(a_process_and_a_group_lead_to_their_job)
 {
 	_cleanup_free_ char *by_path = NULL, *by_pid = NULL, *below = NULL;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("numbers", &n);
 	tree_write(n.root_fd, "proc/77/cgroup", "0::/slurm/uid_1000/job_123/step_batch/task_0\n");
@@ -515,7 +502,6 @@ TEST(a_process_and_a_group_lead_to_their_job)
 	ASSERT_CONTAINS(by_pid,
 			"\"manager\":\"slurm\",\"id\":\"123\",\"step\":\"batch\",\"task\":\"0\"");
 	ASSERT_EQ(ask_group(&n, "path", "/a/jobmeter-run-41/below", FIRST, &below), 200u);
-	node_close(&n);
 }
 
 TEST(a_group_of_another_is_like_one_that_is_no_jobs)
@@ -539,7 +525,7 @@ TEST(a_group_of_another_is_like_one_that_is_no_jobs)
 		{ "path", "", 400 },
 		{ "other", "1", 400 },
 	};
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("groups", &n);
 	tree_write(n.root_fd, "proc/78/cgroup", "0::/slurm/uid_1001/job_124/step_0\n");
@@ -561,7 +547,6 @@ TEST(a_group_of_another_is_like_one_that_is_no_jobs)
 	ASSERT_EQ(ask_group(&n, "pid", "80", FIRST, &text), 404u);
 	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_RECORD_AGE_NS); /* ...but for one's own
 									      process */
-	node_close(&n);
 }
 
 static unsigned int post(struct node *n, const char *path, uid_t uid, const char *body, char **ret)
@@ -591,7 +576,7 @@ static void write_process(const struct node *n, int pid, int parent, unsigned in
 TEST(a_run_begins_and_ends)
 {
 	_cleanup_free_ char *begun = NULL, *ended = NULL, *again = NULL;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("run", &n);
 	write_process(&n, 51, 50, FIRST);
@@ -604,13 +589,12 @@ TEST(a_run_begins_and_ends)
 	ASSERT_EQ(n.ended, 1);
 	ASSERT_EQ(post(&n, "/v1/runs/41/end", FIRST, NULL, &again), 404u);
 	ASSERT_EQ(n.ended, 1);
-	node_close(&n);
 }
 
 TEST(the_group_of_a_run_is_where_its_process_is)
 {
 	_cleanup_free_ char *begun = NULL;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("where", &n);
 	n.tells_no_path = true;
@@ -618,7 +602,6 @@ TEST(the_group_of_a_run_is_where_its_process_is)
 	tree_write(n.root_fd, "proc/51/cgroup", "0::/b/jobmeter-run-41\n");
 	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
 	ASSERT_CONTAINS(begun, "\"path\":\"/b/jobmeter-run-41\"");
-	node_close(&n);
 }
 
 TEST(a_run_is_the_one_in_its_group_and_no_other_of_its_number)
@@ -630,7 +613,7 @@ TEST(a_run_is_the_one_in_its_group_and_no_other_of_its_number)
 	} rows[] = {
 		{ "9007199254740993", 200 }, { "9007199254740992", 404 }, { "x", 404 }, { "0", 200 }
 	};
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("own-group", &n);
 	n.group_id = RUN_GROUP + 1; /* that one is in no reading yet */
@@ -649,7 +632,6 @@ TEST(a_run_is_the_one_in_its_group_and_no_other_of_its_number)
 
 		ASSERT_EQ(ask_by(&n, &request, 100, &text), rows[i].status);
 	}
-	node_close(&n);
 }
 
 /* An agent before this one began it: a run has its client's number. */
@@ -660,7 +642,7 @@ TEST(a_run_of_before_is_ended_by_its_client)
 		uid_t uid;
 		unsigned int status;
 	} rows[] = { { 50, FIRST, 404 }, { 41, SECOND, 404 }, { 41, FIRST, 200 } };
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("inherited", &n);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -673,7 +655,6 @@ TEST(a_run_of_before_is_ended_by_its_client)
 		ASSERT_EQ(ask_by(&n, &request, 100, &text), rows[i].status);
 		ASSERT_EQ(n.ended, rows[i].status == 200);
 	}
-	node_close(&n);
 }
 
 TEST(only_who_began_a_run_ends_it)
@@ -688,7 +669,7 @@ TEST(only_who_began_a_run_ends_it)
 		{ "/v1/runs/end", FIRST },     { "/v1/runs/41", FIRST },
 		{ "/v1/runs/", FIRST },	       { "/v1/runs/41/endx", FIRST },
 	};
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("owner", &n);
 	write_process(&n, 51, 50, FIRST);
@@ -700,7 +681,6 @@ TEST(only_who_began_a_run_ends_it)
 		ASSERT_STREQ(text, "there is no such run, or it is not yours");
 	}
 	ASSERT_EQ(n.ended, 0);
-	node_close(&n);
 }
 
 TEST(only_an_own_child_can_be_run)
@@ -725,7 +705,7 @@ TEST(only_an_own_child_can_be_run)
 		{ "{\"pid\": 51", 400 },
 		{ "{\"pid\": 51, \"pid\": 52}", 400 },
 	};
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("child", &n);
 	write_process(&n, 51, 50, FIRST);
@@ -737,14 +717,13 @@ TEST(only_an_own_child_can_be_run)
 		ASSERT_EQ(post(&n, "/v1/runs", FIRST, rows[i].body, &text), rows[i].status);
 	}
 	ASSERT_EQ(n.begun, 0);
-	node_close(&n);
 }
 
 TEST(without_a_helper_or_a_group_there_is_no_run_and_words_for_it)
 {
 	_cleanup_free_ char *refused = NULL, *none = NULL;
 	struct api_options options;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("helpless", &n);
 	write_process(&n, 51, 50, FIRST);
@@ -757,7 +736,6 @@ TEST(without_a_helper_or_a_group_there_is_no_run_and_words_for_it)
 					.root_fd = n.root_fd };
 	ASSERT_OK(api_open(&options, &n.api));
 	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &none), 503u);
-	node_close(&n);
 }
 
 /* A number that no process has any more. */
@@ -778,7 +756,7 @@ TEST(one_user_cannot_take_all_runs_and_those_of_dead_clients_are_forgotten)
 	struct http_request request = {
 		.method = "POST", .path = "/v1/runs", .body = "{\"pid\": 51}", .body_length = 11
 	};
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("many", &n);
 	request.peer =
@@ -800,7 +778,6 @@ TEST(one_user_cannot_take_all_runs_and_those_of_dead_clients_are_forgotten)
 		ASSERT_EQ(ask_by(&n, &request, 4096, &text), 200u);
 	}
 	ASSERT_EQ(ask_by(&n, &request, 4096, &after), 200u);
-	node_close(&n);
 }
 
 #define TRACE(group, more)                                                             \
@@ -819,7 +796,7 @@ TEST(root_alone_tells_what_was_traced)
 		{ 0, TRACE("x", ""), 400 },	   { 0, "", 400 },
 		{ FIRST, TRACE("1009", ""), 403 },
 	};
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("traces", &n);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
@@ -828,13 +805,12 @@ TEST(root_alone_tells_what_was_traced)
 		ASSERT_EQ(post(&n, "/v1/traces", words[i].uid, words[i].body, &answer),
 			  words[i].status);
 	}
-	node_close(&n);
 }
 
 TEST(the_agent_tells_of_itself)
 {
 	_cleanup_free_ char *agent = NULL, *whole = NULL, *metrics = NULL;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("agent", &n);
 	ASSERT_EQ(ask(&n, "GET", "/v1/agent", FIRST, &agent), 200u);
@@ -850,14 +826,13 @@ TEST(the_agent_tells_of_itself)
 	ASSERT_CONTAINS(whole, "\"oldest\":\"1970-01-01T00:00:07.000000000Z\",\"answered\":null,"
 			       "\"http_status\":503,\"taken\":5,");
 	ASSERT_EQ(ask(&n, "GET", "/metrics", FIRST, &metrics), 404u);
-	node_close(&n);
 }
 
 TEST(without_a_reading_the_answer_says_why)
 {
 	_cleanup_free_ char *list = NULL, *record = NULL;
 	struct api_options options;
-	struct node n;
+	_cleanup_(node_close) struct node n;
 
 	node_open("blind", &n);
 	sampler_double_free(n.sampler);
@@ -870,5 +845,4 @@ TEST(without_a_reading_the_answer_says_why)
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", FIRST, &list), 503u);
 	ASSERT_STREQ(list, "there is no reading: the double has none");
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/run/41", FIRST, &record), 503u);
-	node_close(&n);
 }

@@ -16,17 +16,6 @@
 #define RANGE UINT64_C(65532610987) /* of an AMD package */
 #define CORES 16
 
-static uint64_t seed = 88172645463325252u;
-
-/* xorshift: the same histories each time. */
-static uint64_t below(uint64_t end)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed % end;
-}
-
 static size_t channel(struct attribution *a, enum energy_pool pool)
 {
 	const struct energy_channel c = {
@@ -209,19 +198,19 @@ static void live(struct life *l, struct attribution *a, uint64_t us)
 	for (size_t i = 0; i < JOBS; i++) {
 		struct energy_owner *o = &l->jobs[i];
 
-		if (below(4) == 0) {
+		if (test_below(4) == 0) {
 			if (!l->is_there[i])
 				energy_owner_begin(o);
 			l->is_there[i] = !l->is_there[i];
 		}
 		if (!l->is_there[i])
 			continue;
-		o->cpu.work += below(3) ? below(us * 1000) : 0;
+		o->cpu.work += test_below(3) ? test_below(us * 1000) : 0;
 		o->memory.work = o->cpu.work;
-		o->cpu.allocated += below(8000) * us;
-		o->memory.allocated += below(1 << 20) * us;
+		o->cpu.allocated += test_below(8000) * us;
+		o->memory.allocated += test_below(1 << 20) * us;
 	}
-	a->system.cpu.work += below(us * 100);
+	a->system.cpu.work += test_below(us * 100);
 	a->system.memory.work = a->system.cpu.work;
 }
 
@@ -230,23 +219,24 @@ static void live(struct life *l, struct attribution *a, uint64_t us)
 TEST(in_any_history_owners_have_what_came_in)
 {
 	for (unsigned int history = 0; history < HISTORIES; history++) {
-		struct attribution a = { .policy = (enum energy_policy)below(POLICY_COUNT) };
+		struct attribution a = { .policy = (enum energy_policy)test_below(POLICY_COUNT) };
 		struct energy_counter package = { .range_uj = RANGE, .power_max_uw = 500000000 };
 		struct life l = {};
 		struct energy_owner *owners[JOBS];
-		const bool has_node = below(2);
-		uint64_t now = SECOND, raw = below(RANGE), truth = 0, node_truth = 0, parts = 0;
+		const bool has_node = test_below(2);
+		uint64_t now = SECOND, raw = test_below(RANGE), truth = 0, node_truth = 0,
+			 parts = 0;
 		uint64_t last_uj = 0, last_gap = 0, system = 0, idle = 0, unattributed = 0;
 
 		point(l.jobs, owners, JOBS);
 		energy_counter_take(&package, raw, now);
 		for (size_t i = 0; i < JOBS; i++)
-			l.jobs[i].is_inside = below(5) == 0;
+			l.jobs[i].is_inside = test_below(5) == 0;
 		for (unsigned int step = 0; step < STEPS; step++) {
 			/* an edge, a reading, a suspend */
-			const uint64_t ns = below(10) == 0 ? below(900 * SECOND)
-							   : 1 + below(30 * SECOND);
-			const uint64_t came = below(500 * (ns / 1000) + 1);
+			const uint64_t ns = test_below(10) == 0 ? test_below(900 * SECOND)
+								: 1 + test_below(30 * SECOND);
+			const uint64_t came = test_below(500 * (ns / 1000) + 1);
 			struct energy_interval i = { .capacity = CORES * ns / 1000 * 1000 };
 			struct energy_interval of_node = {};
 
@@ -256,15 +246,15 @@ TEST(in_any_history_owners_have_what_came_in)
 			energy_counter_take(&package, raw, now);
 			i.uj = package.total.total_uj - last_uj;
 			i.gap_uj = package.total.gap_uj - last_gap;
-			i.idle_uj = below(i.uj + 1000);
+			i.idle_uj = test_below(i.uj + 1000);
 			last_uj = package.total.total_uj;
 			last_gap = package.total.gap_uj;
 			truth += i.uj + i.gap_uj;
 			parts += i.uj + i.gap_uj;
 			attribution_close(&a, channel(&a, POOL_PACKAGE), &i, owners, JOBS);
-			if (has_node && below(3) == 0) { /* slower than the parts */
-				of_node.uj = parts / 10 * (9 + below(6));
-				of_node.gap_uj = below(5) ? 0 : below(1000);
+			if (has_node && test_below(3) == 0) { /* slower than the parts */
+				of_node.uj = parts / 10 * (9 + test_below(6));
+				of_node.gap_uj = test_below(5) ? 0 : test_below(1000);
 				node_truth += of_node.uj + of_node.gap_uj;
 				parts = 0;
 				attribution_close_rest(&a, channel(&a, POOL_NODE), &of_node, owners,
@@ -296,15 +286,15 @@ TEST(in_any_history_owners_have_what_came_in)
 TEST(the_order_of_jobs_changes_nothing)
 {
 	for (unsigned int history = 0; history < HISTORIES; history++) {
-		struct attribution a = { .policy = (enum energy_policy)below(POLICY_COUNT) };
+		struct attribution a = { .policy = (enum energy_policy)test_below(POLICY_COUNT) };
 		struct attribution b = a;
 		struct life l = {}, m;
 		struct energy_owner *forward[JOBS], *backward[JOBS];
 
 		for (unsigned int step = 0; step < STEPS; step++) {
-			const uint64_t uj = below(1000000007);
+			const uint64_t uj = test_below(1000000007);
 			const struct energy_interval i = { .uj = uj,
-							   .idle_uj = below(uj + 1),
+							   .idle_uj = test_below(uj + 1),
 							   .capacity = CORES * 1000000 };
 
 			live(&l, &a, 1000);
@@ -332,23 +322,23 @@ TEST(the_order_of_jobs_changes_nothing)
 TEST(alike_jobs_have_alike_energy)
 {
 	for (unsigned int history = 0; history < HISTORIES; history++) {
-		struct attribution a = { .policy = (enum energy_policy)below(POLICY_COUNT) };
+		struct attribution a = { .policy = (enum energy_policy)test_below(POLICY_COUNT) };
 		struct energy_owner jobs[3] = {}, *owners[3];
 
 		point(jobs, owners, 3);
 		for (unsigned int step = 0; step < STEPS; step++) {
-			const uint64_t uj = below(1000000007), work = below(1000000007),
-				       allocated = below(8000000);
+			const uint64_t uj = test_below(1000000007), work = test_below(1000000007),
+				       allocated = test_below(8000000);
 			const struct energy_interval i = { .uj = uj,
-							   .idle_uj = below(uj + 1),
+							   .idle_uj = test_below(uj + 1),
 							   .capacity = CORES * 1000000 };
 
 			jobs[0].cpu.work += work;
 			jobs[1].cpu.work += work;
-			jobs[2].cpu.work += work + below(1000);
+			jobs[2].cpu.work += work + test_below(1000);
 			for (size_t k = 0; k < 3; k++)
 				jobs[k].cpu.allocated += allocated;
-			a.system.cpu.work += below(1000000007);
+			a.system.cpu.work += test_below(1000000007);
 			attribution_close(&a, channel(&a, POOL_PACKAGE), &i, owners, 3);
 			ASSERT_EQ(energy_owner_total(&jobs[0]), energy_owner_total(&jobs[1]));
 			ASSERT(energy_owner_total(&jobs[2]) >= energy_owner_total(&jobs[0]));

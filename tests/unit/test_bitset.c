@@ -3,21 +3,6 @@
 #include "model/metric_set.h"
 #include "test.h"
 
-#define ROWS 193
-
-TEST(a_table_of_more_than_64_rows_has_a_bit_for_each)
-{
-	uint64_t words[BITSET_WORDS(ROWS)] = {};
-
-	for (size_t bit = 0; bit < ROWS; bit++) {
-		bitset_add(words, bit);
-		for (size_t other = 0; other < ROWS; other++)
-			ASSERT(bitset_has(words, other) == (other == bit));
-		bitset_remove(words, bit);
-	}
-	ASSERT_EQ(sizeof(words), 4 * sizeof(uint64_t));
-}
-
 TEST(words_are_as_many_as_the_rows_need)
 {
 	ASSERT_EQ(BITSET_WORDS(1), 1);

@@ -19,6 +19,7 @@
 #include "model/rows.h"
 #include "report/page.h"
 #include "report/rows_text.h"
+#include "made.h"
 #include "test.h"
 #include "trace/call.h"
 #include "trace/gpu_work.h"
@@ -135,7 +136,7 @@ TEST(a_chrome_file_has_ranks_threads_and_slices)
 {
 	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
 	_cleanup_(chrome_freep) struct chrome *c = NULL;
-	_cleanup_free_ char *path = NULL;
+	const char *path = test_path("trace.json");
 	struct chrome_options options = { .part_bytes = 1 << 20,
 					  .start_ns = 1000,
 					  .start_unix_ns = 1700000000000000000,
@@ -154,7 +155,6 @@ TEST(a_chrome_file_has_ranks_threads_and_slices)
 	write.values[2] = 5;
 	write.has_bytes = true;
 	write.bytes = 40;
-	ASSERT(asprintf(&path, "%s/trace.json", test_dir()) > 0);
 	options.path = path;
 	ASSERT_OK(chrome_open(&options, &c, &err));
 	ASSERT_OK(chrome_add(c, &write, &err));
@@ -189,13 +189,12 @@ TEST(a_large_chrome_trace_is_several_whole_files)
 {
 	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
 	_cleanup_(chrome_freep) struct chrome *c = NULL;
-	_cleanup_free_ char *path = NULL;
+	const char *path = test_path("many.json");
 	struct chrome_options options = { .part_bytes = 2000 };
 	struct error err = {};
 	unsigned int parts = 0;
 	size_t found = 0;
 
-	ASSERT(asprintf(&path, "%s/many.json", test_dir()) > 0);
 	options.path = path;
 	ASSERT_OK(chrome_open(&options, &c, &err));
 	for (uint64_t i = 0; i < 97; i++) {
@@ -244,8 +243,7 @@ TEST(a_functions_own_time_is_what_none_below_has)
 	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
 	_cleanup_(folded_freep) struct folded *f = folded_new();
 	_cleanup_free_ char *text = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
+	struct made_text t = {};
 
 	/* rank 0: write_at { barrier barrier open { barrier } } write_at, rank 1: barrier */
 	add_folded(f, made_call(set, BARRIER, &ranks[0], 10, 3), 1);
@@ -256,8 +254,8 @@ TEST(a_functions_own_time_is_what_none_below_has)
 	add_folded(f, made_call(set, WRITE_AT, &ranks[0], 5, 101), 0);
 	add_folded(f, made_call(set, WRITE_AT, &ranks[0], 200, 13), 0);
 	add_folded(f, made_call(set, BEGIN, &ranks[0], 300, 13), 0);
-	ASSERT_OK(folded_write(f, out));
-	fclose(out);
+	ASSERT_OK(folded_write(f, made_text_stream(&t)));
+	text = made_text_end(&t);
 	ASSERT_CONTAINS(text, "rank 0;write_at 96\n"); /* 101 + 13 - 3 - 4 - 11 */
 	ASSERT_CONTAINS(text, "rank 0;write_at;barrier 7\n");
 	ASSERT_CONTAINS(text, "rank 0;write_at;open 6\n");
@@ -272,8 +270,8 @@ TEST(a_line_says_what_is_known_and_null_for_the_rest)
 	_cleanup_free_ char *text = NULL;
 	struct trace_call write = made_call(set, WRITE_AT, &ranks[1], 345, 67);
 	struct trace_call begin = made_call(set, BEGIN, &other, 400, 0);
-	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
+	struct made_text t = {};
+	FILE *out = made_text_stream(&t);
 
 	write.have = 5;
 	write.values[0] = 1 << 20;
@@ -282,7 +280,7 @@ TEST(a_line_says_what_is_known_and_null_for_the_rest)
 	write.bytes = 40;
 	ASSERT_OK(call_line_write(&write, "17", 1000, out));
 	ASSERT_OK(call_line_write(&begin, NULL, 1000, out));
-	fclose(out);
+	text = made_text_end(&t);
 	ASSERT_STREQ(text,
 		     "{\"task\":\"ior\",\"rank\":1,\"pid\":4712,\"tid\":4712,\"cpu\":3,"
 		     "\"timestamp_ns\":1345,\"job\":\"17\",\"probe\":\"made:write_at\","
@@ -296,15 +294,13 @@ TEST(a_line_says_what_is_known_and_null_for_the_rest)
 static char *summary_text(struct trace_summary *s, const struct reading *kernel)
 {
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
-	char *text = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
+	struct made_text t = {};
+	FILE *out = made_text_stream(&t);
 	struct page page = { .out = out, .width = 100, .is_utf8 = true };
 
 	trace_summary_rows(s, 1000000000, kernel, rows);
 	rows_text(rows, ROWS_TEXT, &page);
-	fclose(out);
-	return text;
+	return made_text_end(&t);
 }
 
 TEST(a_summary_says_functions_sizes_waits_and_files)

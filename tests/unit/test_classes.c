@@ -10,6 +10,7 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "model/record.h"
+#include "made.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -229,17 +230,13 @@ TEST(without_causes_their_classes_are_unknown)
 	_cleanup_(record_freep) struct record *r = made(300);
 	_cleanup_(classes_clear) struct classes classes = {};
 	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	struct made_text t = {};
 
 	r->reading.values[METRIC_BLOCKED_LOCK].is_known = false;
 	ASSERT_OK(classes_find(rules, r, NULL, &classes));
 	ASSERT_EQ((uint64_t)classes.count, (uint64_t)1);
-	classes_format(&classes, d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
+	classes_format(&classes, made_text_document(&t, DOCUMENT_ONE_LINE));
+	text = made_text_end(&t);
 	ASSERT_CONTAINS(text, "\"primary\":\"cpu-bound\"");
 	ASSERT_CONTAINS(text, "\"share\":0.75");
 	ASSERT_CONTAINS(

@@ -75,21 +75,16 @@ TEST(a_condition_that_holds_is_exit_code_3)
 
 TEST(wrong_usage_is_one_line)
 {
-	static const struct {
-		const char *line, *text;
-	} rows[] = {
-		{ "", "needs two records or more\n" },
-		{ "DATA/made-train.json", "needs two records or more\n" },
-		{ "--fail-on elapsd>1.1x " PAIR, "--fail-on: column 1: there is no name 'elapsd'" },
-		{ "--fail-on elapsed " PAIR, "--fail-on: column 1: a condition must stand here" },
+	/* clang-format off */
+	static const struct typed_row rows[] = {
+		{ "", CLI_USAGE, "needs two records or more\n" },
+		{ "DATA/made-train.json", CLI_USAGE, "needs two records or more\n" },
+		{ "--fail-on elapsd>1.1x " PAIR, CLI_USAGE, "--fail-on: column 1: there is no name 'elapsd'" },
+		{ "--fail-on elapsed " PAIR, CLI_USAGE, "--fail-on: column 1: a condition must stand here" },
 	};
+	/* clang-format on */
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text = NULL;
-
-		ASSERT_EQ(compare(rows[i].line, &text), CLI_USAGE);
-		ASSERT_CONTAINS(text, rows[i].text);
-	}
+	typed_rows(&cmd_compare, rows, ARRAY_SIZE(rows));
 }
 
 TEST(a_record_that_is_not_there_fails)

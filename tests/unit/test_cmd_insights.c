@@ -17,10 +17,9 @@ static int insights(const char *line, char **ret)
 
 static void write_rules(const char *text)
 {
-	char path[300];
+	const char *path = test_path("site.yaml");
 	FILE *out;
 
-	snprintf(path, sizeof(path), "%s/site.yaml", test_dir());
 	out = fopen(path, "w");
 	fputs(text, out);
 	fclose(out);
@@ -181,21 +180,15 @@ TEST(rules_and_names_are_listed)
 
 TEST(wrong_usage_is_one_line)
 {
-	static const struct {
-		const char *line, *text;
-	} rows[] = {
-		{ "--list --names", "'--list', '--names' and '--check' exclude each other\n" },
-		{ "--list DATA/made-train.json", "unexpected argument" },
-		{ "--list --json", "rules have text output only\n" },
-		{ "-f csv DATA/made-train.json", "no csv output\n" },
-		{ "--fail-on bad",
-		  "there is no severity 'bad'; there are info, warning and critical\n" },
+	/* clang-format off */
+	static const struct typed_row rows[] = {
+		{ "--list --names", CLI_USAGE, "'--list', '--names' and '--check' exclude each other\n" },
+		{ "--list DATA/made-train.json", CLI_USAGE, "unexpected argument" },
+		{ "--list --json", CLI_USAGE, "rules have text output only\n" },
+		{ "-f csv DATA/made-train.json", CLI_USAGE, "no csv output\n" },
+		{ "--fail-on bad", CLI_USAGE, "there is no severity 'bad'; there are info, warning and critical\n" },
 	};
+	/* clang-format on */
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text = NULL;
-
-		ASSERT_EQ(insights(rows[i].line, &text), CLI_USAGE);
-		ASSERT_CONTAINS(text, rows[i].text);
-	}
+	typed_rows(&cmd_insights, rows, ARRAY_SIZE(rows));
 }

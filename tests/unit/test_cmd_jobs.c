@@ -134,34 +134,22 @@ TEST(what_is_left_out_is_said)
 
 TEST(what_is_wrong_is_told_in_a_line_with_its_code)
 {
-	static const struct row {
-		const char *line;
-		int code;
-		const char *text;
-	} rows[] = {
-		{ "", CLI_FAILED,
-		  "jobmeter jobs: no server answers at '/nonexistent/server.sock': No such file or "
-		  "directory\n" },
-		{ "123", CLI_USAGE,
-		  "jobmeter jobs: unexpected argument '123'; 'jobmeter report 123' prints one "
-		  "job\n" },
+	/* clang-format off */
+	static const struct typed_row rows[] = {
+		{ "", CLI_FAILED, "jobmeter jobs: no server answers at '/nonexistent/server.sock': No such file or directory\n" },
+		{ "123", CLI_USAGE, "jobmeter jobs: unexpected argument '123'; 'jobmeter report 123' prints one job\n" },
 		{ "-o id,nmae", CLI_USAGE, "there is no column 'nmae'; did you mean 'name'?\n" },
 		{ "-o", CLI_USAGE, "needs its LIST" },
 		{ "--since yesterday", CLI_USAGE, "'yesterday' is no time" },
 		{ "--limit many", CLI_USAGE, "'--limit' is a number of jobs, not 'many'\n" },
 		{ "-a -u x", CLI_USAGE, "'--all' and '--user' exclude each other\n" },
 		{ "--format html", CLI_USAGE, "this command has no html output\n" },
-		{ "--database /nonexistent", CLI_FAILED,
-		  "cannot read '/nonexistent': No such file or directory\n" },
+		{ "--database /nonexistent", CLI_FAILED, "cannot read '/nonexistent': No such file or directory\n" },
 		{ "--database DATA/made-train.txt", CLI_FAILED, "made-train.txt: line 1: " },
 	};
+	/* clang-format on */
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text = NULL;
-
-		ASSERT_EQ(jobs(rows[i].line, &text), rows[i].code);
-		ASSERT_CONTAINS(text, rows[i].text);
-	}
+	typed_rows(&cmd_jobs, rows, ARRAY_SIZE(rows));
 }
 
 static int report(const char *line, char **ret)

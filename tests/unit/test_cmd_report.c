@@ -213,32 +213,19 @@ TEST(a_directory_is_all_its_records)
 
 TEST(what_is_broken_is_told_in_a_line_with_its_code)
 {
-	static const struct row {
-		const char *line;
-		int code;
-		const char *text;
-	} rows[] = {
-		{ "--jsn", CLI_USAGE,
-		  "jobmeter report: there is no option '--jsn'; did you mean '--json'?\n" },
-		{ "-f csv --json", CLI_USAGE,
-		  "jobmeter report: '--json' and another '--format' exclude each other\n" },
-		{ "nope", CLI_FAILED,
-		  "jobmeter report: there is no file, directory or local run 'nope'\n" },
-		{ "./nope", CLI_FAILED,
-		  "jobmeter report: cannot read './nope': No such file or directory\n" },
+	/* clang-format off */
+	static const struct typed_row rows[] = {
+		{ "--jsn", CLI_USAGE, "jobmeter report: there is no option '--jsn'; did you mean '--json'?\n" },
+		{ "-f csv --json", CLI_USAGE, "jobmeter report: '--json' and another '--format' exclude each other\n" },
+		{ "nope", CLI_FAILED, "jobmeter report: there is no file, directory or local run 'nope'\n" },
+		{ "./nope", CLI_FAILED, "jobmeter report: cannot read './nope': No such file or directory\n" },
 		{ "", CLI_FAILED, "jobmeter report: there is no local run yet" },
-		{ "DATA/made-train.json --output /nonexistent/x.json", CLI_FAILED,
-		  "jobmeter report: cannot write '/nonexistent/x.json': No such file or "
-		  "directory\n" },
+		{ "DATA/made-train.json --output /nonexistent/x.json", CLI_FAILED, "jobmeter report: cannot write '/nonexistent/x.json': No such file or directory\n" },
 		{ "DATA/made-train.txt", CLI_FAILED, "made-train.txt: line 1: " },
 	};
+	/* clang-format on */
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text = NULL;
-
-		ASSERT_EQ(report(rows[i].line, &text), rows[i].code);
-		ASSERT_CONTAINS(text, rows[i].text);
-	}
+	typed_rows(&cmd_report, rows, ARRAY_SIZE(rows));
 }
 
 TEST(help_lists_every_option)

@@ -114,17 +114,13 @@ TEST(a_document_tells_what_fell)
 {
 	_cleanup_(pair_clear) struct pair p = made_pair();
 	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = document_new_json(out, DOCUMENT_INDENTED);
+	struct made_text t = {};
 
 	p.after->time.elapsed_ns = p.before->time.elapsed_ns = 100000000000;
 	p.after->time.elapsed_ns -= 50500000000;
 	ASSERT_OK(comparison_make(p.variables, p.before, p.after, &p.comparison));
-	comparison_format(&p.comparison, d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
+	comparison_format(&p.comparison, made_text_document(&t, DOCUMENT_INDENTED));
+	text = made_text_end(&t);
 	ASSERT_CONTAINS(text, "{\"name\": \"elapsed_seconds\", \"before\": 100, \"after\": 49.5, "
 			      "\"difference\": -50.5, "
 			      "\"ratio\": 0.495, \"is_large\": true}");

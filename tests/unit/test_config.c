@@ -12,6 +12,7 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "sources/sources.h"
+#include "made.h"
 #include "test.h"
 
 static char *no_environment[] = { NULL };
@@ -54,13 +55,10 @@ static void expect_contained(const char *text, const char *wanted)
 
 static char *dumped(const struct config *c)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct made_text t = {};
 
-	ASSERT_OK(config_dump(c, out));
-	fclose(out);
-	return text;
+	ASSERT_OK(config_dump(c, made_text_stream(&t)));
+	return made_text_end(&t);
 }
 
 /* What holds, without where it comes from. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <math.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "analysis/core_time.h"
 #include "model/record.h"
 #include "test.h"
@@ -29,11 +29,6 @@ static void block(struct record *r, enum cause cause, uint64_t seconds)
 	reading_set(&r->reading, cause_metric(cause), seconds * SECOND);
 }
 
-static bool is_near(double a, double b)
-{
-	return fabs(a - b) < 1e-9;
-}
-
 static double sum_of(const struct core_time *t)
 {
 	double sum = t->on_cpu + t->idle;
@@ -43,86 +38,54 @@ static double sum_of(const struct core_time *t)
 	return sum;
 }
 
-TEST(what_nobody_waited_for_is_idle)
+TEST(what_is_unused_is_lost_or_idle)
 {
-	_cleanup_(record_freep) struct record *r = made();
-	struct core_time t = core_time_of(r);
+	/* clang-format off */
+	static const struct {
+		uint64_t user, run_queue, stolen; /* stolen: 0: as before it was counted */
+		struct {
+			enum cause cause;
+			uint64_t seconds;
+			double lost;
+		} blocked[3];
+		double queue_lost, stolen_lost, unused, idle;
+	} rows[] = {
+		{ 90, 0, 0, {}, 0, 0, 300, 300 },
+		{ 90, 0, 0, { { CAUSE_FILE_READ, 70, 70 }, { CAUSE_LOCK, 30, 30 } }, 0, 0, 300, 200 },
+		/* many blocked threads lose no more than there is */
+		{ 90, 100, 0, { { CAUSE_FILE_READ, 900, 225 }, { CAUSE_LOCK, 200, 50 } }, 25, 0, 300, 0 },
+		/* what was stolen is core time itself, and not of a thread that may have waited
+		 * beside others: it is lost whole and before; and no more than there was */
+		{ 90, 0, 60, { { CAUSE_FILE_READ, 480, 240 } }, 0, 60, 300, 0 },
+		{ 90, 0, 301, { { CAUSE_FILE_READ, 480, 0 } }, 0, 300, 300, 0 },
+		/* never lost */
+		{ 90, 0, 0, { { CAUSE_SLEEP, 900, 0 }, { CAUSE_POLL, 900, 0 }, { CAUSE_CHILDREN, 900, 0 } }, 0, 0, 300, 300 },
+		/* more CPU time than cores leaves nothing unused */
+		{ 500, 0, 0, { { CAUSE_FILE_READ, 70, 0 } }, 0, 0, 0, 0 },
+	};
+	/* clang-format on */
 
-	ASSERT(t.is_known && t.has_causes);
-	ASSERT(is_near(t.core, 400) && is_near(t.unused, 300) && is_near(t.idle, 300));
-}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(record_freep) struct record *r = made();
+		struct core_time t;
 
-TEST(a_few_blocked_threads_lose_what_they_waited)
-{
-	_cleanup_(record_freep) struct record *r = made();
-	struct core_time t;
-
-	block(r, CAUSE_FILE_READ, 70);
-	block(r, CAUSE_LOCK, 30);
-	t = core_time_of(r);
-	ASSERT(is_near(t.lost[CAUSE_FILE_READ], 70));
-	ASSERT(is_near(t.lost[CAUSE_LOCK], 30));
-	ASSERT(is_near(t.idle, 200));
-	ASSERT(is_near(sum_of(&t), 400));
-}
-
-TEST(many_blocked_threads_lose_no_more_than_there_is)
-{
-	_cleanup_(record_freep) struct record *r = made();
-	struct core_time t;
-
-	block(r, CAUSE_FILE_READ, 900);
-	block(r, CAUSE_LOCK, 200);
-	reading_set(&r->reading, METRIC_CPU_RUN_QUEUE, 100 * SECOND);
-	t = core_time_of(r);
-	ASSERT(is_near(t.lost[CAUSE_FILE_READ], 225));
-	ASSERT(is_near(t.lost[CAUSE_LOCK], 50));
-	ASSERT(is_near(t.lost[LOST_RUN_QUEUE], 25));
-	ASSERT(is_near(t.idle, 0));
-	ASSERT(is_near(sum_of(&t), 400));
-}
-
-/* It is core time itself, and not of a thread that may have waited beside others. */
-TEST(what_was_stolen_is_lost_whole_and_before_what_threads_waited_for)
-{
-	_cleanup_(record_freep) struct record *r = made();
-	struct core_time t = core_time_of(r);
-
-	ASSERT(!t.knows_stolen && t.has_causes); /* of before */
-	reading_set(&r->reading, METRIC_CPU_STOLEN, 60 * SECOND);
-	block(r, CAUSE_FILE_READ, 480);
-	t = core_time_of(r);
-	ASSERT(t.knows_stolen && is_near(t.lost[LOST_STOLEN], 60));
-	ASSERT(is_near(t.lost[CAUSE_FILE_READ], 240));
-	ASSERT(is_near(t.idle, 0) && is_near(sum_of(&t), 400));
-	reading_set(&r->reading, METRIC_CPU_STOLEN, 301 * SECOND); /* more than there was, as little
-								      is */
-	t = core_time_of(r);
-	ASSERT(is_near(t.lost[LOST_STOLEN], 300) && is_near(sum_of(&t), 400));
-}
-
-TEST(sleep_poll_and_children_are_never_lost)
-{
-	_cleanup_(record_freep) struct record *r = made();
-	struct core_time t;
-
-	block(r, CAUSE_SLEEP, 900);
-	block(r, CAUSE_POLL, 900);
-	block(r, CAUSE_CHILDREN, 900);
-	t = core_time_of(r);
-	ASSERT(is_near(t.idle, 300));
-	ASSERT(is_near(t.lost[CAUSE_SLEEP], 0));
-}
-
-TEST(more_cpu_time_than_cores_leaves_nothing_unused)
-{
-	_cleanup_(record_freep) struct record *r = made();
-	struct core_time t;
-
-	reading_set(&r->reading, METRIC_CPU_USER, 500 * SECOND);
-	block(r, CAUSE_FILE_READ, 70);
-	t = core_time_of(r);
-	ASSERT(is_near(t.unused, 0) && is_near(t.lost[CAUSE_FILE_READ], 0) && is_near(t.idle, 0));
+		reading_set(&r->reading, METRIC_CPU_USER, rows[i].user * SECOND);
+		reading_set(&r->reading, METRIC_CPU_RUN_QUEUE, rows[i].run_queue * SECOND);
+		if (rows[i].stolen)
+			reading_set(&r->reading, METRIC_CPU_STOLEN, rows[i].stolen * SECOND);
+		for (size_t b = 0; b < 3 && rows[i].blocked[b].seconds; b++)
+			block(r, rows[i].blocked[b].cause, rows[i].blocked[b].seconds);
+		t = core_time_of(r);
+		ASSERT(t.is_known && t.has_causes && t.knows_stolen == (rows[i].stolen > 0));
+		ASSERT(test_is_near(t.core, 400) && test_is_near(t.unused, rows[i].unused));
+		ASSERT(test_is_near(t.idle, rows[i].idle));
+		for (size_t b = 0; b < 3 && rows[i].blocked[b].seconds; b++)
+			ASSERT(test_is_near(t.lost[rows[i].blocked[b].cause],
+					    rows[i].blocked[b].lost));
+		ASSERT(test_is_near(t.lost[LOST_RUN_QUEUE], rows[i].queue_lost));
+		ASSERT(test_is_near(t.lost[LOST_STOLEN], rows[i].stolen_lost));
+		ASSERT(rows[i].unused == 0 || test_is_near(sum_of(&t), 400));
+	}
 }
 
 TEST(without_causes_what_is_unused_is_known_and_why_is_not)
@@ -133,7 +96,7 @@ TEST(without_causes_what_is_unused_is_known_and_why_is_not)
 	r->reading.values[METRIC_BLOCKED_LOCK].is_known = false;
 	t = core_time_of(r);
 	ASSERT(t.is_known && !t.has_causes);
-	ASSERT(is_near(t.unused, 300));
+	ASSERT(test_is_near(t.unused, 300));
 	r->reading.values[METRIC_CPU_ALLOCATED].is_known = false;
 	ASSERT(!core_time_of(r).is_known);
 }
@@ -187,10 +150,10 @@ TEST(each_interval_is_shared_out_by_itself)
 	struct core_time t = core_time_of(r);
 
 	ASSERT(t.intervals >= 10);
-	ASSERT(is_near(t.on_cpu, 20) && is_near(t.unused, 20));
-	ASSERT(is_near(t.lost[CAUSE_FILE_READ], 5));
-	ASSERT(is_near(t.idle, 15));
-	ASSERT(is_near(sum_of(&t), 40));
+	ASSERT(test_is_near(t.on_cpu, 20) && test_is_near(t.unused, 20));
+	ASSERT(test_is_near(t.lost[CAUSE_FILE_READ], 5));
+	ASSERT(test_is_near(t.idle, 15));
+	ASSERT(test_is_near(sum_of(&t), 40));
 }
 
 TEST(waiting_beside_full_cores_loses_nothing)
@@ -202,12 +165,12 @@ TEST(waiting_beside_full_cores_loses_nothing)
 	block(r, CAUSE_LOCK, 3);
 	add_second(r);
 	t = core_time_of(r);
-	ASSERT(is_near(t.lost[CAUSE_LOCK], 0));
-	ASSERT(is_near(t.lost[CAUSE_FILE_READ], 5));
+	ASSERT(test_is_near(t.lost[CAUSE_LOCK], 0));
+	ASSERT(test_is_near(t.lost[CAUSE_FILE_READ], 5));
 	timeline_clear(&r->timeline); /* over the whole it would seem so */
 	t = core_time_of(r);
 	ASSERT_EQ((uint64_t)t.intervals, (uint64_t)1);
-	ASSERT(is_near(t.lost[CAUSE_LOCK], 3));
+	ASSERT(test_is_near(t.lost[CAUSE_LOCK], 3));
 }
 
 TEST(what_was_before_the_timeline_is_an_interval_too)
@@ -221,10 +184,10 @@ TEST(what_was_before_the_timeline_is_an_interval_too)
 	r->reading.values[METRIC_CPU_USER].number += 20 * SECOND;
 	t = core_time_of(r);
 	ASSERT(t.intervals >= 11);
-	ASSERT(is_near(t.core, 80) && is_near(t.on_cpu, 40));
-	ASSERT(is_near(t.lost[CAUSE_FILE_READ], 5));
-	ASSERT(is_near(t.idle, 35));
-	ASSERT(is_near(sum_of(&t), 80));
+	ASSERT(test_is_near(t.core, 80) && test_is_near(t.on_cpu, 40));
+	ASSERT(test_is_near(t.lost[CAUSE_FILE_READ], 5));
+	ASSERT(test_is_near(t.idle, 35));
+	ASSERT(test_is_near(sum_of(&t), 80));
 }
 
 TEST(buckets_that_hold_too_much_leave_the_sum_whole)
@@ -236,9 +199,9 @@ TEST(buckets_that_hold_too_much_leave_the_sum_whole)
 	add_second(r);
 	t = core_time_of(r);
 	ASSERT(t.intervals >= 11);
-	ASSERT(is_near(t.unused, 17));
-	ASSERT(is_near(t.lost[CAUSE_FILE_READ], 5 * 17.0 / 20));
-	ASSERT(is_near(sum_of(&t), 44));
+	ASSERT(test_is_near(t.unused, 17));
+	ASSERT(test_is_near(t.lost[CAUSE_FILE_READ], 5 * 17.0 / 20));
+	ASSERT(test_is_near(sum_of(&t), 44));
 }
 
 TEST(a_cause_that_the_timeline_does_not_know_takes_the_whole)
@@ -254,5 +217,5 @@ TEST(a_cause_that_the_timeline_does_not_know_takes_the_whole)
 	t = core_time_of(r);
 	ASSERT(t.has_causes);
 	ASSERT_EQ((uint64_t)t.intervals, (uint64_t)1);
-	ASSERT(is_near(t.lost[CAUSE_LOCK], 3));
+	ASSERT(test_is_near(t.lost[CAUSE_LOCK], 3));
 }

@@ -19,11 +19,6 @@
 
 static const double ramp[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 
-static bool is_near(double a, double b)
-{
-	return fabs(a - b) < 1e-9;
-}
-
 TEST(r_is_that_of_a_computation_by_hand)
 {
 	/* the mean is 4.5 for both: distances -3.5 to 3.5, and -2.5 -3.5 -0.5 -1.5 1.5 0.5 3.5 2.5;
@@ -35,9 +30,9 @@ TEST(r_is_that_of_a_computation_by_hand)
 
 	ASSERT(correlation_of(ramp, swapped, 8, &c));
 	ASSERT_EQ(c.n, (size_t)8);
-	ASSERT(is_near(c.r, 38.0 / 42));
+	ASSERT(test_is_near(c.r, 38.0 / 42));
 	ASSERT(correlation_of(ramp, mountain, 8, &c));
-	ASSERT(is_near(c.r, 0));
+	ASSERT(test_is_near(c.r, 0));
 }
 
 TEST(what_is_in_proportion_has_one_and_what_is_against_it_minus_one)
@@ -50,9 +45,9 @@ TEST(what_is_in_proportion_has_one_and_what_is_against_it_minus_one)
 		against[i] = -0.5 * ramp[i];
 	}
 	ASSERT(correlation_of(ramp, with, 8, &c));
-	ASSERT(is_near(c.r, 1) && c.r <= 1);
+	ASSERT(test_is_near(c.r, 1) && c.r <= 1);
 	ASSERT(correlation_of(ramp, against, 8, &c));
-	ASSERT(is_near(c.r, -1) && c.r >= -1);
+	ASSERT(test_is_near(c.r, -1) && c.r >= -1);
 }
 
 TEST(of_too_few_and_of_what_stands_still_nothing_is_said)
@@ -75,7 +70,7 @@ TEST(a_bucket_is_left_out_where_one_of_both_is_not_known)
 
 	ASSERT(correlation_of(x, y, ARRAY_SIZE(x), &c));
 	ASSERT_EQ(c.n, (size_t)8);
-	ASSERT(is_near(c.r, 38.0 / 42));
+	ASSERT(test_is_near(c.r, 38.0 / 42));
 	ASSERT(!correlation_of(x, y, ARRAY_SIZE(x) - 2, &c)); /* seven are left */
 }
 

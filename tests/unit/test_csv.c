@@ -4,17 +4,15 @@
 #include <stdlib.h>
 
 #include "basic/cleanup.h"
+#include "made.h"
 #include "test.h"
 
 static char *written(const char *text)
 {
-	char *cell = NULL;
-	size_t size;
-	FILE *out = open_memstream(&cell, &size);
+	struct made_text t = {};
 
-	csv_put(text, out);
-	fclose(out);
-	return cell;
+	csv_put(text, made_text_stream(&t));
+	return made_text_end(&t);
 }
 
 TEST(a_cell_is_quoted_where_it_has_to_be)

@@ -16,6 +16,7 @@
 #include "basic/macro.h"
 #include "report/page.h"
 #include "cgroup/placement.h"
+#include "made.h"
 #include "test.h"
 
 static void checkup_freep(struct checkup **c)
@@ -72,13 +73,12 @@ static void switch_off(struct checkup *c, size_t i, const char *why)
 /* The text, of which no line is wider than the page. */
 static char *print_with(const struct checkup *c, const struct doctor_agent *agent, bool is_verbose)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct page page = { .out = out, .width = 80 };
+	struct made_text t = {};
+	struct page page = { .out = made_text_stream(&t), .width = 80 };
+	char *text;
 
 	doctor_text(c, agent, is_verbose, &page);
-	fclose(out);
+	text = made_text_end(&t);
 	for (char *line = text; *line; line += strcspn(line, "\n") + 1)
 		ASSERT(strcspn(line, "\n") <= 80);
 	return text;
@@ -92,15 +92,11 @@ static char *print(const struct checkup *c, bool is_verbose)
 static json_t *write_json_with(const struct checkup *c, const struct doctor_agent *agent)
 {
 	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = document_new_json(out, DOCUMENT_INDENTED);
+	struct made_text t = {};
 	json_t *json;
 
-	doctor_document(c, agent, d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
+	doctor_document(c, agent, made_text_document(&t, DOCUMENT_INDENTED));
+	text = made_text_end(&t);
 	json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	ASSERT(json != NULL);
 	return json;
@@ -300,8 +296,8 @@ TEST(costs_have_a_sign_and_a_spread_and_may_be_missing)
 TEST(a_placement_names_both_jobs)
 {
 	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct made_text t = {};
+	FILE *out = made_text_stream(&t);
 	struct page page = { .out = out, .width = 80 };
 	struct placement p = {
 		.pid = 7,
@@ -316,7 +312,7 @@ TEST(a_placement_names_both_jobs)
 	};
 
 	doctor_text_placement(&p, NULL, "the v1 hierarchy memory", &page);
-	fclose(out);
+	text = made_text_end(&t);
 	ASSERT_CONTAINS(text, "run: manager run, job 9\n");
 	ASSERT_CONTAINS(text, "slurm-v1: manager slurm, job 42, step 0\n");
 	ASSERT_CONTAINS(text, "id unknown");
@@ -410,15 +406,13 @@ TEST(without_an_agent_that_is_said_and_of_a_tree_nothing)
 
 static char *print_group(const struct doctor_agent *agent)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct made_text t = {};
+	FILE *out = made_text_stream(&t);
 	struct page page = { .out = out, .width = 80 };
 	struct placement p = { .pid = 7, .path = (char *)"/x", .cgroups = (char *)"0::/x" };
 
 	doctor_text_placement(&p, agent, "the v2 hierarchy", &page);
-	fclose(out);
-	return text;
+	return made_text_end(&t);
 }
 
 TEST(the_sites_rules_are_the_agents)

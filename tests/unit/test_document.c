@@ -8,6 +8,7 @@
 #include <yaml.h>
 
 #include "basic/cleanup.h"
+#include "made.h"
 #include "test.h"
 
 enum form { FORM_JSON, FORM_LINE, FORM_YAML };
@@ -21,16 +22,13 @@ static struct document *open_form(enum form form, FILE *out)
 
 static char *written(enum form form, void (*write)(struct document *d))
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = open_form(form, out);
+	struct made_text t = {};
+	struct document *d = open_form(form, made_text_stream(&t));
 
 	write(d);
 	ASSERT_OK(document_finish(d));
 	document_free(d);
-	fclose(out);
-	return text;
+	return made_text_end(&t);
 }
 
 static void write_all(struct document *d)

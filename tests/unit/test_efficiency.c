@@ -7,6 +7,7 @@
 #include "model/document.h"
 #include "analysis/efficiency.h"
 #include "model/record.h"
+#include "made.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -104,16 +105,10 @@ TEST(more_than_all_is_a_hundred)
 static char *written(const struct record *r, const struct billing *billing)
 {
 	struct efficiency e = efficiency_of(r, billing);
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	struct made_text t = {};
 
-	efficiency_format(&e, d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
-	return text;
+	efficiency_format(&e, made_text_document(&t, DOCUMENT_ONE_LINE));
+	return made_text_end(&t);
 }
 
 TEST(a_document_says_null_for_the_unknown)

@@ -22,17 +22,6 @@
 #define BEGIN (UINT64_C(1000) * MS) /* of the interval, by CLOCK_BOOTTIME */
 #define LENGTH 10000 /* of it, in ms */
 
-static uint64_t seed = 88172645463325252u;
-
-/* xorshift: the same histories each time. */
-static uint64_t below(uint64_t end)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed % end;
-}
-
 struct life { /* in ms of the interval */
 	uint64_t from, until, cpu_ns, millicores;
 	bool has_ended;
@@ -231,27 +220,29 @@ TEST(idle_power_is_charged_for_the_time_that_a_job_was_there)
 
 static struct history by_chance(void)
 {
-	struct history h = { .job_count = 1 + below(JOBS), .mark_count = below(MARKS + 1) };
+	struct history h = { .job_count = 1 + test_below(JOBS),
+			     .mark_count = test_below(MARKS + 1) };
 	uint64_t ms = 0, uj = 0;
 
-	h.idle_uw = 1 + below(300000);
+	h.idle_uw = 1 + test_below(300000);
 	for (size_t i = 0; i < h.mark_count; i++) {
-		ms += below(LENGTH / MARKS); /* two may be of one moment */
-		uj += below(3) ? below(2000000) : 0;
+		ms += test_below(LENGTH / MARKS); /* two may be of one moment */
+		uj += test_below(3) ? test_below(2000000) : 0;
 		h.at[i] = ms;
 		h.uj[i] = uj;
 	}
 	h.at[h.mark_count] = LENGTH;
-	h.uj[h.mark_count] = uj + below(5000000);
+	h.uj[h.mark_count] = uj + test_below(5000000);
 	for (size_t i = 0; i < h.job_count; i++) {
 		struct life *j = &h.jobs[i];
 
 		/* half of them at an edge, as they are told */
-		j->from = h.mark_count && below(2) ? h.at[below(h.mark_count)] : below(LENGTH);
-		j->has_ended = below(2);
-		j->until = j->has_ended ? j->from + below(LENGTH - j->from + 1) : LENGTH;
-		j->cpu_ns = below(4) && j->until > j->from ? below(4000) * MS : 0;
-		j->millicores = below(2) ? 1000 * below(CORES + 1) : 0;
+		j->from = h.mark_count && test_below(2) ? h.at[test_below(h.mark_count)]
+							: test_below(LENGTH);
+		j->has_ended = test_below(2);
+		j->until = j->has_ended ? j->from + test_below(LENGTH - j->from + 1) : LENGTH;
+		j->cpu_ns = test_below(4) && j->until > j->from ? test_below(4000) * MS : 0;
+		j->millicores = test_below(2) ? 1000 * test_below(CORES + 1) : 0;
 	}
 	return h;
 }
@@ -328,13 +319,14 @@ TEST(a_job_has_nothing_of_a_part_in_which_it_was_not_there)
 		struct outcome o;
 
 		h.mark_count = 2;
-		h.at[0] = 2000 + below(2000);
-		h.at[1] = h.at[0] + 1 + below(4000);
+		h.at[0] = 2000 + test_below(2000);
+		h.at[1] = h.at[0] + 1 + test_below(4000);
 		h.at[2] = LENGTH;
-		h.uj[0] = below(1000000);
+		h.uj[0] = test_below(1000000);
 		h.uj[1] = h.uj[0];
-		h.uj[2] = h.uj[1] + below(1000000);
-		h.jobs[0] = (struct life){ h.at[0], h.at[1], (1 + below(8000)) * MS, 4000, true };
+		h.uj[2] = h.uj[1] + test_below(1000000);
+		h.jobs[0] = (struct life){ h.at[0], h.at[1], (1 + test_below(8000)) * MS, 4000,
+					   true };
 		o = run(root, &h, false);
 		ASSERT(o.uj[0] <= 2 * (JOBS + 3)); /* what was left over of the part before */
 		ASSERT(o.all <= h.uj[2] && o.all + 2 * (JOBS + 3) > h.uj[2]);

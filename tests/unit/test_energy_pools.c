@@ -175,7 +175,7 @@ static size_t state_length(struct scene *s)
 
 TEST(without_a_sensor_of_the_node_jobs_that_ended_are_forgotten)
 {
-	struct scene s = open_scene("forgotten", 1 << 20);
+	_cleanup_(close_scene) struct scene s = open_scene("forgotten", 1 << 20);
 	size_t few = 0;
 
 	for (uint64_t i = 0; i < 200; i++) {
@@ -191,14 +191,13 @@ TEST(without_a_sensor_of_the_node_jobs_that_ended_are_forgotten)
 	}
 	ASSERT(state_length(&s) < few + 64); /* numbers are longer, and there are no more of them */
 	ASSERT_EQ(all_owners(&s), UINT64_C(500) * 199);
-	close_scene(&s);
 }
 
 /* ---- one that answers late ---- */
 
 TEST(energy_that_is_told_late_is_theirs_who_worked_then)
 {
-	struct scene s = open_scene("late", 1 << 20);
+	_cleanup_(close_scene) struct scene s = open_scene("late", 1 << 20);
 	size_t x, y;
 
 	say(&s, dcmi(0, 0));
@@ -224,14 +223,13 @@ TEST(energy_that_is_told_late_is_theirs_who_worked_then)
 	say(&s, dcmi(21, 4700 + 1000));
 	take(&s, 30);
 	ASSERT_EQ(all_owners(&s), UINT64_C(5700));
-	close_scene(&s);
 }
 
 /* ---- one that falls silent ---- */
 
 TEST(what_a_sensor_tells_after_a_short_silence_is_counted_once)
 {
-	struct scene s = open_scene("silence", 1 << 20);
+	_cleanup_(close_scene) struct scene s = open_scene("silence", 1 << 20);
 	size_t job = 0;
 
 	for (uint64_t at = 0; at <= 90; at += 10) {
@@ -245,12 +243,11 @@ TEST(what_a_sensor_tells_after_a_short_silence_is_counted_once)
 		take(&s, at);
 	}
 	ASSERT_EQ(all_owners(&s), UINT64_C(18000));
-	close_scene(&s);
 }
 
 TEST(after_a_long_silence_the_estimate_was_in_its_place)
 {
-	struct scene s = open_scene("long-silence", 1 << 20);
+	_cleanup_(close_scene) struct scene s = open_scene("long-silence", 1 << 20);
 
 	for (uint64_t at = 0; at <= 200; at += 10) {
 		if (at < 40 || at > 150)
@@ -260,12 +257,11 @@ TEST(after_a_long_silence_the_estimate_was_in_its_place)
 	}
 	/* 200 W until 30 s; from 100 s to 150 s the estimate; from 160 s on 200 W */
 	ASSERT_EQ(all_owners(&s), UINT64_C(6000) + 5 * 1200 + 4 * 2000);
-	close_scene(&s);
 }
 
 TEST(beside_components_the_node_s_sensor_may_miss_a_reading)
 {
-	struct scene s = open_scene("missed", 1 << 20);
+	_cleanup_(close_scene) struct scene s = open_scene("missed", 1 << 20);
 
 	for (uint64_t at = 0; at <= 60; at += 10) {
 		say(&s, component("rapl", ENERGY_PACKAGE, at, 100 * at));
@@ -274,7 +270,6 @@ TEST(beside_components_the_node_s_sensor_may_miss_a_reading)
 		take(&s, at);
 	}
 	ASSERT_EQ(all_owners(&s), UINT64_C(12000));
-	close_scene(&s);
 }
 
 /* ---- an estimate that is made of other powers ---- */
@@ -313,7 +308,7 @@ TEST(an_estimate_goes_on_after_a_restart_unless_it_is_of_another_server)
 
 TEST(a_sensor_of_gpus_alone_hides_no_estimate)
 {
-	struct scene s = open_scene("gpu", 1 << 20);
+	_cleanup_(close_scene) struct scene s = open_scene("gpu", 1 << 20);
 	size_t job = 0;
 
 	for (uint64_t at = 0; at <= 10; at += 10) {
@@ -327,12 +322,11 @@ TEST(a_sensor_of_gpus_alone_hides_no_estimate)
 	}
 	ASSERT_EQ(joules_of(&s, job), UINT64_C(1500));
 	ASSERT_EQ(owner(&s, "unattributed"), UINT64_C(1000));
-	close_scene(&s);
 }
 
 TEST(beside_gpus_the_rest_of_the_node_is_divided_by_work)
 {
-	struct scene s = open_scene("gpu-node", 1 << 20);
+	_cleanup_(close_scene) struct scene s = open_scene("gpu-node", 1 << 20);
 	size_t job = 0;
 
 	for (uint64_t at = 0; at <= 20; at += 10) {
@@ -346,14 +340,13 @@ TEST(beside_gpus_the_rest_of_the_node_is_divided_by_work)
 	}
 	ASSERT_EQ(joules_of(&s, job), UINT64_C(8000));
 	ASSERT_EQ(owner(&s, "unattributed"), UINT64_C(2000));
-	close_scene(&s);
 }
 
 /* ---- much memory ---- */
 
 TEST(two_tebibytes_of_memory_are_not_taken_for_few)
 {
-	struct scene s = open_scene("memory", UINT64_C(2) << 30);
+	_cleanup_(close_scene) struct scene s = open_scene("memory", UINT64_C(2) << 30);
 	size_t job = 0;
 
 	for (uint64_t at = 0; at <= 10; at += 10) {
@@ -367,7 +360,6 @@ TEST(two_tebibytes_of_memory_are_not_taken_for_few)
 	}
 	ASSERT_EQ(joules_of(&s, job), UINT64_C(1)); /* of 100 */
 	ASSERT_EQ(owner(&s, "idle"), UINT64_C(99));
-	close_scene(&s);
 }
 
 /* ---- an edge at which one of two pools was read ---- */
@@ -376,7 +368,7 @@ TEST(an_edge_cuts_what_was_read_there_alone)
 {
 	_cleanup_(energy_readings_clear) struct energy_readings edge = {};
 	struct energy_reading package = component("rapl", ENERGY_PACKAGE, 5, 425);
-	struct scene s = open_scene("edge", 1 << 20);
+	_cleanup_(close_scene) struct scene s = open_scene("edge", 1 << 20);
 
 	say(&s, component("rapl", ENERGY_PACKAGE, 0, 0));
 	say(&s, component("pm_counters", ENERGY_MEMORY, 0, 0));
@@ -396,14 +388,13 @@ TEST(an_edge_cuts_what_was_read_there_alone)
 	take(&s, 10);
 	ASSERT_EQ(joules_of(&s, 0), UINT64_C(425) + 200);
 	ASSERT_EQ(joules_of(&s, 1), UINT64_C(425) + 200);
-	close_scene(&s);
 }
 
 /* ---- a run without an agent ---- */
 
 TEST(of_a_run_a_sensor_that_comes_later_does_not_hide_the_estimate)
 {
-	struct scene s = open_scene("run", 1 << 20);
+	_cleanup_(close_scene) struct scene s = open_scene("run", 1 << 20);
 	_cleanup_(record_freep) struct record *record = record_new();
 
 	ASSERT(record);
@@ -417,5 +408,4 @@ TEST(of_a_run_a_sensor_that_comes_later_does_not_hide_the_estimate)
 	say(&s, dcmi(9, 2000));
 	ASSERT_OK(node_energy_take_run(s.energy, &s.readings, BEGIN, BEGIN + 10 * SECOND, record));
 	ASSERT_EQ(record->reading.values[METRIC_ENERGY].number / JOULE, UINT64_C(1200));
-	close_scene(&s);
 }

@@ -6,31 +6,12 @@
 
 #include "test.h"
 
-TEST(a_text_is_set_and_the_code_returned)
+TEST(the_code_is_negative_whatever_sign_it_comes_with)
 {
 	struct error err;
 
-	ASSERT_ERR(error_set(&err, -EINVAL, "no such option '%s'", "--x"), -EINVAL);
-	ASSERT_STREQ(err.text, "no such option '--x'");
-}
-
-TEST(the_systems_words_come_behind_and_the_code_is_negative)
-{
-	struct error err;
-
-	ASSERT_ERR(error_set_errno(&err, ENOENT, "cannot open '%s'", "x"), -ENOENT);
-	ASSERT_STREQ(err.text, "cannot open 'x': No such file or directory");
 	ASSERT_ERR(error_set_errno(&err, -ENOENT, "again"), -ENOENT);
 	ASSERT_STREQ(err.text, "again: No such file or directory");
-}
-
-TEST(a_prefix_goes_before)
-{
-	struct error err;
-
-	error_set(&err, -EIO, "disk on fire");
-	ASSERT_ERR(error_prefix(&err, -EIO, "cannot write '%s'", "x"), -EIO);
-	ASSERT_STREQ(err.text, "cannot write 'x': disk on fire");
 }
 
 TEST(without_a_place_for_the_text_the_code_is_still_returned)

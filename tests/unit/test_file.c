@@ -105,10 +105,9 @@ TEST(an_existing_file_is_written)
 
 TEST(directories_are_made_with_those_above)
 {
-	char path[256];
+	const char *path = test_path("a/b/c");
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/a/b/c", test_dir());
 	ASSERT_OK(file_make_dirs(path, 0700));
 	ASSERT_OK(file_make_dirs(path, 0700));
 	ASSERT_OK(stat(path, &st));

@@ -5,17 +5,15 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
+#include "made.h"
 #include "test.h"
 
 static char *text_of(const struct grid *g)
 {
-	char *text;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
+	struct made_text t = {};
 
-	grid_print_text(g, out);
-	fclose(out);
-	return text;
+	grid_print_text(g, made_text_stream(&t));
+	return made_text_end(&t);
 }
 
 TEST(what_is_put_stands_there_and_no_more_than_fits)

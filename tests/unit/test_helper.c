@@ -138,14 +138,12 @@ static void leave_behind(const char *dir, const char *path)
 
 TEST(a_clean_end_takes_along_what_the_agent_may_not_remove)
 {
-	_cleanup_free_ char *dir = NULL, *path = NULL;
+	const char *dir = test_path("pins"), *path = test_path("sock");
 	struct helper *probe = start(), *helper = NULL;
 
 	if (!probe)
 		return;
 	helper_stop(probe);
-	ASSERT(asprintf(&dir, "%s/pins", test_dir()) > 0);
-	ASSERT(asprintf(&path, "%s/sock", test_dir()) > 0);
 	leave_behind(dir, path);
 	ASSERT_OK(helper_start(root_fd, &(struct helper_leftovers){ dir, path }, &helper, NULL));
 	ASSERT_OK(access(path, F_OK));

@@ -183,6 +183,13 @@ static struct http *listen_with(const struct http_options *options)
 	return h;
 }
 
+static struct http *listen_as_ever(struct world *w)
+{
+	const struct http_options options = options_of(w);
+
+	return listen_with(&options);
+}
+
 static char *get(struct http *h, const char *path, const char *headers)
 {
 	_cleanup_free_ char *request = NULL;
@@ -195,8 +202,7 @@ static char *get(struct http *h, const char *path, const char *headers)
 TEST(a_route_answers_with_query_and_header)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *plain = get(h, "/hello", ""),
 			    *named = get(h, "/hello?name=a%20b&x", "x-greeting: hi\r\n");
 
@@ -211,8 +217,7 @@ TEST(a_route_answers_with_query_and_header)
 TEST(a_connection_takes_several_requests)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *answers = client_ask(h,
 						  "GET /hello?name=one HTTP/1.1\r\nHost: x\r\n\r\n"
 						  "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -227,8 +232,7 @@ TEST(a_connection_takes_several_requests)
 TEST(head_is_an_answer_without_a_body)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *small =
 		client_ask(h, "HEAD /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 	_cleanup_free_ char *large =
@@ -246,8 +250,7 @@ TEST(head_is_an_answer_without_a_body)
 TEST(failures_are_json_or_text_as_the_route_is)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *none = get(h, "/nowhere", ""), *below = get(h, "/jobs/7", ""),
 			    *broken = get(h, "/broken", "");
 	_cleanup_free_ char *method = client_ask(
@@ -270,8 +273,7 @@ TEST(failures_are_json_or_text_as_the_route_is)
 TEST(what_is_no_http_is_refused)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *rubbish = client_ask(h, "\x16\x03\x01 what\r\n\r\n");
 	_cleanup_free_ char *length =
 		client_ask(h, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n");
@@ -285,8 +287,7 @@ TEST(what_is_no_http_is_refused)
 TEST(a_body_has_a_bound)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *most = NULL, *request = malloc(70000), *large = NULL, *chunked = NULL;
 	_cleanup_free_ char *small = client_ask(
 		h,
@@ -313,8 +314,7 @@ TEST(a_body_has_a_bound)
 TEST(a_route_may_take_more)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *request = malloc(201000), *most = NULL, *large = NULL, *larger = NULL;
 	size_t head = (size_t)sprintf(request,
 				      "POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -340,8 +340,7 @@ TEST(a_route_may_take_more)
 TEST(a_failure_may_say_when_to_come_again)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *busy = get(h, "/busy", "");
 
 	ASSERT_CONTAINS(busy, "HTTP/1.1 503 ");
@@ -351,8 +350,7 @@ TEST(a_failure_may_say_when_to_come_again)
 TEST(a_head_has_a_bound)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *header = malloc(100000), *fits = NULL, *large = NULL, *huge = NULL;
 
 	memset(header, 'h', 100000);
@@ -410,8 +408,7 @@ static void expect_long(const char *text, size_t length)
 TEST(a_body_is_streamed)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	int fd = client_connect(h);
 	_cleanup_free_ char *answer = NULL, *body = NULL;
 	size_t length = 0;
@@ -429,8 +426,7 @@ TEST(a_body_is_streamed)
 TEST(an_old_client_gets_it_until_the_end_of_the_connection)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	int fd = client_connect(h);
 	_cleanup_free_ char *answer = NULL;
 	size_t length = 0;
@@ -443,8 +439,7 @@ TEST(an_old_client_gets_it_until_the_end_of_the_connection)
 TEST(gzip_is_used_where_it_is_taken)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	static const char request[] =
 		"GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept-Encoding: deflate, gzip;q=0.5\r\n\r\n";
 	int fd = client_connect(h);
@@ -472,8 +467,7 @@ TEST(gzip_is_used_where_it_is_taken)
 TEST(a_body_that_breaks_off_does_not_look_whole)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	static const char *const requests[] = {
 		"GET /torn HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
 		"GET /torn HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept-Encoding: gzip\r\n\r\n",
@@ -496,8 +490,7 @@ TEST(a_body_that_breaks_off_does_not_look_whole)
 TEST(a_slow_reader_keeps_nobody_waiting_and_is_cut)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	static const char request[] = "GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 	int slow = client_connect(h), watch = client_connect(h);
 	_cleanup_free_ char *meanwhile = NULL, *silent = NULL, *begun = NULL;
@@ -519,8 +512,7 @@ TEST(a_slow_reader_keeps_nobody_waiting_and_is_cut)
 TEST(a_request_that_comes_in_drops_is_cut_all_the_same)
 {
 	struct world w;
-	struct http_options options = options_of(&w);
-	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	int fd = client_connect(h);
 
 	client_send(h, fd, "GET /hello HTTP/1.1\r\nX-A: ");
@@ -676,9 +668,8 @@ TEST(what_does_not_come_is_said)
 
 TEST(who_goes_gives_back_what_would_have_come)
 {
-	char path[128];
+	const char *path = test_path("coming.sock");
 
-	snprintf(path, sizeof(path), "%s/coming.sock", test_dir());
 	for (int is_begun = 0; is_begun < 2; is_begun++) {
 		struct world w;
 		int fd;
@@ -771,7 +762,7 @@ TEST(ipv6_is_listened_on)
 {
 	struct world w;
 	struct http_options options = options_of(&w);
-	struct http *h = NULL;
+	_cleanup_(http_closep) struct http *h = NULL;
 	struct error err = {};
 
 	options.address = "[::1]:0";
@@ -779,14 +770,13 @@ TEST(ipv6_is_listened_on)
 
 	ASSERT(r == 0 || r == -EADDRNOTAVAIL || r == -EAFNOSUPPORT); /* not every machine has it */
 	ASSERT(r < 0 || http_port(h) > 0);
-	http_close(h);
 }
 
 TEST(certificates_that_cannot_be_are_said)
 {
 	struct world w;
 	struct http_options options = options_of(&w);
-	_cleanup_free_ char *path = NULL;
+	const char *path = test_path("rubbish.pem");
 	struct http *h = NULL;
 	struct error err = {};
 
@@ -796,7 +786,6 @@ TEST(certificates_that_cannot_be_are_said)
 	options.key = "/nonexistent/key.pem";
 	ASSERT_ERR(http_listen(&options, &h, &err), -ENOENT);
 	ASSERT_CONTAINS(err.text, "/nonexistent/cert.pem");
-	ASSERT(asprintf(&path, "%s/rubbish.pem", test_dir()) > 0);
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	ASSERT_EQ(write(fd, "rubbish\n", 8), 8);

@@ -22,17 +22,21 @@ static const char *or_dash(const char *text)
 	return *text ? text : "-";
 }
 
+static void tell(const struct identity *id, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s %s %s %s %s %s", id->manager, id->job, or_dash(id->step),
+		 or_dash(id->task), or_dash(id->user), id->rule);
+}
+
 /* Whose @path is, as a layout writes it. */
 static void describe(const char *path, char *ret, size_t size)
 {
 	struct identity id;
 
-	if (!identity_of(NULL, path, &id)) {
+	if (identity_of(NULL, path, &id))
+		tell(&id, ret, size);
+	else
 		snprintf(ret, size, "none");
-		return;
-	}
-	snprintf(ret, size, "%s %s %s %s %s %s", id.manager, id.job, or_dash(id.step),
-		 or_dash(id.task), or_dash(id.user), id.rule);
 }
 
 static size_t check_layout(const char *name)
@@ -164,72 +168,43 @@ TEST(a_path_of_nobody_has_no_identity)
 	}
 }
 
-TEST(groups_below_a_job_are_the_jobs)
+TEST(a_path_is_of_the_innermost_job_and_may_be_in_another)
 {
-	struct identity id;
+	/* clang-format off */
+	static const struct {
+		const char *path, *inner, *outer; /* as describe() has them; outer: NULL if none */
+	} rows[] = {
+		/* groups below a job are the job's */
+		{ "/slurm/uid_1/job_2/step_3/task_4/mine/deeper", "slurm 2 3 4 1 slurm-v1", NULL },
+		{ "/slurm/uid_1/job_2/mine", "slurm 2 - - 1 slurm-v1", NULL },
+		/* what an optional part took in vain is not kept */
+		{ "/slurm/uid_1/job_2/step_", "slurm 2 - - 1 slurm-v1", NULL },
+		{ "/slurmstepd.scope/job_1/step_5/user/task_", "slurm 1 5 - - slurm-v2", NULL },
+		/* the stepd of Slurm is no job */
+		{ "/system.slice/slurmstepd.scope/system", "systemd slurmstepd.scope - - - scope", NULL },
+		/* a run inside a job or a session, and a pod in a container, have both */
+		{ "/slurm/uid_1000/job_42/step_0/task_3/jobmeter-run-99", "run 99 - - - run", "slurm 42 0 3 1000 slurm-v1" },
+		{ "/docker/" HEX64 "/kubelet/kubepods/burstable/pod" POD "/" HEX64, "kubernetes " POD " " HEX64 " - - kubernetes-cgroupfs", "docker " HEX64 " - - - docker-cgroupfs" },
+		{ "/user.slice/user-7.slice/session-c2.scope/jobmeter-run-1", "run 1 - - - run", "systemd session-c2.scope - - 7 session" },
+		/* the system slice around a job is no second identity */
+		{ "/system.slice/slurmstepd.scope/job_9/step_0/user/task_0", "slurm 9 0 0 - slurm-v2", NULL },
+	};
+	/* clang-format on */
 
-	ASSERT(identity_of(NULL, "/slurm/uid_1/job_2/step_3/task_4/mine/deeper", &id));
-	ASSERT_STREQ(id.task, "4");
-	ASSERT(identity_of(NULL, "/slurm/uid_1/job_2/mine", &id));
-	ASSERT_STREQ(id.job, "2");
-	ASSERT_STREQ(id.step, "");
-}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct identity inner, outer;
+		char text[2048];
 
-TEST(what_an_optional_part_took_in_vain_is_not_kept)
-{
-	struct identity id;
-
-	ASSERT(identity_of(NULL, "/slurm/uid_1/job_2/step_", &id));
-	ASSERT_STREQ(id.step, "");
-	ASSERT(identity_of(NULL, "/slurmstepd.scope/job_1/step_5/user/task_", &id));
-	ASSERT_STREQ(id.step, "5");
-	ASSERT_STREQ(id.task, "");
-}
-
-TEST(the_stepd_of_slurm_is_no_job)
-{
-	struct identity id;
-
-	ASSERT(identity_of(NULL, "/system.slice/slurmstepd.scope/system", &id));
-	ASSERT_STREQ(id.rule, "scope");
-}
-
-TEST(a_run_inside_a_job_has_both)
-{
-	const char *path = "/slurm/uid_1000/job_42/step_0/task_3/jobmeter-run-99";
-	struct identity inner, outer;
-
-	ASSERT(identity_of(NULL, path, &inner));
-	ASSERT_STREQ(inner.rule, "run");
-	ASSERT_STREQ(inner.job, "99");
-	ASSERT(identity_around(NULL, path, &inner, &outer));
-	ASSERT_STREQ(outer.rule, "slurm-v1");
-	ASSERT_STREQ(outer.job, "42");
-	ASSERT(!identity_around(NULL, path, &outer, &inner));
-}
-
-TEST(a_pod_in_a_container_and_a_run_in_a_session_have_both)
-{
-	const char *pod = "/docker/" HEX64 "/kubelet/kubepods/burstable/pod" POD "/" HEX64;
-	const char *run = "/user.slice/user-7.slice/session-c2.scope/jobmeter-run-1";
-	struct identity inner, outer;
-
-	ASSERT(identity_of(NULL, pod, &inner));
-	ASSERT_STREQ(inner.manager, "kubernetes");
-	ASSERT(identity_around(NULL, pod, &inner, &outer));
-	ASSERT_STREQ(outer.rule, "docker-cgroupfs");
-	ASSERT(identity_of(NULL, run, &inner));
-	ASSERT(identity_around(NULL, run, &inner, &outer));
-	ASSERT_STREQ(outer.job, "session-c2.scope");
-}
-
-TEST(the_system_slice_around_a_slurm_job_is_no_second_identity)
-{
-	const char *path = "/system.slice/slurmstepd.scope/job_9/step_0/user/task_0";
-	struct identity inner, outer;
-
-	ASSERT(identity_of(NULL, path, &inner));
-	ASSERT(!identity_around(NULL, path, &inner, &outer));
+		ASSERT(identity_of(NULL, rows[i].path, &inner));
+		tell(&inner, text, sizeof(text));
+		ASSERT_STREQ(text, rows[i].inner);
+		ASSERT(identity_around(NULL, rows[i].path, &inner, &outer) == !!rows[i].outer);
+		if (!rows[i].outer)
+			continue;
+		tell(&outer, text, sizeof(text));
+		ASSERT_STREQ(text, rows[i].outer);
+		ASSERT(!identity_around(NULL, rows[i].path, &outer, &inner));
+	}
 }
 
 TEST(a_hostile_path_is_bounded)

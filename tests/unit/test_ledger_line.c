@@ -12,6 +12,7 @@
 #include "model/document.h"
 #include "server/ingest.h"
 #include "server/store/store.h"
+#include "made.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -67,19 +68,14 @@ static char *take(struct store *s, const char *text)
 static char *ask(struct store *s, const struct store_ledger_question *question,
 		 const struct store_who *who)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	struct made_text t = {};
+	struct document *d = made_text_document(&t, DOCUMENT_ONE_LINE);
 	struct error err;
 
 	document_begin_map(d);
 	ASSERT_OK(store_format_ledger(s, question, who, d, &err));
 	document_end_map(d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
-	return text;
+	return made_text_end(&t);
 }
 
 static size_t count(const char *text, const char *word)

@@ -20,13 +20,10 @@ static char *text_of(const struct record *r)
 
 static char *escaped(void (*put)(const char *text, FILE *out), const char *what)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct made_text t = {};
 
-	put(what, out);
-	fclose(out);
-	return text;
+	put(what, made_text_stream(&t));
+	return made_text_end(&t);
 }
 
 TEST(a_ticket_has_it_in_short)

@@ -4,6 +4,7 @@
 
 #include "cgroup/mounts.h"
 #include "counters/naming.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 #define DEVICE(minor) ((uint32_t)(minor))
@@ -112,52 +113,47 @@ static const char *find(struct tables *t, uint32_t device, const char *path, boo
 
 TEST(what_was_there_all_the_time_has_its_own_name)
 {
-	struct tables t;
+	_cleanup_(close_tables) struct tables t;
 
 	open_tables(&t, ROOT DATA BOUND, ROOT DATA BOUND);
 	ASSERT_STREQ(find(&t, DEVICE(2), "/b", OWN), "/data"); /* seen through a bind mount */
 	ASSERT_STREQ(find(&t, DEVICE(2), "", OWN), "/data");
 	ASSERT_STREQ(find(&t, DEVICE(2), "/in/a/chroot", OWN), "/data");
-	close_tables(&t);
 }
 
 TEST(another_namespace_has_names_of_its_own)
 {
-	struct tables t;
+	_cleanup_(close_tables) struct tables t;
 
 	open_tables(&t, ROOT DATA, ROOT DATA);
 	ASSERT_STREQ(find(&t, DEVICE(2), "/work", OTHER), ""); /* the job's own */
 	ASSERT_STREQ(find(&t, DEVICE(2), "/data", OTHER), "/data"); /* the same as ours */
 	ASSERT_STREQ(find(&t, DEVICE(1), "/", OTHER), "/");
-	close_tables(&t);
 }
 
 TEST(a_number_that_was_given_twice_is_told_by_the_path)
 {
-	struct tables t;
+	_cleanup_(close_tables) struct tables t;
 
 	open_tables(&t, ROOT, ROOT "23 20 0:9 / /second rw - tmpfs none rw\n");
 	ASSERT_STREQ(find(&t, DEVICE(9), "/first", OWN), "");
 	ASSERT_STREQ(find(&t, DEVICE(9), "/second", OWN), "/second");
-	close_tables(&t);
 }
 
 TEST(a_mount_that_has_gone_keeps_its_name)
 {
-	struct tables t;
+	_cleanup_(close_tables) struct tables t;
 
 	open_tables(&t, ROOT DATA, ROOT);
 	ASSERT_STREQ(find(&t, DEVICE(2), "/data", OWN), "/data");
 	ASSERT_STREQ(find(&t, DEVICE(2), "", OWN), "/data");
-	close_tables(&t);
 }
 
 TEST(what_no_table_knows_has_no_mount)
 {
-	struct tables t;
+	_cleanup_(close_tables) struct tables t;
 
 	open_tables(&t, ROOT, ROOT);
 	ASSERT_STREQ(find(&t, DEVICE(7), "/gone", OWN), "");
 	ASSERT_STREQ(find(&t, DEVICE(7), "", OWN), "");
-	close_tables(&t);
 }

@@ -66,25 +66,6 @@ TEST(what_nobody_looked_at_is_not_there_and_what_was_not_used_is_empty)
 	ASSERT(again && again->reading.network.is_known);
 }
 
-TEST(a_number_that_is_none_is_refused_with_its_place)
-{
-	static const char *const wrong[] = {
-		"{\"schema\": \"jobmeter.record/1\", \"network\": []}",
-		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": 3}}",
-		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"sent\": {\"bytes\": -1}}}}",
-		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"sent\": {}}}}",
-		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"rtt_distribution\": [-1]}}}}",
-		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"rtt_distribution\": 5}}}}",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		struct error err = {};
-
-		ASSERT(!made_again(wrong[i], &err));
-		ASSERT_CONTAINS(err.text, "network");
-	}
-}
-
 static const struct network *keep(struct parts *parts, struct network n)
 {
 	ASSERT_OK(parts_put(parts, &network_section, &n));

@@ -155,7 +155,7 @@ static void assert_all(const struct bench *b, uint64_t uj)
 TEST(two_intel_sockets_count_packages_and_memory_once)
 {
 	_cleanup_close_ int root = tree_open("intel-2-sockets");
-	struct bench b;
+	_cleanup_(close_bench) struct bench b;
 
 	write_zone(root, "intel-rapl:0", "package-0\n", "1000000\n", INTEL_RANGE);
 	write_zone(root, "intel-rapl:0:0", "core\n", "700000\n", INTEL_RANGE);
@@ -172,13 +172,12 @@ TEST(two_intel_sockets_count_packages_and_memory_once)
 	write_busy(root, 10);
 	take(&b, 2);
 	assert_all(&b, 8000000 + 50 + 300000);
-	close_bench(&b);
 }
 
 TEST(a_platform_s_counter_is_the_node_and_its_packages_are_inside)
 {
 	_cleanup_close_ int root = tree_open("psys");
-	struct bench b;
+	_cleanup_(close_bench) struct bench b;
 
 	write_zone(root, "intel-rapl:0", "package-0\n", "0\n", INTEL_RANGE);
 	write_zone(root, "intel-rapl:0:0", "core\n", "0\n", INTEL_RANGE);
@@ -195,13 +194,12 @@ TEST(a_platform_s_counter_is_the_node_and_its_packages_are_inside)
 	take(&b, 2);
 	assert_all(&b, 6000000);
 	ASSERT(joules_of(&b, 0) > 0);
-	close_bench(&b);
 }
 
 TEST(amd_s_package_has_no_memory_beside_it)
 {
 	_cleanup_close_ int root = tree_open("amd");
-	struct bench b;
+	_cleanup_(close_bench) struct bench b;
 
 	write_zone(root, "intel-rapl:0", "package-0\n", "65532610980\n", AMD_RANGE);
 	write_zone(root, "intel-rapl:0:0", "core\n", "0\n", AMD_RANGE);
@@ -211,13 +209,12 @@ TEST(amd_s_package_has_no_memory_beside_it)
 	write_busy(root, 3);
 	take(&b, 2);
 	assert_all(&b, 100);
-	close_bench(&b);
 }
 
 TEST(one_intel_socket_divides_by_work_and_tells_a_run_inside_its_part)
 {
 	_cleanup_close_ int root = tree_open("intel-1-socket");
-	struct bench b;
+	_cleanup_(close_bench) struct bench b;
 
 	write_zone(root, "intel-rapl:0", "package-0\n", "0\n", INTEL_RANGE);
 	b = open_bench(root);
@@ -232,7 +229,6 @@ TEST(one_intel_socket_divides_by_work_and_tells_a_run_inside_its_part)
 	ASSERT_EQ(joules_of(&b, 0), UINT64_C(900000)); /* too short for an idle power */
 	ASSERT_EQ(joules_of(&b, 1), UINT64_C(300000));
 	assert_all(&b, 1000000);
-	close_bench(&b);
 }
 
 /* ---- the processor's counters ---- */
@@ -269,7 +265,7 @@ static void open_counted(struct bench *b, int root, bool is_second_counted)
 TEST(of_equal_cpu_time_who_misses_the_caches_has_more)
 {
 	_cleanup_close_ int root = tree_open("counted");
-	struct bench b;
+	_cleanup_(close_bench) struct bench b;
 
 	open_counted(&b, root, true);
 	count(&b, 0, 17 + 1000000, 19 + 2000000, 23);
@@ -279,13 +275,12 @@ TEST(of_equal_cpu_time_who_misses_the_caches_has_more)
 	ASSERT_EQ(joules_of(&b, 1), UINT64_C(400618) + 584125);
 	ASSERT_EQ((joules_of(&b, 0) + joules_of(&b, 1) + 5) / 10, UINT64_C(140000));
 	assert_all(&b, 2000000); /* the system's part is as it was */
-	close_bench(&b);
 }
 
 TEST(who_is_not_counted_has_his_cpu_time)
 {
 	_cleanup_close_ int root = tree_open("half-counted");
-	struct bench b;
+	_cleanup_(close_bench) struct bench b;
 
 	open_counted(&b, root, false);
 	count(&b, 0, 17 + 5, 19 + 7, 23 + 1000);
@@ -294,7 +289,6 @@ TEST(who_is_not_counted_has_his_cpu_time)
 	ASSERT(joules_of(&b, 0) <= 700000 && joules_of(&b, 0) >= 700000 - 4);
 	ASSERT(joules_of(&b, 1) <= 700000 + 4 && joules_of(&b, 1) >= 700000);
 	assert_all(&b, 2000000);
-	close_bench(&b);
 }
 
 /* ---- the ledger, and a restart ---- */
@@ -312,7 +306,7 @@ TEST(lines_of_the_ledger_are_all_of_it_once)
 {
 	_cleanup_close_ int root = tree_open("ledger");
 	struct ledger first = {}, second = {};
-	struct bench b;
+	_cleanup_(close_bench) struct bench b;
 
 	write_zone(root, "intel-rapl:0", "package-0\n", "0\n", INTEL_RANGE);
 	b = open_bench(root);
@@ -346,7 +340,6 @@ TEST(lines_of_the_ledger_are_all_of_it_once)
 	assert_all(&b, 3000003);
 	ledger_clear(&first);
 	ledger_clear(&second);
-	close_bench(&b);
 }
 
 TEST(the_next_agent_goes_on_and_what_came_meanwhile_is_divided)

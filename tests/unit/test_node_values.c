@@ -12,22 +12,18 @@
 #include "model/document.h"
 #include "model/json_place.h"
 #include "model/sample.h"
+#include "made.h"
 #include "test.h"
 
 static char *text_of(const struct node_values *v)
 {
-	char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	struct made_text t = {};
+	struct document *d = made_text_document(&t, DOCUMENT_ONE_LINE);
 
 	document_begin_map(d);
 	node_values_format(v, d);
 	document_end_map(d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
-	return text;
+	return made_text_end(&t);
 }
 
 static int parse(const char *text, struct node_values *ret, struct error *err)

@@ -167,14 +167,10 @@ TEST(numbers_are_written_and_what_is_not_known_is_null)
 	_cleanup_(record_freep) struct record *now = new_job(S, 500);
 	struct numbers n = numbers_of_job(now, NULL, 0.5);
 	_cleanup_free_ char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	struct made_text t = {};
 
-	numbers_format(&n, d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
+	numbers_format(&n, made_text_document(&t, DOCUMENT_ONE_LINE));
+	text = made_text_end(&t);
 	ASSERT_STREQ(
 		text,
 		"{\"seconds\":0.5,\"cores\":2,\"waiting\":null,\"blocked\":null,\"read_bytes\":1000,"
@@ -223,7 +219,7 @@ static struct record *arrive(const struct snapshot *s, bool in_sums)
 
 TEST(sums_say_of_files_what_rows_do)
 {
-	struct snapshot then = {}, now = {};
+	_cleanup_(made_snapshot_clear) struct snapshot then = {}, now = {};
 	struct record *before[2], *after[2]; /* of rows, of sums */
 	uint64_t total;
 
@@ -256,13 +252,11 @@ TEST(sums_say_of_files_what_rows_do)
 		record_free(before[in_sums]);
 		record_free(after[in_sums]);
 	}
-	made_snapshot_clear(&then);
-	made_snapshot_clear(&now);
 }
 
 TEST(where_nobody_looked_at_files_there_are_no_sums_either)
 {
-	struct snapshot now = {};
+	_cleanup_(made_snapshot_clear) struct snapshot now = {};
 	_cleanup_(record_freep) struct record *record = NULL;
 
 	make_busy(&now, 3);
@@ -270,7 +264,6 @@ TEST(where_nobody_looked_at_files_there_are_no_sums_either)
 	now.jobs[0].row_count = 0;
 	record = arrive(&now, true);
 	ASSERT(isnan(numbers_of_job(record, NULL, 2).read));
-	made_snapshot_clear(&now);
 }
 
 TEST(idle_is_who_does_nothing_and_nobody_of_whom_that_is_not_known)

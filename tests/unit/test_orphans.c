@@ -71,7 +71,7 @@ TEST(runs_that_have_ended_go_and_nothing_else)
 {
 	_cleanup_close_ int fd = open_root("orphans-ended");
 	pid_t pid = ended();
-	struct orphans o = {};
+	_cleanup_(orphans_clear) struct orphans o = {};
 
 	make(fd, "cg/slurm/job_7/jobmeter-run-%d", pid);
 	make(fd, "cg/slurm/job_7/jobmeter-run-%d-self", pid);
@@ -86,13 +86,12 @@ TEST(runs_that_have_ended_go_and_nothing_else)
 	ASSERT(exists(fd, "cg/slurm/job_7/jobmeter-run-%d/jobmeter-run-1", pid));
 	ASSERT(exists(fd, "cg/slurm/job_7/jobmeter-other-%d", pid));
 	ASSERT(exists(fd, "cg/jobmeter-run-%d", getpid()));
-	orphans_clear(&o);
 }
 
 TEST(a_run_whose_client_lives_goes_once_that_says_so)
 {
 	_cleanup_close_ int fd = open_root("orphans-released");
-	struct orphans o = {};
+	_cleanup_(orphans_clear) struct orphans o = {};
 
 	make(fd, "cg/jobmeter-run-%d", getpid());
 	ASSERT_OK(orphans_find(fd, &o));
@@ -102,7 +101,6 @@ TEST(a_run_whose_client_lives_goes_once_that_says_so)
 	ASSERT(orphans_release(&o, getpid()));
 	ASSERT(!orphans_sweep(&o));
 	ASSERT(!exists(fd, "cg/jobmeter-run-%d", getpid()));
-	orphans_clear(&o);
 }
 
 /* What is deeper goes first; what went by itself is no longer looked for. */
@@ -110,7 +108,7 @@ TEST(a_run_in_a_run_goes_with_it)
 {
 	_cleanup_close_ int fd = open_root("orphans-nested");
 	pid_t outer = ended(), inner = ended();
-	struct orphans o = {};
+	_cleanup_(orphans_clear) struct orphans o = {};
 	char path[256];
 
 	make(fd, "cg/jobmeter-run-%d", outer);
@@ -123,15 +121,13 @@ TEST(a_run_in_a_run_goes_with_it)
 	ASSERT_OK(unlinkat(fd, path, AT_REMOVEDIR));
 	ASSERT(!orphans_sweep(&o));
 	ASSERT(!exists(fd, "cg/jobmeter-run-%d", outer));
-	orphans_clear(&o);
 }
 
 TEST(without_cgroups_there_are_none)
 {
 	_cleanup_close_ int fd = tree_open("orphans-none");
-	struct orphans o = {};
+	_cleanup_(orphans_clear) struct orphans o = {};
 
 	ASSERT(orphans_find(fd, &o) < 0);
 	ASSERT(!orphans_sweep(&o));
-	orphans_clear(&o);
 }

@@ -8,18 +8,16 @@
 #include "basic/cleanup.h"
 #include "model/rows.h"
 #include "report/rows_text.h"
+#include "made.h"
 #include "test.h"
 
 static char *printed(struct page page, void (*print)(struct page *page))
 {
-	char *text = NULL;
-	size_t size;
+	struct made_text t = {};
 
-	page.out = open_memstream(&text, &size);
+	page.out = made_text_stream(&t);
 	print(&page);
-	fclose(page.out);
-	page.out = NULL;
-	return text;
+	return made_text_end(&t);
 }
 
 static const struct page wide = { .width = 80, .is_utf8 = true };

@@ -14,6 +14,7 @@
 #include "model/record.h"
 #include "codec/records.h"
 #include "analysis/rules.h"
+#include "made.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -590,16 +591,10 @@ TEST(checkpoints_of_a_real_program_are_found)
 
 static char *written(const struct patterns *patterns)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = document_new_json(out, DOCUMENT_INDENTED);
+	struct made_text t = {};
 
-	patterns_format(patterns, d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
-	return text;
+	patterns_format(patterns, made_text_document(&t, DOCUMENT_INDENTED));
+	return made_text_end(&t);
 }
 
 TEST(a_document_has_times_numbers_and_a_sentence)

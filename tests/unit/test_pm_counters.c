@@ -91,7 +91,7 @@ TEST(a_number_has_its_unit_or_none)
 TEST(the_node_contains_its_components_and_an_accelerator_is_one)
 {
 	_cleanup_close_ int fd = made_ex("made-cray-levels");
-	struct sources *s = open_them(fd);
+	_cleanup_(sources_freep) struct sources *s = open_them(fd);
 	struct energy_reading r;
 	size_t count;
 
@@ -104,13 +104,12 @@ TEST(the_node_contains_its_components_and_an_accelerator_is_one)
 	ASSERT_EQ(r.sensor.socket, 0u);
 	r = sample(s, 10 * S, "memory_energy", &count);
 	ASSERT_EQ((unsigned int)r.sensor.part, (unsigned int)ENERGY_MEMORY);
-	sources_free(s);
 }
 
 TEST(what_came_since_is_the_difference)
 {
 	_cleanup_close_ int fd = made_ex("made-cray-difference");
-	struct sources *s = open_them(fd);
+	_cleanup_(sources_freep) struct sources *s = open_them(fd);
 	struct energy_reading r;
 	size_t n;
 
@@ -121,13 +120,12 @@ TEST(what_came_since_is_the_difference)
 	ASSERT_EQ(r.total.total_uj, UINT64_C(1017000000));
 	ASSERT_EQ(r.total.power_uw, UINT64_C(1017000000));
 	ASSERT(!r.is_stale);
-	sources_free(s);
 }
 
 TEST(numbers_that_stand_still_are_stale_and_said_so)
 {
 	_cleanup_close_ int fd = made_ex("made-cray-stale");
-	struct sources *s = open_them(fd);
+	_cleanup_(sources_freep) struct sources *s = open_them(fd);
 	struct energy_reading r;
 	struct record record = {};
 	size_t n;
@@ -140,13 +138,12 @@ TEST(numbers_that_stand_still_are_stale_and_said_so)
 	ASSERT_EQ(record.coverage.missing.count, UINT64_C(1));
 	ASSERT_CONTAINS(record.coverage.missing.items[0], "does not update them any more");
 	strings_clear(&record.coverage.missing);
-	sources_free(s);
 }
 
 TEST(counters_that_began_anew_make_a_gap_and_no_energy)
 {
 	_cleanup_close_ int fd = made_ex("made-cray-startup");
-	struct sources *s = open_them(fd);
+	_cleanup_(sources_freep) struct sources *s = open_them(fd);
 	struct energy_reading r;
 	size_t n;
 
@@ -157,13 +154,12 @@ TEST(counters_that_began_anew_make_a_gap_and_no_energy)
 	r = sample(s, 13 * S, "energy", &n);
 	ASSERT_EQ(r.total.total_uj, UINT64_C(0));
 	ASSERT_EQ(r.total.gap_ns, 3 * S);
-	sources_free(s);
 }
 
 TEST(a_node_without_them_says_nothing)
 {
 	_cleanup_close_ int fd = tree_open("made-cray-none");
-	struct sources *s = open_them(fd);
+	_cleanup_(sources_freep) struct sources *s = open_them(fd);
 	struct record record = {};
 	size_t n;
 
@@ -171,5 +167,4 @@ TEST(a_node_without_them_says_nothing)
 	ASSERT_EQ(n, UINT64_C(0));
 	ASSERT_OK(sources_describe(s, &record));
 	ASSERT_EQ(record.coverage.missing.count, UINT64_C(0));
-	sources_free(s);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "node/published.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 #define BOOT "b00t"
@@ -89,7 +90,7 @@ TEST(what_was_shown_outlives_who_showed_it)
 
 TEST(who_is_shown_no_more_gives_room_to_others)
 {
-	struct published *p;
+	_cleanup_(published_closep) struct published *p;
 
 	begin();
 	p = open_it(BOOT);
@@ -102,7 +103,6 @@ TEST(who_is_shown_no_more_gives_room_to_others)
 	ASSERT_EQ(shown(p, "13", 7), -1);
 	published_clear(p);
 	ASSERT_EQ(shown(p, "9", 7), -1);
-	published_close(p);
 }
 
 TEST(a_file_of_another_boot_or_none_is_not_believed)
@@ -128,13 +128,12 @@ TEST(a_file_of_another_boot_or_none_is_not_believed)
 TEST(a_file_that_others_may_read_or_a_link_is_refused)
 {
 	struct published *p = NULL;
-	char target[256];
+	const char *target = test_path("target");
 
 	begin();
 	published_close(open_it(BOOT));
 	chmod(path, 0644);
 	ASSERT_EQ(published_open(path, BOOT, SLOTS, &p), -EPERM);
-	snprintf(target, sizeof(target), "%s/target", test_dir());
 	rename(path, target);
 	ASSERT_EQ(symlink(target, path), 0);
 	ASSERT_EQ(published_open(path, BOOT, SLOTS, &p), -ELOOP);

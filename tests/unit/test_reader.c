@@ -58,10 +58,9 @@ static struct reader *reader_of(const struct told *told, size_t count)
 {
 	struct reader *reader = NULL;
 	struct error err = {};
-	char path[300];
+	const char *path = test_path("records.ndjson");
 	FILE *out;
 
-	snprintf(path, sizeof(path), "%s/records.ndjson", test_dir());
 	out = fopen(path, "we");
 	for (size_t i = 0; i < count; i++)
 		write_record(out, &told[i]);
@@ -249,7 +248,7 @@ TEST(bytes_are_of_file_systems_that_hold_data)
 	_cleanup_free_ char *json = NULL;
 	int read = 0, written = 0;
 	struct error err = {};
-	char path[300];
+	const char *path = test_path("mounts.json");
 	FILE *out;
 
 	set(&record->job.id, "7");
@@ -267,7 +266,6 @@ TEST(bytes_are_of_file_systems_that_hold_data)
 		written += mounts[i].counts ? 3 << i : 0;
 	}
 	json = made_json(record);
-	snprintf(path, sizeof(path), "%s/mounts.json", test_dir());
 	out = fopen(path, "we");
 	fputs(json, out);
 	fclose(out);
@@ -284,10 +282,9 @@ TEST(what_is_no_nodes_record_is_told)
 	_cleanup_free_ char *json = NULL;
 	struct reader *reader = NULL;
 	struct error err = {};
-	char path[300];
+	const char *path = test_path("nowhere.json");
 	FILE *out;
 
-	snprintf(path, sizeof(path), "%s/nowhere.json", test_dir());
 	set(&record->node, "");
 	json = made_json(record);
 	out = fopen(path, "we");
@@ -334,10 +331,9 @@ TEST(a_place_without_records_is_told)
 {
 	struct reader *reader = NULL;
 	struct error err = {};
-	char path[300];
+	const char *path = test_path("empty");
 
 	ASSERT_ERR(reader_open("/nonexistent", &reader, &err), -ENOENT);
-	snprintf(path, sizeof(path), "%s/empty", test_dir());
 	ASSERT(mkdir(path, 0700) == 0);
 	ASSERT_ERR(reader_open(path, &reader, &err), -ENOENT);
 	ASSERT_CONTAINS(err.text, "there is no *.json in the directory '");

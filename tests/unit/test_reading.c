@@ -35,7 +35,7 @@ TEST(names_of_rows_lead_back_to_their_kinds)
 
 TEST(a_row_is_found_again_by_kind_name_and_type)
 {
-	struct reading r = {};
+	_cleanup_(reading_clear) struct reading r = {};
 
 	add(&r, "/", "ext4", 1);
 	ASSERT(reading_get_mount(&r, ROW_MOUNT, "/", "ext4") == &r.mounts[0]);
@@ -45,7 +45,6 @@ TEST(a_row_is_found_again_by_kind_name_and_type)
 	add(&r, "(pipe)", NULL, 1);
 	ASSERT_EQ(r.mount_count, 3);
 	ASSERT(reading_find_mount(&r, ROW_PIPE, "(pipe)", NULL) == &r.mounts[2]);
-	reading_clear(&r);
 }
 
 TEST(rows_are_bounded)
@@ -110,7 +109,7 @@ TEST(a_sum_of_a_part_is_not_the_sum)
 
 TEST(mounts_are_merged_by_name_with_their_histograms)
 {
-	struct reading a = {}, b = {};
+	_cleanup_(reading_clear) struct reading a = {}, b = {};
 
 	ASSERT_OK(mount_row_add_alias(add(&a, "/home", "nfs4", 100), "/users"));
 	add(&b, "/home", "nfs4", 11);
@@ -128,13 +127,11 @@ TEST(mounts_are_merged_by_name_with_their_histograms)
 	ASSERT(a.mounts[0].aliases[2] == NULL);
 	ASSERT(a.mounts[0].has_seconds && a.mounts[1].has_histograms);
 	ASSERT(!a.mounts[1].has_seconds);
-	reading_clear(&a);
-	reading_clear(&b);
 }
 
 TEST(interfaces_and_missing_files_are_merged_too)
 {
-	struct reading a = {}, b = {};
+	_cleanup_(reading_clear) struct reading a = {}, b = {};
 	struct mount_row *row = add(&a, "/home", "nfs4", 100),
 			 *other = add(&b, "/home", "nfs4", 11);
 
@@ -158,8 +155,6 @@ TEST(interfaces_and_missing_files_are_merged_too)
 	b.mounts[0].lacks_not_found = true; /* a sum of a part is not the sum */
 	ASSERT_OK(reading_merge(&a, &b));
 	ASSERT(!mount_row_knows(&a.mounts[0], METRIC_META_NOT_FOUND));
-	reading_clear(&a);
-	reading_clear(&b);
 }
 
 TEST(interfaces_are_parts_of_the_whole)
@@ -196,7 +191,7 @@ TEST(a_copy_is_equal_and_its_own)
 
 TEST(more_aliases_than_fit_are_dropped)
 {
-	struct reading r = {};
+	_cleanup_(reading_clear) struct reading r = {};
 	char name[16];
 
 	add(&r, "/", NULL, 1);
@@ -205,12 +200,11 @@ TEST(more_aliases_than_fit_are_dropped)
 		ASSERT_OK(mount_row_add_alias(&r.mounts[0], name));
 	}
 	ASSERT_STREQ(r.mounts[0].aliases[MOUNT_ALIASES_MAX - 1], "/7");
-	reading_clear(&r);
 }
 
 TEST(mounts_are_sorted_by_bytes_then_name)
 {
-	struct reading r = {};
+	_cleanup_(reading_clear) struct reading r = {};
 
 	add(&r, "/b", NULL, 5);
 	add(&r, "/c", NULL, 50);
@@ -219,7 +213,6 @@ TEST(mounts_are_sorted_by_bytes_then_name)
 	ASSERT_STREQ(r.mounts[0].mount, "/c");
 	ASSERT_STREQ(r.mounts[1].mount, "/a");
 	ASSERT_STREQ(r.mounts[2].mount, "/b");
-	reading_clear(&r);
 }
 
 static void open_on(struct reading *r, const char *mount, uint64_t calls, uint64_t errors)
@@ -232,7 +225,7 @@ static void open_on(struct reading *r, const char *mount, uint64_t calls, uint64
 
 TEST(paths_are_placed_where_next_to_none_is_without_a_mount)
 {
-	struct reading r = {};
+	_cleanup_(reading_clear) struct reading r = {};
 
 	ASSERT(reading_paths_are_placed(&r));
 	open_on(&r, "/", 9900, 3);
@@ -249,12 +242,11 @@ TEST(paths_are_placed_where_next_to_none_is_without_a_mount)
 	r.mounts[2].ops[OP_OPEN].calls = 1;
 	r.mounts[2].ops[OP_CLOSE].calls = 1000000;
 	ASSERT(reading_paths_are_placed(&r));
-	reading_clear(&r);
 }
 
 TEST(rows_add_up_to_one_without_kernel_threads)
 {
-	struct reading r = {};
+	_cleanup_(reading_clear) struct reading r = {};
 	struct mount_row *sum;
 
 	add(&r, "/", "ext4", 17)->interfaces[INTERFACE_IO_URING][OP_READ].calls = 5;
@@ -268,5 +260,4 @@ TEST(rows_add_up_to_one_without_kernel_threads)
 	ASSERT_EQ(sum->sizes[OP_READ].counts[5], (uint64_t)2);
 	ASSERT(!sum->has_seconds && sum->has_histograms);
 	mount_row_free(sum);
-	reading_clear(&r);
 }

@@ -283,6 +283,12 @@ TEST(keys_of_a_newer_version_are_left_alone)
 #define ROW "\"io\": [{\"mount\": \"/\", " READ ", " WRITE ", "
 
 /* clang-format off */
+#define SYSCALL(name, calls, errors) "{\"name\": \"" name "\", \"calls\": " calls ", \"errors\": " errors ", \"seconds\": 1}"
+#define FUNCTIONS(list) HEAD "\"trace\": {\"process_seconds\": 1, \"functions\": [" list "]}}"
+#define TRACED(names, calls, failed) \
+	"{" names ", \"calls\": " calls ", \"failed\": " failed ", \"lost\": 0, \"bytes\": 0, \"unsized\": 0, \"seconds\": 0, \"dropped_probes\": 0}"
+#define NAMES "\"set\": \"s\", \"function\": \"f\""
+
 static const struct broken {
 	const char *text, *reason;
 } broken_records[] = {
@@ -340,6 +346,60 @@ static const struct broken {
 	{ HEAD "\"timeline\": {\"interval_seconds\": 4, \"start\": \"2026-02-03T04:05:06Z\", \"series\": {\"read.bytes\": {\"values\": [1]}}}}", "made: timeline.start is no multiple of the interval" },
 	{ HEAD "\"timeline\": {\"interval_seconds\": 2, \"start\": \"2026-02-03T04:05:06Z\", \"series\": {\"read.bytes\": {\"values\": [\"1\"]}}}}", "made: timeline.series.read.bytes.values is a string" },
 	{ HEAD "\"merged\": {\"records\": 0}}", "made: merged.records is out of range" },
+	{ HEAD "\"block\": {}}", "block" },
+	{ HEAD "\"block\": [3]}", "block" },
+	{ HEAD "\"block\": [{}]}", "block" },
+	{ HEAD "\"block\": [{\"device\": \"\"}]}", "block" },
+	{ HEAD "\"block\": [{\"device\": \"a234567890123456789012345678901234567890\"}]}", "block" },
+	{ HEAD "\"block\": [{\"device\": \"sda\", \"read\": 7}]}", "block" },
+	{ HEAD "\"block\": [{\"device\": \"sda\", \"read\": {\"bytes\": -1}}]}", "block" },
+	{ HEAD "\"block\": [{\"device\": \"sda\", \"read\": {\"latencies\": [-1]}}]}", "block" },
+	{ HEAD "\"block\": [{\"device\": \"sda\", \"read\": {}}, {\"device\": \"sda\", \"write\": {}}]}", "block" },
+	{ HEAD "\"network\": []}", "network" },
+	{ HEAD "\"network\": {\"tcp\": 3}}", "network" },
+	{ HEAD "\"network\": {\"tcp\": {\"sent\": {\"bytes\": -1}}}}", "network" },
+	{ HEAD "\"network\": {\"tcp\": {\"sent\": {}}}}", "network" },
+	{ HEAD "\"network\": {\"tcp\": {\"connections\": {\"rtt_distribution\": [-1]}}}}", "network" },
+	{ HEAD "\"network\": {\"tcp\": {\"connections\": {\"rtt_distribution\": 5}}}}", "network" },
+	{ HEAD "\"syscalls\": {}}", "syscalls" },
+	{ HEAD "\"syscalls\": [3]}", "syscalls[0]" },
+	{ HEAD "\"syscalls\": [{\"calls\": 1}]}", "syscalls[0].name" },
+	{ HEAD "\"syscalls\": [" SYSCALL("", "1", "0") "]}", "syscalls[0].name" },
+	{ HEAD "\"syscalls\": [" SYSCALL("read", "1", "2") "]}", "syscalls[0].errors" },
+	{ HEAD "\"syscalls\": [" SYSCALL("read", "-1", "0") "]}", "syscalls[0].calls" },
+	{ HEAD "\"syscalls\": [" SYSCALL("read", "1", "0") "," SYSCALL("read", "1", "0") "]}", "syscalls[1].name" },
+	{ HEAD "\"syscalls\": [{\"name\": \"read\", \"calls\": 1, \"errors\": 0}]}", "syscalls[0].seconds" },
+	{ HEAD "\"trace\": []}", "trace" },
+	{ HEAD "\"trace\": {}}", "trace.process_seconds" },
+	{ HEAD "\"trace\": {\"process_seconds\": -1}}", "trace.process_seconds" },
+	{ HEAD "\"trace\": {\"process_seconds\": 1, \"functions\": {}}}", "trace.functions" },
+	{ FUNCTIONS("7"), "trace.functions[0]" },
+	{ FUNCTIONS(TRACED("\"set\": \"s\"", "1", "0")), "trace.functions[0]" },
+	{ FUNCTIONS(TRACED("\"set\": \"s/\", \"function\": \"f\"", "1", "0")), "trace.functions[0]" },
+	{ FUNCTIONS(TRACED(NAMES, "1", "2")), "trace.functions[0]" },
+	{ FUNCTIONS(TRACED(NAMES, "9223372036854775807", "0")), "trace.functions[0].calls" },
+	{ FUNCTIONS("{" NAMES ", \"calls\": 1}"), "trace.functions[0].failed" },
+	{ FUNCTIONS(TRACED(NAMES, "1", "0") "," TRACED(NAMES, "1", "0")), "trace.functions[1]" },
+	{ HEAD "\"steps\": [7]}", "steps[0]" },
+	{ HEAD "\"steps\": [{}]}", "made: steps[0].id is missing" },
+	{ HEAD "\"steps\": [{\"id\": 7}]}", "made: steps[0].id is a number" },
+	{ HEAD "\"steps\": [{\"id\": \"0\"}, {\"id\": \"0\"}]}", "twice" },
+	{ HEAD "\"steps\": [{\"id\": \"0\", \"cpu\": {\"user_seconds\": \"x\"}}]}", "steps[0].cpu.user_seconds" },
+	{ HEAD "\"steps\": [{\"id\": \"0\", \"cpu\": []}]}", "steps[0].cpu" },
+	{ HEAD "\"steps\": [{\"id\": \"0\", \"network\": []}]}", "steps[0].network" },
+	{ HEAD "\"steps\": [{\"id\": \"0\", \"network\": {\"udp\": {\"sent\": {\"bytes\": -1}}}}]}", "steps[0].network.udp.sent.bytes" },
+	{ HEAD "\"ports\": [7]}", "ports[0]" },
+	{ HEAD "\"ports\": [{}]}", "ports[0]" },
+	{ HEAD "\"ports\": [{\"device\": \"a\"}]}", "ports[0]" },
+	{ HEAD "\"ports\": [{\"device\": \"a\", \"port\": 1}]}", "ports[0]" },
+	{ HEAD "\"ports\": [{\"device\": \"a\", \"port\": \"1\", \"transmit_bytes\": -1}]}", "ports[0]" },
+	{ HEAD "\"ports\": [{\"device\": \"a\", \"port\": \"1\", \"from\": 3}]}", "ports[0]" },
+	{ HEAD "\"memory\": {\"oom\": [7]}}", "memory.oom[0]" },
+	{ HEAD "\"memory\": {\"oom\": [{\"pid\": -1}]}}", "memory.oom[0].pid" },
+	{ HEAD "\"memory\": {\"oom\": [{\"uid\": 4294967296}]}}", "memory.oom[0].uid" },
+	{ HEAD "\"memory\": {\"oom\": [{\"time\": \"noon\"}]}}", "memory.oom[0].time" },
+	{ HEAD "\"memory\": {\"oom\": [{\"rss_bytes\": -4096}]}}", "memory.oom[0].rss_bytes" },
+	{ HEAD "\"memory\": {\"oom\": [{\"command\": \"123456789012345678901234567890123456789012345678\"}]}}", "memory.oom[0].command" },
 };
 /* clang-format on */
 
@@ -360,7 +420,7 @@ TEST(what_is_broken_is_refused_in_words)
 TEST(lists_have_bounds)
 {
 	_cleanup_free_ char *text = NULL;
-	struct records list = {};
+	_cleanup_(records_clear) struct records list = {};
 	struct error err;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -372,30 +432,27 @@ TEST(lists_have_bounds)
 	fclose(out);
 	ASSERT_ERR(records_parse(text, size, "made", &list, &err), -EINVAL);
 	ASSERT_STREQ(err.text, "made: io has more than 4096 entries");
-	records_clear(&list);
 }
 
 TEST(a_deep_nest_is_an_error_and_no_crash)
 {
 	char text[20000];
-	struct records list = {};
+	_cleanup_(records_clear) struct records list = {};
 	struct error err;
 
 	memset(text, '[', sizeof(text));
 	ASSERT_ERR(records_parse(text, sizeof(text), "made", &list, &err), -EINVAL);
-	records_clear(&list);
 }
 
 TEST(several_records_stand_behind_each_other)
 {
 	static const char text[] = HEAD "\"sequence\": 1}\n" HEAD "\"sequence\": 2}\n\n";
-	struct records list = {};
+	_cleanup_(records_clear) struct records list = {};
 	struct error err = { "" };
 
 	ASSERT_OK(records_parse(text, strlen(text), "made", &list, &err));
 	ASSERT_EQ(list.count, 2);
 	ASSERT_EQ(list.items[1]->sequence, 2);
-	records_clear(&list);
 }
 
 TEST(a_file_that_is_not_there_is_named)

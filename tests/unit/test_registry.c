@@ -40,7 +40,7 @@ static void learn_job(struct registry *r)
 TEST(an_empty_registry_makes_an_empty_snapshot)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, 101);
+	struct snapshot *s = snap(r, 101);
 
 	ASSERT_EQ(s->job_count, (size_t)0);
 	ASSERT(!s->has_mounts);
@@ -51,13 +51,12 @@ TEST(an_empty_registry_makes_an_empty_snapshot)
 TEST(one_group_is_a_job_under_the_name_that_it_is_given)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+	struct snapshot *s;
 	const struct group_life own = life(7, 0, 120, 0, JOB "/jobmeter-run-5");
 	const struct cgroup_tasks tasks[] = { tasks_of(7, 11, 1, 0), tasks_of(8, 13, 1, 0) };
 
 	ASSERT_OK(registry_learn_one(r, &own, "run", "", 125 * SECOND, EPOCH + 125 * SECOND));
-	feed(r, tasks, 2, NULL, 0);
-	s = snap(r, 130);
+	s = fed_again(r, 130, tasks, 2, NULL, 0);
 	ASSERT_EQ(s->job_count, (size_t)1);
 	ASSERT_EQ(number_of(s, "run", "", METRIC_CPU_USER), (uint64_t)11);
 	ASSERT(s->jobs[0].is_live);
@@ -69,14 +68,13 @@ TEST(one_group_is_a_job_under_the_name_that_it_is_given)
 TEST(groups_become_a_job_with_its_steps)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+	struct snapshot *s;
 	const struct cgroup_tasks tasks[] = { tasks_of(4, 7, 1, 2), tasks_of(6, 11, 1, 0),
 					      tasks_of(5, 13, 2, 1), tasks_of(99, 1000, 1, 1) };
 	struct registry_job *j;
 
 	learn_job(r);
-	feed(r, tasks, 4, NULL, 0);
-	s = snap(r, 130);
+	s = fed_again(r, 130, tasks, 4, NULL, 0);
 	ASSERT_EQ(s->job_count, (size_t)1);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)31);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), (uint64_t)4);
@@ -133,11 +131,10 @@ TEST(a_run_inside_a_job_counts_in_both)
 	const struct cgroup_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 1, 0) };
 	const struct cgroup_row rows[] = { row_of(3, 1, OP_READ, INTERFACE_CALL, 3, 300) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+	struct snapshot *s;
 
 	learn(r, 115, lives, 3);
-	feed(r, tasks, 2, rows, 1);
-	s = snap(r, 115);
+	s = fed_again(r, 115, tasks, 2, rows, 1);
 	ASSERT_EQ(s->job_count, (size_t)2);
 	ASSERT_EQ(number_of(s, "run", "9", METRIC_CPU_USER), (uint64_t)7);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)12);
@@ -158,12 +155,11 @@ TEST(rows_are_summed_over_cgroups_cpus_and_places_of_one_name)
 				     row_of(4, 1, 77, INTERFACE_CALL, 1, 1),
 				     row_of(4, 1, OP_READ, 77, 1, 1) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+	struct snapshot *s;
 
 	rows[1].key.cpu = 1;
 	learn_job(r);
-	feed(r, NULL, 0, rows, 8);
-	s = snap(r, 130);
+	s = fed_again(r, 130, NULL, 0, rows, 8);
 	ASSERT(s->has_mounts && s->has_seconds);
 	ASSERT_EQ(s->mount_count, (size_t)2);
 	ASSERT_STREQ(s->mounts[0].source, "disk");
@@ -193,19 +189,15 @@ TEST(a_cgroup_that_ends_is_folded_and_nothing_falls)
 	feed(r, after, 2, rows, 2);
 	ASSERT_EQ(fold(r, 141), (size_t)1);
 	ASSERT_EQ(fold(r, 141), (size_t)0);
-	feed(r, after, 2, rows, 2); /* the kernel side still has it: not twice */
-	s = snap(r, 141);
+	s = fed_again(r, 141, after, 2, rows, 2); /* the kernel side still has it: not twice */
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)21);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), (uint64_t)1);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, INTERFACE_CALL).bytes, (uint64_t)250);
 	ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_CPU_USER].number, (uint64_t)21);
-	snapshot_unref(s);
 	ASSERT_OK(registry_forget(r, (const uint64_t[]){ 4 }, 1));
-	feed(r, after + 1, 1, rows + 1, 1);
-	s = snap(r, 142);
+	s = fed_again(r, 142, after + 1, 1, rows + 1, 1);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)21);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, INTERFACE_CALL).bytes, (uint64_t)250);
-	snapshot_unref(s);
 }
 
 static struct cgroup_tasks sender_of(uint64_t cgroup, uint64_t sent)
@@ -247,7 +239,6 @@ TEST(what_each_step_sent_is_told_and_never_falls)
 	ASSERT_STREQ(s->jobs[0].steps[0].id, "0");
 	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[0].parts)), (uint64_t)(1009 + 2003));
 	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[1].parts)), (uint64_t)5);
-	snapshot_unref(s);
 
 	learn(r, 141, dead, 1);
 	feed_senders(r, senders, 4);
@@ -256,7 +247,6 @@ TEST(what_each_step_sent_is_told_and_never_falls)
 	s = snap(r, 142);
 	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[0].parts)), (uint64_t)(1009 + 2003));
 	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[1].parts)), (uint64_t)5);
-	snapshot_unref(s);
 }
 
 TEST(what_a_step_sent_is_known_of_those_steps_alone_of_which_all_was_fed)
@@ -275,7 +265,6 @@ TEST(what_a_step_sent_is_known_of_those_steps_alone_of_which_all_was_fed)
 	ASSERT(!network_of(&s->jobs[0].parts)->is_known);
 	ASSERT(!network_of(&s->jobs[0].steps[0].parts)->is_known);
 	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[1].parts)), (uint64_t)5);
-	snapshot_unref(s);
 }
 
 static void feed_times(struct registry *r, const struct cgroup_tasks *tasks, bool has_times)
@@ -299,7 +288,6 @@ TEST(time_by_cause_is_known_only_where_it_is_fed_and_never_falls)
 	feed_times(r, &tasks, false);
 	s = snap(r, 130);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), UINT64_MAX);
-	snapshot_unref(s);
 
 	tasks.times.blocked.lock = 17;
 	feed_times(r, &tasks, true);
@@ -307,7 +295,6 @@ TEST(time_by_cause_is_known_only_where_it_is_fed_and_never_falls)
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), (uint64_t)17);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_SLEEP), (uint64_t)0);
 	ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_BLOCKED_LOCK].number, (uint64_t)17);
-	snapshot_unref(s);
 
 	learn(r, 140, dead, 1);
 	feed_times(r, &tasks, true);
@@ -315,7 +302,6 @@ TEST(time_by_cause_is_known_only_where_it_is_fed_and_never_falls)
 	feed_times(r, NULL, false); /* switched off: what was counted stands */
 	s = snap(r, 142);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), (uint64_t)17);
-	snapshot_unref(s);
 }
 
 /* The job is user 1000's; of the step's own cgroup no task was anybody's but root's. */
@@ -339,14 +325,12 @@ TEST(what_a_managers_own_processes_wait_for_is_not_the_jobs)
 	s = snap(r, 130);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), (uint64_t)17);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)8); /* what they do is */
-	snapshot_unref(s);
 	learn(r, 140, dead, 3);
 	tasks[0].live = tasks[1].live = 0;
 	ASSERT_OK(registry_feed(r, &f));
 	ASSERT_EQ(fold_and_forget(r, 141), (size_t)3);
 	s = snap(r, 142);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), (uint64_t)17);
-	snapshot_unref(s);
 }
 
 TEST(a_step_without_tasks_of_its_own_is_the_users_where_he_has_any_process_in_it)
@@ -361,7 +345,6 @@ TEST(a_step_without_tasks_of_its_own_is_the_users_where_he_has_any_process_in_it
 	feed_times(r, &tasks, true);
 	s = snap(r, 130);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), (uint64_t)17);
-	snapshot_unref(s);
 }
 
 static void feed_cores(struct registry *r, const struct cgroup_tasks *tasks,
@@ -379,7 +362,7 @@ static void feed_cores(struct registry *r, const struct cgroup_tasks *tasks,
 static void expect_cores(struct registry *r, uint64_t second, uint64_t count, uint64_t balance,
 			 const char *used)
 {
-	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, second);
+	struct snapshot *s = snap(r, second);
 	const struct balance *cores = &snapshot_find(s, "slurm", "42")->cores;
 	const char *list = registry_job_cpus_used(registry_find(r, "slurm", "42"));
 
@@ -424,7 +407,7 @@ TEST(cores_are_touched_by_all_cgroups_of_a_job_and_kept_when_they_end)
 static void expect_threads(struct registry *r, uint64_t second, uint64_t count, uint64_t balance,
 			   uint64_t cpu_ns)
 {
-	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, second);
+	struct snapshot *s = snap(r, second);
 	const struct threads *threads = &snapshot_find(s, "slurm", "42")->threads;
 
 	ASSERT(threads->count.is_known == (count > 0));
@@ -492,7 +475,7 @@ TEST(the_least_that_is_shown_is_what_was_shown)
 	j = registry_find(r, "slurm", "42");
 	registry_job_set(j, METRIC_MEMORY_PEAK, 5000);
 	registry_job_set(j, METRIC_MEMORY_USAGE, 4000);
-	snapshot_unref(snap(r, 130));
+	(void)snap(r, 130);
 	feed(r, less, 1, rows + 2, 1);
 	registry_job_set(j, METRIC_MEMORY_PEAK, 100);
 	registry_job_set(j, METRIC_MEMORY_USAGE, 100);
@@ -505,7 +488,6 @@ TEST(the_least_that_is_shown_is_what_was_shown)
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).calls, (uint64_t)9);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)1000);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_READ, INTERFACE_CALL).calls, (uint64_t)1);
-	snapshot_unref(s);
 }
 
 TEST(the_least_that_is_shown_is_what_another_registry_showed)
@@ -518,15 +500,11 @@ TEST(the_least_that_is_shown_is_what_another_registry_showed)
 
 	learn(r, 111, &group, 1);
 	ASSERT_OK(registry_job_set_least(registry_find(r, "slurm", "7"), least));
-	feed(r, &tasks, 1, NULL, 0);
-	s = snap(r, 112);
+	s = fed_again(r, 112, &tasks, 1, NULL, 0);
 	ASSERT_EQ(number_of(s, "slurm", "7", METRIC_CPU_USER), 70);
-	snapshot_unref(s);
 	tasks = tasks_of(7, 90, 1, 0);
-	feed(r, &tasks, 1, NULL, 0);
-	s = snap(r, 113);
+	s = fed_again(r, 113, &tasks, 1, NULL, 0);
 	ASSERT_EQ(number_of(s, "slurm", "7", METRIC_CPU_USER), 90);
-	snapshot_unref(s);
 	registry_free(r);
 }
 
@@ -550,7 +528,6 @@ TEST(a_job_ends_a_grace_after_its_last_group)
 	ASSERT_EQ(s->jobs[0].steps[0].end_ns, EPOCH + 149 * SECOND);
 	ASSERT(!s->jobs[0].steps[0].is_live);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_MEMORY_USAGE), UINT64_MAX);
-	snapshot_unref(s);
 }
 
 TEST(how_its_cpus_are_now_is_told_of_a_live_job_at_that_reading_only)
@@ -564,7 +541,7 @@ TEST(how_its_cpus_are_now_is_told_of_a_live_job_at_that_reading_only)
 					     .has_throttles = true,
 					     .core_throttles = 5 };
 	const struct group_life born = life(1, 0, 110, 0, JOB), died = life(1, 0, 110, 140, JOB);
-	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL, *next = NULL, *last = NULL;
+	struct snapshot *s = NULL, *next = NULL, *last = NULL;
 
 	learn(r, 130, &born, 1);
 	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
@@ -600,13 +577,11 @@ TEST(a_job_of_a_moment_is_whole)
 	learn(r, 115, lives, 1);
 	feed(r, tasks, 1, NULL, 0);
 	ASSERT_EQ(fold_and_forget(r, 115), (size_t)1);
-	feed(r, NULL, 0, NULL, 0);
-	s = snap(r, 116);
+	s = fed_again(r, 116, NULL, 0, NULL, 0);
 	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)33);
 	ASSERT_EQ(number_of(s, "run", "5", METRIC_TASKS_LIVE), UINT64_MAX);
 	ASSERT_EQ(s->jobs[0].job->start_ns, EPOCH + 110 * SECOND);
 	ASSERT_EQ(s->jobs[0].job->end_ns, EPOCH + 111 * SECOND);
-	snapshot_unref(s);
 }
 
 TEST(a_slurm_job_whose_groups_are_made_anew_goes_on)
@@ -644,7 +619,6 @@ TEST(a_slurm_job_whose_groups_are_made_anew_goes_on)
 	ASSERT_EQ(number_of(s, "slurm", "9", METRIC_CPU_THROTTLED), (uint64_t)107);
 	ASSERT_EQ(s->jobs[0].step_count, (size_t)2);
 	ASSERT(!s->jobs[0].steps[0].is_live && s->jobs[0].steps[1].is_live);
-	snapshot_unref(s);
 }
 
 TEST(a_run_whose_number_comes_again_is_another_job)
@@ -659,15 +633,12 @@ TEST(a_run_whose_number_comes_again_is_another_job)
 	learn(r, 125, first, 1);
 	feed(r, tasks, 1, NULL, 0);
 	ASSERT_EQ(fold_and_forget(r, 126), (size_t)1);
-	snapshot_unref(snap(r, 127));
-	learn(r, 131, second, 1);
-	feed(r, more, 1, NULL, 0);
-	s = snap(r, 131);
+	(void)snap(r, 127);
+	s = fed(r, 131, second, 1, more, 1);
 	ASSERT_EQ(s->job_count, (size_t)1); /* the newer is shown */
 	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)3);
 	ASSERT(s->jobs[0].is_live);
 	ASSERT_EQ(count_jobs(r), (size_t)2);
-	snapshot_unref(s);
 }
 
 TEST(two_groups_of_one_name_at_two_places_are_not_merged)
@@ -686,7 +657,6 @@ TEST(two_groups_of_one_name_at_two_places_are_not_merged)
 	s = snap(r, 115);
 	ASSERT_EQ(s->job_count, (size_t)1); /* the first stays */
 	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)1);
-	snapshot_unref(s);
 }
 
 TEST(a_job_of_two_nodes_on_one_machine_is_one)
@@ -697,12 +667,9 @@ TEST(a_job_of_two_nodes_on_one_machine_is_one)
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
-	learn(r, 115, lives, 2);
-	feed(r, tasks, 2, NULL, 0);
-	s = snap(r, 115);
+	s = fed(r, 115, lives, 2, tasks, 2);
 	ASSERT_EQ(s->job_count, (size_t)1);
 	ASSERT_EQ(number_of(s, "slurm", "3", METRIC_CPU_USER), (uint64_t)11);
-	snapshot_unref(s);
 }
 
 TEST(a_group_that_a_user_made_is_not_a_managers)
@@ -718,12 +685,9 @@ TEST(a_group_that_a_user_made_is_not_a_managers)
 	struct snapshot *s;
 
 	lives[1].maker_uid = lives[2].maker_uid = lives[3].maker_uid = 7;
-	learn(r, 115, lives, 4);
-	feed(r, tasks, 4, NULL, 0);
-	s = snap(r, 115);
+	s = fed(r, 115, lives, 4, tasks, 4);
 	ASSERT_EQ(s->job_count, (size_t)1);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)11);
-	snapshot_unref(s);
 }
 
 TEST(a_group_below_a_users_directory_is_not_a_managers_whoever_made_it)
@@ -744,13 +708,10 @@ TEST(a_group_below_a_users_directory_is_not_a_managers_whoever_made_it)
 	for (size_t i = 0; i < 6; i++)
 		lives[i].is_delegated = i != 3; /* also what a manager makes in a job's own
 						   directory, which stays the job's */
-	learn(r, 115, lives, 6);
-	feed(r, tasks, 6, NULL, 0);
-	s = snap(r, 115);
+	s = fed(r, 115, lives, 6, tasks, 6);
 	ASSERT_EQ(s->job_count, (size_t)2);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)11000);
 	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)10);
-	snapshot_unref(s);
 }
 
 TEST(of_two_jobs_of_one_name_a_users_is_never_shown_for_roots)
@@ -765,12 +726,9 @@ TEST(of_two_jobs_of_one_name_a_users_is_never_shown_for_roots)
 
 	lives[0].maker_uid = 7;
 	lives[2].is_delegated = true;
-	learn(r, 113, lives, 1);
-	feed(r, tasks, 1, NULL, 0);
-	s = snap(r, 113);
+	s = fed(r, 113, lives, 1, tasks, 1);
 	ASSERT_EQ(number_of(s, "docker", "aaaabbbbcccc", METRIC_CPU_USER), (uint64_t)1);
 	ASSERT_EQ(s->jobs[0].job->uid, 7); /* what she made is hers */
-	snapshot_unref(s);
 	learn(r, 115, lives, 3);
 	lives[1].died_ns = 116 * SECOND;
 	for (uint64_t now = 115; now <= 119; now += 2) { /* nor when it has ended */
@@ -780,7 +738,6 @@ TEST(of_two_jobs_of_one_name_a_users_is_never_shown_for_roots)
 		ASSERT_EQ(number_of(s, "docker", "aaaabbbbcccc", METRIC_CPU_USER), (uint64_t)10);
 		ASSERT(registry_job_known(registry_find(r, "docker", "aaaabbbbcccc"))->group_id ==
 		       2);
-		snapshot_unref(s);
 	}
 }
 
@@ -805,7 +762,6 @@ TEST(the_run_that_was_announced_is_shown)
 	ASSERT_EQ(s->job_count, (size_t)1);
 	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)10);
 	ASSERT_EQ(s->jobs[0].job->uid, 7);
-	snapshot_unref(s);
 }
 
 TEST(a_run_of_roots_is_his_until_a_task_in_it_proves_to_be_anothers)
@@ -822,14 +778,14 @@ TEST(a_run_of_roots_is_his_until_a_task_in_it_proves_to_be_anothers)
 	ASSERT_EQ(known->uid, (int64_t)0);
 	ASSERT_EQ(registry_job_known(registry_find(r, "docker", "aaaabbbbcccc"))->uid, (int64_t)-1);
 	registry_job_facts(registry_find(r, "run", "5"))->user = strdup("root");
-	snapshot_unref(snap(r, 115));
+	(void)snap(r, 115);
 	tasks[0].uid = 8;
 	feed(r, tasks, 2, NULL, 0);
 	known = registry_job_known(registry_find(r, "run", "5"));
 	ASSERT_EQ(known->uid, (int64_t)8);
 	ASSERT(!known->user); /* he is to be named anew */
 	tasks[0].uid = 9; /* the first counts */
-	snapshot_unref(snap(r, 116));
+	(void)snap(r, 116);
 	feed(r, tasks, 2, NULL, 0);
 	ASSERT_EQ(registry_job_known(registry_find(r, "run", "5"))->uid, (int64_t)8);
 }
@@ -888,11 +844,9 @@ TEST(a_job_without_room_is_known_later_with_all_that_it_has)
 	ASSERT(registry_wants_groups(r));
 	learn(r, 126, &lives[1], 4);
 	ASSERT(!registry_wants_groups(r));
-	feed(r, tasks, 2, NULL, 0);
-	s = snap(r, 127);
+	s = fed_again(r, 127, tasks, 2, NULL, 0);
 	ASSERT_EQ(s->job_count, (size_t)1);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)1010);
-	snapshot_unref(s);
 	j = registry_find(r, "slurm", "42");
 	ASSERT_EQ(registry_job_lost_groups(j), (uint64_t)1);
 }
@@ -910,14 +864,11 @@ TEST(a_path_that_was_cut_is_matched_as_far_as_it_goes)
 	lives[1].is_cut = true; /* may be step_12 */
 	lives[2].is_cut = true; /* may be job_123: of no job, rather than of a wrong one */
 	lives[3].is_cut = true;
-	learn(r, 115, lives, 4);
-	feed(r, tasks, 3, NULL, 0);
-	s = snap(r, 115);
+	s = fed(r, 115, lives, 4, tasks, 3);
 	ASSERT_EQ(s->job_count, (size_t)1);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)101);
 	ASSERT_EQ(s->jobs[0].step_count, (size_t)1);
 	ASSERT_STREQ(s->jobs[0].steps[0].id, "0");
-	snapshot_unref(s);
 }
 
 TEST(too_many_steps_are_one)
@@ -936,13 +887,11 @@ TEST(too_many_steps_are_one)
 		learn(r, 130, &one, 1);
 		tasks[i] = tasks_of(i + 1, 1, 1, 0);
 	}
-	feed(r, tasks, 10, NULL, 0);
-	s = snap(r, 130);
+	s = fed_again(r, 130, tasks, 10, NULL, 0);
 	ASSERT_EQ(s->jobs[0].step_count, (size_t)4);
 	ASSERT_STREQ(s->jobs[0].steps[3].id, "(other)");
 	ASSERT_EQ(s->jobs[0].steps[3].values[METRIC_CPU_USER].number, (uint64_t)7);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)10);
-	snapshot_unref(s);
 }
 
 TEST(too_many_mounts_of_a_job_are_one_and_others_keep_theirs)
@@ -958,8 +907,7 @@ TEST(too_many_mounts_of_a_job_are_one_and_others_keep_theirs)
 	for (size_t i = 0; i < 1000; i++)
 		rows[i] = row_of(1, i + 1, OP_READ, INTERFACE_CALL, 1, 1);
 	rows[1000] = row_of(2, 999999, OP_READ, INTERFACE_CALL, 5, 5);
-	feed(r, NULL, 0, rows, 1001);
-	s = snap(r, 115);
+	s = fed_again(r, 115, NULL, 0, rows, 1001);
 	ASSERT_EQ(snapshot_find(s, "slurm", "42")->row_count, (size_t)256);
 	for (size_t i = 0; i < 256; i++)
 		calls += snapshot_find(s, "slurm", "42")->rows[i].counts.calls;
@@ -967,7 +915,6 @@ TEST(too_many_mounts_of_a_job_are_one_and_others_keep_theirs)
 	ASSERT_EQ(counts_of(s, "slurm", "42", "(other)", OP_READ, INTERFACE_CALL).calls,
 		  (uint64_t)745);
 	ASSERT_EQ(counts_of(s, "run", "3", "/999999", OP_READ, INTERFACE_CALL).calls, (uint64_t)5);
-	snapshot_unref(s);
 }
 
 TEST(oom_kills_are_counted_once_whether_groups_count_their_own_or_all_below)
@@ -1000,7 +947,6 @@ TEST(oom_kills_are_counted_once_whether_groups_count_their_own_or_all_below)
 		ASSERT_EQ(s->jobs[0].steps[1].values[METRIC_MEMORY_OOM_KILLS].number, (uint64_t)5);
 		ASSERT_EQ(number_of(s, "slurm", "42", METRIC_MEMORY_PEAK), (uint64_t)900);
 		ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_MEMORY_PEAK].number, (uint64_t)700);
-		snapshot_unref(s);
 	}
 }
 
@@ -1041,7 +987,7 @@ TEST(a_job_whose_final_record_is_waited_for_is_kept_until_it_is_reported)
 	learn(r, 121, lives, 1);
 	feed(r, NULL, 0, NULL, 0);
 	fold_and_forget(r, 123);
-	snapshot_unref(snap(r, 124));
+	(void)snap(r, 124);
 	registry_expire(r, 1000 * SECOND, count_dropped, &dropped);
 	ASSERT_EQ(dropped, (size_t)0);
 	ASSERT(registry_job_is_to_report(registry_find(r, "run", "5")));
@@ -1068,7 +1014,7 @@ TEST(no_more_than_a_bound_of_jobs_wait_to_be_reported_and_what_goes_is_counted)
 	}
 	feed(r, NULL, 0, NULL, 0);
 	fold_and_forget(r, 123);
-	snapshot_unref(snap(r, 124));
+	(void)snap(r, 124);
 	registry_expire(r, 1000 * SECOND, NULL, NULL);
 	for (struct registry_job *j = NULL; (j = registry_next(r, j));)
 		left++;
@@ -1100,15 +1046,13 @@ TEST(ended_jobs_are_dropped_after_the_retention)
 	fold_and_forget(r, 123);
 	registry_expire(r, 419 * SECOND, count_dropped, &dropped);
 	ASSERT_EQ(dropped, (size_t)0);
-	snapshot_unref(snap(r, 419));
+	(void)snap(r, 419);
 	registry_expire(r, 420 * SECOND, count_dropped, &dropped);
 	ASSERT_EQ(dropped, (size_t)1);
 	ASSERT(!registry_find(r, "run", "5") && registry_find(r, "run", "6"));
-	feed(r, NULL, 0, NULL, 0);
-	s = snap(r, 421);
+	s = fed_again(r, 421, NULL, 0, NULL, 0);
 	ASSERT_EQ(s->job_count, (size_t)1);
 	ASSERT_EQ(s->mount_count, (size_t)0); /* nobody was on it any more */
-	snapshot_unref(s);
 }
 
 TEST(a_snapshot_does_not_change_any_more)
@@ -1124,13 +1068,11 @@ TEST(a_snapshot_does_not_change_any_more)
 	facts->user = strdup("ada");
 	facts->allocated_cores = (struct value){ 4000, true };
 	ASSERT(!s->jobs[0].job->user);
-	snapshot_unref(s);
 	s = snap(r, 131);
 	ASSERT_STREQ(s->jobs[0].job->user, "ada");
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_ALLOCATED), (uint64_t)4000);
 	r = registry_free(r); /* it outlives the registry */
 	ASSERT_STREQ(s->jobs[0].job->user, "ada");
-	snapshot_unref(s);
 }
 
 TEST(the_user_is_that_of_the_first_task_if_the_path_does_not_tell)
@@ -1160,7 +1102,6 @@ TEST(without_tasks_or_files_nothing_is_said_of_them)
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), UINT64_MAX);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), UINT64_MAX);
 	ASSERT(!s->has_mounts);
-	snapshot_unref(s);
 }
 
 TEST(cgroups_of_a_job_are_those_that_are_not_folded)
@@ -1223,18 +1164,16 @@ TEST(what_a_snapshot_took_is_fed_again_before_it_is_folded)
 
 	learn(r, 121, lives, 1);
 	feed(r, tasks, 1, rows, 1);
-	snapshot_unref(snap(r, 121));
+	(void)snap(r, 121);
 	ASSERT_EQ(fold(r, 122), (size_t)0);
 	s = snap(r, 122); /* and one without a feed is as the last one */
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)300);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)5);
-	snapshot_unref(s);
 	feed(r, tasks, 1, rows, 1);
 	ASSERT_EQ(fold_and_forget(r, 122), (size_t)1);
 	s = snap(r, 123);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)300);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)5);
-	snapshot_unref(s);
 }
 
 TEST(live_jobs_come_first)
@@ -1285,7 +1224,6 @@ TEST(odd_names_of_jobs_and_mounts_become_text)
 	ASSERT_STREQ(s->jobs[0].job->id, "\xef\xbf\xbd\n\"x");
 	ASSERT_EQ(s->jobs[0].row_count, (size_t)1);
 	ASSERT_EQ(s->jobs[0].rows[0].counts.calls, (uint64_t)3);
-	snapshot_unref(s);
 }
 
 TEST(what_is_inherited_of_cgroups_that_live_is_the_jobs_for_good)
@@ -1307,12 +1245,10 @@ TEST(what_is_inherited_of_cgroups_that_live_is_the_jobs_for_good)
 	ASSERT_OK(registry_inherit(r));
 	ASSERT_OK(registry_inherit_histograms(r, NULL, histograms, 1, name_by_number, NULL));
 	ASSERT(registry_job_is_changed(registry_find(r, "slurm", "42")));
-	feed(r, after, 1, rows, 1);
-	s = snap(r, 141);
+	s = fed_again(r, 141, after, 1, rows, 1);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)12);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), (uint64_t)1);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, INTERFACE_CALL).bytes, (uint64_t)400);
-	snapshot_unref(s);
 	ASSERT_OK(registry_add_histograms(registry_find(r, "slurm", "42"), &reading));
 	ASSERT_EQ(reading_find_mount(&reading, ROW_MOUNT, "/1", "ext4")->sizes[OP_WRITE].counts[3],
 		  (uint64_t)11);
@@ -1368,7 +1304,7 @@ TEST(what_changed_is_read_with_all_cgroups_of_its_jobs)
 	learn_three_jobs(r);
 	ASSERT_STREQ(touched(r, NULL, 0), "1 2 3 4 5 6 10 11"); /* nobody was ever shown */
 	feed(r, NULL, 0, NULL, 0);
-	snapshot_unref(snap(r, 130));
+	(void)snap(r, 130);
 	ASSERT_STREQ(touched(r, NULL, 0), "");
 	ASSERT_STREQ(touched(r, &unknown, 1), "");
 	ASSERT_STREQ(touched(r, &other, 1), "11");
@@ -1389,7 +1325,7 @@ TEST(jobs_whose_cgroups_did_nothing_stay_as_they_were_shown)
 
 	learn_three_jobs(r);
 	feed(r, NULL, 0, rows, 3);
-	snapshot_unref(snap(r, 130));
+	(void)snap(r, 130);
 	for (uint64_t second = 131; second < 134; second++) {
 		touched(r, &other, 1);
 		feed_some(r, later, 2);
@@ -1401,7 +1337,6 @@ TEST(jobs_whose_cgroups_did_nothing_stay_as_they_were_shown)
 			  (uint64_t)40);
 		ASSERT_EQ(counts_of(s, "slurm", "43", "/2", OP_READ, INTERFACE_CALL).bytes,
 			  (uint64_t)50);
-		snapshot_unref(s);
 	}
 }
 
@@ -1415,11 +1350,11 @@ TEST(a_cgroup_that_ends_or_is_new_is_read_though_it_did_nothing)
 
 	learn_three_jobs(r);
 	feed(r, NULL, 0, rows, 1);
-	snapshot_unref(snap(r, 130));
+	(void)snap(r, 130);
 	learn(r, 132, &birth, 1);
 	ASSERT_STREQ(touched(r, NULL, 0), "1 2 3 4 5 6 10 12");
 	feed_some(r, NULL, 0);
-	snapshot_unref(snap(r, 132));
+	(void)snap(r, 132);
 	learn(r, 133, &death, 1);
 	ASSERT_STREQ(touched(r, NULL, 0), "11");
 	feed_some(r, rows, 1);
@@ -1428,7 +1363,6 @@ TEST(a_cgroup_that_ends_or_is_new_is_read_though_it_did_nothing)
 	feed_some(r, NULL, 0);
 	s = snap(r, 134);
 	ASSERT_EQ(counts_of(s, "slurm", "43", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)30);
-	snapshot_unref(s);
 }
 
 TEST(rows_that_did_not_change_are_shared_and_find_their_mounts_when_these_move)
@@ -1441,25 +1375,21 @@ TEST(rows_that_did_not_change_are_shared_and_find_their_mounts_when_these_move)
 	struct snapshot *s;
 
 	learn_three_jobs(r);
-	feed(r, NULL, 0, rows, 2);
-	s = snap(r, 130);
+	s = fed_again(r, 130, NULL, 0, rows, 2);
 	shown = snapshot_find(s, "slurm", "42")->rows;
 	ASSERT_EQ(shown->mount, 1u);
-	snapshot_unref(s);
 	learn(r, 133, &death, 1);
 	ASSERT_STREQ(touched(r, NULL, 0), "11");
 	feed_some(r, rows, 1);
 	ASSERT_EQ(fold_and_forget(r, 133), (size_t)1);
 	s = snap(r, 134);
 	ASSERT(snapshot_find(s, "slurm", "42")->rows == shown);
-	snapshot_unref(s);
 	registry_expire(r, 500 * SECOND, NULL, NULL); /* and with it mount /1 */
 	touched(r, NULL, 0);
 	feed_some(r, NULL, 0);
 	s = snap(r, 500);
 	ASSERT_EQ(s->mount_count, (size_t)1);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_READ, INTERFACE_CALL).bytes, (uint64_t)10);
-	snapshot_unref(s);
 }
 
 TEST(a_job_whose_tasks_did_not_run_is_told_from_others)

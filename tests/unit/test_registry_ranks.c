@@ -56,7 +56,7 @@ static struct registry *made(void)
 
 static struct balance ranks_of(struct registry *r)
 {
-	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, 131);
+	struct snapshot *s = snap(r, 131);
 
 	return snapshot_find(s, "slurm", "8")->ranks;
 }

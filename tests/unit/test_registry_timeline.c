@@ -45,7 +45,7 @@ static void see(struct registry *r, uint64_t born, uint64_t died, uint64_t secon
 	learn(r, second, lives, 1);
 	feed(r, tasks, 1, rows, 3);
 	fold_and_forget(r, second);
-	snapshot_unref(snap(r, second));
+	(void)snap(r, second);
 }
 
 /* What a record would say of the job is what its timeline has. */
@@ -77,7 +77,7 @@ static struct registry *restart(const char *text)
 TEST(how_fast_and_warm_its_cpus_were_is_in_its_timeline)
 {
 	const struct group_life born = life(1, 0, 110, 0, JOB);
-	struct registry *r = lives_registry();
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	for (uint64_t i = 0; i < 3; i++) {
 		const struct thermal_moment m = { .cpus = 2,
@@ -90,7 +90,7 @@ TEST(how_fast_and_warm_its_cpus_were_is_in_its_timeline)
 
 		learn(r, 120 + i, &born, 1);
 		registry_job_sample(registry_find(r, "slurm", "42"), &m);
-		snapshot_unref(snap(r, 120 + i));
+		(void)snap(r, 120 + i);
 	}
 	timeline_get(timeline_of(r), series_of("thermal", "frequency_hertz"), buckets);
 	ASSERT_EQ(buckets[8], TIMELINE_UNKNOWN);
@@ -99,12 +99,11 @@ TEST(how_fast_and_warm_its_cpus_were_is_in_its_timeline)
 	ASSERT_EQ(buckets[9], UINT64_C(61000));
 	ASSERT_EQ(timeline_sum(timeline_of(r), series_of("thermal", "core_throttles")),
 		  UINT64_C(10));
-	registry_free(r);
 }
 
 TEST(a_job_born_under_us_has_all_of_it_in_its_timeline)
 {
-	struct registry *r = lives_registry();
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	see(r, 110, 0, 120, 1000, 2000);
 	see(r, 110, 0, 122, 1500, 2001);
@@ -118,12 +117,11 @@ TEST(a_job_born_under_us_has_all_of_it_in_its_timeline)
 	ASSERT_EQ(buckets[8], TIMELINE_UNKNOWN);
 	ASSERT_EQ(buckets[11], UINT64_C(3));
 	ASSERT(!timeline_knows(timeline_of(r), series_of("memory", "usage_bytes")));
-	registry_free(r);
 }
 
 TEST(of_an_older_job_what_was_before_is_no_part_of_its_buckets)
 {
-	struct registry *r = lives_registry();
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	see(r, 0, 0, 120, 1000000, 500);
 	see(r, 0, 0, 121, 1000007, 500);
@@ -131,21 +129,19 @@ TEST(of_an_older_job_what_was_before_is_no_part_of_its_buckets)
 	ASSERT_EQ(timeline_get(timeline_of(r), series_of("cpu", "user_seconds"), buckets),
 		  (size_t)1);
 	ASSERT_EQ(buckets[0], UINT64_C(7));
-	registry_free(r);
 }
 
 TEST(a_timeline_ends_with_its_job)
 {
-	struct registry *r = lives_registry();
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	see(r, 110, 0, 120, 1000, 2000);
 	see(r, 110, 123, 131, 1600, 2600);
 	check(r, 1600, 2600);
 	ASSERT_EQ(timeline_count(timeline_of(r)), (size_t)13);
-	snapshot_unref(snap(r, 190));
+	(void)snap(r, 190);
 	check(r, 1600, 2600);
 	ASSERT_EQ(timeline_count(timeline_of(r)), (size_t)13);
-	registry_free(r);
 }
 
 TEST(a_restart_goes_on_and_loses_no_count)
@@ -182,7 +178,7 @@ TEST(what_went_with_the_boot_is_given_back)
 	memcpy(boot, "boot-b", strlen("boot-b"));
 	next = restart(text);
 	feed(next, NULL, 0, NULL, 0);
-	snapshot_unref(snap(next, 9000));
+	(void)snap(next, 9000);
 	check(next, 0, 0); /* nothing of it was folded, so that no record tells of it */
 	ASSERT_EQ(timeline_count(timeline_of(next)), (size_t)2);
 	registry_free(next);
@@ -231,12 +227,12 @@ static void work(struct registry *r, size_t count, uint64_t second, uint64_t use
 	}
 	learn(r, second, lives, count);
 	feed(r, tasks, count, NULL, 0);
-	snapshot_unref(snap(r, second));
+	(void)snap(r, second);
 }
 
 TEST(timelines_are_written_down_now_and_then_and_a_few_at_once)
 {
-	struct registry *r = lives_registry();
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	work(r, 100, 120, 1000);
 	ASSERT_EQ(count_changed(r, true), (size_t)32);
@@ -252,14 +248,13 @@ TEST(timelines_are_written_down_now_and_then_and_a_few_at_once)
 	work(r, 100, 400, 5000);
 	registry_save_timelines(r);
 	ASSERT_EQ(count_changed(r, true), (size_t)0); /* nothing is new */
-	registry_free(r);
 }
 
 /* Two hours of jobs that never do the same twice, and of those that do nothing after a start. */
 TEST(a_timeline_takes_a_few_kib)
 {
 	enum { JOBS = 64 };
-	struct registry *busy = lives_registry(), *idle;
+	_cleanup_(registry_freep) struct registry *busy = lives_registry(), *idle;
 	size_t before;
 	ssize_t of_busy, of_idle;
 
@@ -283,6 +278,4 @@ TEST(a_timeline_takes_a_few_kib)
 		ASSERT(of_busy < 4096);
 		ASSERT(of_idle < 64);
 	}
-	registry_free(busy);
-	registry_free(idle);
 }

@@ -15,14 +15,6 @@
 #include "basic/file.h"
 #include "test.h"
 
-static const char *path_of(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
-	return path;
-}
-
 static void write_all(const char *path, const char *text)
 {
 	struct replacement file = {};
@@ -59,15 +51,15 @@ TEST(the_old_file_stands_until_the_new_one_is_whole)
 	struct error err;
 	int files;
 
-	write_all(path_of("a"), "old");
+	write_all(test_path("a"), "old");
 	files = count_files();
-	ASSERT_OK(replacement_open(path_of("a"), 0640, &file, &err));
+	ASSERT_OK(replacement_open(test_path("a"), 0640, &file, &err));
 	fputs("new", file.stream);
 	fflush(file.stream);
-	before = read_all(path_of("a"));
+	before = read_all(test_path("a"));
 	ASSERT_STREQ(before, "old");
 	ASSERT_OK(replacement_commit(&file, &err));
-	after = read_all(path_of("a"));
+	after = read_all(test_path("a"));
 	ASSERT_STREQ(after, "new");
 	ASSERT_EQ(count_files(), files);
 }
@@ -79,15 +71,15 @@ TEST(what_must_be_new_takes_no_place_and_is_whole_when_it_is_seen)
 	int files = count_files();
 	struct error err;
 
-	ASSERT_OK(replacement_open(path_of("new"), 0600, &first, &err));
-	ASSERT_OK(replacement_open(path_of("new"), 0600, &second, &err));
+	ASSERT_OK(replacement_open(test_path("new"), 0600, &first, &err));
+	ASSERT_OK(replacement_open(test_path("new"), 0600, &second, &err));
 	first.must_be_new = second.must_be_new = true;
 	fputs("first", first.stream);
 	fputs("second", second.stream);
-	ASSERT(access(path_of("new"), F_OK) < 0);
+	ASSERT(access(test_path("new"), F_OK) < 0);
 	ASSERT_OK(replacement_commit(&first, &err));
 	ASSERT_ERR(replacement_commit(&second, &err), -EEXIST);
-	seen = read_all(path_of("new"));
+	seen = read_all(test_path("new"));
 	ASSERT_STREQ(seen, "first");
 	ASSERT_EQ(count_files(), files + 1);
 }
@@ -98,7 +90,7 @@ TEST(what_is_given_up_leaves_nothing)
 	struct error err;
 	int files = count_files();
 
-	ASSERT_OK(replacement_open(path_of("b"), 0640, &file, &err));
+	ASSERT_OK(replacement_open(test_path("b"), 0640, &file, &err));
 	fputs("new", file.stream);
 	replacement_abandon(&file);
 	replacement_abandon(&file);
@@ -110,13 +102,13 @@ TEST(the_mode_is_kept_to_and_links_are_followed)
 	struct stat st;
 	char target[256];
 
-	strcpy(target, path_of("target"));
+	strcpy(target, test_path("target"));
 	write_all(target, "1");
 	ASSERT_OK(stat(target, &st));
 	ASSERT_EQ(st.st_mode & 0777, 0640U);
-	ASSERT_OK(symlink(target, path_of("link")));
-	write_all(path_of("link"), "2");
-	ASSERT_OK(lstat(path_of("link"), &st));
+	ASSERT_OK(symlink(target, test_path("link")));
+	write_all(test_path("link"), "2");
+	ASSERT_OK(lstat(test_path("link"), &st));
 	ASSERT(S_ISLNK(st.st_mode));
 	ASSERT_OK(stat(target, &st));
 	ASSERT_EQ(st.st_size, 1);
@@ -130,9 +122,9 @@ TEST(what_can_not_be_written_is_said_at_once)
 	ASSERT_ERR(replacement_open("/nonexistent/x", 0640, &file, &err), -ENOENT);
 	ASSERT_STREQ(err.text, "cannot write '/nonexistent/x': No such file or directory");
 	ASSERT_ERR(replacement_check(test_dir(), &err), -EISDIR);
-	ASSERT_ERR(replacement_check(path_of("a/b"), &err), -ENOTDIR);
+	ASSERT_ERR(replacement_check(test_path("a/b"), &err), -ENOTDIR);
 	ASSERT_OK(replacement_check("/dev/null", &err));
-	ASSERT_OK(replacement_check(path_of("new"), &err));
+	ASSERT_OK(replacement_check(test_path("new"), &err));
 }
 
 TEST(a_full_device_is_an_error_at_the_end)

@@ -32,15 +32,12 @@ static char *print(const struct record *now, const struct record *last, unsigned
 {
 	_cleanup_(rules_freep) struct rules *rules = NULL;
 	struct page page = { .width = width, .is_utf8 = true, .is_full = is_full };
-	char *text = NULL;
-	size_t size;
+	struct made_text t = {};
 
-	page.out = open_memstream(&text, &size);
+	page.out = made_text_stream(&t);
 	ASSERT_OK(rules_load_built_in(&rules, NULL));
 	report_text(now, last, rules, &page);
-	fclose(page.out);
-	page.out = NULL;
-	return text;
+	return made_text_end(&t);
 }
 
 /* All there is. */

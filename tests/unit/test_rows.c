@@ -11,34 +11,30 @@
 #include "reported.h"
 #include "report/rows_html.h"
 #include "report/rows_markdown.h"
+#include "made.h"
 #include "test.h"
 
 static char *markdown(struct rows *rows)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct made_text t = {};
 
-	rows_markdown(rows, out);
-	fclose(out);
+	rows_markdown(rows, made_text_stream(&t));
 	rows_free(rows);
-	return text;
+	return made_text_end(&t);
 }
 
 /* In one element, as a page is. */
 static char *html(struct rows *rows)
 {
-	char *text = NULL;
-	size_t size;
-	struct html h = { .out = open_memstream(&text, &size) };
+	struct made_text t = {};
+	struct html h = { .out = made_text_stream(&t) };
 
 	fputs("<!DOCTYPE html>\n", h.out);
 	html_begin(&h, "html");
 	rows_html(rows, &h);
 	html_end(&h);
-	fclose(h.out);
 	rows_free(rows);
-	return text;
+	return made_text_end(&t);
 }
 
 static struct rows *make_lines(void)

@@ -19,10 +19,7 @@
 /* A fresh directory of runs for each test. */
 static void begin(const char *name)
 {
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
-	ASSERT_OK(setenv("XDG_STATE_HOME", path, 1));
+	ASSERT_OK(setenv("XDG_STATE_HOME", test_path(name), 1));
 }
 
 static void store_at(uint64_t second, uint64_t sequence)

@@ -13,7 +13,7 @@
 TEST(what_was_granted_to_a_job_stays_when_it_is_over)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+	struct snapshot *s;
 	_cleanup_close_ int root = tree_open("granted");
 	struct job_sources sources = { .root_fd = root, .prolog_dir = "run/jobmeter/jobs" };
 	const struct source_options options = { .root_fd = root };

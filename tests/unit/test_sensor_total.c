@@ -8,17 +8,6 @@
 #define AMD_RANGE UINT64_C(65532610987)
 #define HISTORIES 20000
 
-static uint64_t seed = 88172645463325252u;
-
-/* xorshift: the same histories each time. */
-static uint64_t below(uint64_t end)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed % end;
-}
-
 TEST(a_counter_counts_from_its_first_value_on)
 {
 	struct energy_counter c = { .range_uj = PACKAGE_RANGE };
@@ -115,17 +104,18 @@ TEST(a_steady_power_loses_nothing_in_many_short_steps)
 TEST(whatever_the_history_the_sum_is_what_went_through_outside_of_gaps)
 {
 	for (unsigned int history = 0; history < HISTORIES; history++) {
-		const uint64_t range = below(2) ? PACKAGE_RANGE : AMD_RANGE;
-		const uint64_t max_uw = 50000000 + below(450000000);
+		const uint64_t range = test_below(2) ? PACKAGE_RANGE : AMD_RANGE;
+		const uint64_t max_uw = 50000000 + test_below(450000000);
 		struct energy_counter c = { .range_uj = range, .power_max_uw = max_uw };
-		uint64_t truth = below(range), now = SECOND, expected = 0, gaps = 0, last = 0;
+		uint64_t truth = test_below(range), now = SECOND, expected = 0, gaps = 0, last = 0;
 
 		energy_counter_take(&c, truth % (range + 1), now);
 		for (unsigned int step = 0; step < 20; step++) {
-			const bool is_long = below(10) == 0; /* suspended, or an agent that hung */
-			const uint64_t ns = 1 + below(is_long ? 2000 * SECOND : 40 * SECOND);
+			const bool is_long = test_below(10) == 0; /* suspended, or an agent that
+								     hung */
+			const uint64_t ns = 1 + test_below(is_long ? 2000 * SECOND : 40 * SECOND);
 			const uint64_t max = (uint64_t)((unsigned __int128)max_uw * ns / SECOND);
-			const uint64_t came = below(max + 1);
+			const uint64_t came = test_below(max + 1);
 
 			truth += came;
 			now += ns;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "test.h"
 #include "tree.h"
 
@@ -20,72 +21,64 @@ TEST(a_node_without_sensors_has_none)
 	ASSERT_EQ(s.count, (uint64_t)0);
 }
 
-TEST(zones_are_listed_with_those_in_them_and_a_package_once)
+TEST(sensors_are_listed_with_their_source_name_and_path)
 {
-	_cleanup_close_ int root = tree_open("powercap");
-	_cleanup_(sensors_clear) struct sensors s = {};
+	/* clang-format off */
+	static const struct {
+		struct { const char *path, *text; } files[8];
+		const char *found[2]; /* source, name and path */
+	} rows[] = {
+		/* zones with those in them, and a package once */
+		{ { { POWERCAP "intel-rapl/enabled", "1\n" },
+		    { POWERCAP "intel-rapl:0/name", "package-0\n" },
+		    { POWERCAP "intel-rapl:0/energy_uj", "1\n" },
+		    { POWERCAP "intel-rapl:0:0/name", "dram\n" },
+		    { POWERCAP "intel-rapl:0:0/energy_uj", "1\n" },
+		    { POWERCAP "intel-rapl:1/name", "a zone without energy\n" },
+		    { POWERCAP "intel-rapl-mmio:0/name", "package-0\n" },
+		    { POWERCAP "intel-rapl-mmio:0/energy_uj", "1\n" } },
+		  { "powercap package-0 " POWERCAP "intel-rapl:0/energy_uj",
+		    "powercap dram " POWERCAP "intel-rapl:0:0/energy_uj" } },
+		/* chips by their figures; the second is without a name */
+		{ { { HWMON "hwmon0/name", "power_meter\n" },
+		    { HWMON "hwmon0/power1_average", "1\n" },
+		    { HWMON "hwmon0/power1_average_interval", "1000\n" },
+		    { HWMON "hwmon0/temp1_input", "1\n" },
+		    { HWMON "hwmon1/energy1_input", "1\n" } },
+		  { "hwmon power_meter power1 " HWMON "hwmon0/power1_average",
+		    "hwmon hwmon1 energy1 " HWMON "hwmon1/energy1_input" } },
+		/* files of older drivers are the device's */
+		{ { { HWMON "hwmon0/name", "power_meter\n" },
+		    { HWMON "hwmon0/device/power1_average", "1\n" },
+		    { HWMON "hwmon1/name", "amd_energy\n" },
+		    { HWMON "hwmon1/energy1_input", "1\n" },
+		    { HWMON "hwmon1/device/energy1_input", "1\n" } },
+		  { "hwmon power_meter power1 " HWMON "hwmon0/device/power1_average",
+		    "hwmon amd_energy energy1 " HWMON "hwmon1/energy1_input" } },
+		/* the board and the blade */
+		{ { { "dev/ipmi0", "" }, { "sys/cray/pm_counters/energy", "12 J 34 us\n" } },
+		  { "ipmi DCMI power dev/ipmi0", "pm_counters energy sys/cray/pm_counters/energy" } },
+	};
+	/* clang-format on */
 
-	tree_write(root, POWERCAP "intel-rapl/enabled", "1\n");
-	tree_write(root, POWERCAP "intel-rapl:0/name", "package-0\n");
-	tree_write(root, POWERCAP "intel-rapl:0/energy_uj", "1\n");
-	tree_write(root, POWERCAP "intel-rapl:0:0/name", "dram\n");
-	tree_write(root, POWERCAP "intel-rapl:0:0/energy_uj", "1\n");
-	tree_write(root, POWERCAP "intel-rapl:1/name", "a zone without energy\n");
-	tree_write(root, POWERCAP "intel-rapl-mmio:0/name", "package-0\n");
-	tree_write(root, POWERCAP "intel-rapl-mmio:0/energy_uj", "1\n");
-	ASSERT_OK(sensors_read(root, &s));
-	ASSERT_EQ(s.count, (uint64_t)2);
-	ASSERT_STREQ(s.items[0].source, "powercap");
-	ASSERT_STREQ(s.items[0].name, "package-0");
-	ASSERT_STREQ(s.items[0].path, POWERCAP "intel-rapl:0/energy_uj");
-	ASSERT(s.items[0].is_readable);
-	ASSERT_STREQ(s.items[1].name, "dram");
-}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char name[] = { 'r', 'o', 'w', (char)('0' + i), '\0' };
+		_cleanup_close_ int root = tree_open(name);
+		_cleanup_(sensors_clear) struct sensors s = {};
 
-TEST(chips_are_listed_by_their_figures)
-{
-	_cleanup_close_ int root = tree_open("hwmon");
-	_cleanup_(sensors_clear) struct sensors s = {};
+		for (size_t f = 0; f < ARRAY_SIZE(rows[i].files) && rows[i].files[f].path; f++)
+			tree_write(root, rows[i].files[f].path, rows[i].files[f].text);
+		ASSERT_OK(sensors_read(root, &s));
+		ASSERT_EQ(s.count, ARRAY_SIZE(rows[i].found));
+		for (size_t k = 0; k < s.count; k++) {
+			char text[512];
 
-	tree_write(root, HWMON "hwmon0/name", "power_meter\n");
-	tree_write(root, HWMON "hwmon0/power1_average", "1\n");
-	tree_write(root, HWMON "hwmon0/power1_average_interval", "1000\n");
-	tree_write(root, HWMON "hwmon0/temp1_input", "1\n");
-	tree_write(root, HWMON "hwmon1/energy1_input", "1\n"); /* without a name */
-	ASSERT_OK(sensors_read(root, &s));
-	ASSERT_EQ(s.count, (uint64_t)2);
-	ASSERT_STREQ(s.items[0].name, "power_meter power1");
-	ASSERT_STREQ(s.items[1].name, "hwmon1 energy1");
-}
-
-TEST(files_of_older_drivers_are_the_devices)
-{
-	_cleanup_close_ int root = tree_open("hwmon-device");
-	_cleanup_(sensors_clear) struct sensors s = {};
-
-	tree_write(root, HWMON "hwmon0/name", "power_meter\n");
-	tree_write(root, HWMON "hwmon0/device/power1_average", "1\n");
-	tree_write(root, HWMON "hwmon1/name", "amd_energy\n");
-	tree_write(root, HWMON "hwmon1/energy1_input", "1\n");
-	tree_write(root, HWMON "hwmon1/device/energy1_input", "1\n");
-	ASSERT_OK(sensors_read(root, &s));
-	ASSERT_EQ(s.count, (uint64_t)2);
-	ASSERT_STREQ(s.items[0].name, "power_meter power1");
-	ASSERT_STREQ(s.items[0].path, HWMON "hwmon0/device/power1_average");
-	ASSERT_STREQ(s.items[1].path, HWMON "hwmon1/energy1_input");
-}
-
-TEST(the_board_and_the_blade_are_seen)
-{
-	_cleanup_close_ int root = tree_open("fixed");
-	_cleanup_(sensors_clear) struct sensors s = {};
-
-	tree_write(root, "dev/ipmi0", "");
-	tree_write(root, "sys/cray/pm_counters/energy", "12 J 34 us\n");
-	ASSERT_OK(sensors_read(root, &s));
-	ASSERT_EQ(s.count, (uint64_t)2);
-	ASSERT_STREQ(s.items[0].source, "ipmi");
-	ASSERT_STREQ(s.items[1].source, "pm_counters");
+			snprintf(text, sizeof(text), "%s %s %s", s.items[k].source, s.items[k].name,
+				 s.items[k].path);
+			ASSERT_STREQ(text, rows[i].found[k]);
+			ASSERT(s.items[k].is_readable);
+		}
+	}
 }
 
 TEST(a_name_that_is_empty_or_does_not_fit_is_the_directories)

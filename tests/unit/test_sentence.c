@@ -4,15 +4,6 @@
 #include "basic/cleanup.h"
 #include "test.h"
 
-TEST(parts_are_joined_by_what_stands_between_them)
-{
-	_cleanup_(sentence_freep) struct sentence s = {};
-
-	sentence_add(&s, ", ", "%d", 3);
-	sentence_add(&s, ", ", "%s", "five");
-	ASSERT_STREQ(s.text, "3, five");
-}
-
 TEST(what_a_record_says_of_itself_becomes_sentences)
 {
 	_cleanup_(sentence_freep) struct sentence s = {};

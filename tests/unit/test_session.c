@@ -37,16 +37,10 @@ static int write_record(const void *context, const struct record *record, struct
 static char *json_of(const struct session *s, const struct record *summary)
 {
 	const struct record_writer writer = { write_record, &(const int){ 0 } };
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	struct made_text t = {};
 
-	ASSERT_OK(session_format(s, summary, &writer, d));
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
-	return text;
+	ASSERT_OK(session_format(s, summary, &writer, made_text_document(&t, DOCUMENT_ONE_LINE)));
+	return made_text_end(&t);
 }
 
 TEST(its_jobs_come_back_as_records)

@@ -20,10 +20,9 @@
 /* "OUT/NAME"; the site's is named to commands, too. */
 static const char *write_file(const char *name, const char *format, const char *threshold)
 {
-	static char path[300];
+	const char *path = test_path(name);
 	FILE *out;
 
-	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
 	unlink(path); /* it may have been given away */
 	out = fopen(path, "w");
 	fprintf(out, format, threshold);
@@ -39,19 +38,13 @@ static void write_site(const char *format, const char *threshold)
 
 static void write_users(const char *format, const char *threshold)
 {
-	char path[300];
-
-	snprintf(path, sizeof(path), "%s/jobmeter", test_dir());
-	mkdir(path, 0755);
+	mkdir(test_path("jobmeter"), 0755);
 	write_file("jobmeter/insights.yaml", format, threshold);
 }
 
 static void remove_users(void)
 {
-	char path[300];
-
-	snprintf(path, sizeof(path), "%s/jobmeter/insights.yaml", test_dir());
-	unlink(path);
+	unlink(test_path("jobmeter/insights.yaml"));
 	unsetenv("JOBMETER_INSIGHTS");
 }
 

@@ -300,7 +300,7 @@ static void unmake(struct made *m)
 
 static uint64_t cycles(const struct made *m)
 {
-	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(m->registry, 140);
+	struct snapshot *s = snap(m->registry, 140);
 
 	return number_of(s, "slurm", "42", METRIC_CPU_CYCLES);
 }

@@ -362,14 +362,13 @@ TEST(a_directory_of_anothers_is_not_taken)
 {
 	struct state *s = NULL;
 	struct error err;
-	char path[256];
+	const char *path = test_path("elsewhere");
 
-	snprintf(path, sizeof(path), "%s/elsewhere", test_dir());
 	ASSERT_OK(symlink("/tmp", path));
 	ASSERT_ERR(state_open(path, geteuid(), getegid(), &s, &err), -ENOTDIR);
 	ASSERT_ERR(state_open("/nonexistent/jobs", geteuid(), getegid(), &s, &err), -ENOENT);
 	if (geteuid() == 0) {
-		snprintf(path, sizeof(path), "%s/anothers", test_dir());
+		path = test_path("anothers");
 		ASSERT_OK(mkdir(path, 0700));
 		ASSERT_OK(chown(path, 12345, 12345));
 		ASSERT_ERR(state_open(path, 23456, 23456, &s, &err), -EPERM);
@@ -437,9 +436,8 @@ static void try_full_disk(const char *dir)
 
 TEST(a_full_disk_is_said_once_and_what_was_there_stands)
 {
-	char dir[256];
+	const char *dir = test_path("full");
 
-	snprintf(dir, sizeof(dir), "%s/full", test_dir());
 	ASSERT_OK(mkdir(dir, 0700));
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||

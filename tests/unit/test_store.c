@@ -72,16 +72,12 @@ static struct record *made_checkpoint(const char *id, const char *node)
 /* Without its newline. */
 static char *line_of(const struct record *record)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	struct made_text t = {};
+	char *text;
 
-	record_format(record, d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
-	text[size - 1] = '\0';
+	record_format(record, made_text_document(&t, DOCUMENT_ONE_LINE));
+	text = made_text_end(&t);
+	text[t.size - 1] = '\0';
 	return text;
 }
 
@@ -155,15 +151,12 @@ static int add_job(void *context, const struct store_job *job)
 /* "7@node1 ENDED 1;" for each. */
 static char *list(struct store *s, const struct job_filter *filter, const struct store_who *who)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct made_text t = {};
 	struct error err = {};
 
-	if (store_list_jobs(s, filter, who, add_job, out, NULL, &err) < 0)
-		fprintf(out, "%s", err.text);
-	fclose(out);
-	return text;
+	if (store_list_jobs(s, filter, who, add_job, made_text_stream(&t), NULL, &err) < 0)
+		fprintf(t.out, "%s", err.text);
+	return made_text_end(&t);
 }
 
 #define ASSERT_LIST(store, who, text, ...)                                   \
@@ -535,8 +528,7 @@ TEST(filters_choose)
 	struct error err;
 	const struct job_filter one = { .limit = 1 };
 	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct made_text written = {};
 
 	set(&record->job.name, "100%_done");
 	set(&record->job.account, "physics");
@@ -556,8 +548,9 @@ TEST(filters_choose)
 	ASSERT_LIST(s, &all, "7@a - 1;", .until_ns = NOW - 1600 * SECOND);
 	ASSERT_LIST(s, &all, "8@b RUNNING 1;", .since_ns = NOW - 1600 * SECOND);
 	ASSERT_LIST(s, &all, "7@a - 1;", .limit = 1, .offset = 1);
-	ASSERT_OK(store_list_jobs(s, &one, &all, add_job, out, &has_more, &err));
-	fclose(out);
+	ASSERT_OK(store_list_jobs(s, &one, &all, add_job, made_text_stream(&written), &has_more,
+				  &err));
+	text = made_text_end(&written);
 	ASSERT(has_more);
 }
 

@@ -98,35 +98,6 @@ TEST(what_nobody_asked_for_is_not_there)
 	ASSERT(again && again->syscalls.is_known && !again->syscalls.count);
 }
 
-#define RECORD(syscalls) "{\"schema\": \"jobmeter.record/1\", \"syscalls\": " syscalls "}"
-#define ROW(name, calls, errors) \
-	"{\"name\": \"" name "\", \"calls\": " calls ", \"errors\": " errors ", \"seconds\": 1}"
-
-TEST(what_makes_no_sense_is_refused_with_its_place)
-{
-	static const struct {
-		const char *text, *reason;
-	} wrong[] = {
-		{ RECORD("{}"), "syscalls" },
-		{ RECORD("[3]"), "syscalls[0]" },
-		{ RECORD("[{\"calls\": 1}]"), "syscalls[0].name" },
-		{ RECORD("[" ROW("", "1", "0") "]"), "syscalls[0].name" },
-		{ RECORD("[" ROW("read", "1", "2") "]"), "syscalls[0].errors" },
-		{ RECORD("[" ROW("read", "-1", "0") "]"), "syscalls[0].calls" },
-		{ RECORD("[" ROW("read", "1", "0") "," ROW("read", "1", "0") "]"),
-		  "syscalls[1].name" },
-		{ RECORD("[{\"name\": \"read\", \"calls\": 1, \"errors\": 0}]"),
-		  "syscalls[0].seconds" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		struct error err = {};
-
-		ASSERT(!made_again(wrong[i].text, &err));
-		ASSERT_CONTAINS(err.text, wrong[i].reason);
-	}
-}
-
 TEST(a_merge_adds_by_name_and_keeps_the_longest)
 {
 	_cleanup_(syscalls_clear) struct syscalls a = {}, b = {};

@@ -14,6 +14,7 @@
 #include "basic/macro.h"
 #include "model/section.h"
 #include "model/sections.h"
+#include "made.h"
 #include "test.h"
 #include "model/timeline_json.h"
 
@@ -447,19 +448,14 @@ TEST(the_last_word_becomes_the_end_of_what_was_known)
 
 static char *text_of(const struct timeline *t, bool is_saved)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+	struct made_text written = {};
+	struct document *d = made_text_document(&written, DOCUMENT_ONE_LINE);
 
 	if (is_saved)
 		ASSERT_OK(timeline_save(t, d));
 	else
 		timeline_section.format(t, d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
-	return text;
+	return made_text_end(&written);
 }
 
 static int read_back(const char *text, bool is_saved, struct timeline *ret, struct error *err)

@@ -50,10 +50,9 @@ static void press(struct top *t, const char *keys)
 
 TEST(the_busiest_stands_first_and_what_is_not_known_last)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	ASSERT_STREQ(order_of(t), "123 1000 77 124 125 99");
-	top_free(t);
 }
 
 TEST(keys_sort_as_htops_do)
@@ -79,7 +78,7 @@ TEST(keys_sort_as_htops_do)
 
 TEST(the_menu_sorts_by_columns_that_have_no_key)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	press(t, ">");
 	ASSERT_EQ(t->mode, TOP_SORT);
@@ -93,12 +92,11 @@ TEST(the_menu_sorts_by_columns_that_have_no_key)
 	top_press(t, TOP_KEY_DOWN);
 	top_press(t, TOP_KEY_ESCAPE);
 	ASSERT_STREQ(top_columns[t->column].title, "USER");
-	top_free(t);
 }
 
 TEST(a_filter_holds_while_it_is_typed_and_escape_takes_it_back)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	press(t, "\\ALI");
 	ASSERT_STREQ(order_of(t), "123 1000");
@@ -110,12 +108,11 @@ TEST(a_filter_holds_while_it_is_typed_and_escape_takes_it_back)
 	press(t, "\\");
 	top_press(t, TOP_KEY_ESCAPE);
 	ASSERT_STREQ(order_of(t), "123 1000 77 124 125 99");
-	top_free(t);
 }
 
 TEST(a_text_that_is_typed_has_a_bound)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	top_press(t, '/');
 	for (int i = 0; i < 1000; i++)
@@ -124,7 +121,6 @@ TEST(a_text_that_is_typed_has_a_bound)
 	for (int i = 0; i < 1000; i++)
 		top_press(t, TOP_KEY_BACKSPACE);
 	ASSERT_STREQ(t->typed, "");
-	top_free(t);
 }
 
 TEST(a_user_is_one_by_name_or_number)
@@ -147,7 +143,7 @@ TEST(a_user_is_one_by_name_or_number)
 
 TEST(users_are_offered_by_their_beginnings_and_none_of_two_is_taken)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	const char *first = top_next_user(t, "", NULL), *second = top_next_user(t, "", first);
 
 	ASSERT_STREQ(first, "alice");
@@ -163,7 +159,6 @@ TEST(users_are_offered_by_their_beginnings_and_none_of_two_is_taken)
 	press(t, "uo"); /* behind what was typed before */
 	top_press(t, TOP_KEY_ENTER);
 	ASSERT_STREQ(order_of(t), "125");
-	top_free(t);
 }
 
 TEST(digits_go_to_the_id_that_begins_with_them)
@@ -229,7 +224,7 @@ TEST(the_help_the_page_and_the_manual_have_the_same_keys)
 
 TEST(targets_are_jobs_by_id_and_manager)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	t->targets[0] = (struct top_target){ NULL, "124" };
 	t->targets[1] = (struct top_target){ "run", "123" };
@@ -237,12 +232,11 @@ TEST(targets_are_jobs_by_id_and_manager)
 	ASSERT_STREQ(order_of(t), "124");
 	t->targets[1].manager = "slurm";
 	ASSERT_STREQ(order_of(t), "123 124");
-	top_free(t);
 }
 
 TEST(a_search_selects_and_goes_on)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	press(t, "/bob");
 	ASSERT_STREQ(top_selected(t)->job->now->job.id, "124");
@@ -254,12 +248,11 @@ TEST(a_search_selects_and_goes_on)
 	press(t, "/nobody");
 	ASSERT_CONTAINS(t->message, "nothing has 'nobody' in it");
 	ASSERT_STREQ(top_selected(t)->job->now->job.id, "124");
-	top_free(t);
 }
 
 TEST(tags_stay_with_their_jobs_and_can_be_all_that_is_shown)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	struct tick tick;
 
 	press(t, "  ");
@@ -270,12 +263,11 @@ TEST(tags_stay_with_their_jobs_and_can_be_all_that_is_shown)
 	ASSERT_STREQ(order_of(t), "123 1000");
 	press(t, "U");
 	ASSERT(!t->is_tagged_only);
-	top_free(t);
 }
 
 TEST(jobs_that_do_nothing_can_be_hidden_and_those_of_which_nobody_knows_are_not)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	ASSERT_STREQ(order_of(t), "123 1000 77 124 125 99");
 	top_press(t, 'i');
@@ -286,12 +278,11 @@ TEST(jobs_that_do_nothing_can_be_hidden_and_those_of_which_nobody_knows_are_not)
 	top_press(t, TOP_KEY_ENTER); /* whoever looks into one wants to see it */
 	top_press(t, 'i');
 	ASSERT_STREQ(order_of(t), "125");
-	top_free(t);
 }
 
 TEST(the_selection_stays_where_it_is_or_follows_its_job)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	top_select(t, 1);
 	press(t, "M");
@@ -303,12 +294,11 @@ TEST(the_selection_stays_where_it_is_or_follows_its_job)
 	ASSERT_EQ((uint64_t)t->selected, (uint64_t)4);
 	press(t, "\\alice");
 	ASSERT_EQ((uint64_t)t->selected, (uint64_t)1); /* it is gone: the last one */
-	top_free(t);
 }
 
 TEST(a_followed_job_that_ends_is_told_and_not_taken_for_another)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	struct tick tick;
 
 	press(t, "F");
@@ -327,20 +317,18 @@ TEST(a_followed_job_that_ends_is_told_and_not_taken_for_another)
 	ASSERT(strcmp(top_selected(t)->job->now->job.id, "123") != 0);
 	top_press(t, TOP_KEY_DOWN);
 	ASSERT_STREQ(t->message, "");
-	top_free(t);
 }
 
 TEST(what_htop_does_to_processes_is_refused_in_a_line)
 {
 	static const int keys[] = { 2, 7, 8, 9 };
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		*t->message = '\0';
 		top_press(t, TOP_KEY_F + (uint32_t)keys[i]);
 		ASSERT_CONTAINS(t->message, "top only shows");
 	}
-	top_free(t);
 }
 
 TEST(a_unit_that_is_too_long_loses_its_kind_first)
@@ -351,7 +339,7 @@ TEST(a_unit_that_is_too_long_loses_its_kind_first)
 		     { "postgres.service", "postgres" },
 		     { "session-1234.scope", "session-1234" },
 		     { "a-very-long-one.service", "a-very…g-one" } };
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	struct record *r = (struct record *)top_selected(t)->job->now;
 	char text[COLUMN_TEXT_MAX];
 
@@ -361,12 +349,11 @@ TEST(a_unit_that_is_too_long_loses_its_kind_first)
 		ASSERT(top_columns[0].format(t, top_selected(t), 12, text, sizeof(text)));
 		ASSERT_STREQ(text, rows[i].text);
 	}
-	top_free(t);
 }
 
 TEST(a_tree_has_steps_tasks_and_processes)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	press(t, "t");
 	ASSERT(top_wants_processes(t) && t->wants_reading);
@@ -386,12 +373,11 @@ TEST(a_tree_has_steps_tasks_and_processes)
 		if (row->step && row->part == TOP_STEP && strcmp(row->step->id, "0") == 0)
 			ASSERT(fabs(row->numbers.cores - 3.6) < 1e-9);
 	}
-	top_free(t);
 }
 
 TEST(a_job_that_is_folded_shows_no_parts_until_somebody_looks_into_it)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	struct tick tick;
 
 	made_processes(t);
@@ -412,12 +398,11 @@ TEST(a_job_that_is_folded_shows_no_parts_until_somebody_looks_into_it)
 	ASSERT_CONTAINS(order_of(t), "123 +stepbatch +4005");
 	press(t, "t-t"); /* a list has nothing to be folded */
 	ASSERT_CONTAINS(order_of(t), "123 +stepbatch +4005");
-	top_free(t);
 }
 
 TEST(zoom_shows_one_job_and_back_leads_to_it_again)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	made_processes(t);
 	top_select(t, 3);
@@ -430,24 +415,22 @@ TEST(zoom_shows_one_job_and_back_leads_to_it_again)
 	ASSERT_STREQ(order_of(t), "123 1000 77 124 125 99");
 	ASSERT_STREQ(top_selected(t)->job->now->job.id, "124");
 	ASSERT(!top_wants_detail(t));
-	top_free(t);
 }
 
 TEST(the_same_reading_twice_changes_nothing)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	double cores = t->rows[0].numbers.cores;
 	struct tick tick;
 
 	made_wire_snapshot(true, &tick);
 	ASSERT_OK(top_feed(t, &tick));
 	ASSERT(fabs(t->rows[0].numbers.cores - cores) < 1e-9);
-	top_free(t);
 }
 
 TEST(a_first_wire_snapshot_has_gauges_and_no_rates_and_no_ended_jobs)
 {
-	struct top *t = top_new(NULL);
+	_cleanup_top_ struct top *t = top_new(NULL);
 	struct tick tick;
 
 	made_wire_snapshot(true, &tick);
@@ -455,12 +438,11 @@ TEST(a_first_wire_snapshot_has_gauges_and_no_rates_and_no_ended_jobs)
 	ASSERT_EQ((uint64_t)t->job_count, (uint64_t)5);
 	for (size_t i = 0; i < t->row_count; i++)
 		ASSERT(isnan(t->rows[i].numbers.cores));
-	top_free(t);
 }
 
 TEST(a_job_that_is_seen_late_has_no_rates_yet)
 {
-	struct top *t = top_new(NULL);
+	_cleanup_top_ struct top *t = top_new(NULL);
 	struct tick tick;
 
 	made_wire_snapshot(false, &tick);
@@ -475,12 +457,11 @@ TEST(a_job_that_is_seen_late_has_no_rates_yet)
 		ASSERT(isnan(t->jobs[i].numbers.cores) ==
 		       (strcmp(t->jobs[i].now->job.id, "123") == 0 ||
 			strcmp(t->jobs[i].now->job.id, "99") == 0));
-	top_free(t);
 }
 
 TEST(another_job_with_the_same_number_is_not_compared)
 {
-	struct top *t = top_new(NULL);
+	_cleanup_top_ struct top *t = top_new(NULL);
 	struct tick tick;
 
 	made_wire_snapshot(false, &tick);
@@ -492,12 +473,11 @@ TEST(another_job_with_the_same_number_is_not_compared)
 		if (strcmp(t->jobs[i].now->job.id, "123") == 0)
 			ASSERT(!t->jobs[i].before && isnan(t->jobs[i].numbers.cores));
 	}
-	top_free(t);
 }
 
 TEST(help_knows_every_key_and_q_leaves_it_and_not_top)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	const char *keys, *help;
 	size_t count = 0;
 
@@ -513,12 +493,11 @@ TEST(help_knows_every_key_and_q_leaves_it_and_not_top)
 	ASSERT(!t->is_over);
 	press(t, "q");
 	ASSERT(t->is_over);
-	top_free(t);
 }
 
 TEST(a_click_on_a_head_sorts_and_once_more_turns_it_around)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	top_click_column(t, column_find('M'));
 	ASSERT_STREQ(order_of(t), "123 125 124 77 99 1000");
@@ -528,13 +507,12 @@ TEST(a_click_on_a_head_sorts_and_once_more_turns_it_around)
 	ASSERT_EQ((uint64_t)t->selected, (uint64_t)2);
 	top_click_row(t, 200);
 	ASSERT_EQ((uint64_t)t->selected, (uint64_t)2);
-	top_free(t);
 }
 
 /* Whatever is pressed, the model holds together. */
 TEST(no_row_of_keys_breaks_it)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	uint32_t random = 1009;
 
 	made_processes(t);
@@ -555,5 +533,4 @@ TEST(no_row_of_keys_breaks_it)
 		tick.boot_ns += (uint64_t)i * 1000000000;
 		ASSERT_OK(top_feed(t, &tick));
 	}
-	top_free(t);
 }

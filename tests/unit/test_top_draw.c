@@ -9,6 +9,7 @@
 #include "tui/columns.h"
 #include "basic/macro.h"
 #include "made_top.h"
+#include "made.h"
 #include "test.h"
 #include "basic/utf8.h"
 
@@ -123,7 +124,7 @@ TEST(details_tell_counters_and_sensors_where_somebody_counts)
 
 TEST(ascii_is_nothing_but_ascii)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	_cleanup_free_ char *text = NULL;
 
 	made_processes(t);
@@ -132,7 +133,6 @@ TEST(ascii_is_nothing_but_ascii)
 	text = made_screen(t, 160, 50, true);
 	for (const char *p = text; *p; p++)
 		ASSERT((unsigned char)*p < 0x80);
-	top_free(t);
 }
 
 TEST(no_line_is_wider_than_the_screen_and_there_are_as_many_as_it_has)
@@ -160,7 +160,7 @@ TEST(no_line_is_wider_than_the_screen_and_there_are_as_many_as_it_has)
 
 TEST(the_selected_row_is_always_on_the_screen)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 
 	for (int i = 0; i < 6; i++) {
 		_cleanup_free_ char *text = made_screen(t, 40, 5, false);
@@ -171,13 +171,12 @@ TEST(the_selected_row_is_always_on_the_screen)
 	top_press(t, TOP_KEY_HOME);
 	free(made_screen(t, 40, 5, false));
 	ASSERT_EQ((uint64_t)t->first, (uint64_t)0);
-	top_free(t);
 }
 
 TEST(the_mouse_finds_rows_and_heads)
 {
 	_cleanup_(grid_freep) struct grid *g = grid_new(80, 24, false);
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	size_t found = 99;
 
 	top_draw(t, g);
@@ -190,15 +189,13 @@ TEST(the_mouse_finds_rows_and_heads)
 		if (top_find_column(t, g, 4, column, &found))
 			ASSERT(found < column_count);
 	}
-	top_free(t);
 }
 
 TEST(text_has_the_columns_that_are_wanted_and_no_legend_where_nobody_wants_one)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	_cleanup_free_ char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
+	struct made_text written = {};
 	struct grid *g;
 
 	ASSERT_OK(columns_parse("cores,id,time", &t->wanted, NULL));
@@ -207,8 +204,8 @@ TEST(text_has_the_columns_that_are_wanted_and_no_legend_where_nobody_wants_one)
 	g = grid_new(top_text_columns(t, 20), top_text_rows(t, 20), false);
 	ASSERT_EQ(g->columns, 24u);
 	top_draw_text(t, g);
-	grid_print_text(g, out);
-	fclose(out);
+	grid_print_text(g, made_text_stream(&written));
+	text = made_text_end(&written);
 	grid_free(g);
 	ASSERT_STREQ(text, "   3.6/4 123        2:16\n"
 			   "   2.0/4 1000       0:00\n"
@@ -216,13 +213,12 @@ TEST(text_has_the_columns_that_are_wanted_and_no_legend_where_nobody_wants_one)
 			   "   0.1/8 124       2h00m\n"
 			   "   0.0/2 125        1:02\n"
 			   "       - 99            -\n");
-	top_free(t);
 }
 
 /* Of another agent, or of a site that does not want them. */
 TEST(without_numbers_of_the_node_there_are_no_lines_of_it)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	_cleanup_free_ char *text = NULL, *half = NULL;
 
 	t->before.node = (struct node_values){};
@@ -232,7 +228,6 @@ TEST(without_numbers_of_the_node_there_are_no_lines_of_it)
 	t->last.node = (struct node_values){};
 	text = made_screen(t, 80, 24, false);
 	ASSERT_CONTAINS(text, "04:05:02\n ID ");
-	top_free(t);
 }
 
 TEST(lines_of_the_node_fold_away_where_the_screen_is_small)
@@ -287,7 +282,7 @@ TEST(the_time_that_rates_are_over_is_told_where_it_is_not_that_between_looks)
 
 TEST(where_no_rate_is_known_no_time_is_told)
 {
-	struct top *t = top_new(NULL);
+	_cleanup_top_ struct top *t = top_new(NULL);
 	struct tick tick;
 
 	t->interval_ns = 500000000;
@@ -300,21 +295,19 @@ TEST(where_no_rate_is_known_no_time_is_told)
 		text = made_screen(t, 80, 24, false);
 		ASSERT_LACKS(text, "over");
 	}
-	top_free(t);
 }
 
 TEST(without_jobs_it_says_so)
 {
-	struct top *t = top_new(NULL);
+	_cleanup_top_ struct top *t = top_new(NULL);
 	_cleanup_free_ char *text = made_screen(t, 80, 24, false);
 
 	ASSERT_CONTAINS(text, "no job runs here that you may see");
-	top_free(t);
 }
 
 TEST(help_says_that_there_is_more_of_it)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	_cleanup_free_ char *small = NULL, *large = NULL, *end = NULL, *narrow = NULL;
 
 	top_press(t, '?');
@@ -327,7 +320,6 @@ TEST(help_says_that_there_is_more_of_it)
 	ASSERT_CONTAINS(end, "q goes back  2-24 of ");
 	narrow = made_screen(t, 40, 10, false);
 	ASSERT_CONTAINS(narrow, "q goes back");
-	top_free(t);
 }
 
 TEST(parts_of_core_time_are_told_whole)
@@ -350,7 +342,7 @@ TEST(parts_of_core_time_are_told_whole)
 
 TEST(users_are_offered_while_one_is_typed)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	_cleanup_free_ char *all = NULL, *one = NULL;
 
 	top_press(t, 'u');
@@ -359,24 +351,22 @@ TEST(users_are_offered_while_one_is_typed)
 	top_press(t, 'b');
 	one = made_screen(t, 80, 24, false);
 	ASSERT_CONTAINS(one, "user: b_  bob\n");
-	top_free(t);
 }
 
 TEST(before_the_first_reading_it_says_what_it_waits_for)
 {
-	struct top *t = top_new(NULL);
+	_cleanup_top_ struct top *t = top_new(NULL);
 	_cleanup_free_ char *text = NULL;
 
 	t->starting = "waiting for somebody";
 	text = made_screen(t, 80, 24, false);
 	ASSERT_CONTAINS(text, "\n waiting for somebody\n");
 	ASSERT_LACKS(text, "no job");
-	top_free(t);
 }
 
 TEST(a_folded_job_has_a_sign_before_it)
 {
-	struct top *t = made_top();
+	_cleanup_top_ struct top *t = made_top();
 	_cleanup_free_ char *text = NULL;
 
 	made_processes(t);
@@ -387,5 +377,4 @@ TEST(a_folded_job_has_a_sign_before_it)
 	text = made_screen(t, 80, 24, false);
 	ASSERT_CONTAINS(text, "\n+123 ");
 	ASSERT_CONTAINS(text, "\n 124 ");
-	top_free(t);
 }

@@ -21,20 +21,15 @@ static struct node_values at(uint64_t seconds)
 	return v;
 }
 
-static bool is_near(double a, double b)
-{
-	return fabs(a - b) < 1e-9;
-}
-
 TEST(shares_are_of_the_time_between_both_readings)
 {
 	const struct node_values before = at(0), now = at(2);
 	const struct node_now n = node_now_of(&now, &before);
 
-	ASSERT(is_near(n.busy, 0.25));
-	ASSERT(is_near(n.user, 0.25));
-	ASSERT(is_near(n.kernel, 0));
-	ASSERT(is_near(n.pressure_cpu, 0.5));
+	ASSERT(test_is_near(n.busy, 0.25));
+	ASSERT(test_is_near(n.user, 0.25));
+	ASSERT(test_is_near(n.kernel, 0));
+	ASSERT(test_is_near(n.pressure_cpu, 0.5));
 	ASSERT(isnan(n.pressure_io) && isnan(n.memory) && isnan(n.swap) && isnan(n.load[0]));
 }
 
@@ -44,7 +39,7 @@ TEST(time_that_waits_for_disks_may_fall_and_nothing_else)
 	struct node_values now = at(2);
 
 	now.values[NODE_CPU_IOWAIT].number -= S;
-	ASSERT(is_near(node_now_of(&now, &before).busy, 0.25));
+	ASSERT(test_is_near(node_now_of(&now, &before).busy, 0.25));
 	now.values[NODE_CPU_USER].number = 0;
 	ASSERT(isnan(node_now_of(&now, &before).busy));
 }

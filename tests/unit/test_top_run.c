@@ -81,10 +81,9 @@ static struct double_source make_source(uint64_t first_age_ns)
 static int run(struct double_source *source, const struct top_options *options, char **ret,
 	       struct error *err)
 {
-	_cleanup_free_ char *path = NULL;
+	const char *path = test_path("printed");
 	int saved = dup(1), fd, r;
 
-	ASSERT(asprintf(&path, "%s/printed", test_dir()) > 0);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	fflush(stdout);
 	dup2(fd, 1);

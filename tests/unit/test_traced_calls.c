@@ -113,40 +113,6 @@ TEST(a_record_comes_back_as_it_was_written)
 	ASSERT_STREQ(text, twice);
 }
 
-#define RECORD(trace) "{\"schema\": \"jobmeter.record/1\", \"trace\": " trace "}"
-#define FUNCTIONS(list) RECORD("{\"process_seconds\": 1, \"functions\": [" list "]}")
-#define ROW(names, calls, failed)                               \
-	"{" names ", \"calls\": " calls ", \"failed\": " failed \
-	", \"lost\": 0, \"bytes\": 0, \"unsized\": 0, \"seconds\": 0, \"dropped_probes\": 0}"
-#define NAMES "\"set\": \"s\", \"function\": \"f\""
-
-TEST(what_makes_no_sense_is_refused_with_its_place)
-{
-	static const struct {
-		const char *text, *reason;
-	} wrong[] = {
-		{ RECORD("[]"), "trace" },
-		{ RECORD("{}"), "trace.process_seconds" },
-		{ RECORD("{\"process_seconds\": -1}"), "trace.process_seconds" },
-		{ RECORD("{\"process_seconds\": 1, \"functions\": {}}"), "trace.functions" },
-		{ FUNCTIONS("7"), "trace.functions[0]" },
-		{ FUNCTIONS(ROW("\"set\": \"s\"", "1", "0")), "trace.functions[0]" },
-		{ FUNCTIONS(ROW("\"set\": \"s/\", \"function\": \"f\"", "1", "0")),
-		  "trace.functions[0]" },
-		{ FUNCTIONS(ROW(NAMES, "1", "2")), "trace.functions[0]" },
-		{ FUNCTIONS(ROW(NAMES, "9223372036854775807", "0")), "trace.functions[0].calls" },
-		{ FUNCTIONS("{" NAMES ", \"calls\": 1}"), "trace.functions[0].failed" },
-		{ FUNCTIONS(ROW(NAMES, "1", "0") "," ROW(NAMES, "1", "0")), "trace.functions[1]" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		struct error err = {};
-
-		ASSERT(!made_again(wrong[i].text, &err));
-		ASSERT_CONTAINS(err.text, wrong[i].reason);
-	}
-}
-
 TEST(records_are_added_and_one_without_a_trace_adds_nothing)
 {
 	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(1),

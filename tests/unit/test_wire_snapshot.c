@@ -22,22 +22,18 @@ TEST(a_wire_snapshot_comes_back)
 			     .boot_ns = 1009000000007,
 			     .took_ns = 4 },
 		    back = {};
-	struct document *d;
-	size_t length;
-	FILE *out = open_memstream(&head, &length);
+	struct made_text t = {};
+	struct document *d = made_text_document(&t, DOCUMENT_ONE_LINE);
 
 	free(record->job.manager);
 	record->job.manager = strdup("slurm");
 	free(record->job.id);
 	record->job.id = strdup("7");
 	json = made_json(record);
-	d = document_new_json(out, DOCUMENT_ONE_LINE);
 	document_begin_map(d);
 	wire_snapshot_format_head(&made, d);
 	document_end_map(d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
+	head = made_text_end(&t);
 	*strrchr(head, '}') = '\0';
 	ASSERT(asprintf(&text, "%s,\"jobs\":[%s]}", head, json) > 0);
 	ASSERT_OK(wire_snapshot_parse(text, strlen(text), NULL, &back, NULL));
@@ -63,15 +59,11 @@ TEST(of_a_job_that_did_nothing_the_record_goes_on_living)
 	const struct job job = { .manager = (char *)"slurm", .id = (char *)"9" };
 	_cleanup_free_ char *text = NULL, *unchanged = NULL;
 	struct tick before = {}, now = {};
-	struct document *d;
-	size_t length;
-	FILE *out = open_memstream(&unchanged, &length);
+	struct made_text t = {};
 
-	d = document_new_json(out, DOCUMENT_ONE_LINE);
-	wire_snapshot_format_unchanged(&job, UINT64_C(1009000000007), d);
-	ASSERT_OK(document_finish(d));
-	document_free(d);
-	fclose(out);
+	wire_snapshot_format_unchanged(&job, UINT64_C(1009000000007),
+				       made_text_document(&t, DOCUMENT_ONE_LINE));
+	unchanged = made_text_end(&t);
 	ASSERT(asprintf(&text, OF("107", "%s," RECORD("7")), unchanged) > 0);
 	ASSERT_OK(wire_snapshot_parse(whole, strlen(whole), NULL, &before, NULL));
 	ASSERT_OK(wire_snapshot_parse(text, strlen(text), &before, &now, NULL));

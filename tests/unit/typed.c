@@ -56,11 +56,20 @@ int typed(const struct cli_command *command, const char *line, char **ret)
 	return code;
 }
 
+void typed_rows(const struct cli_command *command, const struct typed_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(typed(command, rows[i].line, &text), rows[i].code);
+		ASSERT_CONTAINS(text, rows[i].text);
+	}
+}
+
 char *typed_contents(const char *name)
 {
-	char path[300], *text = NULL;
+	char *text = NULL;
 
-	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
-	ASSERT_OK(file_read(AT_FDCWD, path, 1 << 20, &text, NULL));
+	ASSERT_OK(file_read(AT_FDCWD, test_path(name), 1 << 20, &text, NULL));
 	return text;
 }

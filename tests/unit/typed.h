@@ -2,6 +2,8 @@
 /* typed - command lines as somebody types them, for tests of commands. */
 #pragma once
 
+#include <stddef.h>
+
 struct cli_command;
 
 /* Run a command with the words of @line, which may begin with DATA and OUT for directories; what it
@@ -10,3 +12,12 @@ int typed(const struct cli_command *command, const char *line, char **ret);
 
 /* What stands in the file of that name in OUT; the caller frees. */
 char *typed_contents(const char *name);
+
+/* Command lines that end in @code and print @text. */
+struct typed_row {
+	const char *line;
+	int code;
+	const char *text;
+};
+
+void typed_rows(const struct cli_command *command, const struct typed_row *rows, size_t count);
