@@ -19,6 +19,7 @@
 #include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/file.h"
+#include "basic/inherited.h"
 #include "load/held.h"
 #include "basic/macro.h"
 
@@ -40,7 +41,7 @@ static _Noreturn void be_command(char *const argv[], int tell_fd, const struct c
 {
 	int error_number;
 
-	signal(SIGPIPE, c->on_sigpipe);
+	inherited_give_back();
 	sigprocmask(SIG_SETMASK, &c->mask, NULL);
 	execvp(argv[0], argv);
 	error_number = errno;

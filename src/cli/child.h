@@ -23,7 +23,6 @@ struct child {
 	int signal_fd;
 	sigset_t mask; /* as it was at child_begin(), and is for the command */
 	const char *name; /* of the command, for errors; the caller's */
-	sighandler_t on_sigpipe; /* of the command; set between child_begin() and child_prepare() */
 	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
 	uint64_t start_boot_ns, end_boot_ns; /* CLOCK_BOOTTIME */
 	uint64_t other_end_ns, other_end_boot_ns; /* of the last that was reaped after it; 0: none

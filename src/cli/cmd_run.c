@@ -273,15 +273,14 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 		{ output_options, output_option_count, &output },
 	};
 	sigset_t mask;
-	struct measure_options measure = { .root = "/",
-					   .on_sigpipe = signal(SIGPIPE, SIG_IGN),
-					   .mask = &mask };
+	struct measure_options measure = { .root = "/", .mask = &mask };
 	_cleanup_(client_closep) struct client *client = NULL;
 	_cleanup_(own_file_clear) struct own_file own = {};
 	_cleanup_(records_clear) struct records runs = {};
 	struct error err = {}, why = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code, told = 0;
 
+	signal(SIGPIPE, SIG_IGN); /* the command's exit code is ours, whoever reads */
 	if (r == 0)
 		return CLI_WELL;
 	if (r > 0 && argc == 0)

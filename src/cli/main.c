@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "basic/error.h"
 #include "basic/guess.h"
+#include "basic/inherited.h"
 
 static const struct cli_command *find_command(const char *name)
 {
@@ -115,6 +116,7 @@ static int finish_printing(int code)
 
 int main(int argc, char **argv)
 {
+	inherited_set_right();
 	fill_standard_files();
 	setlocale(LC_CTYPE, ""); /* the charset alone: numbers are the same everywhere */
 	return finish_printing(run(argc, argv));

@@ -470,7 +470,6 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 	int r;
 
 	child_begin(&m.child);
-	m.child.on_sigpipe = options->on_sigpipe;
 
 	*ret_code = 1;
 	if (m.root_fd < 0)

@@ -24,8 +24,6 @@ struct measure_options {
 	unsigned int tiers; /* of enum meter_tier, by BPF; 0: without it */
 	const char *traced; /* sets of functions that are traced, with commas between; NULL: none */
 	struct client *agent; /* it measures; NULL: we do */
-	sighandler_t on_sigpipe; /* what the command does at SIGPIPE, which the caller may ignore
-				    for itself */
 	sigset_t *mask; /* not NULL: on success signals that end us stay held, until the caller sets
 			   this mask, which was ours */
 	const struct map_size *map_sizes; /* for tests: see meter_options; may be NULL */

@@ -2,9 +2,11 @@
 #include <malloc.h>
 
 #include "server/cmd_server.h"
+#include "basic/inherited.h"
 
 int main(int argc, char **argv)
 {
+	inherited_set_right();
 	/* What a large batch took goes back to the kernel. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	mallopt(M_TRIM_THRESHOLD, 256 << 10);

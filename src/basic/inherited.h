@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inherited - what a process has of its parent that would change our work: each program of ours
+ * sets it right for itself at its start, and a command that it runs gets it back as it was.
+ *
+ * Signal dispositions and the umask are the process's own: this remembers them once for it, and so
+ * is the one module with state of its own.  Signals that a command's parent blocked: child.h.
+ */
+#pragma once
+
+/* First in main(), before any thread or child. */
+void inherited_set_right(void);
+
+/* In a child that becomes somebody else's program, right before execve(). */
+void inherited_give_back(void);

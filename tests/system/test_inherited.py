@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""What a parent hands down changes no program of ours, and reaches the command as it was."""
+
+import os
+import subprocess
+
+import pytest
+
+from agent import Agent
+
+STATE = "grep -E '^(Umask|SigBlk|SigIgn|ShdPnd)' /proc/self/status; ls /proc/self/fd | wc -l; ulimit -a; exit 42"
+IGNORE = "for n in {}: signal.signal(n, signal.SIG_IGN)"
+HANDED_DOWN = {
+    "nothing": "",
+    "SIGCHLD ignored": IGNORE.format([17]),
+    "SIGPIPE by default": "signal.signal(signal.SIGPIPE, signal.SIG_DFL)",
+    "nearly all ignored": IGNORE.format([n for n in range(1, 65) if n not in (9, 19, 32, 33)]),
+    "signals blocked": "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1})",
+    "an umask for nobody": "os.umask(0o777)",
+    "small files": "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))",
+    "no standard input": "os.close(0)",
+}
+RUN = ["run", "--quiet"]
+TRACE = ["trace", "--budget", "0", "--output", "/dev/null", "--probe", "libc.so.6:getenv"]
+CASES = [(RUN, name) for name in HANDED_DOWN] + [([*RUN, "--tiers", "none"], "SIGCHLD ignored"), ([*RUN, "--wait"], "SIGCHLD ignored"),
+                                                 (TRACE, "SIGCHLD ignored"), (TRACE, "nearly all ignored")]
+
+
+def parent(handed_down):
+    """A program that becomes the one that its arguments name."""
+    return ["/usr/bin/python3", "-c", f"import os, resource, signal, sys\n{HANDED_DOWN[handed_down]}\nos.execvp(sys.argv[1], sys.argv[1:])"]
+
+
+def state_of(handed_down, *argv, **environment):
+    done = subprocess.run([*parent(handed_down), *argv, "sh", "-c", STATE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True, timeout=120, env={**os.environ, **environment})
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("words, handed_down", CASES)
+def test_the_command_has_what_its_parent_handed_down(programs, root, tmp_path, words, handed_down):
+    expected = state_of(handed_down)
+    assert expected[0] == 42 and "Umask" in expected[1]
+    assert state_of(handed_down, programs / "jobmeter", *words, "--", XDG_STATE_HOME=str(tmp_path)) == expected
+
+
+@pytest.mark.parametrize("handed_down", ["SIGCHLD ignored", "nearly all ignored", "signals blocked", "an umask for nobody"])
+def test_an_agent_checks_its_hooks_and_ends(bench, keeper, agent_user, handed_down):
+    agent = Agent(bench.folder / "agent", keeper).prepare()
+    agent.start(before=parent(handed_down))
+    assert "hooks were not checked" not in agent.log()
+    agent.stop()
+
+
+@pytest.mark.parametrize("handed_down", ["SIGCHLD ignored", "nearly all ignored"])
+def test_a_watch_ends_with_its_time(programs, root, handed_down):
+    done = subprocess.run([*parent(handed_down), programs / "jobmeter", "watch", "--standalone", "--pid", str(os.getpid()),
+                           "--duration", "1"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "not checked" not in done.stderr, done.stderr
