@@ -950,6 +950,26 @@ TEST(oom_kills_are_counted_once_whether_groups_count_their_own_or_all_below)
 	}
 }
 
+/* A walk may come by a step before its job. */
+TEST(a_group_that_is_learned_after_those_below_it_ends_all_the_same)
+{
+	const struct group_life job = life(1, 0, 110, 0, JOB),
+				step = life(2, 1, 110, 0, JOB "/step_0");
+	const struct group_life ended[] = { life(1, 0, 110, 150, JOB),
+					    life(2, 1, 110, 149, JOB "/step_0") };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 7, 0, 1), tasks_of(2, 11, 0, 1) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+
+	learn(r, 120, &step, 1);
+	learn(r, 121, &job, 1);
+	learn(r, 150, ended, 2);
+	feed(r, tasks, 2, NULL, 0);
+	feed(r, tasks, 2, NULL, 0);
+	ASSERT_EQ(fold_and_forget(r, 160), (size_t)2);
+	ASSERT_EQ(number_of(snap(r, 161), "slurm", "42", METRIC_CPU_USER), (uint64_t)18);
+	ASSERT(registry_job_is_to_report(registry_find(r, "slurm", "42")));
+}
+
 TEST(a_group_waits_for_those_below_it)
 {
 	const struct group_life dead[] = { life(1, 0, 110, 120, JOB),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Leaves that ended become part of their jobs. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,8 +174,12 @@ static int fold_group(struct registry *r, struct registry_group *g,
 		if (code < 0)
 			return code;
 	}
-	if (parent && parent->is_learned) {
+	if (g->is_counted && parent) {
+		assert(parent->children > 0);
 		parent->children--;
+		g->is_counted = false;
+	}
+	if (parent && parent->is_learned) {
 		parent->oom_below += MAX(g->oom_kills, g->oom_below);
 		*ret_parent = parent;
 	} else {

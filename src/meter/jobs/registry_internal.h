@@ -317,7 +317,8 @@ struct registry_group {
 	bool is_learned; /* else it is known from a state only */
 	bool has_oom_kills, has_folded_histograms;
 	bool is_fed; /* its rows were in a feed */
-	uint32_t children; /* that are not folded */
+	uint32_t children; /* that are not folded, and were learned after this one */
+	bool is_counted; /* among the children of its parent: not one that was learned before it */
 	uint64_t oom_kills, oom_below; /* its own, and those that folded children hand up */
 	uint64_t peak_bytes;
 	uint64_t died_feed; /* how many feeds there were as its death was learned */

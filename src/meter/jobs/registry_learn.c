@@ -401,8 +401,10 @@ static int add_group(struct registry *r, const struct group_life *life, struct r
 		free(g);
 		return code;
 	}
-	if (n.parent)
+	if (n.parent && !g->is_counted) {
 		((struct registry_group *)n.parent)->children++;
+		g->is_counted = true;
+	}
 	if (life->died_ns)
 		die(r, g, life);
 	return 0;
