@@ -149,9 +149,19 @@ struct amount thread_time(const struct record *r)
 	return amount_add(wanted_time(&s), blocked_time(r));
 }
 
+struct core_time formula_core(const struct subject *s)
+{
+	return s->times ? s->times->core : core_time_of(s->record);
+}
+
+struct working_time formula_working(const struct subject *s)
+{
+	return s->times ? s->times->working : working_time_of(s->record);
+}
+
 static struct amount working_time(const struct subject *s)
 {
-	struct working_time t = working_time_of(s->record);
+	struct working_time t = formula_working(s);
 
 	return t.is_known ? amount_of(t.seconds) : (struct amount){};
 }
@@ -179,7 +189,7 @@ static struct amount blocked_seconds(const struct subject *s)
 
 static struct amount idle_seconds(const struct subject *s)
 {
-	struct core_time t = core_time_of(s->record);
+	struct core_time t = formula_core(s);
 
 	return t.has_causes ? amount_of(t.idle) : (struct amount){};
 }
@@ -192,7 +202,7 @@ static struct amount idle_share(const struct subject *s)
 /* What was lost to files, whatever was done with them. */
 static struct amount lost_files(const struct subject *s)
 {
-	struct core_time t = core_time_of(s->record);
+	struct core_time t = formula_core(s);
 
 	return t.has_causes ? amount_of(t.lost[CAUSE_FILE_READ] + t.lost[CAUSE_FILE_WRITE] +
 					t.lost[CAUSE_FILE_META] + t.lost[CAUSE_FILE_ASYNC] +
@@ -207,13 +217,13 @@ static struct amount lost_files_share(const struct subject *s)
 
 static struct amount knows_causes(const struct subject *s)
 {
-	return amount_of(core_time_of(s->record).has_causes);
+	return amount_of(formula_core(s).has_causes);
 }
 
 /* What was lost, whatever the cause. */
 static struct amount lost_core(const struct subject *s)
 {
-	struct core_time t = core_time_of(s->record);
+	struct core_time t = formula_core(s);
 	double sum = 0;
 
 	for (size_t c = 0; c < LOST_COUNT; c++)
@@ -231,7 +241,7 @@ static struct amount lost_core_share(const struct subject *s)
 #define PARTS_MAX (LOST_COUNT + 2)
 static bool take_parts(const struct subject *s, double ret[PARTS_MAX])
 {
-	struct core_time t = core_time_of(s->record);
+	struct core_time t = formula_core(s);
 	struct amount polling = value(s, METRIC_CPU_POLLING), files = lost_files(s);
 
 	if (!t.has_causes || t.core <= 0 || !polling.is_known)

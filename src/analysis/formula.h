@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "analysis/amount.h"
+#include "analysis/working_time.h"
 
 struct mount_row;
 struct record;
@@ -39,3 +40,7 @@ bool formula_data_total(const struct record *r, enum metric_id id, uint64_t *ret
 
 /* What threads did all their time: on a CPU, waiting for one, blocked. */
 struct amount thread_time(const struct record *r);
+
+/* Of the subject's record, from its times where they were taken. */
+struct core_time formula_core(const struct subject *s);
+struct working_time formula_working(const struct subject *s);

@@ -341,22 +341,28 @@ static struct amount writes_per_flush(const struct subject *s)
 	return amount_divide(rows(s, METRIC_WRITE_CALLS), flushes(s));
 }
 
+static struct amount working_share(const struct subject *s, enum cause cause, struct amount inside)
+{
+	struct working_time t = formula_working(s);
+
+	return working_time_share(&t, cause, inside);
+}
+
 static struct amount meta_working_share(const struct subject *s)
 {
 	struct amount syncs = sum_rows(s, METRIC_META_SECONDS, count_syncs);
 
-	return working_time_share(s->record, CAUSE_FILE_META,
-				  amount_left(rows(s, METRIC_META_SECONDS), syncs));
+	return working_share(s, CAUSE_FILE_META, amount_left(rows(s, METRIC_META_SECONDS), syncs));
 }
 
 static struct amount read_working_share(const struct subject *s)
 {
-	return working_time_share(s->record, CAUSE_FILE_READ, rows(s, METRIC_READ_SECONDS));
+	return working_share(s, CAUSE_FILE_READ, rows(s, METRIC_READ_SECONDS));
 }
 
 static struct amount write_working_share(const struct subject *s)
 {
-	return working_time_share(s->record, CAUSE_FILE_WRITE, rows(s, METRIC_WRITE_SECONDS));
+	return working_share(s, CAUSE_FILE_WRITE, rows(s, METRIC_WRITE_SECONDS));
 }
 
 static struct amount file_working_share(const struct subject *s)
@@ -367,7 +373,7 @@ static struct amount file_working_share(const struct subject *s)
 
 static struct amount flush_working_share(const struct subject *s)
 {
-	return working_time_share(s->record, CAUSE_SYNC, flush_seconds(s));
+	return working_share(s, CAUSE_SYNC, flush_seconds(s));
 }
 
 static struct amount open_seconds(const struct subject *s)
@@ -377,12 +383,12 @@ static struct amount open_seconds(const struct subject *s)
 
 static struct amount open_working_share(const struct subject *s)
 {
-	return working_time_share(s->record, CAUSE_FILE_META, open_seconds(s));
+	return working_share(s, CAUSE_FILE_META, open_seconds(s));
 }
 
 static struct amount search_working_share(const struct subject *s)
 {
-	return working_time_share(s->record, CAUSE_FILE_META, search_seconds(s));
+	return working_share(s, CAUSE_FILE_META, search_seconds(s));
 }
 
 /* clang-format off */

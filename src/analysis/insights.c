@@ -12,6 +12,7 @@
 #include "model/document.h"
 #include "analysis/formula.h"
 #include "analysis/storage.h"
+#include "basic/ids.h"
 #include "basic/macro.h"
 #include "model/record.h"
 
@@ -216,7 +217,9 @@ static int ask(struct insights *insights, const struct rule *rule, const struct 
 static int ask_record(struct insights *insights, const struct rule *rule,
 		      const struct record *record, const struct patterns *patterns)
 {
-	struct subject subject = { .record = record, .patterns = patterns };
+	struct subject subject = { .record = record,
+				   .times = insights->times,
+				   .patterns = patterns };
 	_cleanup_free_ char *names = NULL;
 	int r = ask(insights, rule, &subject, &names);
 
@@ -229,22 +232,69 @@ static bool rule_is_for(const struct rule *rule, const struct mount_row *row)
 	return rule->is_by_path ? row->kind == ROW_MOUNT : row_is_of_files(row);
 }
 
-/* One line says that it is not known, of however many mounts. */
+static uint64_t time_in_calls(const struct mount_row *row)
+{
+	uint64_t ns = 0;
+
+	for (size_t op = 0; op < OP_COUNT; op++)
+		ns += row->ops[op].ns;
+	return ns;
+}
+
+/* What the busiest mounts took at least, and how many of those that took just so much are among
+ * them. */
+static int find_busiest(const struct reading *reading, struct busiest *ret)
+{
+	size_t count = reading->mount_count, least = count - INSIGHTS_MOUNTS_MAX;
+	_cleanup_free_ uint64_t *times = NULL;
+
+	*ret = (struct busiest){ .equal = count };
+	if (count <= INSIGHTS_MOUNTS_MAX)
+		return 0;
+	times = calloc(count, sizeof(*times));
+	if (!times)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		times[i] = time_in_calls(&reading->mounts[i]);
+	qsort(times, count, sizeof(*times), ids_compare);
+	ret->least_ns = times[least];
+	ret->equal = 0;
+	for (size_t i = least; i < count && times[i] == times[least]; i++)
+		ret->equal++;
+	return 0;
+}
+
+static bool take_busy(struct busiest *left, const struct mount_row *row)
+{
+	uint64_t ns = time_in_calls(row);
+
+	if (ns == left->least_ns)
+		return left->equal > 0 && left->equal--;
+	return ns > left->least_ns;
+}
+
+/* Asks for the busiest mounts alone: for each, a rule may add up all of them.  One line says that
+ * it is not known, of however many mounts. */
 static int ask_each(struct insights *insights, const struct rule *rule, const struct record *record,
 		    const struct patterns *patterns, bool lacks_places)
 {
 	const struct reading *reading = &record->reading;
 	_cleanup_free_ char *unknown = NULL;
+	struct busiest left = insights->busiest;
 	size_t found = 0;
 
 	for (size_t i = 0; i < reading->mount_count && found < INSIGHTS_PER_RULE_MAX; i++) {
 		struct subject subject = { .record = record,
 					   .row = &reading->mounts[i],
+					   .times = insights->times,
 					   .lacks_places = lacks_places,
 					   .patterns = patterns };
 		_cleanup_free_ char *names = NULL;
-		int r = rule_is_for(rule, subject.row) ? ask(insights, rule, &subject, &names) : 0;
+		int r;
 
+		if (!take_busy(&left, subject.row) || !rule_is_for(rule, subject.row))
+			continue;
+		r = ask(insights, rule, &subject, &names);
 		if (r < 0 && r != -ENODATA)
 			return r;
 		found += r == 1;
@@ -258,7 +308,9 @@ static int ask_each(struct insights *insights, const struct rule *rule, const st
 static int ask_together(struct insights *insights, const struct rule *rule,
 			const struct record *record, const struct patterns *patterns)
 {
-	struct subject subject = { .record = record, .patterns = patterns };
+	struct subject subject = { .record = record,
+				   .times = insights->times,
+				   .patterns = patterns };
 	_cleanup_free_ char *names = NULL;
 	int r;
 
@@ -292,7 +344,7 @@ static double weigh(const struct insight *insight, const struct record *record)
 {
 	const struct rule *rule = insight->rule;
 	const struct value *limit = &record->reading.values[METRIC_MEMORY_LIMIT];
-	struct core_time t = core_time_of(record);
+	struct core_time t = formula_core(&insight->subject);
 
 	if (!rule->lost || !insight->lost.is_known)
 		return 0;
@@ -380,11 +432,18 @@ int insights_find(const struct rules *rules, const struct record *record,
 		.is_too_short = record->time.elapsed_ns &&
 				record->time.elapsed_ns < RULES_LEAST_ELAPSED_NS
 	};
+	int r = find_busiest(&record->reading, &insights.busiest);
 
+	if (r < 0)
+		return r;
+	insights.times = malloc(sizeof(*insights.times));
+	if (!insights.times)
+		return -ENOMEM;
+	*insights.times = record_times_of(record);
 	for (size_t i = 0; i < rules->insights.count; i++) {
 		const struct rule *rule = &rules->insights.items[i];
-		int r = 0;
 
+		r = 0;
 		if (!rule->is_disabled)
 			r = rule->is_each_mount ? ask_mounts(&insights, rule, record, patterns)
 						: ask_record(&insights, rule, record, patterns);
@@ -414,6 +473,7 @@ void insights_clear(struct insights *insights)
 	for (size_t i = 0; i < insights->unknown_count; i++)
 		free(insights->unknown[i].names);
 	mount_row_free(insights->together);
+	free(insights->times);
 	free(insights->items);
 	free(insights->unknown);
 	*insights = (struct insights){};

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analysis/rules.h"
 #include "analysis/variables.h"
@@ -20,6 +21,13 @@ struct patterns;
 #define INSIGHTS_PER_RULE_MAX                                              \
 	8 /* of a rule that is asked for each mount: those with most bytes \
 	   */
+
+#define INSIGHTS_MOUNTS_MAX 64 /* mounts that rules look at: those with most time in calls */
+
+struct busiest { /* mounts: those with more time than that, and so many with just that */
+	uint64_t least_ns;
+	size_t equal;
+};
 
 struct insight {
 	const struct rule *rule;
@@ -44,6 +52,8 @@ struct insights { /* begins as {}; must not outlive the rules and the record */
 	/* The row of all mounts, where it is not known on which of them operations by path were;
 	 * else NULL. */
 	struct mount_row *together;
+	struct record_times *times;
+	struct busiest busiest;
 	struct unknown_rule *unknown;
 	size_t unknown_count;
 	/* It lasted less than nearly all rules take, or a rule holds but for the time that it takes

@@ -440,9 +440,9 @@ static struct amount get_of_block(const struct variable *variable, const struct 
 			   : (struct amount){};
 }
 
-static struct amount get_lost(const struct variable *variable, const struct record *record)
+static struct amount get_lost(const struct variable *variable, const struct subject *subject)
 {
-	struct core_time t = core_time_of(record);
+	struct core_time t = formula_core(subject);
 	bool is_share = variable->source == VARIABLE_LOST_SHARE;
 
 	if (!(variable->cause == LOST_STOLEN ? t.knows_stolen : t.has_causes))
@@ -450,18 +450,19 @@ static struct amount get_lost(const struct variable *variable, const struct reco
 	return amount_of(t.lost[variable->cause] / (is_share ? t.core : 1));
 }
 
-static struct amount get_working_share(const struct variable *variable, const struct record *record)
+static struct amount get_working_share(const struct variable *variable,
+				       const struct subject *subject)
 {
-	struct working_time t = working_time_of(record);
+	struct working_time t = formula_working(subject);
 
-	return t.is_known && record->reading.values[variable->id].is_known
+	return t.is_known && subject->record->reading.values[variable->id].is_known
 		       ? amount_of(t.parts[variable->cause] / t.seconds)
 		       : (struct amount){};
 }
 
 static struct amount get_of_formula(const struct variable *variable, const struct subject *subject)
 {
-	struct subject of_job = { .record = subject->record };
+	struct subject of_job = { .record = subject->record, .times = subject->times };
 
 	return formula_get(variable->formula)->compute(variable->is_mount ? subject : &of_job);
 }
@@ -487,9 +488,9 @@ struct amount variable_get(const struct variable *variable, const struct subject
 		return get_blocked_share(variable, subject->record);
 	case VARIABLE_LOST:
 	case VARIABLE_LOST_SHARE:
-		return get_lost(variable, subject->record);
+		return get_lost(variable, subject);
 	case VARIABLE_WORKING_SHARE:
-		return get_working_share(variable, subject->record);
+		return get_working_share(variable, subject);
 	case VARIABLE_FORMULA:
 		return get_of_formula(variable, subject);
 	case VARIABLE_PATTERN:

@@ -31,6 +31,7 @@ struct subject {
 	const struct mount_row *row; /* of a rule that is asked for each mount; else NULL */
 	bool lacks_places; /* the record does not know where operations by path were: a row's
 			    * failures are not all of its mount */
+	const struct record_times *times; /* of the record; NULL: taken at each question */
 	const struct patterns *patterns; /* what was found in its timeline; NULL: nothing was
 					  * looked for */
 	const struct subject *baseline; /* what "1.1x" is a multiple of; else NULL */

@@ -63,13 +63,11 @@ static void take_calls(const struct record *r, double wanted, struct working_tim
 	double unblocked[LOST_COUNT] = {}, sum = 0;
 
 	for (size_t c = 0; c < CAUSE_COUNT; c++) {
-		double seconds = 0;
-
 		if (!is_in_calls(c))
 			continue;
-		if (!take_inside(r, (enum cause)c, &seconds))
+		if (!take_inside(r, (enum cause)c, &t->inside[c]))
 			return;
-		unblocked[c] = fmax(0, seconds - t->parts[c]);
+		unblocked[c] = fmax(0, t->inside[c] - t->parts[c]);
 		sum += unblocked[c];
 	}
 	t->knows_calls = true;
@@ -97,12 +95,17 @@ struct working_time working_time_of(const struct record *r)
 	return t;
 }
 
-struct amount working_time_share(const struct record *r, enum cause cause, struct amount inside)
+struct record_times record_times_of(const struct record *r)
 {
-	struct working_time t = working_time_of(r);
-	double all = 0;
+	return (struct record_times){ .core = core_time_of(r), .working = working_time_of(r) };
+}
 
-	if (!inside.is_known || !t.knows_calls || !(t.seconds > 0) || !take_inside(r, cause, &all))
+struct amount working_time_share(const struct working_time *t, enum cause cause,
+				 struct amount inside)
+{
+	double all = t->inside[cause];
+
+	if (!inside.is_known || !t->knows_calls || !(t->seconds > 0))
 		return (struct amount){};
-	return amount_of(all > 0 ? fmin(1, inside.number / all) * t.parts[cause] / t.seconds : 0);
+	return amount_of(all > 0 ? fmin(1, inside.number / all) * t->parts[cause] / t->seconds : 0);
 }

@@ -24,10 +24,21 @@ struct working_time { /* in seconds, over all threads */
 	double seconds; /* the whole */
 	double computing;
 	double parts[LOST_COUNT]; /* 0 for causes in which nothing is lost */
+	double inside[CAUSE_COUNT]; /* of calls that can be blocked by that cause; where knows_calls
+				     */
 };
+
+/* What belongs to a record, and not to one of its mounts: taken once for all questions. */
+struct record_times {
+	struct core_time core;
+	struct working_time working;
+};
+
+struct record_times record_times_of(const struct record *r);
 
 struct working_time working_time_of(const struct record *r);
 
 /* What is spent @inside calls of that kind, which is all or a part of what the record has, as a
  * share of the working time.  @cause: one of reads, writes, metadata, sync. */
-struct amount working_time_share(const struct record *r, enum cause cause, struct amount inside);
+struct amount working_time_share(const struct working_time *t, enum cause cause,
+				 struct amount inside);

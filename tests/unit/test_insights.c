@@ -735,6 +735,26 @@ TEST(a_rule_names_so_many_mounts_at_most)
 	ASSERT_EQ((uint64_t)insights.count, (uint64_t)INSIGHTS_PER_RULE_MAX);
 }
 
+TEST(rules_look_at_the_mounts_that_took_most_time)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(PER_MOUNT);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	for (int i = 0; i < 300; i++) {
+		char name[16];
+		struct mount_row *row;
+
+		snprintf(name, sizeof(name), "/%d", i);
+		row = reading_get_mount(&r->reading, ROW_MOUNT, name, "ext4");
+		row->has_seconds = true;
+		row->ops[OP_READ].ns = i == 293 ? 2000000000 : 1000;
+	}
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT_EQ((uint64_t)insights.count, UINT64_C(1));
+	ASSERT_STREQ(insights.items[0].subject.row->mount, "/293");
+}
+
 TEST(a_document_has_the_evidence)
 {
 	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);

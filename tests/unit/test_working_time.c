@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <math.h>
 
 #include "analysis/core_time.h"
 #include "analysis/working_time.h"
@@ -38,11 +37,6 @@ static struct mount_row *row_of(struct record *r, const char *mount)
 	return row;
 }
 
-static bool is_near(double a, double b)
-{
-	return fabs(a - b) < 1e-9;
-}
-
 static double sum_of(const struct working_time *t)
 {
 	double sum = t->computing;
@@ -50,6 +44,13 @@ static double sum_of(const struct working_time *t)
 	for (size_t c = 0; c < LOST_COUNT; c++)
 		sum += t->parts[c];
 	return sum;
+}
+
+static struct amount share_of(const struct record *r, enum cause cause, struct amount inside)
+{
+	struct working_time t = working_time_of(r);
+
+	return working_time_share(&t, cause, inside);
 }
 
 TEST(sleep_and_children_are_no_work)
@@ -60,7 +61,7 @@ TEST(sleep_and_children_are_no_work)
 	block(r, CAUSE_SLEEP, 500);
 	block(r, CAUSE_CHILDREN, 500);
 	t = working_time_of(r);
-	ASSERT(t.is_known && is_near(t.seconds, 100) && is_near(sum_of(&t), 100));
+	ASSERT(t.is_known && test_is_near(t.seconds, 100) && test_is_near(sum_of(&t), 100));
 }
 
 TEST(without_times_inside_calls_the_parts_are_what_threads_were_blocked)
@@ -69,10 +70,10 @@ TEST(without_times_inside_calls_the_parts_are_what_threads_were_blocked)
 	struct working_time t = working_time_of(r);
 
 	ASSERT(!t.knows_calls); /* nobody looked at files */
-	ASSERT(is_near(t.computing, 60) && is_near(t.parts[CAUSE_SYNC], 20));
+	ASSERT(test_is_near(t.computing, 60) && test_is_near(t.parts[CAUSE_SYNC], 20));
 	row_of(r, "/scratch")->has_seconds = false;
 	t = working_time_of(r);
-	ASSERT(!t.knows_calls && is_near(t.computing, 60));
+	ASSERT(!t.knows_calls && test_is_near(t.computing, 60));
 }
 
 /* Of 44 s inside fsync 20 were blocked; of the 80 s that were not blocked three quarters were on a
@@ -84,9 +85,9 @@ TEST(time_on_a_cpu_inside_of_calls_is_theirs_and_waiting_for_one_stays_whole)
 
 	row_of(r, "/scratch")->ops[OP_FSYNC].ns = 44 * SECOND;
 	t = working_time_of(r);
-	ASSERT(t.knows_calls && is_near(t.parts[CAUSE_SYNC], 38));
-	ASSERT(is_near(t.computing, 42) && is_near(t.parts[LOST_RUN_QUEUE], 20));
-	ASSERT(is_near(sum_of(&t), 100));
+	ASSERT(t.knows_calls && test_is_near(t.parts[CAUSE_SYNC], 38));
+	ASSERT(test_is_near(t.computing, 42) && test_is_near(t.parts[LOST_RUN_QUEUE], 20));
+	ASSERT(test_is_near(sum_of(&t), 100));
 }
 
 TEST(a_mount_has_its_part_of_what_the_job_has)
@@ -96,12 +97,12 @@ TEST(a_mount_has_its_part_of_what_the_job_has)
 
 	row_of(r, "/scratch")->ops[OP_READ].ns = 30 * SECOND;
 	row_of(r, "/home")->ops[OP_READ].ns = 10 * SECOND;
-	one = working_time_share(r, CAUSE_FILE_READ, amount_of(10));
-	all = working_time_share(r, CAUSE_FILE_READ, amount_of(40));
-	ASSERT(is_near(all.number, 0.3)); /* three quarters of 40 s, of 100 s */
-	ASSERT(is_near(one.number, all.number / 4));
-	ASSERT(!working_time_share(r, CAUSE_FILE_READ, (struct amount){}).is_known);
-	all = working_time_share(r, CAUSE_FILE_WRITE, amount_of(0));
+	one = share_of(r, CAUSE_FILE_READ, amount_of(10));
+	all = share_of(r, CAUSE_FILE_READ, amount_of(40));
+	ASSERT(test_is_near(all.number, 0.3)); /* three quarters of 40 s, of 100 s */
+	ASSERT(test_is_near(one.number, all.number / 4));
+	ASSERT(!share_of(r, CAUSE_FILE_READ, (struct amount){}).is_known);
+	all = share_of(r, CAUSE_FILE_WRITE, amount_of(0));
 	ASSERT(all.is_known && all.number == 0);
 }
 
@@ -113,7 +114,8 @@ TEST(waiting_at_a_pipe_or_a_terminal_is_no_read_of_files)
 	row_of(r, "(pipe)")->ops[OP_READ].ns = 30 * SECOND;
 	row_of(r, "/dev")->ops[OP_READ].ns = 30 * SECOND;
 	t = working_time_of(r);
-	ASSERT(t.knows_calls && is_near(t.parts[CAUSE_FILE_READ], 0) && is_near(t.computing, 60));
+	ASSERT(t.knows_calls && test_is_near(t.parts[CAUSE_FILE_READ], 0) &&
+	       test_is_near(t.computing, 60));
 }
 
 /* What waits inside of a call for what is no loss is no CPU time. */
@@ -125,8 +127,9 @@ TEST(calls_get_no_more_than_all_cpu_time)
 	row_of(r, "/scratch")->ops[OP_READ].ns = 300 * SECOND;
 	row_of(r, "/scratch")->ops[OP_WRITE].ns = 100 * SECOND;
 	t = working_time_of(r);
-	ASSERT(is_near(t.parts[CAUSE_FILE_READ], 45) && is_near(t.parts[CAUSE_FILE_WRITE], 15));
-	ASSERT(is_near(t.computing, 0) && is_near(sum_of(&t), 100));
+	ASSERT(test_is_near(t.parts[CAUSE_FILE_READ], 45) &&
+	       test_is_near(t.parts[CAUSE_FILE_WRITE], 15));
+	ASSERT(test_is_near(t.computing, 0) && test_is_near(sum_of(&t), 100));
 }
 
 TEST(without_all_causes_nothing_is_known)
@@ -135,5 +138,5 @@ TEST(without_all_causes_nothing_is_known)
 
 	r->reading.values[METRIC_BLOCKED_LOCK].is_known = false;
 	ASSERT(!working_time_of(r).is_known);
-	ASSERT(!working_time_share(r, CAUSE_SYNC, amount_of(1)).is_known);
+	ASSERT(!share_of(r, CAUSE_SYNC, amount_of(1)).is_known);
 }
