@@ -255,6 +255,34 @@ static void merge_numbers(struct mount_row *to, const struct mount_row *from)
 	}
 }
 
+/* The row of what finds no room: the last mount becomes it.  NULL: no memory. */
+static struct mount_row *get_other(struct reading *r)
+{
+	struct mount_row *row = reading_find_mount(r, ROW_OTHER, row_names[ROW_OTHER], NULL);
+	size_t last = r->mount_count - 1;
+	char *name;
+
+	if (row)
+		return row;
+	while (last > 0 && r->mounts[last].kind != ROW_MOUNT)
+		last--;
+	name = strdup(row_names[ROW_OTHER]);
+	if (!name)
+		return NULL;
+	row = &r->mounts[last];
+	row->kind = ROW_OTHER;
+	free(row->mount);
+	row->mount = name;
+	free(row->fstype);
+	free(row->source);
+	row->fstype = row->source = NULL;
+	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++) {
+		free(row->aliases[i]);
+		row->aliases[i] = NULL;
+	}
+	return row;
+}
+
 static int merge_mounts(struct reading *to, const struct reading *from)
 {
 	for (size_t i = 0; i < from->mount_count; i++) {
@@ -264,12 +292,14 @@ static int merge_mounts(struct reading *to, const struct reading *from)
 							  source->fstype);
 		int r;
 
+		if (!row && before >= MOUNT_ROWS_MAX)
+			row = get_other(to);
 		if (!row)
-			return before >= MOUNT_ROWS_MAX ? -ENOSPC : -ENOMEM;
+			return -ENOMEM;
 		if (to->mount_count > before) /* a new row knows what its first source knows */
 			row->has_seconds = row->has_histograms = true;
 		merge_numbers(row, source);
-		r = merge_strings(row, source);
+		r = row->kind == source->kind ? merge_strings(row, source) : 0;
 		if (r < 0)
 			return r;
 	}

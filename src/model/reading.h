@@ -125,9 +125,10 @@ int mount_row_add_alias(struct mount_row *row, const char *alias);
 void values_merge(struct value *to, const struct value *from);
 
 /* Merge @from into @to: each metric by its kind (limits as within one node: the greater), mounts by
- * name and type, and histograms; sections are left alone.  A counter that only one side knows
- * becomes unknown (a sum of a part is not the sum), and so do the mounts.  To sum many, begin with
- * a copy of the first: an empty reading knows nothing, and so would the sum. */
+ * name and type, and histograms; what is over MOUNT_ROWS_MAX goes to "(other)"; sections are left
+ * alone.  A counter that only one side knows becomes unknown (a sum of a part is not the sum), and
+ * so do the mounts.  To sum many, begin with a copy of the first: an empty reading knows nothing,
+ * and so would the sum. */
 int reading_merge(struct reading *to, const struct reading *from);
 
 /* Make @to, which may be empty, a copy of @from: of values and mounts. */

@@ -62,6 +62,37 @@ TEST(rows_are_bounded)
 	ASSERT_EQ(r.mount_count, 0);
 }
 
+static void fill(struct reading *r, const char *prefix)
+{
+	char name[32];
+
+	for (int i = 0; i < MOUNT_ROWS_MAX; i++) {
+		snprintf(name, sizeof(name), "%s%d", prefix, i);
+		add(r, name, "ext4", 3);
+	}
+}
+
+TEST(what_a_sum_has_no_room_for_is_in_its_row_of_others)
+{
+	_cleanup_(reading_clear) struct reading a = {}, b = {}, copy = {};
+	struct mount_row *other;
+	uint64_t bytes = 0;
+
+	fill(&a, "/a");
+	fill(&b, "/b");
+	ASSERT_OK(reading_merge(&a, &b));
+	ASSERT_OK(reading_merge(&a, &b));
+	ASSERT_EQ(a.mount_count, (size_t)MOUNT_ROWS_MAX);
+	other = reading_find_mount(&a, ROW_OTHER, "(other)", NULL);
+	ASSERT(other && !other->fstype && !other->source);
+	ASSERT_EQ(other->ops[OP_READ].bytes, UINT64_C(3) * (1 + 2 * MOUNT_ROWS_MAX));
+	for (size_t i = 0; i < a.mount_count; i++)
+		bytes += a.mounts[i].ops[OP_READ].bytes;
+	ASSERT_EQ(bytes, UINT64_C(3) * 3 * MOUNT_ROWS_MAX);
+	ASSERT_OK(reading_copy(&copy, &a));
+	ASSERT_EQ(copy.mount_count, a.mount_count);
+}
+
 TEST(counters_are_added_peaks_and_limits_are_the_greater)
 {
 	struct reading a = {}, b = {};

@@ -42,11 +42,11 @@ struct syscall_row *syscalls_find(const struct syscalls *s, const char *name)
 
 static struct syscall_row *add(struct syscalls *s)
 {
+	if (s->count >= SYSCALLS_MAX)
+		return NULL;
 	if (s->count == s->room) {
 		size_t room = MAX(s->room * 2, (size_t)64);
-		struct syscall_row *larger = s->count < SYSCALLS_MAX
-						     ? reallocarray(s->items, room, sizeof(*larger))
-						     : NULL;
+		struct syscall_row *larger = reallocarray(s->items, room, sizeof(*larger));
 
 		if (!larger)
 			return NULL;
@@ -118,6 +118,18 @@ int syscalls_add(struct syscalls *s, const struct syscall_row *row)
 	return 0;
 }
 
+/* What finds no room: the last name becomes "(other)". */
+static void add_to_other(struct syscalls *s, const struct syscall_row *row)
+{
+	struct syscall_row *to = syscalls_find(s, "(other)");
+
+	if (!to) {
+		to = &s->items[s->count - 1];
+		snprintf(to->name, sizeof(to->name), "(other)");
+	}
+	add_row(to, row);
+}
+
 static int syscalls_begin(void *ret, unsigned int counted)
 {
 	*(struct syscalls *)ret = (struct syscalls){ .is_known = counted & COUNTED_SYSCALLS };
@@ -142,8 +154,13 @@ static int syscalls_merge(void *sum, const void *part)
 		syscalls_clear(to);
 		return 0;
 	}
-	for (size_t i = 0; r == 0 && i < from->count; i++)
+	for (size_t i = 0; r == 0 && i < from->count; i++) {
 		r = syscalls_add(to, &from->items[i]);
+		if (r == -ENOSPC) {
+			add_to_other(to, &from->items[i]);
+			r = 0;
+		}
+	}
 	syscalls_sort(to);
 	return r;
 }
