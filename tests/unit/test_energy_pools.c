@@ -364,6 +364,40 @@ TEST(two_tebibytes_of_memory_are_not_taken_for_few)
 
 /* ---- an edge at which one of two pools was read ---- */
 
+/* Joules of a job of @millicores, and of two idle runs beside it, of 100 idle ones on 4 CPUs. */
+static void divide_idle(const char *name, uint64_t millicores, uint64_t ret[3])
+{
+	struct scene s = open_scene(name, 1 << 20);
+
+	add_job(&s, "7", 0, millicores);
+	for (int i = 0; i < 2; i++)
+		s.shown[add_job(&s, i ? "9" : "8", 0, 0)].values[METRIC_CPU_ALLOCATED].is_known =
+			false;
+	say(&s, component("rapl", ENERGY_PACKAGE, 0, 0));
+	take(&s, 0);
+	say(&s, component("rapl", ENERGY_PACKAGE, 10, 100));
+	take(&s, 10);
+	for (size_t i = 0; i < 3; i++)
+		ret[i] = joules_of(&s, i);
+	close_scene(&s);
+}
+
+TEST(runs_share_the_cores_that_no_job_was_allocated)
+{
+	uint64_t joules[3];
+
+	divide_idle("three-cores", 3000, joules);
+	ASSERT_EQ(joules[0], UINT64_C(75));
+	ASSERT_EQ(joules[1], UINT64_C(13)); /* 12.5 */
+	ASSERT_EQ(joules[2], UINT64_C(13));
+	divide_idle("four-cores", 4000, joules);
+	ASSERT_EQ(joules[0], UINT64_C(100));
+	ASSERT_EQ(joules[1] + joules[2], UINT64_C(0));
+	divide_idle("no-core", 0, joules);
+	ASSERT_EQ(joules[0], UINT64_C(0));
+	ASSERT_EQ(joules[1], UINT64_C(50));
+}
+
 TEST(an_edge_cuts_what_was_read_there_alone)
 {
 	_cleanup_(energy_readings_clear) struct energy_readings edge = {};

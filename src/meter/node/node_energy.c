@@ -206,8 +206,9 @@ static void use_more(struct node_energy *e, const struct snapshot *s,
 	if (!j->owner.is_inside)
 		e->jobs_cpu_ns += cpu_ns - j->cpu_ns;
 	j->cpu_ns = cpu_ns;
-	/* who may use all of the node is no manager's job: it is told none */
-	j->owner.cpu.allocated += us * (cores->is_known ? cores->number : e->cpus * 1000);
+	j->wants_us = cores->is_known || j->owner.is_inside ? 0 : us;
+	if (!j->wants_us)
+		j->owner.cpu.allocated += us * (cores->is_known ? cores->number : e->cpus * 1000);
 	j->owner.memory.allocated += us * (bytes / BYTES_OF_A_KIB);
 }
 
@@ -236,6 +237,31 @@ static int take_job(struct node_energy *e, const struct snapshot *s, const struc
 	return 0;
 }
 
+/* What may use all of the node, like a `run`, has no allocation: such jobs share what was allocated
+ * to no other, all of them together. */
+static void share_free_cores(struct node_energy *e, uint64_t length_us)
+{
+	unsigned __int128 free = (unsigned __int128)length_us * e->cpus * 1000, wanted = 0;
+
+	for (size_t i = 0; i < e->job_count; i++) {
+		const struct node_job *j = e->jobs[i];
+		uint64_t had = j->owner.cpu.allocated - j->before.cpu.allocated;
+
+		if (j->is_seen && !j->owner.is_inside) {
+			free -= MIN(free, had);
+			wanted += j->wants_us;
+		}
+	}
+	for (size_t i = 0; wanted && i < e->job_count; i++) {
+		struct node_job *j = e->jobs[i];
+		uint64_t most = j->wants_us * e->cpus * 1000;
+
+		if (j->is_seen)
+			j->owner.cpu.allocated += MIN(most,
+						      (uint64_t)(free * j->wants_us / wanted));
+	}
+}
+
 static struct uses uses_of(const struct energy_owner *o)
 {
 	return (struct uses){ o->cpu, o->memory };
@@ -256,6 +282,7 @@ static int take_jobs(struct node_energy *e, const struct snapshot *s)
 	}
 	for (size_t i = 0; r == 0 && i < s->job_count; i++)
 		r = take_job(e, s, &s->jobs[i]);
+	share_free_cores(e, e->last_ns ? (s->boot_ns - e->last_ns) / NS_OF_A_US : 0);
 	add_work(e);
 	(void)machine_read_busy(e->root_fd, &busy_ns);
 	e->busy_ns = MAX(busy_ns, e->busy_ns);

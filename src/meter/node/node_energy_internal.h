@@ -37,6 +37,7 @@ struct node_job {
 	bool was_counted, is_counted;
 	struct energy_counts counts, counted;
 	uint64_t used_ns; /* CPU time since the reading before */
+	uint64_t wants_us; /* it was there so long since then, and has no cores of its own */
 	/* When it was there since then; both 0: it was not. */
 	uint64_t there_from_ns, there_until_ns;
 	uint64_t active_until_ns; /* it had a group; at most the latter */
