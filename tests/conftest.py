@@ -84,8 +84,8 @@ def give_signals_to_programs():
 
 
 MARKERS = {
-    "node": "a file whose tests see other jobs of this node than their own, or have users, Slurm or an agent: one at a time",
-    "alone": "no other test may run beside it: it measures time, or another agent would change what it looks at",
+    "node": "a file whose tests see other jobs of this node than their own, or have Slurm: these share one lane",
+    "alone": "no other test may run beside it: at the end, by itself",
     "smoke": "a choice for daily work, of some seconds: tests/run smoke",
 }
 

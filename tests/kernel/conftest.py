@@ -4,9 +4,9 @@
     @pytest.mark.parametrize("result", [Case("uname -r")], indirect=True)
     def test_something(result): ...
 
-All cases that the selected tests want of one kernel and one command line run in one boot, or in two if some are timed.  What takes
-longest is the start of a meter, whose programs the emulated kernel has to look through: a case is metered once for all that
-its record can tell apart."""
+All cases that the selected tests want of one kernel and one command line run in one boot.  What takes longest is the start of
+a meter, whose programs the emulated kernel has to look through: one agent serves all cases but those that say otherwise, and a
+case is metered once for all that its record can tell apart."""
 
 import concurrent.futures
 import functools
@@ -14,7 +14,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -33,6 +32,20 @@ import matrix as matrices  # noqa: E402
 SYSTEM_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
+def pytest_addoption(parser):
+    parser.addoption("--series", help="only on these kernels: 6.12,6.1")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is for other kernels than those asked for."""
+    chosen = config.getoption("series", None)
+    if chosen:
+        left_out = [item for item in items
+                    if getattr(item, "callspec", None) and item.callspec.params.get("kernel", chosen) not in chosen.split(",")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 def missing(series, reason):
     """CI has all that the required kernels need: there, being without one is a failure."""
     if os.environ.get("CI") == "true" and series in REQUIRED:
@@ -41,11 +54,8 @@ def missing(series, reason):
 
 
 KERNELS = REPO / ".cache" / "kernels"
-# Each keeps a processor busy, for half of its time.  A process in a guest that waits for the host is charged for that, and its
-# CPU time is no longer what it itself saw of it: of those whose times count there are no more than processors, and the others
-# run beside them on what they leave.
-GUESTS_AT_ONCE, TIMED_GUESTS_AT_ONCE = 3, 2
-IDLE = [REPO / "tests/on-idle-time"]
+GUESTS_AT_ONCE = 2
+BEFORE = os.environ.get("JOBMETER_GUESTS_BY", "").split()  # what starts QEMU
 SLURM_SERIES, SYSTEMD_SERIES, IPMI_SERIES = "6.1", "6.12", "6.1-generic"
 
 
@@ -69,7 +79,7 @@ def kernel(request):
 
 
 @pytest.fixture(scope="session")
-def programs(tmp_path_factory):
+def programs():
     """What stands in a guest's /bin beside busybox.  What is not built is absent there too."""
     ours = {name: BUILD / name for name in ("jobmeter", "jobmeter-agent")}
     ours |= {name: BUILD / "tests/truth" / name for name in ("truth", "burn", "calls", "chain", "hot", "looks", "talk", "waits")}
@@ -81,15 +91,7 @@ def programs(tmp_path_factory):
     debians = {name: Path(path) for name in ("bindfs", "mkfs.xfs") if (path := shutil.which(name, path=SYSTEM_PATH))}
     shared = {path.name: path for path in (REPO / "tests/mounts/filesystems.sh", REPO / "tests/truth/throttled.sh")}
     built = {name: path for name, path in ours.items() if path.exists()}
-    return built | debians | shared | smoke(tmp_path_factory.mktemp("smoke"))
-
-
-def smoke(folder):
-    """A program that tries whether BPF works in a guest, and its object."""
-    subprocess.run(["clang", "-O2", "-g", "-target", "bpf", "-I/usr/include/x86_64-linux-gnu",
-                    "-c", HERE / "smoke.bpf.c", "-o", folder / "smoke.bpf.o"], check=True)
-    subprocess.run(["cc", HERE / "smoke.c", "-o", folder / "smoke", "-lbpf"], check=True)
-    return {name: folder / name for name in ("smoke", "smoke.bpf.o")}
+    return built | debians | shared
 
 
 MATRIX = matrices.Matrix()
@@ -117,55 +119,34 @@ def chooses_preemption(kernel):
 
 
 def wanted_cases(session):
-    """{(kernel, command line, are they timed): the cases that the selected tests want of it}, in the order of the tests."""
+    """{(kernel, command line): the cases that the selected tests want of it}, in the order of the tests."""
     wanted = {}
     for item in session.items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
         if "result" in params and "kernel" in params:
             case = params["result"]
-            wanted.setdefault((params["kernel"], case.boot, case.is_timed), []).append(case)
+            wanted.setdefault((params["kernel"], case.boot), []).append(case)
     return {key: list(dict.fromkeys(cases)) for key, cases in wanted.items()}
 
 
 def work_of(cases):
     """How long they take, in starts of a meter, which take most of a guest's time."""
-    return sum(1 + case.script.count("jobmeter run") for case in cases)
+    return sum(1 if case.agent else 5 + 10 * case.script.count("jobmeter run") for case in cases)
 
 
 def wanted_boots(session):
-    """[(kernel, command line, are they timed, cases)] for those kernels that there are, the longest first."""
+    """[(kernel, command line, cases)] for those kernels that there are, the longest first."""
     found = [(*key, cases) for key, cases in wanted_cases(session).items()
              if not fetch(key[0]).returncode and ("preempt=" not in key[1] or chooses_preemption(KERNELS / key[0]))]
-    return sorted(found, key=lambda boot: -work_of(boot[3]))
-
-
-class Pool:
-    """Runs guests; those whose times count go before the others, and fewer at once, and not before the file @after is there."""
-
-    def __init__(self, after=None):
-        self.many = concurrent.futures.ThreadPoolExecutor(GUESTS_AT_ONCE)
-        self.few = concurrent.futures.ThreadPoolExecutor(TIMED_GUESTS_AT_ONCE)
-        self.after, self.is_over = after and Path(after), False
-
-    def submit(self, run, *arguments, is_timed=False):
-        return self.few.submit(self.run_alone, run, *arguments) if is_timed else self.many.submit(run, *arguments)
-
-    def run_alone(self, run, *arguments):
-        while self.after and not self.after.exists() and not self.is_over:
-            time.sleep(0.2)
-        return run(*arguments) if not self.is_over else None
-
-    def shutdown(self):
-        self.is_over = True
-        for pool in (self.many, self.few):
-            pool.shutdown(cancel_futures=True)
+    return sorted(found, key=lambda boot: -work_of(boot[2]))
 
 
 @pytest.fixture(scope="session")
 def pool():
-    pool = Pool(os.environ.get("JOBMETER_TIMED_GUESTS_AFTER"))  # what else runs on this machine has ended
+    """Runs guests: each keeps a processor busy."""
+    pool = concurrent.futures.ThreadPoolExecutor(GUESTS_AT_ONCE)
     yield pool
-    pool.shutdown()
+    pool.shutdown(cancel_futures=True)
 
 
 def disk_kernel(series):
@@ -194,14 +175,14 @@ def boot_systemd():
 
 @pytest.fixture(scope="session")
 def slurm_boot(pool):
-    """A future of boot_slurm(), the longest of all boots; in it much is done within time limits."""
-    return pool.submit(boot_slurm, is_timed=True)
+    """A future of boot_slurm(), the longest of all boots."""
+    return pool.submit(boot_slurm)
 
 
 @pytest.fixture(scope="session")
 def systemd_boot(pool):
     """A future of boot_systemd()."""
-    return pool.submit(boot_systemd, is_timed=True)
+    return pool.submit(boot_systemd)
 
 
 def boot_ipmi():
@@ -225,9 +206,9 @@ def boots(request, programs, pool):
     for longest in ("slurm_boot", "systemd_boot", "ipmi_boot"):
         if any(longest in item.fixturenames for item in request.session.items):
             request.getfixturevalue(longest)
-    for series, boot, is_timed, cases in wanted_boots(request.session):
+    for series, boot, cases in wanted_boots(request.session):
         guests[series] = guests.get(series) or Guest(KERNELS / series, programs)
-        future = pool.submit(guests[series].run, cases, boot, () if is_timed else IDLE, is_timed=is_timed)
+        future = pool.submit(guests[series].run, cases, boot, BEFORE)
         futures |= {(series, case): future for case in cases}
     return futures
 

@@ -70,7 +70,7 @@ start
 cat /proc/$agent/status >/out/status
 scrape page
 finish
-""", is_timed=True)
+""")
 
 # The same jobs go on; some come and go while nobody looks.
 KILLED = Case(AGENT + """
@@ -89,7 +89,7 @@ await '{manager="slurm",jobid="7",mount="/tmp/w",fstype="tmpfs"} 71639' 'end_tim
 end 7
 await 'end_time.*jobid="7"' 'jobid="7",user="alice"' 'jobid="8",user="alice"' 'jobid="9",user="alice"'
 finish
-""", is_timed=True)
+""")
 
 # By alice, who has no rights and no group of her own.
 RUN = Case(AGENT + """
@@ -100,7 +100,7 @@ su alice -c 'jobmeter run --quiet --output /out/record.json -- truth --output /o
 find /sys/fs/cgroup -name 'jobmeter*' >/out/groups
 await 'manager="run",jobid="[0-9]*",user="alice"'
 finish
-""", is_timed=True)
+""")
 
 # In a task of Slurm where hers are the only processes: controllers are handed down for the run.
 IN_A_TASK = Case(AGENT + """
@@ -124,7 +124,7 @@ cat $task/cgroup.subtree_control >/out/after
 end 5
 await 'end_time.*jobid="5"'
 finish
-""", is_timed=True)
+""")
 
 
 # The agent is killed in the midst of a run: what the helper made and could not remove goes when the run has ended.
@@ -148,7 +148,7 @@ until test -z "$(find $scope -name 'jobmeter*')"; do sleep 0.1; done
 end 6
 await '{manager="slurm",jobid="6",mount="/tmp/w",fstype="tmpfs"} 19171' 'end_time.*jobid="6"'
 finish
-""", is_timed=True)
+""")
 
 
 def cases(*items, **options):

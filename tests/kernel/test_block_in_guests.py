@@ -40,7 +40,7 @@ def stats(when):
 # In one record: no device does the same twice.
 DIRECT = Case(BEGIN + "cat >/tmp/work <<'END'\n" + "".join(f"dd {words_of(*work)} 2>/dev/null\n" for work in WORK.values()) +
               f"END\n{stats('before')}jobmeter run --quiet --output /out/direct.json -- sh -e /tmp/work\n{stats('after')}"
-              "losetup -d /dev/loop0\n")
+              "losetup -d /dev/loop0\n", agent=True)
 
 
 def block_of(result, name):
@@ -96,7 +96,7 @@ jobmeter run --quiet --output /out/others.json -- sync
 cat /sys/block/loop0/stat >/out/after
 umount /tmp/m
 losetup -d /dev/loop0
-""")
+""", agent=True)
 
 
 def written(result, name):

@@ -23,7 +23,7 @@ LACKS = {"5.10": ["operations by io_uring"]}  # what no hook gives on a kernel
 # The objects that run in their code for older kernels there.
 OLDER = {"5.10": {"tasks", "files", "fentry", "syscalls", "block"}}
 # What it costs is measured once for a kernel: it goes on and off a dozen times for that.
-PREEMPTED = Case(ROOT.replace("--json", "--no-costs --json"), boot="preempt=full", is_timed=True)
+PREEMPTED = Case(ROOT.replace("--json", "--no-costs --json"), boot="preempt=full")
 USER = 'jobmeter doctor --json > /out/found.json; [ $? = 1 ]'
 
 
@@ -32,7 +32,7 @@ def found_of(result):
     return json.loads(result.files["found.json"])
 
 
-@pytest.mark.parametrize("result", [Case(ROOT, is_timed=True), PREEMPTED], indirect=True, ids=["", "preempt=full"])
+@pytest.mark.parametrize("result", [Case(ROOT), PREEMPTED], indirect=True, ids=["", "preempt=full"])
 def test_root_has_the_default_set_on_v2(kernel, result, request):
     found = found_of(result)
     assert found["works"]
@@ -54,7 +54,7 @@ def test_root_has_the_default_set_on_v2(kernel, result, request):
         assert found["costs"]["settings"][-1]["added_read_nanoseconds"]["median"] > 0
 
 
-@pytest.mark.parametrize("result", [Case(ROOT, is_timed=True)], indirect=True)
+@pytest.mark.parametrize("result", [Case(ROOT)], indirect=True)
 def test_the_page_of_operations_says_which_programs_load(kernel, result):
     found = found_of(result)
     (BUILD / f"doctor-{kernel.name}.json").write_text(json.dumps(found))  # loads.py makes the page of it

@@ -35,7 +35,7 @@ TRUTH = """/bin/truth --output /out/truth{number}.json --device /dev/zero --moun
 def metered(cases, boot=""):
     """Truth programs one after the other in one record, in which what all of them did must be, to the call."""
     return Case(SCRIPT.format(truths=" , ".join(TRUTH.format(number=number, options=shlex.join(options))
-                                                for number, options in enumerate(cases))), boot=boot, limit_s=LONG_S)
+                                                for number, options in enumerate(cases))), boot=boot, limit_s=LONG_S, agent=True)
 
 
 # What mappings do comes also of what others leave in the page cache.

@@ -12,7 +12,7 @@ WORK = "/tmp/w"
 
 
 def cases(of):
-    return [pytest.param(scene, Case(scene.script(WORK, "/out")), id=name) for name, scene in of.items()]
+    return [pytest.param(scene, Case(scene.script(WORK, "/out"), agent=True), id=name) for name, scene in of.items()]
 
 
 def record_of(kernel, result):

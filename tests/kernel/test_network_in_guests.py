@@ -15,7 +15,7 @@ RUNS = {"sockets": [mode for mode in MODES if mode not in APART], **{mode: [mode
 RUN = "jobmeter run --quiet --output /out/{0}.json -- chain {1}\n"
 ALL = Case("set -e\n" + "".join(
     RUN.format(name, " , ".join(f"/bin/talk {mode} /out/{mode}.truth" for mode in modes)) for name, modes in RUNS.items()),
-           limit_s=LONG_S, is_timed=True)  # where it takes long, the kernel sends again, also what is closed
+           limit_s=LONG_S, agent=True)
 
 
 def added(a, b):

@@ -22,7 +22,7 @@ dmesg | grep 'Killed process' >/out/log
 """
 
 
-@pytest.mark.parametrize("result", [Case(HOG)], indirect=True)
+@pytest.mark.parametrize("result", [Case(HOG, agent=True)], indirect=True)
 def test_who_was_killed_is_named_as_the_kernels_log_has_it(kernel, result):
     assert result.status == 0, result.stderr
     memory, log = json.loads(result.files["record.json"])["memory"], result.files["log"].decode()

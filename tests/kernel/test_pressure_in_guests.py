@@ -32,7 +32,7 @@ END
 sh -c 'echo $$ >tight/own/cgroup.procs; exec jobmeter run --quiet --output /out/record.json -- sh /tmp/work'
 """
 
-case = pytest.mark.parametrize("result", [Case(SCRIPT, is_timed=True)], indirect=True, ids=["guest"])
+case = pytest.mark.parametrize("result", [Case(SCRIPT, agent=True)], indirect=True, ids=["guest"])
 
 
 def totals(result, kind):

@@ -20,7 +20,7 @@ MODES = {"sleep": 29, "lock": 29, "work": 29, "thread": 29, "poll": 29, "pipe": 
          "children": 29, "stopped": 29, "storage": 1009, "faults": 2003, "share": 499, "storm": 401}
 ALL = Case(SETUP +
            "".join(RUN.format(mode=mode, amount=amount, by="") for mode, amount in MODES.items()) +
-           RUN.format(mode="spin", amount=499, by="sh /bin/throttled.sh 20 /out/cpu.stat"), is_timed=True)
+           RUN.format(mode="spin", amount=499, by="sh /bin/throttled.sh 20 /out/cpu.stat"), agent=True)
 STORM_PARENTS = 5
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from keeper import Keeper
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = pathlib.Path(__file__).resolve().parents[1] / "system"
 
 
 def note(keeper, log, word):
