@@ -10,8 +10,9 @@ import time
 import pytest
 
 from agent import USER
+
 SCRAPES = 12
-ANSWER_S = 5    # what a scrape may take on a machine that is busy; where idle ones come first, it is never answered
+ANSWER_S = 20   # what a scrape may take on a machine that is busy; where idle ones come first, it is never answered
 TOGETHER = 512  # sockets of one process: below its limit of descriptors
 
 # Holds N connections open, says nothing on them, and opens each again that is cut; ends with its input.

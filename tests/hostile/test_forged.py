@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from agent_pages import await_page, known_jobs, page_of, text_of
-from slurm import make_users
+from slurm import USERS, make_users
 
-ALICE, BOB = "jm-alice", "jm-bob"
+ALICE, BOB = USERS
 PATIENCE_S = 60
 SIZE = 10007  # of each of bob's writes...
 HERS = 100003  # ...and of alice's
@@ -38,7 +38,7 @@ def restarted(agent, how):
 class Scene:
     def __init__(self, bench, groups, keeper):
         self.bench, self.groups = bench, groups
-        make_users(keeper, [ALICE, BOB])
+        make_users(keeper)
         self.alice, self.bob = pwd.getpwnam(ALICE).pw_uid, pwd.getpwnam(BOB).pw_uid
         self.written = 0
         groups.make("alice")

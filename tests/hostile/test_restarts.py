@@ -68,7 +68,7 @@ def written(agent, job, mount):
 
 
 def await_equal(look, expected):
-    end = time.monotonic() + PATIENCE_S / 6
+    end = time.monotonic() + PATIENCE_S
     while (found := look()) != expected and time.monotonic() < end:
         time.sleep(0.1)
     return found

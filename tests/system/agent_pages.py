@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What an agent says: of the jobs of job_groups.py, held against the ledger of what they did."""
 
+import inspect
 import json
 import shutil
 import subprocess
@@ -22,7 +23,8 @@ def page_of(agent):
 def await_page(agent, is_enough, seconds=PATIENCE_S):
     """The page once it is as it should be; a reading is up to a second old."""
     end = time.monotonic() + seconds
-    while not is_enough(page := page_of(agent)) and time.monotonic() < end:
+    while not is_enough(page := page_of(agent)):
+        assert time.monotonic() < end, f"not so within {seconds} s: {inspect.getsource(is_enough).strip()}\n{page.samples}"
         time.sleep(0.1)
     return page
 
@@ -37,7 +39,9 @@ def wrong_totals(agent, bench, truth=None, manager=MANAGER):
         found = measured(page, bench.mounts, manager)
         return not differences(truth, found)
 
-    await_page(agent, is_right)
+    end = time.monotonic() + PATIENCE_S
+    while not is_right(page_of(agent)) and time.monotonic() < end:
+        time.sleep(0.1)
     return differences(truth, found)
 
 
@@ -75,9 +79,10 @@ def final_record(agent, job):
 
 def await_log(agent, words):
     end = time.monotonic() + PATIENCE_S
-    while words not in agent.log() and time.monotonic() < end:
+    while words not in (log := agent.log()):
+        assert time.monotonic() < end, f"its log never said '{words}':\n{log}"
         time.sleep(0.02)
-    return agent.log()
+    return log
 
 
 def entries(agent, name, ids):

@@ -177,7 +177,7 @@ def start_agent(bench, keeper, demand, agent_user):
     agents = []
 
     def start(before=(), **settings):
-        agent = Agent(bench.folder / "agent", keeper, rules=RULES, **settings).prepare()
+        agent = Agent(bench.folder / "agent", keeper, **{"rules": RULES, **settings}).prepare()
         agent.start(before=before)
         agents.append(agent)
         demand("started without BPF" not in agent.log(), "needs BPF")
@@ -187,6 +187,7 @@ def start_agent(bench, keeper, demand, agent_user):
     for agent in agents:
         print(agent.log())
         agent.stop()
+        shutil.rmtree(agent.folder, ignore_errors=True)  # the next one of the file begins with nothing
 
 
 @pytest.fixture

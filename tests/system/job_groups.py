@@ -9,8 +9,11 @@ import time
 TREE = pathlib.Path("/sys/fs/cgroup")
 MANAGER = "made"
 TOP = f"jm-test-{os.getpid()}"
-# Others' tests may make theirs beside them.
+# Other tests may make theirs beside them.
 RULES = [{"name": "made", "manager": MANAGER, "pattern": TOP + "/made_<job:+>[/step_<step:+>[/task_<task:#>]]"}]
+# An agent with these knows the jobs of its own test only: all other groups are systemd's, and no jobs while `units` is off.
+# Of two rules that match, the one that goes deeper holds.
+OWN_ONLY = [*RULES, {"name": "others", "manager": "systemd", "pattern": "/<job:+>[/+[/+[/+[/+[/+[/+[/+[/+]]]]]]]]"}]
 
 # Kill what is in there, until all of it can be removed.
 END = """for i in $(seq 1200); do

@@ -3,6 +3,7 @@
 
 Everything is undone by a keeper, so that nothing stays when the tests are killed."""
 
+import fcntl
 import os
 import pathlib
 import pwd
@@ -21,7 +22,9 @@ from ports import free_ports
 HERE = pathlib.Path(__file__).resolve().parent
 SHARE = HERE.parents[1] / "share/slurm"
 PROGRAMS = ["munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "squeue", "sinfo"]
-USERS = ["jm-alice", "jm-bob"]
+USERS = [f"ja{os.getpid():x}", f"jb{os.getpid():x}"]  # at most eight letters, which columns have room for
+
+USERS_LOCK = os.path.join(tempfile.gettempdir(), "jobmeter-test-users.lock")
 
 SLURM_CONF = """\
 ClusterName=jobmeter
@@ -72,13 +75,16 @@ def missing_program():
 
 
 def make_users(keeper, names=USERS):
-    """Users without a home, made where they are missing; those we make go again."""
-    for name in names:
-        try:
-            pwd.getpwnam(name)
-        except KeyError:
-            keeper.run("useradd", "--system", "--user-group", "--no-create-home", "--shell", "/bin/sh", name,
-                       undo=["userdel", "--force", name])
+    """Users without a home, made where they are missing; those we make go again.  Tests take turns: useradd waits
+    15 s for another one, and then fails."""
+    with open(USERS_LOCK, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for name in names:
+            try:
+                pwd.getpwnam(name)
+            except KeyError:
+                keeper.run("useradd", "--system", "--user-group", "--no-create-home", "--shell", "/bin/sh", name,
+                           undo=["flock", USERS_LOCK, "userdel", "--force", name])
 
 
 class Slurm:
@@ -152,6 +158,8 @@ class Slurm:
             script.chmod(0o755)
 
     def start_daemons(self):
+        if "JOBMETER_LANE" in os.environ:  # its network has loopback addresses alone, with which slurmd resolves no name
+            subprocess.run(["ip", "address", "replace", "192.0.2.1/32", "dev", "lo"], check=True)
         key = self.folder / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is concluded from records that an agent measured, of jobs that still run: by report, insights and watch."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -9,9 +10,12 @@ import time
 import pytest
 
 from agent import USER
-from agent_pages import await_page
+from agent_pages import PATIENCE_S, await_page
+from greedy import hold_processors
+from one_agent import bench, groups, keeper, start_shared_agent  # noqa: F401
 
 BURN = "while :; do :; done"
+JOBS = itertools.count(41)
 # Time is shared out to sessions, and on v1 to groups of cpu, first: what follows has its core, whoever else wants it.
 GREEDY = """test $$ != $(ps -o sid= -p $$) || echo -20 >/proc/self/autogroup
 group=$(sed -n 's/^[0-9]*:cpu\\(,[^:]*\\)\\?://p' /proc/self/cgroup)
@@ -31,15 +35,15 @@ classes:
 """
 
 
-@pytest.fixture
-def jobmeter(programs, bench, start_agent, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def jobmeter(programs, start_shared_agent, tmp_path_factory):
     """jobmeter(*argv): the document that it prints, asking a live agent."""
-    agent = start_agent()
-    site = tmp_path / "site.yaml"
+    agent, folder = start_shared_agent(), tmp_path_factory.mktemp("home")
+    site = folder / "site.yaml"
     site.write_text(SITE)
     site.chmod(0o644)
     environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"], "JOBMETER_INSIGHTS": str(site),
-                   "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+                   "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
 
     def ask(*argv):
         done = subprocess.run([programs / "jobmeter", *map(str, argv), "--json"], capture_output=True, text=True,
@@ -51,17 +55,28 @@ def jobmeter(programs, bench, start_agent, tmp_path, monkeypatch):
     return ask
 
 
+@pytest.fixture(scope="module")
+def first():
+    """Only one test of this machine wants its processors first."""
+    with hold_processors():
+        yield
+
+
 @pytest.fixture
-def burner(groups, jobmeter):
-    """Keeps one core busy, and sleeps beside it, as two jobs of one user; root's processes may be anybody's."""
+def burners(groups, jobmeter, first):
+    """(one that keeps a core busy, one that sleeps beside it), two jobs of one user; root's processes may be anybody's.  New
+    ones for each test: a watch of jobs that are older has no timeline."""
     become = ["setsid", "sh", "-c", GREEDY, "sh", "setpriv", f"--reuid={USER}", "--clear-groups", "--"]
-    running = [groups.start(groups.name(job), *become, "sh", "-c", what) for job, what in ((41, BURN), (43, "exec sleep 600"))]
-    await_page(jobmeter.agent, lambda page: {"41", "43"} <= {
+    jobs = str(next(JOBS)), str(next(JOBS))
+    running = [groups.start(groups.name(job), *become, "sh", "-c", what) for job, what in zip(jobs, (BURN, "exec sleep 600"))]
+    await_page(jobmeter.agent, lambda page: set(jobs) <= {
         labels["jobid"] for labels, _ in page.of("jobmeter_job_info") if labels.get("user") == USER})
-    yield
+    yield jobs
     for process in running:
         process.kill()
         process.wait()
+    for job in jobs:
+        groups.remove(groups.name(job))
 
 
 def allowed():
@@ -82,34 +97,41 @@ def check_busy(document):
         assert document["classification"]["primary"] == "cpu-bound"
 
 
-def test_a_live_job_is_analysed(jobmeter, burner):
-    time.sleep(4)  # the agent's timeline has buckets of a second
-    document = jobmeter("report", "made/41")
-    assert not document["final"] and len(document["timeline"]["series"]) > 1
-    check_busy(document)
-    alone = jobmeter("insights", "made/41")
-    assert {i["id"] for i in alone["insights"]} >= {i["id"] for i in document["insights"]} - {"cpu-low"}
-    assert alone["schema"] == "jobmeter.insights/1"
-
-
-def test_a_session_is_analysed_job_by_job_and_as_a_whole(jobmeter, burner):
-    document = jobmeter("watch", "--user", USER, "--duration", 4)
-    assert document["schema"] == "jobmeter.session/1"
-    jobs = {job["job"]["id"]: job for job in document["jobs"]}
-    check_busy(jobs["41"])
-    assert jobs["43"]["classification"]["primary"] == "idle-heavy"
-    check_busy(document["summary"])
-
-
-def test_a_watched_job_is_analysed(jobmeter, burner):
-    check_busy(jobmeter("watch", "--job", "41", "--duration", 4))
-
-
-def test_a_run_that_the_agent_measured_is_analysed(jobmeter, programs, tmp_path):
+def test_a_run_that_the_agent_measured_is_analysed(jobmeter, first, programs, tmp_path):
     file = tmp_path / "run.json"
-    done = subprocess.run([programs / "jobmeter", "run", "--output", file, "--", "sh", "-c", GREEDY, "sh", "timeout", "4",
-                           "sh", "-c", BURN], capture_output=True, text=True, env=jobmeter.environment, timeout=60)
+    done = subprocess.run([programs / "jobmeter", "run", "--output", file, "--", "setsid", "--wait", "sh", "-c", GREEDY, "sh",
+                           "timeout", "4", "sh", "-c", BURN], capture_output=True, text=True, env=jobmeter.environment, timeout=60)
     document = json.loads(file.read_text())
     assert "CPU efficiency" in done.stderr and "  -> " in done.stderr
     assert not any("the agent did not measure" in note for note in document["coverage"]["notes"])
     check_busy(document)
+
+
+def has_a_while(document):
+    """Some buckets of a second, and little of its start."""
+    return len(document["timeline"]["series"]) > 1 and document["time"]["elapsed_seconds"] > 4
+
+
+def test_a_live_job_is_analysed(jobmeter, burners):
+    end = time.monotonic() + PATIENCE_S
+    while not has_a_while(document := jobmeter("report", f"made/{burners[0]}")):
+        assert time.monotonic() < end, document
+        time.sleep(0.2)
+    assert not document["final"]
+    check_busy(document)
+    alone = jobmeter("insights", f"made/{burners[0]}")
+    assert {i["id"] for i in alone["insights"]} >= {i["id"] for i in document["insights"]} - {"cpu-low"}
+    assert alone["schema"] == "jobmeter.insights/1"
+
+
+def test_a_session_is_analysed_job_by_job_and_as_a_whole(jobmeter, burners):
+    document = jobmeter("watch", "--user", USER, "--duration", 4)
+    assert document["schema"] == "jobmeter.session/1"
+    jobs = {job["job"]["id"]: job for job in document["jobs"]}
+    check_busy(jobs[burners[0]])
+    assert jobs[burners[1]]["classification"]["primary"] == "idle-heavy"
+    check_busy(document["summary"])
+
+
+def test_a_watched_job_is_analysed(jobmeter, burners):
+    check_busy(jobmeter("watch", "--job", burners[0], "--duration", 4))

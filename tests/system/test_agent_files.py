@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Files one by one in the agent (`files: on`): each job has those that it used, whatever becomes of agent and job."""
+"""Files one by one in the agent (`files: on`): each job has those that it used, and no other.  More
+of them, with system calls, is in test_agent_details.py."""
 
 import json
 import os
@@ -11,7 +12,7 @@ import hot_cases
 import pytest
 
 from agent import USER
-from agent_pages import ask, await_page, entries, final_record, known_jobs
+from agent_pages import ask, await_page, final_record, known_jobs
 from job_groups import MANAGER
 
 NOBODY = pwd.getpwnam("nobody")
@@ -93,33 +94,6 @@ def test_two_jobs_of_two_users_have_each_their_own(start_agent, groups, programs
             assert not any("files" in text for text in record["coverage"]["missing"])
 
 
-def test_nothing_is_lost_or_counted_twice_whatever_becomes_of_the_agent(start_agent, write, groups, place):
-    agent = start_agent(files=True)
-    write(1, lives=101)
-    write(2, USER, ends=103)
-    agent.kill()
-    write(1, lives=107)
-    write(2, USER, ends=109, more=11)
-    groups.remove(groups.name(2))
-    agent.start()
-    ended = {"ends": times(103, 109), "more": times(11)}
-    assert written(final_record(agent, 2), place) == ended
-    assert written(record_of(agent, 1), place) == {"lives": times(101, 107)}
-    assert agent.step_aside() == 0
-    write(1, lives=113)
-    agent.start()
-    assert "took over what was counting" in agent.log()
-    assert written(record_of(agent, 1), place) == {"lives": times(101, 107, 113)}
-    agent.stop()
-    agent.start()  # from what is written down
-    assert written(record_of(agent, 2), place) == ended
-    write(1, lives=127)
-    whole = {"lives": times(101, 107, 113, 127)}
-    assert written(record_of(agent, 1), place) == whole
-    groups.remove(groups.name(1))
-    assert written(final_record(agent, 1), place) == whole
-
-
 def test_cgroups_of_a_job_add_up_by_file(start_agent, groups, place):
     """Live ones and such that ended."""
     agent = start_agent(files=True)
@@ -132,38 +106,6 @@ def test_cgroups_of_a_job_add_up_by_file(start_agent, groups, place):
     record = record_of(agent, 1)
     assert written(record, place) == {"both": times(*counts)}
     assert hot_cases.by_path(record)[f"{place}/both"]["files"] == 1
-
-
-def test_of_what_an_agent_did_not_follow_nothing_is_told(start_agent, write, place):
-    agent = start_agent()
-    write(1, early=3)
-    await_page(agent, lambda page: "1" in known_jobs(page))
-    assert "files" not in record_of(agent, 1)
-    agent.stop()
-    agent.configure(files=True)
-    agent.start()
-    write(1, late=5)
-    write(2, own=7)
-    await_page(agent, lambda page: "2" in known_jobs(page))
-    assert written(record_of(agent, 2), place) == {"own": times(7)}
-    record = record_of(agent, 1)
-    assert "files" not in record
-    assert "hot files: an earlier agent, which measured a part of the job, did not count them" in record["coverage"]["missing"]
-
-
-def test_what_has_ended_is_erased_in_the_kernel(start_agent, groups, place, demand):
-    demand(shutil.which("bpftool") or os.path.exists("/usr/sbin/bpftool"), "needs bpftool")
-    agent = start_agent(files=True)
-    keeps_open = WRITE.replace("    os.close(fd)\n", "")  # who closes takes what is known of an open file along
-    groups.run(groups.name(1), "/usr/bin/python3", "-c", keeps_open, place, *[f"{i}:1" for i in range(23)])
-    ids = {(root / groups.name(1)).stat().st_ino for root in groups.roots}
-    maps = ("followed_files", "followed_names", "followed_counts", "open_files")
-    for name in maps:
-        assert entries(agent, name, ids) >= 23, name
-    groups.remove(groups.name(1))
-    final_record(agent, 1)
-    await_page(agent, lambda _: not any(entries(agent, name, ids) for name in maps))
-    assert {name: entries(agent, name, ids) for name in maps} == dict.fromkeys(maps, 0)
 
 
 def test_who_uses_files_without_end_takes_nobody_elses_room(start_agent, write, groups, place):
@@ -224,21 +166,3 @@ def test_a_run_has_them_from_the_agent_and_nobody_else_sees_them(run, place):
     for user, other, name in ((USER, "nobody", "c"), ("nobody", USER, "b"), (USER, "root", "a")):
         for path in (path_of(other), path_of(user), "/v1/jobs", "/v1/agent", "/metrics"):
             assert f"{place}/{name}\"" not in answer(user, path)
-
-
-@pytest.mark.parametrize("user", ["root", USER])
-def test_a_watch_has_them_from_the_agent(start_agent, write, programs, bench, groups, place, user):
-    """From when it begins on."""
-    agent = start_agent(files=True, socket={"path": f"{bench.folder}/agent/agent.sock", "everyone_sees_all": True})
-    write(1, both=47, before=53)
-    await_page(agent, lambda page: "1" in known_jobs(page))
-    shutil.copy(programs / "jobmeter", bench.folder)
-    watch = subprocess.Popen([*become(user), bench.folder / "jobmeter", "watch", "--files", "--live", "--job", f"{MANAGER}/1",
-                              "--output", place / "one.json"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/",
-                             env={**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"]})
-    first = watch.stdout.readline()  # after its first looks
-    write(1, both=59, after=61)
-    groups.remove(groups.name(1))
-    _, err = watch.communicate(timeout=60)
-    assert watch.returncode == 0, (first, err)
-    assert written(json.loads((place / "one.json").read_text()), place) == {"both": times(59), "after": times(61)}

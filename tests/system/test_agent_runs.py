@@ -4,7 +4,6 @@
 import json
 import os
 import pwd
-import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 from agent import USER
 from agent_pages import await_page, page_of
 from jobtruth import META, Count, differences
+from leftovers import groups
 
 PATIENCE_S = 60
 
@@ -53,7 +53,7 @@ def run(request, programs, bench, start_agent, demand):
         def record(self, name):
             return json.loads((place / f"{name}.json").read_text())
 
-    Run.agent = agent
+    Run.agent, Run.started = agent, started
     yield Run()
     for process in started:  # a job that is left is another job to each later test
         if process.poll() is None:
@@ -92,13 +92,6 @@ def shown(page, job):
                  if (labels["manager"], labels["jobid"]) == ("run", job)), None)
 
 
-@pytest.mark.parametrize("code", [0, 1, 42, 255])
-def test_the_exit_code_is_the_commands(run, code):
-    status, out, err = run("code", "sh", "-c", f"echo said; exit {code}")
-    assert (status, out) == (code, "said\n")
-    assert run.record("code")["job"]["exit_code"] == code
-
-
 def test_what_is_on_demand_root_measures_himself_and_others_are_told_that_it_is_missing(run):
     status, _, err = run("demand", "sh", "-c", "exit 0", asked=["--files", "--syscalls"])
     assert status == 0, err
@@ -115,7 +108,6 @@ def test_what_is_on_demand_root_measures_himself_and_others_are_told_that_it_is_
 
 def test_fifty_at_once(run, bench):
     """None is mixed up with another."""
-    before = left_groups(0)
     running = [(f"n{n}", run.start(f"n{n}", *bench.work("--job", f"n{n}", "--seed", n).split())) for n in range(50)]
     errors = {name: process.communicate(timeout=120)[1] for name, process in running}
     assert {name: process.returncode for name, process in running if process.returncode} == {}, errors
@@ -125,19 +117,16 @@ def test_fifty_at_once(run, bench):
         own = {key: count for key, count in truth.items() if key[0] == name}
         assert record["io"] is not None, (record["coverage"], errors[name])
         assert not differences(own, found_in(record, name, bench.mounts)), record["coverage"]
-    assert not left_groups(60, before)
+    assert not left_groups(run)
 
 
-def left_groups(seconds, others=()):
-    """Groups of runs whose maker is gone, and that stay."""
-    end = time.monotonic() + seconds
-    while True:
-        found = [line for line in subprocess.run(["find", "/sys/fs/cgroup", "-name", "jobmeter-run-*", "-type", "d"],
-                                                 capture_output=True, text=True).stdout.splitlines()
-                 if line not in others and not os.path.exists("/proc/" + re.search(r"(\d+)$", line)[1])]
-        if not found or time.monotonic() > end:
-            return found
+def left_groups(run):
+    """Groups of its that stay though their maker is gone."""
+    pids = {str(process.pid) for process in run.started}
+    end = time.monotonic() + PATIENCE_S
+    while (found := groups(pids)) and time.monotonic() < end:
         time.sleep(0.05)
+    return found
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
@@ -182,5 +171,5 @@ def test_an_agent_that_comes_back_has_missed_nothing(run, bench, end):
     record = run.record("back")
     assert not differences(bench.truth(), found_in(record, "back", bench.mounts)), record["coverage"]
     assert record["final"] is True and record["job"]["exit_code"] == 7
-    assert not left_groups(60)
+    assert not left_groups(run)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A bench that is killed leaves no groups behind, and the next one removes what was left even so."""
+"""A bench that is killed leaves no groups behind."""
 
 import pathlib
 import signal
@@ -46,36 +46,8 @@ def bench(programs, root, demand):
     await_groups(lambda groups: not groups)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_what_ends_it_ends_its_groups(bench, number):
+def test_its_groups_go_with_it_even_when_it_is_killed(bench):
     process = bench()
-    process.send_signal(number)
-    assert process.wait(PATIENCE_S) == -number
+    process.kill()
+    assert process.wait(PATIENCE_S) == -signal.SIGKILL
     await_groups(lambda groups: not groups)
-
-
-def test_two_at_once_are_refused(bench, programs):
-    bench()
-    second = subprocess.run([programs / "bench/bench-reading", "--quick"], capture_output=True, text=True)
-    assert second.returncode == 1
-    assert second.stderr.startswith("bench-reading: another bench has its groups there")
-    assert found()
-
-
-def test_what_was_left_even_so_goes_with_the_next(bench, root):
-    above = next((top / "slurm/uid_1000" for top in (TREE / "memory", TREE / "cpuacct") if top.is_dir()),
-                 TREE / "system.slice/slurmstepd.scope")
-    left, foreign = above / "job_90000999", above / "job_17"
-    left.mkdir(parents=True)
-    foreign.mkdir()
-    try:
-        process = bench()
-        process.terminate()
-        assert "bench: 1 groups of an earlier one are removed\n" in process.communicate()[1]
-        await_groups(lambda groups: not groups)
-        assert foreign.exists()
-    finally:
-        foreign.rmdir()
-        for folder in (above, above.parent):
-            if folder.exists() and folder != TREE / "system.slice" and not any(p.is_dir() for p in folder.iterdir()):
-                folder.rmdir()

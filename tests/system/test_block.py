@@ -103,14 +103,21 @@ def test_a_discard_is_one(run_metered, device, demand):
     assert told(record["block"], device.name)["discard"] == truth["discard"] == {"bytes": 4096 * 11, "requests": 1}
 
 
-def test_who_does_not_use_a_device_has_no_row_of_it(run_metered, device):
-    """The program itself may have to be read from another."""
-    assert told(run_metered("true", options=["--standalone"])["block"], device.name) == {}
+def test_a_command_that_uses_nothing_has_no_rows(run_metered, device):
+    """Of this device: the program itself may have to be read from another."""
+    record = run_metered("true", options=["--standalone"])
+    assert told(record["block"], device.name) == {} and record["network"] == {}
+    assert "files" not in record and "syscalls" not in record  # which nobody asked for
 
 
-def test_where_files_are_not_looked_at_it_is_not_known(run_metered, device):
-    record = run_metered(*device.dd(READ), tier="T0", options=["--standalone", "--tiers", "T0,T1"])
-    assert "block" not in record
+def test_without_T2_what_it_measures_is_not_known(programs, run_metered, device, tmp_path):
+    """Not of devices, sockets and files, nor of polls."""
+    truth, output = programs / "tests/truth", tmp_path / "truth.json"
+    record = run_metered(truth / "chain", shutil.which("dd"), *device.dd(READ)[1:], ",", truth / "looks", "poll", "101", output, ",",
+                         truth / "talk", "tcp4", output, tier="T0", options=["--standalone", "--files", "--tiers", "T0,T1"])
+    assert not {"block", "network", "files"} & set(record)
+    assert any("hot files" in line for line in record["coverage"]["missing"])
+    assert record["cpu"]["polling_seconds"] is record["cpu"]["empty_polls"] is record["cpu"]["yields"] is None
 
 
 def test_what_a_file_system_reads_for_a_job_is_its(run_metered, disk):
@@ -219,23 +226,6 @@ def test_switched_off_it_is_not_known_and_said_to_be_missing(start_agent, groups
     record = final_record(agent, 1)
     assert "block" not in record
     assert any("block devices" in words and "switched off" in words for words in record["coverage"]["missing"])
-
-
-def test_reports_have_a_table_of_devices(programs, run_metered, device, tmp_path):
-    run_metered(*device.dd(SYNCED), options=["--standalone"])
-    record = tmp_path / "record.json"
-
-    def report(*options):
-        return command(programs / "jobmeter", "report", *options, record).stdout
-
-    line = next(line for line in report("--full").splitlines() if device.name in line)
-    assert "404 KiB" in line and "101" in line
-    assert f"| {device.name} | 0 | 0 | - | 404 KiB | 101 |" in report("--format", "markdown")
-    assert device.name in report("--format", "html")
-    rows = report("--by", "device").splitlines()
-    head = rows[0].split(",")
-    row = dict(zip(head, next(row for row in rows if f",{device.name}," in row).split(",")))
-    assert (row["block_write_bytes"], row["block_write_requests"], row["block_flush_requests"]) == (str(101 * 4096), "101", "1")
 
 
 def test_a_partition_is_told_by_its_disk(run_metered, device):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processor time: user and system within 1 % of what the kernel charged the program itself."""
+"""Processor time: user and system within 1 %, or 10 ms, of what the kernel charged the program itself."""
 
 import json
 import os
@@ -10,9 +10,8 @@ import time
 import pytest
 
 from agent_pages import ask, final_record
+from greedy import processors, run_first  # noqa: F401
 from job_groups import MANAGER
-
-pytestmark = pytest.mark.alone
 
 
 def cpus(text):
@@ -30,21 +29,23 @@ CASES = {
 
 
 @pytest.mark.parametrize("mode, amount", CASES.items(), ids=CASES.keys())
-def test_user_and_system_time_are_the_kernels(programs, tmp_path, run_metered, mode, amount):
+def test_user_and_system_time_are_the_kernels(programs, tmp_path, run_first, mode, amount):
     output = tmp_path / "burn.json"
-    record = run_metered(programs / "tests/truth/burn", mode, amount, output, tier="T0")
+    record = run_first(programs / "tests/truth/burn", mode, amount, output, tier="T0")
     burnt = json.loads(output.read_text())
     user, system = burnt["user_us"] / 1e6, burnt["system_us"] / 1e6
-    allowed = (user + system) / 100
+    allowed = max((user + system) / 100, 0.01)
     cpu = record["cpu"]
     assert cpu["user_seconds"] + cpu["system_seconds"] == pytest.approx(user + system, abs=allowed)
     assert cpu["user_seconds"] == pytest.approx(user, abs=allowed)
     assert cpu["system_seconds"] == pytest.approx(system, abs=allowed)
+    if mode == "spin":
+        assert record["threads"] == {"count": 1, "balance": 1, "cpu_seconds": pytest.approx(amount / 1e3, rel=0.01)}
 
 
-def test_the_busiest_process_tells_how_even_its_threads_were(programs, tmp_path, run_metered):
+def test_the_busiest_process_tells_how_even_its_threads_were(programs, tmp_path, run_first):
     output = tmp_path / "burn.json"
-    record = run_metered(programs / "tests/truth/burn", "team", 997, output, tier="T0")
+    record = run_first(programs / "tests/truth/burn", "team", 997, output, tier="T0")
     parts = [0.997, 0.498, 0.249]
     assert record["threads"] == {"count": 3, "balance": pytest.approx(sum(parts) / 3 / parts[0], rel=0.01),
                                  "cpu_seconds": pytest.approx(sum(parts), rel=0.01)}
@@ -53,15 +54,10 @@ def test_the_busiest_process_tells_how_even_its_threads_were(programs, tmp_path,
         pytest.approx((burnt["user_us"] + burnt["system_us"]) / 1e6, rel=0.01)
 
 
-def test_a_program_of_one_thread_is_even(programs, tmp_path, run_metered):
-    record = run_metered(programs / "tests/truth/burn", "spin", 499, tmp_path / "burn.json", tier="T0")
-    assert record["threads"] == {"count": 1, "balance": 1, "cpu_seconds": pytest.approx(0.499, rel=0.02)}
-
-
-def test_where_a_program_ran_stands_in_its_record(programs, tmp_path, run_metered, demand):
+def test_where_a_program_ran_stands_in_its_record(programs, tmp_path, run_first, demand):
     demand(shutil.which("taskset"), "needs taskset")
     last = max(os.sched_getaffinity(0))
-    record = run_metered("taskset", "-c", last, programs / "tests/truth/burn", "spin", 997, tmp_path / "burn.json")
+    record = run_first("taskset", "-c", last, programs / "tests/truth/burn", "spin", 997, tmp_path / "burn.json")
     nodes = [path.parent.name.removeprefix("node") for path in pathlib.Path("/sys/devices/system/node").glob(f"node*/cpu{last}")]
     assert record["cores"]["used"] == 1
     assert record["cpu"]["cpus_used"] == str(last)

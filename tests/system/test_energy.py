@@ -12,7 +12,7 @@ import time
 import pytest
 
 from agent_pages import ask, await_page, final_record, known_jobs, page_of
-from job_groups import MANAGER, RULES
+from job_groups import MANAGER, OWN_ONLY
 from layouts import LAYOUTS, add_uj
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ def unbalanced(page):
 
 @pytest.fixture
 def agent(start_agent):
-    agent = start_agent(cpu_model="AMD EPYC 9654 96-Core Processor")
+    agent = start_agent(rules=OWN_ONLY, cpu_model="AMD EPYC 9654 96-Core Processor")
     await_page(agent, lambda page: page.of("jobmeter_node_energy_owner_joules_total"))
     return agent
 
@@ -68,7 +68,7 @@ def end(loads, groups):
         groups.remove(groups.name(job))
 
 
-def test_who_computes_has_more_and_all_of_it_is_somebodys(agent, loads):
+def test_who_computes_has_more_and_all_of_it_is_somebodys(agent, loads, groups, programs):
     page = page_of(agent)
     assert energy_of(page, BUSY) > energy_of(page, IDLE) > 0
     labels, = {(labels["level"], labels["quality"]) for labels, _ in page.of("jobmeter_job_energy_joules_total")}
@@ -77,16 +77,19 @@ def test_who_computes_has_more_and_all_of_it_is_somebodys(agent, loads):
     assert sensor == {"level": "node", "sensor": "epyc 9654", "source": "specpower", "quality": "estimated"}
     assert abs(sum(owners_of(page).values()) - total) < CARRIED
     assert unbalanced(page) == [0]
-
-
-def test_a_sleeping_job_has_its_idle_share_only(agent, loads):
-    page = page_of(agent)
+    # who sleeps has his idle share only: he slept from his first moment on, but for starting
     idle = {labels["jobid"]: value for labels, value in page.of("jobmeter_job_energy_idle_joules_total")}
-    # it slept from its first moment on, but for starting
     assert energy_of(page, IDLE) - idle[IDLE] < 0.05 * (energy_of(page, BUSY) - idle[BUSY])
 
+    environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"]}
+    done = subprocess.run([programs / "jobmeter", "energy", "--audit"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "epyc 9654" in done.stdout and "not balanced 0 µJ" in " ".join(done.stdout.split())
+    told = json.loads(subprocess.run([programs / "jobmeter", "energy", "--json"], capture_output=True, text=True, check=True,
+                                     env=environment).stdout)
+    assert told["schema"] == "jobmeter.energy/1" and told["balance"]["unbalanced_microjoules"] == 0
+    assert ask(agent, "/v1/energy")["sensors"][0]["counted"] is True
 
-def test_the_record_has_the_same_with_its_source(agent, loads, groups):
     end(loads, groups)
     record = final_record(agent, BUSY)["energy"]
     assert record["quality"] == "estimated" and record["level"] == "node" and record["uncertainty"] == 0.2
@@ -120,7 +123,7 @@ def edges_of(agent):
 
 
 def await_edges(agent, count):
-    """Edges of other tests' jobs count, too: one that waits is read 50 ms behind the one before, before anything is answered."""
+    """One that waits is read 50 ms behind the one before, before anything is answered."""
     end = time.monotonic() + PATIENCE_S
     time.sleep(0.06)
     while edges_of(agent) < count:
@@ -130,7 +133,7 @@ def await_edges(agent, count):
 
 def test_a_short_job_has_what_came_in_its_time_alone(start_below, groups):
     """Nothing but the job's edges makes the agent look: a sensor that is drawn says 1 J while it is there, and 97 J behind it."""
-    agent, root = start_below("edges", LAYOUTS["intel-2-sockets"][0], bpf=True, rules=RULES, interval="300s", idle_energy="active")
+    agent, root = start_below("edges", LAYOUTS["intel-2-sockets"][0], bpf=True, rules=OWN_ONLY, interval="300s", idle_energy="active")
     beside = groups.start(groups.name(IDLE), "sleep", "600")
     await_page(agent, lambda page: IDLE in known_jobs(page))
     before = edges_of(agent)
@@ -151,7 +154,7 @@ def test_a_short_job_has_what_came_in_its_time_alone(start_below, groups):
 
 def test_who_asks_often_sees_energy_once_a_second(start_agent, groups):
     """Else the power of others' work could be read from one's own share."""
-    agent = start_agent(cpu_model="AMD EPYC 9654 96-Core Processor", interval="300s")
+    agent = start_agent(rules=OWN_ONLY, cpu_model="AMD EPYC 9654 96-Core Processor", interval="300s")
     process = groups.start(groups.name(BUSY), "/bin/sh", "-c", "while :; do :; done")
     await_page(agent, lambda page: cpu_of(page, BUSY) > 0 and energy_of(page, BUSY))
     seen, begin = [], time.monotonic()
@@ -166,17 +169,6 @@ def test_who_asks_often_sees_energy_once_a_second(start_agent, groups):
     process.wait()
     groups.remove(groups.name(BUSY))
     assert final_record(agent, BUSY)["energy"]["joules"] > last  # its end is in, however soon that was
-
-
-def test_energy_lists_the_sensor_and_the_balance(agent, loads, programs):
-    environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"]}
-    done = subprocess.run([programs / "jobmeter", "energy", "--audit"], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert "epyc 9654" in done.stdout and "not balanced 0 µJ" in " ".join(done.stdout.split())
-    told = json.loads(subprocess.run([programs / "jobmeter", "energy", "--json"], capture_output=True, text=True, check=True,
-                                     env=environment).stdout)
-    assert told["schema"] == "jobmeter.energy/1" and told["balance"]["unbalanced_microjoules"] == 0
-    assert ask(agent, "/v1/energy")["sensors"][0]["counted"] is True
 
 
 def test_recording_rules_give_the_names_of_dashboards(tmp_path, demand):

@@ -19,6 +19,7 @@ from agent_pages import ask, await_page, page_of
 from layouts import change, coretemp
 from prometheus import Prometheus
 from server import Server
+from slurm import USERS
 
 pytestmark = pytest.mark.node
 
@@ -47,7 +48,7 @@ class Site:
         self.signs = slurm.out / f"energy-{agent.port}"
         self.signs.mkdir()
         self.signs.chmod(0o1777)
-        self.busy, self.asleep = (str(slurm.submit(script.format(signs=self.signs), "-A", "physics", user="jm-alice", name=name))
+        self.busy, self.asleep = (str(slurm.submit(script.format(signs=self.signs), "-A", "physics", user=USERS[0], name=name))
                                   for script, name in ((BUSY, "burn"), (ASLEEP, "wait")))
         slurm.wait_for(lambda: all((self.signs / job).exists() for job in (self.busy, self.asleep)))
         self.page = await_page(agent, lambda page: self.of(page, "cpu_seconds").get(self.busy, 0) > CPU_S

@@ -16,18 +16,16 @@ import time
 import pytest
 
 from agent_pages import ask, await_page
-from job_groups import RULES
+from job_groups import OWN_ONLY, RULES
 from layouts import LAYOUTS, add_uj
 from server import Server
 
 QUARTER_NS = 900 * 10**9
-WAITS_UJ = 10000  # two microjoules an owner; the machine may have many others
+WAITS_UJ = 10000  # two microjoules an owner
 BUSY, IDLE = "71", "73"
 MANAGER = "slurm"  # its jobs are the same on all nodes
 OWNERS = ("jobs", "system", "idle", "unattributed")
 PACKAGES = ("intel-rapl:0", "intel-rapl:0:0", "intel-rapl:1", "intel-rapl:1:0")
-
-pytestmark = pytest.mark.node  # each job of the machine has a record in the spool
 
 
 def microjoules(joules):
@@ -40,9 +38,9 @@ class Node:
 
     def __init__(self, start_below, server, name):
         self.name, self.server, self.added_uj = name, server, 0
-        self.agent, self.root = start_below(name, LAYOUTS["intel-2-sockets"][0], node=name, cluster="made", rules=[{**RULES[0], "manager": MANAGER}],
-                                            server=f"http://127.0.0.1:{server.port}", server_token_file=f"{server.folder}/push.token",
-                                            checkpoint_interval="1h")
+        self.agent, self.root = start_below(name, LAYOUTS["intel-2-sockets"][0], node=name, cluster="made",
+                                            rules=[{**RULES[0], "manager": MANAGER}, OWN_ONLY[1]], checkpoint_interval="1h",
+                                            server=f"http://127.0.0.1:{server.port}", server_token_file=f"{server.folder}/push.token")
 
     def balance(self):
         return ask(self.agent, "/v1/energy")["balance"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is exposed, as curl, promtool, Prometheus' own parsers and a real Prometheus see it.
+"""What is exposed, as curl, promtool and Prometheus' own parsers see it; a real Prometheus scrapes in test_agent_scrapes.py.
 
 The pages are made (tests/system/exposed.c): no node has measured them.
 """
@@ -10,8 +10,6 @@ import shutil
 import subprocess
 
 import pytest
-
-from prometheus import Prometheus
 
 TOKEN = "made-token"
 PATIENCE_S = 60
@@ -103,36 +101,3 @@ def test_curl_takes_it_by_tls_with_the_token_only(exposed, certificate, demand):
     assert refused.returncode == 22 and refused.stdout == "this needs the bearer token\n"
     assert curl(path="health").stdout == "ok\n"
     assert curl("--tlsv1.0", "--tls-max", "1.1", path="health").returncode != 0
-
-
-def test_a_socket_takes_curl_too(exposed, tmp_path, demand):
-    demand(shutil.which("curl"), "needs curl")
-    path = tmp_path / "agent.sock"
-    exposed("--socket", path)
-    done = subprocess.run(["curl", "--silent", "--fail", "--unix-socket", path, "http://agent/metrics"],
-                          capture_output=True, text=True)
-    assert done.returncode == 0 and "jobmeter_job_info{" in done.stdout
-
-
-def test_a_real_prometheus_scrapes_and_rates(exposed, certificate, tmp_path, demand):
-    demand(shutil.which("prometheus"), "needs prometheus")
-    cert, key = certificate
-    port = exposed("--certificate", cert, "--key", key, "--token", TOKEN, "--jobs", 3, "--mounts", 2).port
-    prometheus = Prometheus(tmp_path, port, cert, TOKEN)
-    try:
-        name = 'jobmeter_job_memory_minor_faults_total{jobid="1001"}'
-        values = prometheus.wait_for(f"{name}[1m]", lambda r: len(r[0]["values"]) >= 6)[0]["values"]
-        numbers = [int(number) for _, number in values]
-        assert [b - a for a, b in zip(numbers, numbers[1:])] == [10007] * (len(numbers) - 1)
-        rate = float(prometheus.ask("query", query=f"rate({name}[4s])")["result"][0]["value"][1])
-        assert rate == pytest.approx(10007, rel=0.02)  # scrapes are a second apart, but for some ms
-        assert prometheus.ask("query", query="up")["result"][0]["value"][1] == "1"
-        joined = prometheus.ask("query", query="sum by (user) (jobmeter_job_memory_peak_bytes "
-                                               "* on (manager, jobid) group_left (user) jobmeter_job_info)")
-        assert [r["metric"] for r in joined["result"]] == [{"user": "ada"}]
-        target = prometheus.ask("targets")["activeTargets"][0]
-        assert target["lastError"] == ""
-        metadata = prometheus.ask("metadata", metric="jobmeter_job_io_read_bytes")
-        assert not metadata or metadata["jobmeter_job_io_read_bytes"][0]["unit"] == "bytes"
-    finally:
-        prometheus.stop()

@@ -3,7 +3,7 @@
 
 import compare
 import pytest
-from cases import CASES
+from cases import CASES, chained
 from hot_cases import (SHARED, SHARED_BYTES, SMALL_BYTES, SMALL_FILES, SMALL_OPENS, by_path, differences,
                        sums_of_files, sums_of_rows)
 
@@ -18,15 +18,8 @@ def run_hot(programs, mounts, run_metered):
     return run
 
 
-def test_each_file_and_folder_is_told_as_it_was_used(run_hot, mounts):
-    record = run_hot()
-    assert differences(record, mounts.a) == {}
-    assert record["files"]["dropped"]["files"] == 0
-    assert record["coverage"]["lost_events"] == compare.hidden_by_disks(record), record["coverage"]
-
-
-def test_threads_add_up_whether_or_not_they_share_a_descriptor(run_hot, mounts):
-    shared = by_path(run_hot())[f"{mounts.a}/shared"]
+def check_shared(shared):
+    """Threads add up whether or not they share a descriptor."""
     read = shared["read"]
     assert (read["bytes"], read["calls"]) == (SHARED_BYTES, 2 * 307 + 2 * 10007)
     assert read["sequential_bytes"] + read["random_bytes"] == SHARED_BYTES
@@ -35,17 +28,17 @@ def test_threads_add_up_whether_or_not_they_share_a_descriptor(run_hot, mounts):
     assert (shared["opens"], shared["creates"], shared["closes"]) == (2, 1, 3)
 
 
-def test_files_of_two_mounts_with_one_number_are_two(run_hot, mounts):
+def test_each_file_and_folder_is_told_as_it_was_used(run_hot, mounts):
     record = run_hot()
+    assert differences(record, mounts.a) == {}
+    assert record["files"]["dropped"]["files"] == 0
+    assert record["coverage"]["lost_events"] == compare.hidden_by_disks(record), record["coverage"]
     files = by_path(record)
-    for folder, size in ((mounts.a, 211), (mounts.b, 223)):
+    check_shared(files[f"{mounts.a}/shared"])
+    for folder, size in ((mounts.a, 211), (mounts.b, 223)):  # files of two mounts with one number are two
         same = files[f"{folder}/same"]
         assert (same["mount"], same["write"]["bytes"], same["write"]["calls"]) == (str(folder), size, 1)
-
-
-def test_small_files_are_counted_with_their_opens(run_hot):
-    small = run_hot()["files"]["small"]
-    assert small == {"files": SMALL_FILES, "bytes": SMALL_BYTES, "opens": SMALL_OPENS}
+    assert record["files"]["small"] == {"files": SMALL_FILES, "bytes": SMALL_BYTES, "opens": SMALL_OPENS}
 
 
 @pytest.mark.parametrize("bound", (1, 11, 503))
@@ -72,13 +65,10 @@ for i in range(5003):
     assert dropped["creates"] == 5003
 
 
-@pytest.mark.parametrize("options", CASES.values(), ids=CASES.keys())
-def test_files_are_what_the_rows_of_mounts_are(programs, tmp_path, mounts, run_metered, options):
-    record = run_metered(
-        programs / "tests/truth/truth", "--output", tmp_path / "truth.json", "--mount", mounts.a, "--mount", mounts.b,
-        "--bind", mounts.bind, "--mount", mounts.plain, "--device", "/dev/zero", *options,
-        options=["--files"], tier="T3",
-    )
+def test_files_are_what_the_rows_of_mounts_are(programs, tmp_path, mounts, run_metered):
+    """Of all that the truth program does."""
+    truths = chained(programs, CASES.values(), tmp_path, mounts)
+    record = run_metered(*truths, options=["--files"], tier="T3")
     assert sums_of_files(record) == sums_of_rows(record)
 
 
@@ -99,16 +89,6 @@ def test_a_file_below_a_bind_mount_has_the_name_that_its_mount_gives_it(mounts, 
     file.write_bytes(bytes(100003))
     record = run_metered("cat", file, options=["--files"], tier="T3")
     assert by_path(record)[f"{mounts.a}/part/file"]["read"]["bytes"] == 100003
-
-
-def test_without_the_option_no_file_is_told(run_metered):
-    assert "files" not in run_metered("true")
-
-
-def test_where_mounts_are_not_measured_files_are_not_known(run_metered):
-    record = run_metered("true", options=["--files", "--tiers", "T0"], tier="T0")
-    assert "files" not in record
-    assert any("hot files" in line for line in record["coverage"]["missing"])
 
 
 def test_pipes_devices_and_proc_are_no_files(run_metered):

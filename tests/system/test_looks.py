@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Spinning: who asks again and again whether there is something to do, against the programs' own counts."""
+"""Spinning: programs that ask again and again whether there is something to do, against their own counts."""
 
 import json
 import os
@@ -10,12 +10,14 @@ import sys
 import pytest
 
 from agent_pages import ask, final_record
+from greedy import FIRST, FIRST_IN_GROUP, processors  # noqa: F401
 from job_groups import MANAGER
 from repository import REPOSITORY
 
 SPINNING = ["poll", "ppoll", "select", "epoll", "yield", "seldom"]
 WORKING = ["apart", "compute", "read", "events", "limits"]
 MS = 1009
+YIELD_MS = 101  # beside others, who yields hardly gets any time
 
 # Polls that must not wait change their CPU midway, as a page that they read is not there yet, and each is followed by one that
 # may wait, on the CPU where it began.
@@ -57,27 +59,26 @@ TICK = 0.012  # seconds: the time on a CPU is known as of the last tick, and one
 def looks(programs, tmp_path, run_metered):
     def run(mode):
         output = tmp_path / "looks.json"
-        record = run_metered(programs / "tests/truth/looks", mode, MS, output, options=["--standalone"])
+        record = run_metered(programs / "tests/truth/looks", mode, YIELD_MS if mode == "yield" else MS, output, options=["--standalone"])
         return record["cpu"], json.loads(output.read_text())
 
     return run
 
 
-@pytest.mark.parametrize("mode", SPINNING + WORKING)
-def test_each_look_that_found_nothing_is_counted(looks, mode):
-    cpu, truth = looks(mode)
+def check_looks(cpu, truth):
     assert (cpu["empty_polls"], cpu["yields"]) == (truth["polls"], truth["yields"])
-
-
-@pytest.mark.parametrize("mode", SPINNING)
-def test_time_from_look_to_look_is_the_programs_own(looks, mode):
-    cpu, truth = looks(mode)
     assert cpu["polling_seconds"] == pytest.approx(truth["spun_ns"] / 1e9, abs=0.01 * truth["spun_ns"] / 1e9 + TICK)
 
 
+@pytest.mark.parametrize("mode", SPINNING)
+def test_each_look_that_found_nothing_is_counted_and_so_is_the_time_between(looks, mode):
+    check_looks(*looks(mode))
+
+
 @pytest.mark.parametrize("mode", WORKING)
-def test_who_works_or_sleeps_does_not_spin(looks, mode):
+def test_a_program_that_works_or_sleeps_does_not_spin(looks, mode):
     cpu, truth = looks(mode)
+    assert (cpu["empty_polls"], cpu["yields"]) == (truth["polls"], truth["yields"])
     assert truth["used_ns"] >= MS * 1000000 and cpu["polling_seconds"] == 0
 
 
@@ -88,28 +89,18 @@ def test_a_poll_that_waits_is_none_where_one_that_must_not_was_left(run_metered,
     assert run_metered(sys.executable, "-c", MOVED, options=["--standalone"])["cpu"]["empty_polls"] == 0
 
 
-def test_where_files_are_not_looked_at_it_is_not_known(programs, tmp_path, run_metered):
-    record = run_metered(programs / "tests/truth/looks", "poll", 101, tmp_path / "looks.json", tier="T0",
-                         options=["--standalone", "--tiers", "T0,T1"])
-    assert record["cpu"]["polling_seconds"] is record["cpu"]["empty_polls"] is record["cpu"]["yields"] is None
-
-
-@pytest.mark.alone  # who yields gets hardly any time beside others
 def test_an_agent_counts_the_same_of_a_job(start_agent, groups, programs, tmp_path, demand):
     demand(shutil.which("curl"), "needs curl")
     agent, output = start_agent(), tmp_path / "looks.json"
-    looks = groups.start(groups.name(1), programs / "tests/truth/looks", "yield", str(MS), output)
+    looks = groups.start(groups.name(1), programs / "tests/truth/looks", "poll", str(MS), output)
     assert looks.wait(timeout=60) == 0
     groups.remove(groups.name(1))
-    cpu, truth = final_record(agent, 1)["cpu"], json.loads(output.read_text())
-    assert (cpu["empty_polls"], cpu["yields"]) == (truth["polls"], truth["yields"])
-    assert cpu["polling_seconds"] == pytest.approx(truth["spun_ns"] / 1e9, abs=0.01 * truth["spun_ns"] / 1e9 + TICK)
+    check_looks(final_record(agent, 1)["cpu"], json.loads(output.read_text()))
 
 
-@pytest.mark.alone  # who yields gets hardly any time beside others
 def test_an_agent_tells_how_even_the_tasks_of_a_step_are(start_agent, groups, programs, tmp_path, demand):
     demand(shutil.which("curl"), "needs curl")
-    agent, tasks = start_agent(), [("compute", 1499), ("compute", 499), ("yield", 499)]
+    agent, tasks = start_agent(), [("compute", 1499), ("compute", 499), ("poll", 499)]
     running = [groups.start(groups.name(2, "0", task), programs / "tests/truth/looks", mode, ms, tmp_path / f"{task}.json")
                for task, (mode, ms) in enumerate(tasks)]
     assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
@@ -139,10 +130,10 @@ def spun_share(record):
     return cpu["polling_seconds"] / (cpu["user_seconds"] + cpu["system_seconds"])
 
 
-@pytest.mark.alone  # two ranks that spin want two processors
-def test_a_rank_that_waits_for_a_slower_one_spins(programs, ranks, root, tmp_path):
-    subprocess.run(launch("-n", 2, programs / "jobmeter", "run", "--standalone", "--quiet", "--output", f"{tmp_path}/r/",
-                          "--", ranks, 60), check=True, capture_output=True, timeout=120)
+def test_a_rank_that_waits_for_a_slower_one_spins(programs, ranks, root, tmp_path, processors):
+    """Two ranks that spin want two processors."""
+    subprocess.run([*FIRST, *launch("-n", 2, programs / "jobmeter", "run", "--standalone", "--quiet", "--output", f"{tmp_path}/r/",
+                                    "--", *FIRST_IN_GROUP, ranks, 60)], check=True, capture_output=True, timeout=120)
     records = [json.loads(path.read_text()) for path in (tmp_path / "r").iterdir()]
     waiting, slow = map(spun_share, sorted(records, key=lambda r: r["job"]["rank"]))
     assert 0.25 < waiting < 0.6 and slow < 0.05  # a half, if both CPUs are equally fast
@@ -152,11 +143,10 @@ def test_a_rank_that_waits_for_a_slower_one_spins(programs, ranks, root, tmp_pat
     assert merged["time"]["elapsed_seconds"] < 10 or "ranks-uneven" in [i["id"] for i in merged["insights"]]
 
 
-@pytest.mark.alone  # two ranks that spin want two processors
-def test_a_job_of_such_ranks_is_told_so(programs, ranks, root, tmp_path):
+def test_a_job_of_such_ranks_is_told_so(programs, ranks, root, tmp_path, processors):
     output, rules = tmp_path / "job.json", tmp_path / "rules.yaml"
-    subprocess.run([programs / "jobmeter", "run", "--standalone", "--quiet", "--output", output, "--",
-                    *launch("-n", 2, ranks, 40)], check=True, capture_output=True, timeout=120)
+    subprocess.run([*FIRST, programs / "jobmeter", "run", "--standalone", "--quiet", "--output", output, "--",
+                    *FIRST_IN_GROUP, *launch("-n", 2, ranks, 40)], check=True, capture_output=True, timeout=120)
     built_in = (REPOSITORY / "share/insights.yaml").read_text()
     mine = built_in.split("- id: spin-wait")
     assert len(mine) == 3

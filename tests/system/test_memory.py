@@ -16,7 +16,7 @@ from job_groups import MANAGER, TREE
 
 ANON, SHARED = 61 << 20, 17 << 20
 
-# Takes memory of both kinds, waits for a look or two, and tells what its group's own file says by then.
+# Takes memory of both kinds, waits (some seconds, or for the end of its input), and tells what its group's own file says by then.
 HOLDER = f"""
 import mmap, os, sys, time
 anon = mmap.mmap(-1, {ANON}, flags=mmap.MAP_PRIVATE)
@@ -24,7 +24,10 @@ shared = mmap.mmap(-1, {SHARED})
 for memory in anon, shared:
     for at in range(0, len(memory), 4096):
         memory[at] = 1
-time.sleep(float(sys.argv[2]))
+if len(sys.argv) > 2:
+    time.sleep(float(sys.argv[2]))
+else:
+    sys.stdin.read()
 path = [line.split(":", 2)[2].strip() for line in open("/proc/self/cgroup")
         if line.split(":")[1] in ("memory", "")][0]
 for top in "/sys/fs/cgroup/memory", "/sys/fs/cgroup":
@@ -106,7 +109,7 @@ def test_an_agent_looks_at_it_seldom(start_agent, groups, tmp_path, demand):
     demand(not (TREE / "cgroup.controllers").exists() or "memory" in (TREE / "cgroup.controllers").read_text(),
            "needs the memory controller")
     agent = start_agent()
-    job = groups.start(groups.name(3), "/usr/bin/python3", "-c", HOLDER, tmp_path / "stat", "15")
+    job = groups.start(groups.name(3), "/usr/bin/python3", "-c", HOLDER, tmp_path / "stat", stdin=subprocess.PIPE)
     try:
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
@@ -118,5 +121,6 @@ def test_an_agent_looks_at_it_seldom(start_agent, groups, tmp_path, demand):
         # a reading a second, and it grows no more
         assert count_opens(agent.process.pid, "made_3/memory.stat", 5, tmp_path / "opens") == 0
     finally:
+        job.stdin.close()
         assert job.wait(60) == 0
     assert_parts(ask(agent, f"/v1/jobs/{MANAGER}/3")["memory"], (tmp_path / "stat").read_text())

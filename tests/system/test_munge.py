@@ -14,10 +14,9 @@ import time
 import pytest
 
 from agent import USER
+from job_groups import OWN_ONLY
 from made_records import line, record
 from server import Server
-
-pytestmark = pytest.mark.alone  # each job of the machine has a record in the spool
 
 HOST = "localhost"  # by the credentials' address, as this machine knows it
 TAKEN = {"answer": "taken"}
@@ -144,8 +143,8 @@ def test_without_munged_records_wait(serving, munged):
 
 def test_an_agent_sends_with_credentials(serving, munged, start_agent, groups):
     server = serving()
-    agent = start_agent(server=f"http://127.0.0.1:{server.port}", server_authentication="munge", munge_socket=str(munged.socket), node=HOST,
-                        checkpoint_interval="1h")
+    agent = start_agent(rules=OWN_ONLY, server=f"http://127.0.0.1:{server.port}", server_authentication="munge",
+                        munge_socket=str(munged.socket), node=HOST, checkpoint_interval="1h")
     groups.run(groups.name(17), "sleep", "0.2")
     groups.remove(groups.name(17))
     job, = wait_for(lambda: server.jobs("id=17"))

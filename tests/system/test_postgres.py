@@ -1,43 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""The server on a PostgreSQL that is stopped, killed, cut off, full, slow or shared.  What both databases have in common is in
+"""The server on a PostgreSQL that is stopped, killed, cut off, slow or shared.  What both databases have in common is in
 test_server.py and, by the store's own suite, here.
 
 $JOBMETER_MADE_RECORDS (1,009) is how many finals the long cases have."""
 
 import concurrent.futures
 import datetime
-import http.client
-import itertools
 import json
 import os
-import pathlib
 import random
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 
 import pytest
 
-from command import command
 from made_records import BEGUN, line, lines, record
 from server import USER
-from serving import Serving
+from serving import KNOWN, LONGEST, TAKEN, Pusher, Serving, assert_stored, batches, folder, wait_for  # noqa: F401
 from slurm import make_users
 
-pytestmark = pytest.mark.node  # it makes a user
 MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "1009"))
-TAKEN, KNOWN = {"answer": "taken"}, {"answer": "known"}
-LONGEST = 30  # seconds of a request
 WORK = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 1785684590 AND granted"
-
-
-@pytest.fixture
-def folder():
-    with tempfile.TemporaryDirectory(prefix="jobmeter-server-") as name:
-        os.chmod(name, 0o755)
-        yield pathlib.Path(name)
 
 
 @pytest.fixture
@@ -50,65 +35,6 @@ def serving(folder, keeper, postgres):
 def server(serving):
     with serving() as server:
         yield server
-
-
-def wait_for(what, seconds=60):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def batches(items, size=17):
-    return [items[i:i + size] for i in range(0, len(items), size)]
-
-
-class Pusher:
-    """As a spool: what was not answered is sent again.  What servers said when they took nothing."""
-
-    def __init__(self, *servers):
-        self.servers, self.refusals = itertools.cycle(servers), []
-
-    def push(self, batch, seconds=120):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            begun = time.monotonic()
-            try:
-                answer = next(self.servers).post(b"".join(one + b"\n" for one in batch))
-            except (OSError, http.client.HTTPException):  # this server is being killed
-                time.sleep(0.01)
-                continue
-            finally:
-                assert time.monotonic() - begun < LONGEST
-            if answer.status == 200:
-                answers = [json.loads(one) for one in answer.text.splitlines()]
-                assert len(answers) == len(batch) and all(one in (TAKEN, KNOWN) for one in answers)
-                return
-            assert answer.status == 503 and answer.headers["Retry-After"] == "30"
-            self.refusals.append(json.loads(answer.text)["error"])
-            time.sleep(0.05)  # a node waits longer
-        raise TimeoutError(self.refusals[-1:])
-
-    def push_while(self, sent, happens):
-        """All once, and then some again, until @happens has ended."""
-        left = batches(sent)
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            done = pool.submit(happens)
-            while left or not done.done():
-                self.push(left.pop(0) if left else random.choice(batches(sent)))
-            done.result()
-
-
-def stored(server):
-    """{id: its lines}, as the server gives them."""
-    ids = [row[0] for row in server.ask_database("SELECT job_id FROM records")]
-    assert len(ids) == len(set(ids))
-    return {one: server.ask(f"/v1/records?id={one}").text.encode().splitlines() for one in ids}
-
-
-def assert_stored(server, sent):
-    assert stored(server) == {str(i): [one] for i, one in enumerate(sent)}
-    assert server.ask_database("SELECT count(*) FROM jobs") == [(len(sent),)]
 
 
 def test_the_stores_own_suite_holds(programs, postgres):
@@ -161,48 +87,6 @@ def test_what_hangs_is_given_up_and_said(server, postgres):
     assert "the database: it does not answer" in "".join(answer.text for answer in answers)
     Pusher(server).push(sent)
     assert_stored(server, sent)
-
-
-@pytest.fixture
-def small_space(folder, keeper, postgres, demand):
-    place = folder / "small"
-    place.mkdir()
-    try:
-        keeper.run("mount", "-t", "tmpfs", "-o", "size=16m", "made-small", place, undo=["umount", place])
-    except subprocess.CalledProcessError as e:
-        demand(False, f"cannot mount: {e.stderr.strip()}")
-    shutil.chown(place, "postgres", "postgres")
-    postgres.ask("postgres", f"CREATE TABLESPACE small LOCATION '{place}'")
-    yield place
-    postgres.ask("postgres", "DROP TABLESPACE small")
-    subprocess.run(["umount", place], check=True)
-
-
-def test_a_full_disk_loses_nothing_and_says_so(small_space, serving, postgres):
-    postgres.ask("postgres", f"ALTER DATABASE {serving.name} SET TABLESPACE small")
-    sent = [line(record(i, made={"incompressible": random.Random(i).randbytes(9973).hex()})) for i in range(997)]
-    with serving() as server:
-        answered, refusal = 0, None
-        for batch in batches(sent, 23):
-            begun = time.monotonic()
-            answer = server.post(b"".join(one + b"\n" for one in batch))
-            assert time.monotonic() - begun < LONGEST
-            if answer.status != 200:
-                refusal = answer
-                break
-            answered += len(batch)
-        assert refusal and 0 < answered < len(sent)
-        assert (refusal.status, refusal.headers["Retry-After"]) == (503, "30")
-        assert "there is no space left for the database" in refusal.text
-        assert "records are not taken: there is no space left" in server.log()
-        assert len(server.jobs("limit=1000")) == answered  # reading goes on
-        assert server.get("/health").status == 200
-        command("mount", "-o", "remount,size=128m", small_space)
-        for batch in batches(sent, 23):
-            Pusher(server).push(batch)
-        assert "records are taken again" in server.log()
-        assert_stored(server, sent)
-    postgres.ask("postgres", f"ALTER DATABASE {serving.name} SET TABLESPACE pg_default")
 
 
 def test_two_servers_that_are_killed_in_turn_have_each_once(serving):
@@ -371,6 +255,7 @@ def test_a_move_that_was_broken_off_twice_brings_all(folder, keeper, serving, po
         assert new.push(sent[:17]) == [KNOWN] * 17
         assert new.push(lines([MADE + 2])) == [TAKEN]
     assert "records already" in new.run(*move).stderr
+
 
 def moved(server, question):
     try:

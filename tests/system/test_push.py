@@ -16,9 +16,8 @@ import pytest
 import server_double
 from agent import USER
 from agent_pages import ask, await_log, await_page, page_of, text_of
+from job_groups import OWN_ONLY
 from server_double import Server
-
-pytestmark = pytest.mark.alone  # each job of the machine has a record in the spool
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 
@@ -34,7 +33,7 @@ def start(start_agent, server):
     """An agent that sends to the double; what it waits for is made short."""
 
     def start(**settings):
-        return start_agent(**{"server": server.url, "server_token_file": "", "checkpoint_interval": "2s", **settings})
+        return start_agent(**{"rules": OWN_ONLY, "server": server.url, "server_token_file": "", "checkpoint_interval": "2s", **settings})
 
     return start
 
@@ -118,7 +117,7 @@ def test_a_job_has_checkpoints_and_one_final_record(start, server, live):
 
 
 def test_without_a_server_nothing_is_written_and_nobody_sends(start_agent, live):
-    agent = start_agent()
+    agent = start_agent(rules=OWN_ONLY)
     live.short(1, 2, 3)
     await_page(agent, lambda page: len(page.of("jobmeter_job_info")) >= 3)
     assert not unsent(agent) and sender_of(agent) is None
@@ -126,12 +125,11 @@ def test_without_a_server_nothing_is_written_and_nobody_sends(start_agent, live)
     assert ask(agent, "/v1/agent")["push"] is None
 
 
-@pytest.mark.parametrize("way", ["kill", "step_aside", "stop"])
-def test_a_restart_between_checkpoints_keeps_the_start_and_the_sequence_grows(start, server, live, way):
-    agent = start()
+def test_a_restart_between_checkpoints_keeps_the_start_and_the_sequence_grows(start, server, live):
+    agent, ways = start(), ["kill", "step_aside", "stop"]
     live(7)
     first = server.await_record(7, lambda r: True)
-    for _ in range(2):
+    for way in [*ways, *ways]:
         before = len(server.of(7))
         getattr(agent, way)()
         agent.start()
@@ -142,11 +140,11 @@ def test_a_restart_between_checkpoints_keeps_the_start_and_the_sequence_grows(st
     assert len({server_double.key_of(r) for r in records}) == 1
     assert final["time"]["start"] == first["time"]["start"]
     assert [r["sequence"] for r in records] == sorted({r["sequence"] for r in records})
-    before = len(records)
-    getattr(agent, way)()
-    agent.start()
-    time.sleep(4)
-    assert len(server.of(7)) == before  # one that was reported is not reported again
+    for way in ways:
+        getattr(agent, way)()
+        agent.start()
+        time.sleep(4)
+        assert server.of(7) == records  # one that was reported is not reported again
 
 
 def test_a_final_record_that_nobody_wrote_before_a_kill_is_written_by_the_next(start, server, live):
@@ -164,19 +162,10 @@ def test_a_final_record_that_nobody_wrote_before_a_kill_is_written_by_the_next(s
     server.await_final(8)
 
 
-STEPS = {
-    "401": server_double.status(401),
-    "403": server_double.status(403),
-    "404": server_double.status(404),
-    "429": server_double.status(429, Retry_After=1),
-    "500": server_double.status(500),
+STEPS = {  # the other kinds are in tests/unit/test_sender.c
     "503": server_double.status(503, Retry_After=1),
     "a cut connection": server_double.cut_before,
-    "an answer that is cut": server_double.cut_within,
-    "more answers than records": server_double.lie('{"answer":"taken"}\n' * 1000),
     "a page of some proxy": server_double.lie("<html>welcome</html>\n", "text/html"),
-    "lines of something else": server_double.lie("<html>welcome</html>\n"),
-    "no answers": server_double.lie(""),
 }
 
 
@@ -210,7 +199,14 @@ def test_what_is_too_much_for_a_request_goes_by_halves(start, server, live):
     assert [len(server.of(job)) for job in range(20, 29)] == [1] * 9
 
 
-def test_while_the_server_is_away_records_wait_and_an_end_by_kill_loses_none(start, server, live):
+def doctor(agent, programs):
+    environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"]}
+    said = subprocess.run([programs / "jobmeter", "doctor", "--no-costs", "--json"], env=environment, capture_output=True,
+                          text=True, check=False)
+    return json.loads(said.stdout)["agent"]["push"]
+
+
+def test_while_the_server_is_away_records_wait_and_an_end_by_kill_loses_none(start, server, live, programs):
     agent = start(checkpoint_interval="1h")
     server.stop()
     live.short(*range(30, 40))
@@ -218,7 +214,8 @@ def test_while_the_server_is_away_records_wait_and_an_end_by_kill_loses_none(sta
     assert number(page, "records", kind="final") == 10
     assert number(page, "oldest_timestamp_seconds") > time.time() - 120
     assert "cannot send to" in await_log(agent, "cannot send to")
-    assert ask(agent, "/v1/agent")["push"]["why_unsent"]
+    for push in (ask(agent, "/v1/agent")["push"], doctor(agent, programs)):
+        assert push["server"] == server.url and push["finals_unsent"] == 10 and "cannot send" in push["why_unsent"]
     agent.kill()
     agent.start()
     live.short(*range(40, 45))
@@ -264,26 +261,6 @@ def test_who_sends_has_no_rights_and_is_started_again(start, server, live):
     agent.kill()
     server.await_it(lambda: not pathlib.Path(f"/proc/{pid}").exists())
     agent.start()
-
-
-def test_a_full_disk_keeps_the_records_until_there_is_room(start, server, live, bench, keeper):
-    state = bench.folder / "state"
-    state.mkdir()
-    keeper.run("mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "state", state, undo=["umount", "-l", state])
-    agent = start(state_dir=str(state), checkpoint_interval="1h", retention="1s")
-    live.short(60)
-    server.await_final(60)
-    subprocess.run(["dd", "if=/dev/zero", f"of={state}/fill", "bs=4k"], stderr=subprocess.DEVNULL)
-    live.short(*range(61, 71))
-    await_log(agent, "cannot be written to")
-    readings = page_of(agent).of("jobmeter_agent_readings_total")[0][1]
-    page = await_page(agent, lambda page: page.of("jobmeter_agent_readings_total")[0][1] > readings + 3)
-    assert page.of("jobmeter_agent_failed_readings_total")[0][1] == 0
-    assert not server.of(61)
-    (state / "fill").unlink()
-    for job in range(61, 71):
-        server.await_final(job)
-    assert [len(server.of(job)) for job in range(60, 71)] == [1] * 11
 
 
 def fill(spool):
@@ -363,7 +340,7 @@ def test_the_token_is_read_by_the_agent_and_again_when_the_server_wants_another(
 
 
 def test_settings_that_are_read_again_send_elsewhere(start_agent, server, live):
-    agent = start_agent(server_token_file="", checkpoint_interval="2s")
+    agent = start_agent(rules=OWN_ONLY, server_token_file="", checkpoint_interval="2s")
     live(7)
     time.sleep(2)
     agent.configure(server=server.url)
@@ -387,26 +364,10 @@ def test_a_server_with_tls_is_believed_by_its_certificate_alone(start_agent, liv
     ca = bench.folder / "ca.pem"
     ca.write_text(certificate[0].read_text())
     with Server(certificate=certificate) as server:
-        agent = start_agent(server=server.url, server_token_file="", checkpoint_interval="1h")
+        agent = start_agent(rules=OWN_ONLY, server=server.url, server_token_file="", checkpoint_interval="1h")
         live.short(95)
         assert "certificate" in await_log(agent, "cannot send to")
         assert not server.history
         agent.configure(server_ca=str(ca))
         agent.process.send_signal(signal.SIGHUP)
         server.await_final(95)
-
-
-def doctor(agent, programs):
-    environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"]}
-    said = subprocess.run([programs / "jobmeter", "doctor", "--no-costs", "--json"], env=environment, capture_output=True,
-                          text=True, check=False)
-    return json.loads(said.stdout)["agent"]["push"]
-
-
-def test_doctor_says_what_waits(start, server, live, programs):
-    agent = start(checkpoint_interval="1h")
-    server.stop()
-    live.short(97)
-    await_page(agent, lambda page: number(page, "records", kind="final") == 1)
-    push = doctor(agent, programs)
-    assert push["server"] == server.url and push["finals_unsent"] == 1 and "cannot send" in push["why_unsent"]

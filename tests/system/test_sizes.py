@@ -14,8 +14,6 @@ import compare
 import mountinfo
 import pytest
 
-pytestmark = pytest.mark.alone  # tables that it wants full, or nearly, are for the whole machine
-
 # Four CPUs' worth of one job's rows, the least of histograms, and numbers that are no power of two.
 CHOSEN = ((), ("file_rows=10007", "file_histograms=1"), ("superblocks=77", "parked_calls=4097"),
           ("parked_syscalls=16381",))
@@ -161,9 +159,10 @@ def test_interrupted_calls_that_cannot_be_parked_are_told(run_truth):
 
 def test_system_calls_that_cannot_be_parked_are_counted_without_their_time(programs, run_sized, tmp_path):
     record = run_sized("parked_syscalls=1", command=[programs / "tests/truth/calls"])
+    elapsed = record["time"]["elapsed_seconds"]
     (naps,) = (row for row in record["syscalls"] if row["name"] == "nanosleep")
     assert (naps["calls"], naps["errors"]) == (77, 0)
-    assert naps["seconds"] < 77 * 0.003  # seven threads sleep at once
+    assert naps["seconds"] <= elapsed  # of the seven threads that sleep at once, one call at a time has its time
     assert told(record["coverage"]["notes"], NO_SYSCALL_CLOCK) > 11
 
 

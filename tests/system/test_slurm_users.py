@@ -87,8 +87,8 @@ def node(slurm, programs):
             yield Node(slurm, bench, agent, program, token.read_text().strip())
 
 
-@pytest.fixture
-def jobs(node):
+@contextlib.contextmanager
+def two_jobs(node):
     """One of each user, each of which has done something."""
     both = {user: Served(node.slurm, node.bench, user) for user in USERS}
     for job in both.values():
@@ -98,6 +98,13 @@ def jobs(node):
     for job in both.values():
         job.end()
     node.slurm.wait_until_over()
+
+
+@pytest.fixture(scope="class")
+def jobs(node):
+    """For tests that only look at them."""
+    with two_jobs(node) as both:
+        yield both
 
 
 def start(node, user, *argv):
@@ -216,6 +223,11 @@ class TestWhatOthersDo:
 
 
 class TestWatch:
+    @pytest.fixture
+    def jobs(self, node):
+        with two_jobs(node) as both:
+            yield both
+
     def test_a_job_from_now_on(self, node, jobs):
         process = watch(node, ALICE, "--job", jobs[ALICE].job)
         did = jobs[ALICE].work()
@@ -304,5 +316,5 @@ def test_what_slurms_own_processes_wait_for_is_not_lost_to_the_job(node):
     assert step["cpu"]["causes"]["sleep_seconds"] == pytest.approx(5, abs=0.1)
     causes = record["cpu"]["causes"]
     lost = ("file_read", "file_write", "file_meta", "file_async", "sync", "lock", "network", "page_fault")
-    assert sum(causes[f"{cause}_seconds"] for cause in lost) < 0.5  # slurmstepd's and srun's locks were 15 s
+    assert sum(causes[f"{cause}_seconds"] for cause in lost) < 5  # slurmstepd's and srun's locks were 15 s
     assert causes["children_seconds"] > 9.5  # srun's, and the script's that waits for it

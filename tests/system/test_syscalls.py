@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """System calls by name: what jobmeter counted is what the program made, and what strace saw of another like it."""
 
-import csv
+import functools
 import json
+import os
 import pathlib
 import re
 import signal
@@ -14,31 +15,21 @@ import pytest
 from calls_cases import OPTIONS, contradictions, differences, lost, rows
 
 
-@pytest.fixture
-def run_calls(programs, tmp_path, run_metered):
-    """run_calls(argument...): the record of the program calls, and what it said."""
+@pytest.fixture(scope="module")
+def run_bare(programs, tmp_path_factory, demand):
+    """run_bare(argument...): the record of the program calls, what it said, and the record's path.  Each is run once."""
+    demand(os.geteuid() == 0, "needs root")
+    folder = tmp_path_factory.mktemp("bare")
 
-    def run(*arguments, options=()):
-        said = tmp_path / "said"
-        record = run_metered("sh", "-c", 'exec "$@" > ' + str(said), "sh", programs / "tests/truth/calls", *arguments,
-                             options=["--syscalls", *options], tier="T3")
-        return record, said.read_text()
-
-    return run
-
-
-@pytest.fixture
-def run_bare(programs, tmp_path, root, demand):
-    """run_bare(argument...): the same, by jobmeter alone, with no shell before it."""
-
+    @functools.cache
     def run(*arguments):
-        output = tmp_path / "record.json"
+        output = folder / f"record{''.join(arguments)}.json"
         done = subprocess.run([programs / "jobmeter", "run", "--quiet", "--syscalls", "--output", output, "--",
                                programs / "tests/truth/calls", *arguments], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         record = json.loads(output.read_text())
         demand("T3" in record["coverage"]["tiers"], f"no T3 here: {'; '.join(record['coverage']['missing'])}")
-        return record, done.stdout
+        return record, done.stdout, output
 
     return run
 
@@ -46,7 +37,7 @@ def run_bare(programs, tmp_path, root, demand):
 @pytest.mark.smoke
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_every_call_error_and_nap_is_counted(run_bare, options):
-    record, said = run_bare(*options)
+    record, said, _ = run_bare(*options)
     assert differences(said, record) == {}
     assert contradictions(record) == []
     assert record["coverage"]["lost_events"] == lost(record, options)
@@ -64,7 +55,7 @@ VARYING, NOT_RETURNING = {"futex"}, {"exit", "exit_group"}
 
 
 def test_another_run_is_by_straces_account_the_same(programs, run_bare, tmp_path):
-    record, _ = run_bare()
+    record, _, _ = run_bare()
     summary = tmp_path / "strace"
     subprocess.run(["strace", "-c", "-f", "-o", summary, programs / "tests/truth/calls"], check=True, capture_output=True)
     ours = {row["name"]: (row["calls"], row["errors"]) for row in record["syscalls"]}
@@ -88,65 +79,12 @@ def test_a_program_that_is_looked_for_begins_with_its_own_execve(run_metered):
     assert (found["execve"]["calls"], found["execve"]["errors"]) == (1, 0)
 
 
-def test_rows_stand_by_time_and_come_back(programs, run_calls, tmp_path):
-    record, _ = run_calls()
-    seconds = [row["seconds"] for row in record["syscalls"]]
-    assert seconds == sorted(seconds, reverse=True)
-    (tmp_path / "kept.json").write_text(json.dumps(record))
-    jobmeter = programs / "jobmeter"
-    again = subprocess.run([jobmeter, "report", "--json", tmp_path / "kept.json"], check=True, capture_output=True)
-    assert json.loads(again.stdout)["syscalls"] == record["syscalls"]
-    table = subprocess.run([jobmeter, "report", "--by", "syscall", tmp_path / "kept.json"], check=True, capture_output=True,
-                           text=True).stdout
-    listed = list(csv.DictReader(table.splitlines()))
-    assert [(row["name"], int(row["calls"]), int(row["errors"])) for row in listed] == \
-        [(row["name"], row["calls"], row["errors"]) for row in record["syscalls"]]
-
-
-def test_pages_have_the_same_table(programs, run_bare, tmp_path):
-    record, _ = run_bare()
-    (tmp_path / "kept.json").write_text(json.dumps(record))
-    told = {ending: subprocess.run([programs / "jobmeter", "report", "--format", ending, tmp_path / "kept.json"], check=True,
-                                   capture_output=True, text=True).stdout for ending in ("html", "markdown")}
-    assert "<h2>System calls</h2>" in told["html"]
-    assert re.search(r'<th scope="row">nanosleep</th><td>77</td><td>-</td>', told["html"])
-    assert re.search(r"\| nanosleep \| 77 \| - \|", told["markdown"])
-    for text in told.values():
-        assert re.search(r"[Aa]nd \d+ more: [\d,]+ calls, \d+ failed", text)
-
-
-def test_two_records_are_merged_by_name(programs, run_bare, tmp_path):
-    folder = tmp_path / "ranks"
-    folder.mkdir()
-    record, _ = run_bare()
-    for rank in (0, 1):
-        record["job"]["rank"] = rank
-        (folder / f"{rank}.json").write_text(json.dumps(record))
-    merged = subprocess.run([programs / "jobmeter", "report", "--json", folder], check=True, capture_output=True)
-    both = rows(json.loads(merged.stdout))
-    for name, row in rows(record).items():
-        assert (both[name]["calls"], both[name]["errors"]) == (2 * row["calls"], 2 * row["errors"])
-        assert both[name]["longest_seconds"] == row["longest_seconds"]
-
-
-def test_the_report_shows_those_that_took_most_and_sums_the_rest(programs, root, tmp_path):
-    record = tmp_path / "record.json"
-    done = subprocess.run([programs / "jobmeter", "run", "--syscalls", "--output", record, "--", programs / "tests/truth/calls"],
-                          check=True, capture_output=True, text=True)
-    assert re.search(r"\n  system call +calls +failed +time", done.stderr)
-    assert re.search(r"nanosleep +77 +- ", done.stderr)
-    known = {row["name"]: row for row in json.loads(record.read_text())["syscalls"]}
-    assert (known["getpgid"]["calls"], known["getpgid"]["errors"]) == (714, 211)
-    shown = re.findall(r"^  (\w+) +([\d,]+) +([\d,]+) \((\d+) %\)", done.stderr, re.MULTILINE)
-    assert shown  # which of those that fail is among them is the machine's
-    for name, *numbers in shown:
-        calls, errors = known[name]["calls"], known[name]["errors"]
-        assert [int(number.replace(",", "")) for number in numbers] == [calls, errors, round(100 * errors / calls)], name
-    assert re.search(r"and \d+ more: [\d,]+ calls, \d+ failed", done.stderr)
-
-
-def test_without_the_option_none_is_told(run_metered):
-    assert "syscalls" not in run_metered("true")
+def test_the_report_shows_those_that_took_most_and_sums_the_rest(programs, run_bare):
+    """In the full page; records and the other formats are for tests/unit."""
+    _, _, kept = run_bare()
+    report = subprocess.run([programs / "jobmeter", "report", "--full", kept], check=True, capture_output=True, text=True).stdout
+    assert re.search(r"^  nanosleep +77 +- ", report, re.MULTILINE)
+    assert re.search(r"and \d+ more: [\d,]+ calls, \d+ failed", report)
 
 
 def test_other_tiers_may_be_off(run_metered):
@@ -155,7 +93,8 @@ def test_other_tiers_may_be_off(run_metered):
 
 
 def test_who_sleeps_at_the_end_is_not_counted_and_told(run_metered):
-    record = run_metered("sh", "-c", "sleep 1 & exec sleep 0.1", options=["--syscalls"], tier="T3")
+    script = "sleep 30 >/dev/null 2>&1 & until grep -q '^230 ' /proc/$!/syscall; do :; done; exec sleep 0.1"  # 230: clock_nanosleep
+    record = run_metered("sh", "-c", script, options=["--syscalls"], tier="T3")
     assert rows(record)["clock_nanosleep"]["calls"] == 1
     assert "1 system call that went on at the end is not counted" in record["coverage"]["notes"]
 
@@ -178,30 +117,65 @@ def test_a_user_without_rights_is_told_why_there_are_none(programs, root):
 
 # ---- what runs already ----
 
-NAPS = "import time\ntime.sleep({first})\nfor i in range(23): time.sleep(0.01)\ntime.sleep(30)\n"
+NAPS = """
+import pathlib, signal, sys, time
+def wake(*_):
+    raise InterruptedError
+signal.signal(signal.SIGUSR1, wake)
+try:
+    time.sleep(300)
+except InterruptedError:
+    pass
+for i in range(23):
+    time.sleep(0.01)
+pathlib.Path(sys.argv[1]).touch()
+time.sleep(300)
+"""
+
+
+def await_that(is_so):
+    end = time.monotonic() + 60
+    while not (found := is_so()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return found
+
+
+def child_of(process, name):
+    """The PID of its child once that is the program of this name."""
+    def find():
+        found = subprocess.run(["pgrep", "-P", str(process.pid), name], capture_output=True, text=True).stdout.split()
+        return int(found[0]) if found else None
+
+    return await_that(find)
+
+
+def await_nap(pid):
+    """It is in clock_nanosleep()."""
+    await_that(lambda: pathlib.Path(f"/proc/{pid}/syscall").read_text().startswith("230 "))
 
 
 def test_a_call_that_began_before_the_watch_has_no_time(programs, tmp_path, root, demand):
-    output = tmp_path / "record.json"
+    output, over = tmp_path / "record.json", tmp_path / "over"
     # in a group of its own, by a run that nobody reads
     run = subprocess.Popen([programs / "jobmeter", "run", "--quiet", "--standalone", "--tiers", "none", "--", "python3", "-c",
-                            NAPS.format(first=7)])
+                            NAPS, over])
     try:
-        deadline = time.monotonic() + 60
-        pid = None
-        while not pid and time.monotonic() < deadline:
-            found = subprocess.run(["pgrep", "-P", str(run.pid), "python3"], capture_output=True, text=True).stdout.split()
-            pid = found[0] if found else time.sleep(0.02)
-        assert pid
-        time.sleep(0.5)  # asleep by now
-        watch = subprocess.run([programs / "jobmeter", "watch", "--syscalls", "--quiet", "--pid", pid, "--duration", "9",
-                                "--output", output], capture_output=True, text=True)
-        assert watch.returncode == 0, watch.stderr
+        await_nap(pid := child_of(run, "python3"))
+        watch = subprocess.Popen([programs / "jobmeter", "watch", "--standalone", "--syscalls", "--live", "--interval", "0.1", "--pid",
+                                  str(pid), "--output", output], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = watch.stdout.readline()  # after its first looks
+        os.kill(pid, signal.SIGUSR1)
+        await_that(over.exists)
+        await_nap(pid)
+        watch.send_signal(signal.SIGINT)
+        _, said = watch.communicate(timeout=60)
+        assert watch.returncode == 0, (first, said)
         record = json.loads(output.read_text())
         demand("T3" in record["coverage"]["tiers"], "no T3 here")
         naps = rows(record)["clock_nanosleep"]
-        assert (naps["calls"], naps["errors"]) == (1 + 23, 0)  # the first one is counted, and the last one goes on
-        assert 0.23 <= naps["seconds"] < 2
+        assert (naps["calls"], naps["errors"]) == (1 + 23, 1)  # the first one, which failed, is counted, and the last one goes on
+        assert 0.23 <= naps["seconds"] <= record["time"]["elapsed_seconds"]
         notes = record["coverage"]["notes"]
         assert "1 system call counted without their time: begun unseen, or the table of calls was full" in notes
         assert "1 system call that went on at the end is not counted" in notes

@@ -3,16 +3,16 @@
 
 What a program waits for is by its clocks what passed less what it was on a CPU, or ready to be; so what a hypervisor, or
 interrupts, took from it meanwhile is in that.  Nothing tells a program how much that was: the parts together are held
-against the whole, and each by itself only up to it."""
+against the whole, and each by itself only up to it.  Programs come first on this machine, and where they wait for a CPU even
+so, that is a cause of its own, of which the kernel tells them."""
 
 import json
 import subprocess
 
 import pytest
 
+from greedy import processors, run_first  # noqa: F401
 from repository import REPOSITORY
-
-pytestmark = pytest.mark.alone
 
 PART = 0.01  # that may be missing or too much
 NOISE = 0.005  # seconds: waking up, starting, ending
@@ -31,7 +31,12 @@ CASES = {
     "stopped": 41,
     "storage": 4001,
     "faults": 8009,
+    "spin": 997,
 }
+# One thread, or one and its children one after the other: all parts of its time are all of it.
+WHOLE = ("sleep", "lock", "children", "storage", "faults", "spin")
+# What these lose core time to.
+CORE_TIME = {"spin": (), "share": ("run_queue",), "storage": ("file_read", "file_write", "sync"), "sleep": ()}
 
 
 def causes_of(record):
@@ -49,11 +54,11 @@ def all_time(record):
 
 
 @pytest.fixture
-def run_waits(programs, tmp_path, run_metered):
+def run_waits(programs, tmp_path, run_first):
     def run(mode, amount, by=()):
         output = tmp_path / "waits.json"
-        record = run_metered(*by, programs / "tests/truth/waits", mode, amount, output, tmp_path,
-                             tier="T1", options=["--standalone"])
+        record = run_first(*by, programs / "tests/truth/waits", mode, amount, output, tmp_path,
+                           tier="T1", options=["--standalone"])
         return record, json.loads(output.read_text())
 
     return run
@@ -77,10 +82,21 @@ def check_waits(record, truth, waits=0):
     return expected
 
 
+def outside(record, truth):
+    """How long it lasted before the program's first instruction and after its last."""
+    return record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + 0.01
+
+
 def beside(record, truth):
-    """How long there may be waits that the program does not tell: before its first instruction and after its last, and of
-    some for others that wait for a CPU."""
-    return record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + record["cpu"]["run_queue_seconds"] + 0.01
+    """How long there may be waits that the program does not tell: outside of it, and of some for others that wait for a CPU."""
+    return outside(record, truth) + record["cpu"]["run_queue_seconds"]
+
+
+def check_queue(record, truth):
+    """For a CPU it waited as long as the kernel tells it, and outside of it perhaps too."""
+    queued = truth["queued_ns"] / 1e9
+    found = record["cpu"]["run_queue_seconds"]
+    assert queued * (1 - PART) - NOISE <= found <= queued * (1 + PART) + NOISE + outside(record, truth)
 
 
 def check_causes(record, truth, waits=0):
@@ -90,15 +106,52 @@ def check_causes(record, truth, waits=0):
     assert record["cpu"]["blocked_seconds"] == pytest.approx(sum(causes.values()))
 
 
-@pytest.mark.parametrize("mode, amount", CASES.items(), ids=CASES.keys())
-def test_each_wait_has_its_cause(run_waits, mode, amount):
-    check_causes(*run_waits(mode, amount))
-
-
 def check_whole(record, own_ns, others_ns=0, others_most_s=None):
     """No less than the program's own span, and no more than from its start to when its end was seen; with that of others."""
     least, most = (own_ns + others_ns) / 1e9, record["time"]["elapsed_seconds"] + (others_most_s or others_ns / 1e9)
     assert least * (1 - PART) - NOISE <= all_time(record) <= most * (1 + PART) + NOISE
+
+
+def check_core_time(record, truth, losses, core_time):
+    """On a CPU, lost and idle are together all of it."""
+    lost = {cause.removesuffix("_seconds"): seconds for cause, seconds in core_time["lost"].items()}
+    cpu = record["cpu"]
+    whole = cpu["allocated_cores"] * record["time"]["elapsed_seconds"]
+    assert core_time["seconds"] == pytest.approx(whole, abs=1e-5)
+    assert core_time["on_cpu_seconds"] == pytest.approx(cpu_time(record), abs=1e-5)
+    assert core_time["on_cpu_seconds"] + sum(lost.values()) + core_time["idle_seconds"] == pytest.approx(whole, abs=1e-4)
+
+    # One thread waits at a time, and a core is left: all that it waits for is lost, if it can be at all.  Where the
+    # machine has others that want its cores there is less to lose; and what was stolen of a core is lost before.
+    waited = causes_of(record) | {"run_queue": cpu["run_queue_seconds"]}
+    stolen = lost.pop("stolen")
+    assert stolen == pytest.approx(cpu["stolen_seconds"], abs=1e-4)
+    assert all(seconds <= waited[cause] + 1e-4 for cause, seconds in lost.items())
+    all_waited = sum(waited[cause] for cause, seconds in lost.items() if seconds)  # 0: of sleep nothing can be lost
+    part = min(1, (whole - core_time["on_cpu_seconds"] - stolen) / all_waited) if all_waited else 1
+    assert [lost[cause] for cause in losses] == [pytest.approx(waited[cause] * part, rel=0.05, abs=NOISE) for cause in losses]
+    assert sum(seconds for cause, seconds in lost.items() if cause not in (*losses, "run_queue")) < beside(record, truth)
+
+
+@pytest.fixture
+def core_time_of(programs, tmp_path, demand):
+    def get(record):
+        demand(record["cpu"]["allocated_cores"] >= 2, "needs two cores, so that one is never used")
+        done = subprocess.run([programs / "jobmeter", "insights", "--json", tmp_path / "record.json"],
+                              check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)["efficiency"]["core_time"]
+
+    return get
+
+
+@pytest.mark.parametrize("mode, amount", CASES.items(), ids=CASES.keys())
+def test_each_wait_has_its_cause_and_all_parts_are_the_whole(run_waits, core_time_of, mode, amount):
+    record, truth = run_waits(mode, amount)
+    check_causes(record, truth)
+    if mode in WHOLE:
+        check_whole(record, truth["own_ns"], truth["children_ns"])
+    if mode in CORE_TIME:
+        check_core_time(record, truth, CORE_TIME[mode], core_time_of(record))
 
 
 def test_a_command_has_no_time_before_it_begins(run_metered):
@@ -106,26 +159,16 @@ def test_a_command_has_no_time_before_it_begins(run_metered):
     assert all_time(record) <= record["time"]["elapsed_seconds"] + NOISE
 
 
-@pytest.mark.parametrize("mode", ["sleep", "lock", "storage", "faults", "spin"])
-def test_the_parts_of_one_threads_time_are_all_of_it(run_waits, mode):
-    record, truth = run_waits(mode, CASES.get(mode, 1999))
-    check_whole(record, truth["own_ns"])
-
-
-def test_children_add_theirs(run_waits):
-    record, truth = run_waits("children", 37)
-    check_whole(record, truth["own_ns"], truth["children_ns"])
-
-
-def test_two_on_one_cpu_wait_for_it_and_for_nothing_else(run_waits):
+def test_two_on_one_cpu_wait_for_it_and_for_nothing_else(run_waits, core_time_of):
     record, truth = run_waits("share", 997)
     cpu = record["cpu"]
     assert cpu_time(record) == pytest.approx(2 * 0.997, rel=0.02)
     assert cpu["run_queue_seconds"] > 0.8
-    assert cpu["run_queue_seconds"] == near(truth["queued_ns"] / 1e9)
+    check_queue(record, truth)
     check_waits(record, truth)
     check_whole(record, truth["own_ns"], truth["children_ns"])
     assert record["cores"]["used"] >= 1
+    check_core_time(record, truth, CORE_TIME["share"], core_time_of(record))
 
 
 # ---- a storm of children ----
@@ -134,11 +177,11 @@ def test_two_on_one_cpu_wait_for_it_and_for_nothing_else(run_waits):
 def test_a_storm_of_short_children_is_counted_whole(run_waits):
     children, parents = 2003, 5
     record, truth = run_waits("storm", children)
-    cpu, coverage = record["cpu"], record["coverage"]
+    coverage = record["coverage"]
     assert record["tasks"]["ended"] == children + parents + 1
     assert cpu_time(record) == near(truth["rusage_ns"] / 1e9)
     assert cpu_time(record) == near(truth["wait4_ns"] / 1e9)
-    assert cpu["run_queue_seconds"] == near(truth["queued_ns"] / 1e9)
+    check_queue(record, truth)
     check_causes(record, truth, waits=children)
     # Where others attach to the same tracepoint meanwhile it is not always run; no other thing is lost.
     assert not [note for note in coverage["notes"] if not note.endswith(" was not seen")]
@@ -189,41 +232,3 @@ def test_a_quota_is_no_wait_for_files(run_throttled):
     assert causes["other"] < record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + 0.02
     assert record["cpu"]["run_queue_seconds"] >= truth["queued_ns"] / 1e9 > 0.3
     check_with_shell(record, truth)
-
-
-# ---- core time ----
-
-# How much each program does, and what it loses core time to.
-CORE_TIME = {
-    "spin": (997, ()),
-    "share": (499, ("run_queue",)),
-    "storage": (4001, ("file_read", "file_write", "sync")),
-    "sleep": (19, ()),
-}
-
-
-@pytest.mark.parametrize("mode", CORE_TIME)
-def test_core_time_is_on_a_cpu_lost_and_idle(run_waits, programs, tmp_path, mode, demand):
-    amount, losses = CORE_TIME[mode]
-    record, truth = run_waits(mode, amount)
-    demand(record["cpu"]["allocated_cores"] >= 2, "needs two cores, so that one is never used")
-    done = subprocess.run([programs / "jobmeter", "insights", "--json", tmp_path / "record.json"],
-                          check=True, capture_output=True, text=True)
-    core_time = json.loads(done.stdout)["efficiency"]["core_time"]
-    lost = {cause.removesuffix("_seconds"): seconds for cause, seconds in core_time["lost"].items()}
-    cpu = record["cpu"]
-    whole = cpu["allocated_cores"] * record["time"]["elapsed_seconds"]
-    assert core_time["seconds"] == pytest.approx(whole, abs=1e-5)
-    assert core_time["on_cpu_seconds"] == pytest.approx(cpu_time(record), abs=1e-5)
-    assert core_time["on_cpu_seconds"] + sum(lost.values()) + core_time["idle_seconds"] == pytest.approx(whole, abs=1e-4)
-
-    # One thread waits at a time, and a core is left: all that it waits for is lost, if it can be at all.  Where the
-    # machine has others that want its cores there is less to lose; and what was stolen of a core is lost before.
-    waited = causes_of(record) | {"run_queue": cpu["run_queue_seconds"]}
-    stolen = lost.pop("stolen")
-    assert stolen == pytest.approx(cpu["stolen_seconds"], abs=1e-4)
-    assert all(seconds <= waited[cause] + 1e-4 for cause, seconds in lost.items())
-    all_waited = sum(waited[cause] for cause, seconds in lost.items() if seconds)  # 0: of sleep nothing can be lost
-    part = min(1, (whole - core_time["on_cpu_seconds"] - stolen) / all_waited) if all_waited else 1
-    assert [lost[cause] for cause in losses] == [pytest.approx(waited[cause] * part, rel=0.05, abs=NOISE) for cause in losses]
-    assert sum(seconds for cause, seconds in lost.items() if cause not in (*losses, "run_queue")) < beside(record, truth)

@@ -12,15 +12,14 @@ import time
 
 import pytest
 
-from agent import BUILD, Agent
-from job_groups import MANAGER
+from agent import BUILD
+from job_groups import MANAGER, OWN_ONLY
 from leftovers import processes
+from one_agent import bench, groups, keeper, start_shared_agent  # noqa: F401
 from slurm import make_users
 from terminal import Terminal
 
-pytestmark = pytest.mark.node
-
-OWNER = "jm-top"
+OWNER = f"jt{os.getpid():x}"
 BUSY = "while :; do :; done"
 # To a file that goes with who writes to it.
 WRITES = "exec >/dev/shm/jobmeter-top; rm /dev/shm/jobmeter-top; " \
@@ -28,19 +27,15 @@ WRITES = "exec >/dev/shm/jobmeter-top; rm /dev/shm/jobmeter-top; " \
 
 
 class Node:
-    """An agent and three jobs: 7 with two steps that work, 8 that writes, 9 that sleeps and is another's."""
+    """An agent and jobs, which others may have, too."""
 
-    def __init__(self, agent, groups, keeper):
-        self.agent, self.groups, self.started = agent, groups, []
-        make_users(keeper, [OWNER])
+    def __init__(self, agent, groups, started):
+        self.agent, self.groups, self.started = agent, groups, started
         self.environment = {**os.environ, "LC_ALL": "C.UTF-8", "JOBMETER_SOCKET": agent.settings["socket"]["path"]}
-        self.start(groups.name(7, 0, 0), "sh", "-c", BUSY)
-        self.start(groups.name(7, 1), "sh", "-c", BUSY)
-        self.start(groups.name(8), "sh", "-c", WRITES)
-        self.start(groups.name(9), "setpriv", "--reuid", OWNER, "--regid", OWNER, "--clear-groups", "sleep", "600")
 
-    def start(self, name, *argv):
-        self.started.append(self.groups.start(name, *argv))
+    def under(self, agent):
+        """The same jobs, as another agent sees them."""
+        return Node(agent, self.groups, self.started)
 
     def top(self, *options, code=0, **arguments):
         done = subprocess.run([BUILD.resolve() / "jobmeter", "top", *map(str, options)], capture_output=True, text=True,
@@ -64,17 +59,20 @@ class Node:
             assert time.monotonic() < end
             time.sleep(0.1)
 
-    def end(self):
-        for process in self.started:
-            process.kill()
-            process.wait()
 
-
-@pytest.fixture
-def node(start_agent, groups, keeper):
-    n = Node(start_agent(), groups, keeper)
-    yield n
-    n.end()
+@pytest.fixture(scope="module")
+def node(start_shared_agent, groups, keeper):
+    """Three jobs: 7 with two steps that work, 8 that writes, 9 that sleeps and is another's."""
+    node = Node(start_shared_agent(rules=OWN_ONLY), groups, [])
+    make_users(keeper, [OWNER])
+    sleep = ["setpriv", "--reuid", OWNER, "--regid", OWNER, "--clear-groups", "sleep", "6000"]
+    for name, argv in ((groups.name(7, 0, 0), ["sh", "-c", BUSY]), (groups.name(7, 1), ["sh", "-c", BUSY]),
+                       (groups.name(8), ["sh", "-c", WRITES]), (groups.name(9), sleep)):
+        node.started.append(groups.start(name, *argv))
+    yield node
+    for process in node.started:
+        process.kill()
+        process.wait()
 
 
 def jobs_of(tick):
@@ -112,25 +110,28 @@ class TestThroughAnAgent:
         assert 0 < float(cores) <= float(allowed) == len(os.sched_getaffinity(0))
         assert float(rows["9"].split()[3].split("/")[0]) < float(cores)
 
-    def test_the_first_frame_takes_one_reading_and_has_rates_since_the_last_one(self, start_agent, groups, keeper, tmp_path):
-        """The agent itself takes none meanwhile."""
-        node = Node(start_agent(interval="1h"), groups, keeper)
-        try:
-            for options in (["--batch", "--size", "80"], ["--json"], ["--json", "--record", tmp_path / "recording"]):
-                last = node.ask("/v1/snapshot?max_age=0.05")
-                readings = node.ask("/v1/agent")["readings"]
-                text = node.top("-n", 1, "-d", 60, *options)
-                assert node.ask("/v1/agent")["readings"] == readings + 1
-                if options[0] == "--batch":
-                    assert "by CORES ▼  over " in text and float(lines_of(text)["7"].split()[3].split("/")[0]) > 0
-                    continue
-                tick = json.loads(text)
-                check_rates(last, tick)
-                assert jobs_of(tick)["7"]["now"]["cores"] > 0
-            recorded = json.loads((tmp_path / "recording").read_text().splitlines()[0])
-            assert recorded["boot_seconds"] == last["boot_seconds"]
-        finally:
-            node.end()
+    def test_the_first_frame_takes_one_reading_and_has_rates_since_the_last_one(self, node, start_agent, tmp_path):
+        """And asking for many groups takes none each.  The agent itself takes none meanwhile, and none is younger than 50 ms."""
+        node = node.under(start_agent(rules=OWN_ONLY, interval="1h"))
+        for options in (["--batch", "--size", "80"], ["--json"], ["--json", "--record", tmp_path / "recording"]):
+            last = node.ask("/v1/snapshot?max_age=0.05")
+            readings = node.ask("/v1/agent")["readings"]
+            text = node.top("-n", 1, "-d", 60, *options)
+            assert node.ask("/v1/agent")["readings"] == readings + 1
+            if options[0] == "--batch":
+                assert "by CORES ▼  over " in text and float(lines_of(text)["7"].split()[3].split("/")[0]) > 0
+                continue
+            tick = json.loads(text)
+            check_rates(last, tick)
+            assert jobs_of(tick)["7"]["now"]["cores"] > 0
+        recorded = json.loads((tmp_path / "recording").read_text().splitlines()[0])
+        assert recorded["boot_seconds"] == last["boot_seconds"]
+        path = f"/{node.groups.roots[0].name}/{node.groups.name(7, 1)}"
+        begin, readings = time.monotonic(), node.ask("/v1/agent")["readings"]
+        for _ in range(7):
+            assert node.ask(f"/v1/group?path={path}")["id"] == "7"
+            time.sleep(0.06)
+        assert node.ask("/v1/agent")["readings"] <= readings + 1 + int(time.monotonic() - begin)
 
     def test_the_node_stands_above_its_jobs_as_proc_has_it(self, node):
         def meminfo():
@@ -156,13 +157,10 @@ class TestThroughAnAgent:
         small = node.top("--batch", "-n", 1, "--size", "40x10").splitlines()
         assert re.match(r" CPU [\d.]+ %  memory [\d.]+ %  load", small[1]) and small[2].startswith(" ID ")
 
-    def test_a_site_may_not_want_numbers_of_the_node(self, start_agent, groups, keeper):
-        node = Node(start_agent(node_files="off"), groups, keeper)
-        try:
-            assert "node" not in node.ask("/v1/snapshot")
-            assert node.top("--batch", "-n", 1, "--size", 80).splitlines()[1].startswith(" ID ")
-        finally:
-            node.end()
+    def test_a_site_may_not_want_numbers_of_the_node(self, node, start_agent):
+        node = node.under(start_agent(rules=OWN_ONLY, node_files="off"))
+        assert "node" not in node.ask("/v1/snapshot")
+        assert node.top("--batch", "-n", 1, "--size", 80).splitlines()[1].startswith(" ID ")
 
     def test_columns_are_chosen(self, node):
         node.await_users()
@@ -205,19 +203,6 @@ class TestThroughAnAgent:
         assert at[pids[0]] == step + 2 and "sh" in lines[at[pids[0]]]
         assert "sleep" in lines[at[pids[3]]]
 
-    def test_asking_for_many_groups_takes_no_reading_each(self, start_agent, groups, keeper):
-        """The agent itself takes none meanwhile, and none is younger than 50 ms."""
-        node = Node(start_agent(interval="1h"), groups, keeper)
-        try:
-            path = f"/{groups.roots[0].name}/{groups.name(7, 1)}"
-            begin, readings = time.monotonic(), node.ask("/v1/agent")["readings"]
-            for _ in range(7):
-                assert node.ask(f"/v1/group?path={path}")["id"] == "7"
-                time.sleep(0.06)
-            assert node.ask("/v1/agent")["readings"] <= readings + 1 + int(time.monotonic() - begin)
-        finally:
-            node.end()
-
     def test_jobs_and_users_are_chosen(self, node):
         node.await_users()
         assert set(jobs_of(node.ticks("-n", 1, "--job", f"8,{MANAGER}/9")[0])) == {"8", "9"}
@@ -241,12 +226,13 @@ class TestThroughAnAgent:
         assert "1 job " in text and str(node.started[3].pid) in text
         assert str(node.started[0].pid) not in text
 
-    def test_a_run_of_roots_is_roots(self, node):
+    def test_a_run_of_roots_is_roots(self, node, start_agent):
+        node = node.under(start_agent())
         run = subprocess.Popen([BUILD.resolve() / "jobmeter", "run", "--", "sleep", "600"], env=node.environment,
                                stderr=subprocess.DEVNULL)
         try:
             end = time.monotonic() + 60
-            while not re.search(r"^.[\w.-]+ +root +\(sleep\) ", node.top("--batch", "-n", 1, "--size", 80), re.M):
+            while not re.search(rf"^.{run.pid} +root +\(sleep\) ", node.top("--batch", "-n", 1, "--size", 80), re.M):
                 assert time.monotonic() < end and run.poll() is None
                 time.sleep(0.3)
         finally:
@@ -321,16 +307,16 @@ class TestThroughAnAgent:
 
 
 @pytest.fixture
-def screen(node, demand):
-    """A real terminal in which top runs between two looks at its settings."""
+def screen(node, tmp_path, demand):
+    """A real terminal in which top runs between two looks at its settings; under=: an agent of its own."""
     demand(shutil.which("tmux"), "needs tmux")
     opened = []
 
-    def start(*options, columns=80, rows=24, **environment):
+    def start(*options, columns=80, rows=24, under=None, **environment):
         words = [f"{key}={value}" for key, value in {**environment, "LC_ALL": "C.UTF-8", "JOBMETER_SOCKET":
-                 node.environment["JOBMETER_SOCKET"]}.items()]
+                 (under or node.agent).settings["socket"]["path"]}.items()]
         script = 'trap : INT; echo before; stty -g > "$0"; "$@"; echo "left with $?"; stty -g >> "$0"'
-        settings = pathlib.Path(node.agent.folder) / f"stty-{len(opened)}"
+        settings = tmp_path / f"stty-{len(opened)}"
         t = Terminal("env", *words, "sh", "-c", script, settings, BUILD.resolve() / "jobmeter", "top", *options,
                      columns=columns, rows=rows)
         t.settings = settings
@@ -437,22 +423,26 @@ class TestOnAScreen:
         t.type("q")
         left(t)
 
-    def test_an_agent_that_comes_back_is_asked_again(self, screen, node):
-        t = screen("-d", "0.3")
+    def test_an_agent_that_comes_back_is_asked_again(self, screen, start_agent):
+        agent = start_agent(rules=OWN_ONLY)
+        t = screen("-d", "0.3", under=agent)
         t.wait_for("every 300 ms")
-        node.agent.step_aside()
+        agent.step_aside()
         t.wait_for("no agent answers")
-        node.agent.start()
+        agent.start()
         t.wait_for("every 300 ms")
         t.type("q")
         left(t)
 
-    def test_an_agent_that_stands_still_does_not_hold_the_keys(self, screen, node):
-        t = screen("-d", "0.3")
-        t.wait_for("by the agent  every 300 ms")
-        node.agent.process.send_signal(signal.SIGSTOP)
+    def test_an_agent_that_stands_still_does_not_hold_the_keys_and_is_shown_again(self, screen, start_agent):
+        agent = start_agent(rules=OWN_ONLY)
+        t, stays = screen("-d", "0.3", under=agent), screen("-d", "0.3", "--tree", under=agent)
+        for one in (t, stays):
+            one.wait_for("by the agent  every 300 ms")
+        agent.process.send_signal(signal.SIGSTOP)
         try:
-            t.wait_for("waiting for the agent for 1 s")
+            stays.wait_for("waiting for the agent for 1 s")
+            t.wait_for("waiting for the agent for ")
             t.type("M")
             t.wait_for("by MEMORY")
             assert "waiting for the agent for " in t.wait_for("waiting for the agent for ")  # the same request still
@@ -460,20 +450,11 @@ class TestOnAScreen:
             left(t)
             assert "does not answer" not in t.screen()
         finally:
-            node.agent.process.send_signal(signal.SIGCONT)
-
-    def test_an_agent_that_goes_on_is_shown_again(self, screen, node):
-        t = screen("-d", "0.3", "--tree")
-        t.wait_for("by the agent  every 300 ms")
-        node.agent.process.send_signal(signal.SIGSTOP)
-        try:
-            t.wait_for("waiting for the agent for 1 s")
-        finally:
-            node.agent.process.send_signal(signal.SIGCONT)
-        t.wait_for("every 300 ms")
-        t.wait_for("task 0")
-        t.type("q")
-        left(t)
+            agent.process.send_signal(signal.SIGCONT)
+        stays.wait_for("every 300 ms")
+        stays.wait_for("task 0")
+        stays.type("q")
+        left(stays)
 
     def test_a_meter_of_our_own_starts_behind_the_screen(self, screen):
         """Which takes a second and more; who does not wait for it leaves nothing."""
@@ -513,6 +494,7 @@ class TestAlone:
         finally:
             process.kill()
             process.wait()
+            groups.remove("slurm_test")
         assert done.returncode == 0 and not done.stderr, done.stderr
         ticks = [json.loads(line) for line in file.read_text().splitlines()]
         found = [job for tick in ticks for job in tick["jobs"] if job["job"]["id"] == str(os.getpid())]
@@ -520,36 +502,16 @@ class TestAlone:
         assert not processes()
 
     def test_one_that_is_killed_leaves_nothing(self, programs, root):
-        top = [programs / "jobmeter", "top", "--standalone", "--json"]
-        before = set(pathlib.Path("/run").iterdir())
-        killed = subprocess.Popen([*top, "-d", "60"], stdout=subprocess.PIPE)
+        """In a /run of its own, which other tests write nothing to."""
+        killed = subprocess.Popen(["unshare", "-m", "sh", "-c", 'mount -t tmpfs made /run && exec "$@"', "sh", programs / "jobmeter", "top",
+                                   "--standalone", "--json", "-d", "60"], stdout=subprocess.PIPE)
         assert killed.stdout.readline()
+        folder = os.open(f"/proc/{killed.pid}/root/run", os.O_RDONLY)  # it can be read when its mount is gone, too
         killed.kill()
         killed.communicate()
-        assert not [path for path in set(pathlib.Path("/run").iterdir()) - before if "jobmeter" in path.name]
-
-    def test_units_of_systemd_are_jobs_where_nobody_else_gives_any(self, programs, groups, tmp_path, demand):
-        """Groups named as systemd's, on a machine without a manager."""
-        doctor = json.loads(subprocess.run([programs / "jobmeter", "doctor", "--json"], capture_output=True).stdout)
-        demand(not doctor.get("managers"), "another manager is here, and so units are none")
-        unit, session = f"jm-{os.getpid()}.service", f"session-{os.getpid()}.scope"
-        started = [groups.start(f"system.slice/{unit}", "sh", "-c", WRITES),
-                   groups.start(f"user.slice/user-1000.slice/{session}", "sleep", "600")]
-        try:
-            done = subprocess.run([programs / "jobmeter", "top", "--json", "-n", "2", "-d", "1"], capture_output=True,
-                                  text=True, timeout=120, env={**os.environ, "JOBMETER_SOCKET": "/nonexistent"})
-            text = subprocess.run([programs / "jobmeter", "top", "--batch", "-n", "1", "--size", "120x20"], text=True,
-                                  capture_output=True, env={**os.environ, "JOBMETER_SOCKET": "/nonexistent"}).stdout
-        finally:
-            for process in started:
-                process.kill()
-                process.wait()
-        assert done.returncode == 0, done.stderr
-        found = [{j["job"]["id"]: j for j in json.loads(line)["jobs"]} for line in done.stdout.splitlines()]
-        assert all({unit, session} <= jobs.keys() for jobs in found)
-        assert found[1][unit]["job"]["manager"] == "systemd" and found[1][unit]["now"]["write_bytes"] > 0
-        assert found[1][session]["job"]["uid"] == 1000 and found[1][session]["job"]["command"] == ["sleep"]
-        assert "by the meter of our own" in text and f"jm-{os.getpid()}" in text and "(sleep)" in text
+        remaining = os.listdir(folder)
+        os.close(folder)
+        assert not remaining
 
     def test_a_user_without_an_agent_is_told(self, programs, keeper):
         make_users(keeper, [OWNER])
@@ -593,24 +555,3 @@ def test_what_makes_no_sense_is_told_in_a_line(programs, options, words):
 def test_a_dumb_terminal_is_told_in_a_line(screen):
     t = screen(TERM="dumb")
     assert "this is no terminal to draw on; '--batch' prints text" in t.wait_for("left with 2")
-
-
-# Last, since that Slurm lives until this file is over, and where one lives units are no jobs.
-def test_a_job_of_slurm_has_its_name(slurm, tmp_path):
-    """slurmd tells its prolog none: the job's own processes do."""
-    agent = Agent(tmp_path / "agent", slurm.keeper, run_dir=slurm.facts.parent).prepare()
-    agent.start()
-    try:
-        job = slurm.submit("sleep 100", user="jm-alice", name="train it")
-        environment = {**os.environ, "LC_ALL": "C.UTF-8", "JOBMETER_SOCKET": agent.settings["socket"]["path"]}
-        end, text = time.monotonic() + 60, ""
-        while "train it" not in text:
-            assert time.monotonic() < end, text
-            time.sleep(0.5)
-            text = subprocess.run([BUILD.resolve() / "jobmeter", "top", "--batch", "-n", "1", "--size", "80"],
-                                  capture_output=True, text=True, check=True, env=environment).stdout
-        assert re.search(rf"^.{job} +jm-alice train it ", text, re.M)
-    finally:
-        slurm.run("scancel", "--signal=KILL", "--full", "-u", "jm-alice", check=False)
-        slurm.wait_until_over()
-        agent.stop()

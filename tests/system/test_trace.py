@@ -2,6 +2,7 @@
 """Traced calls: what was received, dropped and skipped is what was made, whatever becomes of who makes them."""
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -46,11 +47,21 @@ def probe(traced, text):
     return ["--probe", f"{traced}:{text}"]
 
 
-def attached():
-    """Programs of trace that this machine has: one that is attached is there."""
-    programs = json.loads(subprocess.run(["bpftool", "-j", "prog"], capture_output=True, text=True, check=True).stdout)
-    return [p["name"] for p in programs
-            if p.get("name") in ("enter_function", "leave_function", "enter_sleepable", "leave_sleepable", "do_nothing")]
+def programs_of(pid):
+    """The ids of the BPF programs that a process has loaded or attached."""
+    found = set()
+    for file in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(OSError):  # closed meanwhile
+            found |= {int(number) for number in re.findall(r"^prog_id:\s*(\d+)$", file.read_text(), re.M)}
+    return found
+
+
+def await_unloading(ids, seconds=60):
+    """The kernel frees programs a moment after their owner; one that is still attached would stay."""
+    end = time.monotonic() + seconds
+    while left := ids & {p["id"] for p in json.loads(command("bpftool", "-j", "prog").stdout)}:
+        assert time.monotonic() < end, left
+        time.sleep(0.1)
 
 
 def count_lines(stream, pause):
@@ -62,10 +73,9 @@ def count_lines(stream, pause):
     return lines
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("calls, threads, pause_every, pause", [
-    (100_003, 1, 97, 0), (1_400_017, 1, 0, 0), (2_500_009, 2, 0, 0), (350_003, 2, 0, 0.05)],
-    ids=["gentle", "one", "two-5-million", "slow-reader"])
+    (100_003, 1, 97, 0), (500_009, 1, 0, 0), (350_003, 2, 0, 0.05)],
+    ids=["gentle", "one", "two-slow-reader"])
 def test_received_and_dropped_calls_are_those_made(programs, traced, calls, threads, pause_every, pause):
     with subprocess.Popen([programs / "jobmeter", "trace", *BUSY, "--format", "ndjson",
                            *probe(traced, "traced_work(size=p1, bytes=size)"), "--", traced, "work", str(calls), str(threads),
@@ -119,10 +129,6 @@ def test_children_are_followed(trace, traced):
 def test_a_text_that_nobody_touched_is_read(trace, traced):
     calls, _ = trace(*probe(traced, "traced_text(text=str(p1, 64), sleepable=yes)"), command=[traced, "text"])
     assert [c["arguments"] for c in calls] == [{"text": "untouched"}]
-
-
-def test_the_command_keeps_its_exit_code(trace, traced):
-    trace(*probe(traced, "traced_work(n=p1)"), command=["sh", "-c", "exit 7"], code=7)
 
 
 @pytest.mark.parametrize("product, bytes_of", [
@@ -205,16 +211,16 @@ def test_a_library_that_is_opened_late_is_found(programs, traced):
     assert [c["arguments"]["n"] for c in calls] == list(range(23))
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_trace_that_ends_leaves_nothing_attached(programs, traced, end):
     target, tracer = follow(programs, traced, *probe(traced, "traced_work(n=p1, exit=return)"))
     try:
         take_calls(tracer, 101)
+        ids = programs_of(tracer.pid)
+        assert len(ids) >= 2  # at the function's entry and its end
         tracer.send_signal(end)
         drain(tracer)
-        while attached():  # the kernel frees them a moment after their owner
-            time.sleep(0.1)
+        await_unloading(ids)
         assert target.poll() is None
     finally:
         target.kill()

@@ -11,11 +11,12 @@ import pytest
 import mpi_programs
 from agent_pages import ask, await_page, page_of
 from collector_double import Collector, status
+from job_groups import MANAGER, OWN_ONLY, JobGroups
 from mpi_programs import ENVIRONMENT, LANGUAGES, mpirun
 from test_trace_record import HOLDER, NUMBERS, counts, known_calls
 from test_trace_users import attached, processes_named, until
 
-FIRST, SECOND, THIRD = "slurm_test/uid_0/job_4713", "slurm_test/uid_0/job_4721", "slurm_test/uid_0/job_4723"
+FIRST, SECOND, THIRD = map(JobGroups.name, (4713, 4721, 4723))
 RUNS = 3  # of the third job
 
 
@@ -40,14 +41,11 @@ class Holder:
         assert self.process.stdout.readline() == "mapped\n"
 
     def await_probes(self, seconds=60):
-        """Some are attached, and no more come."""
-        end, before = time.monotonic() + seconds, 0
-        while True:
-            links = len(attached()[1])
-            if links and links == before:
-                return
-            assert time.monotonic() < end, "nothing is attached"
-            before = links
+        """Some are attached, and no more come: three looks find the same."""
+        end, looks = time.monotonic() + seconds, []
+        while not (len(looks) >= 3 and looks[-1] and len(set(looks[-3:])) == 1):
+            assert time.monotonic() < end, f"links at each look: {looks}"
+            looks.append(len(attached()[1]))
             time.sleep(1)
 
 
@@ -63,7 +61,7 @@ def series(page, job):
     found = collections.defaultdict(dict)
     for key in NUMBERS:
         for labels, number in page.of(f"jobmeter_job_trace_{key}_total"):
-            if (labels["manager"], labels["jobid"]) == ("slurm", job):
+            if (labels["manager"], labels["jobid"]) == (MANAGER, job):
                 found[labels["set"], labels["function"]][key] = number
     return dict(found)
 
@@ -77,14 +75,12 @@ def wanted(runs=1):
 
 
 def await_calls(agent, job, runs=1):
-    page = await_page(agent, lambda page: calls_and_bytes(series(page, job)) == wanted(runs))
-    assert calls_and_bytes(series(page, job)) == wanted(runs)
-    return page
+    return await_page(agent, lambda page: calls_and_bytes(series(page, job)) == wanted(runs))
 
 
 @pytest.mark.smoke
 def test_a_job_that_asks_for_nothing_has_its_calls_in_its_record(start_agent, groups, holder, program, tmp_path):
-    agent = start_agent(trace={"sets": ["mpi-io"]})
+    agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"]})
     assert processes_named(agent, "jobmeter-tracer")
     holder.await_probes()
     groups.run(SECOND, *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT)
@@ -94,7 +90,7 @@ def test_a_job_that_asks_for_nothing_has_its_calls_in_its_record(start_agent, gr
     page = await_calls(agent, "4723", RUNS)
     assert not series(page, "4713")  # it called nothing
     assert not any(f["failed"] or f["lost"] or f["dropped_probes"] for f in series(page, "4723").values())
-    record = ask(agent, "/v1/jobs/slurm/4723")
+    record = ask(agent, f"/v1/jobs/{MANAGER}/4723")
     assert counts(record) == series(page_of(agent), "4723") and record["trace"]["process_seconds"] > 0
     third.communicate(b"\n")
     before = series(page_of(agent), "4721")
@@ -105,7 +101,7 @@ def test_a_job_that_asks_for_nothing_has_its_calls_in_its_record(start_agent, gr
 
 
 def test_what_was_counted_last_is_told_when_the_agent_ends(start_agent, groups, holder, program, tmp_path):
-    agent = start_agent(trace={"sets": ["mpi-io"]})
+    agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"]})
     holder.await_probes()
     job = groups.start(SECOND, "bash", "-c", 'for i in 1 2; do "$@" || exit 1; echo done; read -r _; done', "bash",
                        *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -141,7 +137,7 @@ def by_trace(collector):
 def test_calls_are_sent_as_spans_a_trace_a_job(start_agent, groups, holder, program, tmp_path):
     names = ("MPI_File_open", *sorted({name for name in wanted() if "read" in name or "write" in name}))
     with Collector() as collector:
-        agent = start_agent(trace={"sets": ["mpi-io"], "otlp": collector.url})
+        agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"], "otlp": collector.url})
         holder.await_probes()
         for job, path in ((SECOND, "file"), (THIRD, "other")):
             groups.run(job, *mpirun("mpich", program, tmp_path / path), env=ENVIRONMENT)
@@ -150,7 +146,8 @@ def test_calls_are_sent_as_spans_a_trace_a_job(start_agent, groups, holder, prog
                and time.monotonic() < end):
             time.sleep(0.1)
         traces = by_trace(collector)
-        assert sorted(span["name"] for span in collector.spans if not span.get("parentSpanId")) == ["slurm/4721", "slurm/4723"]
+        assert sorted(span["name"] for span in collector.spans if not span.get("parentSpanId")) == \
+            [f"{MANAGER}/4721", f"{MANAGER}/4723"]
         assert len(traces) == 2
         for spans in traces.values():
             found = collections.Counter(span["name"] for span in spans)
@@ -162,7 +159,7 @@ def test_calls_are_sent_as_spans_a_trace_a_job(start_agent, groups, holder, prog
 
 def test_a_collector_that_refuses_costs_spans_alone(start_agent, groups, holder, program, tmp_path):
     with Collector(always=status(400)) as collector:
-        agent = start_agent(trace={"sets": ["mpi-io"], "otlp": collector.url})
+        agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"], "otlp": collector.url})
         holder.await_probes()
         groups.run(SECOND, *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT)
         await_calls(agent, "4721")
@@ -172,7 +169,7 @@ def test_a_collector_that_refuses_costs_spans_alone(start_agent, groups, holder,
 
 
 def test_users_may_not_trace_by_it(start_agent):
-    agent = start_agent(trace={"sets": ["mpi-io"]})
+    agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"]})
     done = subprocess.run(["curl", "-s", "--unix-socket", agent.settings["socket"]["path"], "http://agent/v1/trace?pid=1"],
                           capture_output=True, text=True, check=True)
     assert "users may not trace here: the setting 'trace.users' is off" in done.stdout

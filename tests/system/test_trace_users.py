@@ -17,8 +17,10 @@ import pytest
 
 import mpi_programs
 from agent import USER
+from agent_pages import ask as ask_agent
 from agent_pages import await_page, known_jobs
 from job_groups import MANAGER
+from one_agent import bench, groups, keeper, start_shared_agent  # noqa: F401
 from person import Person
 from repository import REPOSITORY
 
@@ -44,8 +46,13 @@ def counted(text):
 def attached():
     """Programs that the agent's user has loaded, and their links: its own are root's, from its start."""
     bpftool, uid = shutil.which("bpftool") or "/usr/sbin/bpftool", pwd.getpwnam(USER).pw_uid
-    programs, links = (json.loads(subprocess.run([bpftool, "-j", what], check=True, capture_output=True, text=True).stdout)
-                       for what in ("prog", "link"))
+
+    def show(what, tries=20):
+        """It fails where one of them, perhaps another test's, goes meanwhile."""
+        done = subprocess.run([bpftool, "-j", what], check=tries == 1, capture_output=True, text=True)
+        return json.loads(done.stdout) if done.returncode == 0 else show(what, tries - 1)
+
+    programs, links = show("prog"), show("link")
     loaded = {program["id"] for program in programs if program.get("uid") == uid}
     return loaded, [link["id"] for link in links if link.get("prog_id") in loaded]
 
@@ -55,7 +62,7 @@ def is_attached():
     return bool(loaded or links)
 
 
-def until(is_so, seconds=30):
+def until(is_so, seconds=60):
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end, "it does not come to that"
@@ -76,7 +83,7 @@ def processes_named(agent, name):
             if names[pid] == name and agent.process.pid in (parent, parents.get(parent))]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def folder(bench, demand):
     """A program that calls a library that both have to find, which is ours and not MPI's."""
     demand(shutil.which("cc") and shutil.which("curl") and shutil.which("setpriv"), "needs cc, curl, setpriv")
@@ -132,8 +139,21 @@ def start(folder):
         caller.end()
 
 
+@pytest.fixture(scope="module")
+def agent(start_shared_agent):
+    return start_shared_agent(trace={"users": True})
+
+
+@pytest.fixture(autouse=True)
+def room(agent):
+    """For the traces of the next test, which may be the same user's."""
+    yield
+    until(lambda: not is_attached() and not processes_named(agent, "jobmeter-trace"))
+
+
 @pytest.fixture
-def agent(start_agent):
+def own_agent(start_agent):
+    """For what changes an agent."""
     return start_agent(trace={"users": True})
 
 
@@ -159,11 +179,11 @@ class Asked:
 
 @pytest.fixture
 def ask(agent, folder):
-    """ask(uid, query): returns when the trace is on, or is refused."""
+    """ask(uid, query): returns when the trace is on, or is refused.  @of: another agent."""
     asked = []
 
-    def ask(uid, query):
-        asked.append(Asked(agent, folder, uid, query))
+    def ask(uid, query, of=agent):
+        asked.append(Asked(of, folder, uid, query))
         return asked[-1]
 
     yield ask
@@ -180,7 +200,7 @@ class User(Person):
         shutil.copytree(REPOSITORY / "share/probes", folder / "share/probes")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def alice(programs, bench, agent):
     return User(programs, bench.folder / "alice", ALICE, agent)
 
@@ -360,6 +380,7 @@ class TestOthers:
 
         mine = join(ALICE, BARRIERS)
         await_page(agent, lambda page: "17" in known_jobs(page))
+        until(lambda: ask_agent(agent, f"/v1/jobs/{MANAGER}/17")["job"]["uid"] == ALICE)  # whose it is, is known a moment later
         others = join(BOB, MORE)
         assert ask(CAROL, f"job={MANAGER}/17&sets=mpi").status == 404
         asked = ask(ALICE, f"job={MANAGER}/17&sets=mpi")
@@ -368,12 +389,13 @@ class TestOthers:
         mine.communicate("\n")
         calls = lines_of(asked.text())
         assert [(call["probe"], call["job"], call["pid"]) for call in calls] == [("mpi:MPI_Barrier", "17", mine.pid)] * BARRIERS
+        groups.remove(groups.name(17))
 
-    def test_what_costs_others_too_much_is_not_probed_any_more(self, agent, start, ask):
+    def test_what_costs_others_too_much_is_not_probed_any_more(self, own_agent, start, ask):
         mine, others = start(ALICE, BARRIERS), start(BOB, 10_000_019)
-        asked = ask(ALICE, f"pid={mine.pid}&sets=mpi")
+        asked = ask(ALICE, f"pid={mine.pid}&sets=mpi", of=own_agent)
         others.go()
-        until(lambda: "'MPI_Barrier' costs too much" in agent.log())
+        until(lambda: "'MPI_Barrier' costs too much" in own_agent.log())
         mine.go()
         (line,) = lines_of(asked.text())
         assert line == {"probe": "mpi:MPI_Barrier", "missing": 0, "over_budget": True}
@@ -409,9 +431,10 @@ class TestEnds:
         until(lambda: not is_attached())
 
     @pytest.mark.parametrize("name", ["jobmeter-tracer", "jobmeter-trace", "agent"])
-    def test_whoever_is_killed_nothing_stays(self, agent, start, ask, name):
+    def test_whoever_is_killed_nothing_stays(self, own_agent, start, ask, name):
+        agent = own_agent
         caller = start(ALICE, BARRIERS)
-        asked = ask(ALICE, f"pid={caller.pid}&sets=mpi")
+        asked = ask(ALICE, f"pid={caller.pid}&sets=mpi", of=agent)
         assert is_attached()
         (pid,) = [agent.process.pid] if name == "agent" else processes_named(agent, name)
         os.kill(pid, signal.SIGKILL)
@@ -422,10 +445,10 @@ class TestEnds:
             agent.start()
         if name == "jobmeter-tracer":
             until(lambda: "the helper that traces is gone" in agent.log())
-            again = ask(ALICE, f"pid={caller.pid}&sets=mpi")
+            again = ask(ALICE, f"pid={caller.pid}&sets=mpi", of=agent)
             assert (again.status, again.why()) == (503, "the helper that traces is gone")
         else:
-            assert ask(ALICE, f"pid={caller.pid}&sets=mpi").status == 200
+            assert ask(ALICE, f"pid={caller.pid}&sets=mpi", of=agent).status == 200
 
     def test_one_user_has_one_and_all_have_four(self, start, ask):
         users = [ALICE + i for i in range(5)]

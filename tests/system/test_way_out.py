@@ -92,7 +92,7 @@ def test_a_signal_while_the_record_is_written_waits_until_it_is(programs, tmp_pa
     """Else there is no record at all; and in the directory no file is ever seen that is empty or half-written."""
     demand(shutil.which("strace"), "strace is not installed")
     person = Person(programs, tmp_path / "home", 0)
-    process = subprocess.Popen(["strace", "-o", "trace", "-e", "trace=fsync", "-e", "inject=fsync:delay_enter=1000000",
+    process = subprocess.Popen(["strace", "-o", "trace", "-e", "trace=fsync", "-e", "inject=fsync:delay_enter=5000000",
                                 "build/jobmeter", "run", "--output", "ranks/", "--", "true"],
                                cwd=person.home, env=person.environment, stderr=subprocess.PIPE)
     end = time.monotonic() + 60

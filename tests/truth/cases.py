@@ -28,3 +28,13 @@ MAPPED_CASES = {
 
 # Those that have many tasks at once: what a kernel that preempts everywhere may get wrong.
 CROWDED = ("100 blocked", "all", "metadata of threads", "all ways")
+
+
+def chained(programs, cases, folder, mounts):
+    """The command that runs the truth program so, one case after the other; each writes truthN.json in @folder."""
+    truth = programs / "tests/truth"
+    command = []
+    for number, options in enumerate(cases):
+        command += [",", truth / "truth", "--output", folder / f"truth{number}.json", "--mount", mounts.a, "--mount", mounts.b,
+                    "--bind", mounts.bind, "--mount", mounts.plain, "--device", "/dev/zero", *options]
+    return [truth / "chain", *command[1:]]

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures for a file whose tests share an agent: what it needs lives as long as the file.  They replace conftest's of these
+names, so a test removes the groups that it made.
+
+    from one_agent import bench, groups, keeper, start_shared_agent  # noqa: F401"""
+
+import os
+import pathlib
+import tempfile
+
+import pytest
+
+from agent import Agent
+from job_groups import RULES, JobGroups
+from jobtruth import Bench
+from keeper import Keeper
+
+
+@pytest.fixture(scope="module")
+def keeper(demand):
+    demand(os.geteuid() == 0, "needs root")
+    with Keeper() as keeper:
+        yield keeper
+
+
+@pytest.fixture(scope="module")
+def bench(keeper, programs):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="jobmeter-jobs-"))
+    folder.chmod(0o755)
+    keeper.undo("rm", "-rf", "--one-file-system", folder)
+    return Bench(keeper, folder, programs / "tests/truth/jobwork", 0)
+
+
+@pytest.fixture(scope="module")
+def groups(keeper, demand):
+    try:
+        return JobGroups(keeper)
+    except OSError as e:
+        demand(False, f"cannot make a cgroup: {e}")
+
+
+@pytest.fixture(scope="module")
+def start_shared_agent(bench, keeper, demand, agent_user):
+    agents = []
+
+    def start(**settings):
+        agents.append(Agent(bench.folder / f"shared-agent-{len(agents)}", keeper, **{"rules": RULES, **settings}).prepare())
+        agents[-1].start()
+        demand("started without BPF" not in agents[-1].log(), "needs BPF")
+        return agents[-1]
+
+    yield start
+    for agent in agents:
+        agent.stop()
