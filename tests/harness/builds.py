@@ -64,10 +64,11 @@ def harness(before=(), output=None):
     return read_junit(report, code)
 
 
-def fuzz(before=(), output=None):
+def fuzz(before=(), output=None, everything=False):
+    seconds = os.environ.get("JOBMETER_FUZZ_SECONDS") or ("10" if everything else "5")
     report = TOP / SANITIZED / "fuzz.junit.xml"
     report.unlink(missing_ok=True)
-    return read_junit(report, run(*before, "tests/fuzz/run", output=output))
+    return read_junit(report, run(*before, "tests/fuzz/run", output=output, JOBMETER_FUZZ_SECONDS=seconds))
 
 
 def tidy(before=(), output=None, everything=False, record=False):
