@@ -6,7 +6,7 @@ import json
 import compare
 import pytest
 
-from guest import OPTIONAL, Case
+from guest import HAVE_OWN_TIME, OPTIONAL, Case
 
 # With a file system on storage, so that pages of a mapping can be missing.
 SETUP = """set -e
@@ -80,7 +80,13 @@ def test_a_storm_of_short_children_is_counted_whole(kernel, result):
     assert cpu["user_seconds"] + cpu["system_seconds"] == near(truth["wait4_ns"] / 1e9)
     assert record["coverage"]["lost_events"] == compare.not_shown(record)
     causes = causes_of(kernel, record)
-    assert {cause: causes[cause] for cause in truth["waits_ns"]} == {cause: near(ns / 1e9) for cause, ns in truth["waits_ns"].items()}
+    if kernel.name in HAVE_OWN_TIME:
+        assert {cause: causes[cause] for cause in truth["waits_ns"]} == \
+            {cause: near(ns / 1e9) for cause, ns in truth["waits_ns"].items()}
+        return
+    least = MODES["storm"] * 0.001  # to look at the clocks takes as long, in emulation: the program's own are the most
+    for cause, ns in truth["waits_ns"].items():
+        assert least < causes[cause] < ns / 1e9 + 0.02
 
 
 @pytest.mark.parametrize("result", [ALL], indirect=True, ids=["all"])
