@@ -78,7 +78,6 @@ PAGES = 1009
 OTHERS = 503
 # A file system without a journal, which the kernel's threads write back where somebody asks it to.
 BUFFERED = Case(f"""set -e
-echo 0 >/proc/sys/vm/dirty_writeback_centisecs  # however long a meter takes to start
 dd if=/dev/zero of=/tmp/image bs=1M count=32 2>/dev/null
 mke2fs -F /tmp/image >/dev/null 2>&1
 losetup /dev/loop0 /tmp/image

@@ -15,12 +15,16 @@ mkdir -p /tmp/x/a /tmp/x/disk
 mount -t tmpfs truth /tmp/x/a
 dd if=/dev/zero of=/tmp/image bs=1M count=64 2>/dev/null
 mke2fs -F /tmp/image >/dev/null
-mount -t ext4 -o loop /tmp/image /tmp/x/disk
+mount -t ext4 -o loop,lazytime /tmp/image /tmp/x/disk  # else a store dirties the inode again, once another one was written beside it
 """
 EVERYTHING = Case(SETUP + """
 truth --output /out/truth.json --meta --newest --ways --io-uring-splice --storm 2003 1009 --device /dev/zero \\
-    --mount /tmp/x/a --mount /tmp/x/disk --mapped /tmp/x/disk --processes 2 --threads 3
+    --mount /tmp/x/a --mount /tmp/x/disk --processes 2 --threads 3
 ls /tmp/x/a >/out/left; ls /tmp/x/disk >>/out/left
+""")
+# Alone: a sync of another worker would write its pages, which the next store dirties again.
+MAPPED = Case(SETUP + """
+truth --output /out/truth.json --mapped /tmp/x/disk --processes 2 --threads 3
 """)
 BY_ALICE = Case("""
 mkdir /tmp/mine
@@ -64,8 +68,9 @@ def test_all_is_done_and_nothing_left(kernel, result):
     assert ways >= {"call", "io_uring", "libaio", "sendfile", "copy_file_range", "splice"}
 
 
-@pytest.mark.parametrize("result", [EVERYTHING], indirect=True, ids=["everything"])
+@pytest.mark.parametrize("result", [MAPPED], indirect=True, ids=["mapped"])
 def test_a_mapped_page_is_dirtied_once(kernel, result):
+    assert result.status == 0, result.stderr
     rows = json.loads(result.files["truth.json"])["rows"]
     (dirtied,) = [row["bytes"] for row in rows if row["way"] == "mapping" and row["op"] == "write"]
     assert dirtied == 6 * PAGES_DIRTIED * 4096
