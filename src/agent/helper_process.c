@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "cgroup/group.h"
@@ -29,6 +30,7 @@
 
 #define AGAIN_MS 20 /* a group that is busy is tried again */
 #define ORPHANS_MS 1000 /* others' groups are looked at, while there are any */
+#define STRAYS_MS 60000
 
 struct made {
 	struct group *group; /* NULL: free */
@@ -43,6 +45,7 @@ struct process {
 	int fd, root_fd;
 	bool is_over; /* the agent said so */
 	struct orphans orphans;
+	uint64_t swept_ns; /* when strays were looked for, by CLOCK_BOOTTIME */
 	struct made made[HELPER_GROUPS_MAX];
 };
 
@@ -403,6 +406,20 @@ static int begin(const struct process *p)
 	return hello.result;
 }
 
+/* Groups of runs that were killed beside an agent which they did not use. */
+static void sweep_strays(struct process *p)
+{
+	uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
+	struct orphans strays;
+
+	if (now_ns - p->swept_ns < STRAYS_MS * UINT64_C(1000000) ||
+	    orphans_find(p->root_fd, &strays) < 0)
+		return;
+	(void)orphans_sweep(&strays);
+	orphans_clear(&strays);
+	p->swept_ns = now_ns;
+}
+
 bool helper_serve(int fd, int root_fd)
 {
 	struct process *p = calloc(1, sizeof(*p));
@@ -417,8 +434,9 @@ bool helper_serve(int fd, int root_fd)
 	(void)orphans_find(root_fd, &p->orphans); /* without it they stay, which hurts no number */
 	while (is_on && !p->is_over) {
 		bool are_left = mark_orphans(p);
-		int timeout = orphans_sweep(&p->orphans) || are_left ? ORPHANS_MS : -1;
+		int timeout = orphans_sweep(&p->orphans) || are_left ? ORPHANS_MS : STRAYS_MS;
 
+		sweep_strays(p);
 		if (poll(&wait, 1, remove_leaving(p) ? AGAIN_MS : timeout) > 0)
 			is_on = serve_once(p);
 	}

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "cgroup/group.h"
 #include "cgroup/hierarchy.h"
 #include "basic/parse.h"
 
@@ -159,10 +160,13 @@ bool orphans_release(struct orphans *o, pid_t client)
 /* The kernel removes none that has processes; what does not go for another reason never will. */
 static bool is_gone(const struct orphans *o, const struct orphan *orphan)
 {
+	int r;
+
 	if (!orphan->is_released && (kill(client_of(orphan), 0) == 0 || errno != ESRCH))
 		return false;
-	return unlinkat(o->root_fd, orphan->path, AT_REMOVEDIR) == 0 ||
-	       (errno != EBUSY && errno != ENOTEMPTY);
+	r = group_remove_abandoned(o->root_fd, orphan->path); /* or one in another PID namespace has
+								 it */
+	return r != -EBUSY && r != -ENOTEMPTY;
 }
 
 bool orphans_sweep(struct orphans *o)

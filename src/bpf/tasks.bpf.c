@@ -445,6 +445,7 @@ int read_tasks(struct bpf_iter__task *ctx)
 	record.pid = task->pid;
 	record.tgid = task->tgid;
 	record.uid = uid_of(task);
+	record.is_zombie = task_state(task) & TASK_DEAD && !is_on_cpu(task);
 	read_counters(task, &record.counters);
 	record.counters.user_ns = task->utime;
 	record.counters.system_ns = task->stime;

@@ -70,7 +70,8 @@ struct leaving_task {
 struct task_record {
 	__u64 cgroup;
 	__u32 pid, tgid; /* pid 0: here are ended threads */
-	__u32 uid, pad;
+	__u32 uid;
+	__u32 is_zombie; /* 1: it has ended and left its CPU, so that its counters are final */
 	union {
 		struct {
 			struct task_counters counters; /* user and system: this thread's raw ones */

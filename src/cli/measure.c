@@ -377,7 +377,8 @@ static int identify(struct measurement *m, char *const argv[])
 	record->job.uid = getuid();
 	record->job.rank = identify_rank();
 	record->job.dir = getcwd(NULL, 0);
-	if (asprintf(&record->job.id, "%d", getpid()) < 0) {
+	if (asprintf(&record->job.id, "%u",
+		     m->measurer->number ? m->measurer->number : (unsigned int)getpid()) < 0) {
 		record->job.id = NULL;
 		return -ENOMEM;
 	}

@@ -41,6 +41,9 @@ struct measurer {
 	/* Set after begin: what wait() tells is needed, also of processes that the command leaves.
 	 */
 	bool needs_children;
+	/* Set by admit: the run's number, which no other run of the node has.  0: without a cgroup
+	 * nothing tells it from that of another PID namespace, and our pid has to do. */
+	unsigned int number;
 };
 
 void measurer_freep(struct measurer **m);

@@ -64,9 +64,11 @@ static int admit_agent(struct measurer *measurer, pid_t pid, struct error *err)
 {
 	struct agent_measurer *m = agent_of(measurer);
 
-	int r = client_begin_run(m->client, pid, &m->run, err);
+	int r = client_begin_run(m->client, pid, &m->run, err), number;
 
 	m->is_begun = r == 0;
+	if (r == 0 && parse_int(m->run.id, 1, INT32_MAX, &number) == 0)
+		measurer->number = (unsigned int)number;
 	return r;
 }
 

@@ -44,14 +44,6 @@ static void free_own(struct measurer *measurer)
 	free(m);
 }
 
-static void make_group(struct own_measurer *m)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "jobmeter-run-%d", getpid());
-	(void)group_make(m->root_fd, m->hierarchy, name, &m->group, &m->why_no_group);
-}
-
 static bool uses_tasks(const struct own_measurer *m)
 {
 	return m->sampler && sampler_has_totals(m->sampler);
@@ -86,10 +78,11 @@ static int begin_own(struct measurer *measurer, struct error *err)
 	struct own_measurer *m = own_of(measurer);
 	int r = 0;
 
-	if (m->hierarchy)
-		make_group(m);
-	if (m->group)
+	if (m->hierarchy && group_make(m->root_fd, m->hierarchy, "jobmeter-run", &m->group,
+				       &m->why_no_group) >= 0) {
+		measurer->number = group_number(m->group);
 		r = open_sampler(m, err);
+	}
 	measurer->needs_children = !uses_tasks(m);
 	return r;
 }

@@ -146,10 +146,10 @@ static int name_for(const struct record *record, char **ret)
 	int r;
 
 	if (record_command_key(record, &key))
-		r = asprintf(ret, "%s-%d-%0*" PRIx64 ENDING, t.text, (int)getpid(), KEY_DIGITS,
+		r = asprintf(ret, "%s-%s-%0*" PRIx64 ENDING, t.text, record->job.id, KEY_DIGITS,
 			     key);
 	else
-		r = asprintf(ret, "%s-%d" ENDING, t.text, (int)getpid());
+		r = asprintf(ret, "%s-%s" ENDING, t.text, record->job.id);
 	return r < 0 ? -ENOMEM : 0;
 }
 

@@ -7,6 +7,7 @@ against the whole, and each by itself only up to it.  Programs come first on thi
 so, that is a cause of its own, of which the kernel tells them."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -215,7 +216,8 @@ def test_who_is_held_back_by_a_quota_waits_for_a_cpu(run_throttled):
     record, truth, throttled = run_throttled(3, "spin", 101)
     cpu, queued = record["cpu"], truth["queued_ns"] / 1e9
     assert throttled > 1.9
-    assert cpu["throttled_seconds"] == near(throttled)
+    is_own = os.path.exists("/sys/fs/cgroup/cgroup.controllers")  # the group with the quota: on v1 run makes none for cpu
+    assert cpu["throttled_seconds"] == (near(throttled) if is_own else None)
     # Where others want the CPUs too it waits for longer than that, as does the shell.
     assert throttled * (1 - PART) - NOISE <= queued <= cpu["run_queue_seconds"] * (1 + PART) + NOISE
     causes = causes_of(record)

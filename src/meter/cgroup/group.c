@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,11 +21,15 @@
 #include "basic/parse.h"
 
 #define V2 CONTROLLER_COUNT /* the place of v2's directory among the controllers' */
-#define STALE_SECONDS 60
+#define MAKE_TRIES 8
+#define LOCK_TRIES 200 /* of 1 ms: a sweeper may be held up by other load */
 #define DEPTH_MAX 16 /* groups below ours that are looked into */
 #define ALONE_MAX 8 /* processes of a client: itself, its command, and few others */
+#define PIDS_MAX 10000000U /* more than Linux allows */
+#define NUMBERS_TRIED 200
 #define ASIDE "-self" /* ends the name of the group beside ours */
 
+/* A lock on @fd tells everybody that its maker lives, also in another PID namespace. */
 struct place {
 	int parent_fd, fd; /* -EBADF: none; several controllers may share one, then only one has it
 			    */
@@ -33,6 +38,7 @@ struct place {
 struct group {
 	const struct hierarchy *hierarchy;
 	char *name;
+	unsigned int number; /* at its end, if group_make() chose it */
 	pid_t client; /* who wants it: with its children it may be all that is in the parent */
 	struct place places[CONTROLLER_COUNT + 1];
 	char *switched_on; /* controllers that we handed down on v2, as "-cpu -memory" */
@@ -41,7 +47,9 @@ struct group {
 			       down */
 };
 
-static const char *const v2_controllers[] = { "cpu", "memory", "pids", "io" };
+/* Not cpu: its groups share a CPU as one against what is beside them, which changes the speed of
+ * the command; and of a group without a quota it has nothing to say. */
+static const char *const v2_controllers[] = { "memory", "pids", "io" };
 
 static struct group *group_new(const struct hierarchy *h, const char *name, pid_t client)
 {
@@ -98,6 +106,47 @@ static size_t list_alone(const struct group *g, int root_fd, pid_t ret[static AL
 	return count;
 }
 
+/* A sweeper has it for a moment; another user may have it for ever. */
+static bool lock_place(int fd)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	for (int tries = 0; tries < LOCK_TRIES; tries++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+/* Make a directory and lock it.  Before it is locked somebody may sweep it away, and another one of
+ * this name may be there.  Returns a descriptor. */
+static int make_locked(int parent_fd, const char *name)
+{
+	for (int tries = 0; tries < MAKE_TRIES; tries++) {
+		_cleanup_close_ int fd = -EBADF;
+		struct stat opened, named;
+
+		if (mkdirat(parent_fd, name, 0755) < 0)
+			return -errno;
+		fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0 && errno == ENOENT)
+			continue;
+		if (fd < 0) {
+			int r = -errno;
+
+			unlinkat(parent_fd, name, AT_REMOVEDIR);
+			return r;
+		}
+		if (!lock_place(fd))
+			return -EEXIST;
+		if (fstat(fd, &opened) == 0 && fstatat(parent_fd, name, &named, 0) == 0 &&
+		    opened.st_ino == named.st_ino)
+			return TAKE_FD(fd);
+	}
+	return -ENOENT;
+}
+
 static void name_aside(const struct group *g, char *text, size_t size)
 {
 	snprintf(text, size, "%.64s" ASIDE, g->name);
@@ -114,9 +163,11 @@ static void step_aside(struct group *g, int root_fd)
 	char name[80], text[16];
 
 	name_aside(g, name, sizeof(name));
-	if (!count || mkdirat(parent_fd, name, 0755) < 0)
+	if (!count)
 		return;
-	g->aside.fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g->aside.fd = make_locked(parent_fd, name);
+	if (g->aside.fd < 0)
+		return;
 	g->aside.parent_fd = fcntl(parent_fd, F_DUPFD_CLOEXEC, 3);
 	for (size_t i = 0; i < count && g->aside.fd >= 0; i++) {
 		snprintf(text, sizeof(text), "%d", pids[i]);
@@ -196,46 +247,41 @@ static struct dirent *next_dir(DIR *dir)
 	return NULL;
 }
 
-/* The number of the process that "jobmeter-...-N", or what is beside it, was made for; 0: it is no
- * such group. */
-static int maker_of(const char *name)
+/* "jobmeter-...-N", or what is beside it. */
+static bool is_made_by_us(const char *name)
 {
-	size_t length = strlen(name), end = strlen(ASIDE);
-	char text[64], *dash;
-	int pid;
+	const char *end = name + strlen(name);
 
-	if (strncmp(name, "jobmeter-", strlen("jobmeter-")) != 0 || length >= sizeof(text))
-		return 0;
-	memcpy(text, name, length + 1);
-	if (length > end && strcmp(text + length - end, ASIDE) == 0)
-		text[length - end] = '\0';
-	dash = strrchr(text, '-');
-	return dash && parse_int(dash + 1, 1, INT32_MAX, &pid) == 0 ? pid : 0;
-}
-
-/* Is it a group that a jobmeter made, and was killed before it could remove it?  One that is
- * younger may belong to a process that we cannot see, in a container beside us. */
-static bool is_stale(int parent_fd, const char *name)
-{
-	int pid = maker_of(name);
-	struct stat st;
-
-	if (!pid || kill(pid, 0) == 0 || errno != ESRCH)
+	if (strncmp(name, "jobmeter-", strlen("jobmeter-")) != 0)
 		return false;
-	return fstatat(parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       st.st_mtime + STALE_SECONDS < time(NULL);
+	if (end - name > (ptrdiff_t)strlen(ASIDE) && strcmp(end - strlen(ASIDE), ASIDE) == 0)
+		end -= strlen(ASIDE);
+	return end[-1] >= '0' && end[-1] <= '9';
 }
 
-/* Only empty groups go: the kernel refuses the others. */
+int group_remove_abandoned(int dir_fd, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_close_ int fd = -EBADF;
+
+	if (!is_made_by_us(slash ? slash + 1 : path))
+		return -EINVAL;
+	fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -EBUSY;
+	return unlinkat(dir_fd, path, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* Of those that were killed before they could remove it. */
 static void sweep(int parent_fd)
 {
 	_cleanup_(closedirp) DIR *dir = open_dir(parent_fd);
 	struct dirent *entry;
 
-	while ((entry = next_dir(dir))) {
-		if (is_stale(parent_fd, entry->d_name))
-			unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
-	}
+	while ((entry = next_dir(dir)))
+		(void)group_remove_abandoned(parent_fd, entry->d_name);
 }
 
 static int make_place(int root_fd, const char *mount, const char *own, const char *name,
@@ -251,30 +297,28 @@ static int make_place(int root_fd, const char *mount, const char *own, const cha
 	if (parent_fd < 0)
 		return error_set_errno(err, errno, "cannot open cgroup '%s%s'", mount, own);
 	sweep(parent_fd);
-	if (mkdirat(parent_fd, name, 0755) < 0)
-		return error_set_errno(err, errno, "cannot make a cgroup in '%s%s'", mount, own);
-	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) {
-		int r = error_set_errno(err, errno, "cannot open the cgroup made in '%s'", path);
-
-		unlinkat(parent_fd, name, AT_REMOVEDIR);
-		return r;
-	}
+	fd = make_locked(parent_fd, name);
+	if (fd < 0)
+		return error_set_errno(err, fd, "cannot make a cgroup in '%s%s'", mount, own);
 	ret->parent_fd = TAKE_FD(parent_fd);
 	ret->fd = fd;
 	return 0;
 }
 
-/* On v1 cpu and cpuacct are often one hierarchy: the group is made once. */
-static bool is_made(const struct group *g, enum controller c)
+static bool is_mounted_with(const struct hierarchy *h, enum controller a, enum controller b)
 {
-	const struct hierarchy *h = g->hierarchy;
+	return h->mount[a] && h->mount[b] && strcmp(h->mount[a], h->mount[b]) == 0;
+}
 
-	for (size_t i = 0; i < (size_t)c; i++) {
-		if (h->mount[i] && strcmp(h->mount[i], h->mount[c]) == 0)
+/* On v1 several controllers may be one hierarchy: its group is made once.  None is made beside cpu,
+ * which cpuacct is often mounted with, for v2_controllers' reason. */
+static bool is_made(const struct hierarchy *h, enum controller c)
+{
+	for (enum controller i = 0; i < c; i++) {
+		if (is_mounted_with(h, i, c))
 			return true;
 	}
-	return false;
+	return is_mounted_with(h, c, h->key) || is_mounted_with(h, c, CONTROLLER_CPU);
 }
 
 static int make_v1_places(int root_fd, struct group *g, struct error *err)
@@ -286,9 +330,8 @@ static int make_v1_places(int root_fd, struct group *g, struct error *err)
 	if (r < 0)
 		return r;
 	for (size_t c = 0; c < CONTROLLER_COUNT; c++) {
-		if (c == h->key || c == CONTROLLER_FREEZER || c == CONTROLLER_CPUSET ||
-		    !h->mount[c] || is_made(g, (enum controller)c) ||
-		    strcmp(h->mount[c], h->mount[h->key]) == 0)
+		if (c == CONTROLLER_FREEZER || c == CONTROLLER_CPUSET || !h->mount[c] ||
+		    is_made(h, (enum controller)c))
 			continue;
 		/* What cannot be made here is a number less, not a failure. */
 		(void)make_place(root_fd, h->mount[c], h->own[c], g->name, &g->places[c], NULL);
@@ -296,10 +339,28 @@ static int make_v1_places(int root_fd, struct group *g, struct error *err)
 	return 0;
 }
 
-int group_make(int root_fd, const struct hierarchy *h, const char *name, struct group **ret,
+/* In another PID namespace there may be a process of our number, with a group in the same place. */
+int group_make(int root_fd, const struct hierarchy *h, const char *prefix, struct group **ret,
 	       struct error *err)
 {
-	return group_make_for(root_fd, h, name, getpid(), ret, err);
+	unsigned int number = (unsigned int)getpid();
+	int r = -EEXIST;
+
+	for (int tries = 0; r == -EEXIST && tries < NUMBERS_TRIED; tries++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s-%u", prefix, number);
+		r = group_make_for(root_fd, h, name, getpid(), ret, err);
+		if (r >= 0)
+			(*ret)->number = number;
+		number += PIDS_MAX;
+	}
+	return r;
+}
+
+unsigned int group_number(const struct group *g)
+{
+	return g->number;
 }
 
 int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t client,

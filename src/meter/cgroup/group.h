@@ -16,13 +16,15 @@
 struct error;
 struct group;
 
-/* Make the group @name.  @h must outlive it.  -EACCES, -EPERM, -EROFS: no right to.
- * On v2, controllers that the caller's group could hand down are switched on for it. */
-int group_make(int root_fd, const struct hierarchy *h, const char *name, struct group **ret,
+/* Make the group "PREFIX-NUMBER"; the number is our pid where that is free.  @h must outlive it.
+ * -EACCES, -EPERM, -EROFS: no right to.  On v2, controllers that the caller's group could hand down
+ * are switched on for it. */
+int group_make(int root_fd, const struct hierarchy *h, const char *prefix, struct group **ret,
 	       struct error *err);
+unsigned int group_number(const struct group *g);
 
-/* The same below the group of another process, as whose hierarchy_read_of() was read; @client wants
- * it, and may be put, with its children, into a group beside it. */
+/* Make the group @name below the group of another process, as whose hierarchy_read_of() was read;
+ * @client wants it, and may be put, with its children, into a group beside it. */
 int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t client,
 		   struct group **ret, struct error *err);
 
@@ -41,6 +43,10 @@ int group_try_remove(struct group **g);
 
 /* Remove it only if nothing lives in it, free @g.  NULL is fine; returns NULL. */
 struct group *group_abandon(struct group *g);
+
+/* Remove a group named like ours that its maker no longer holds.  -EINVAL: it is named otherwise;
+ * -EBUSY: it is held, or has processes. */
+int group_remove_abandoned(int dir_fd, const char *path);
 
 /* The id by which the kernel side knows the group in the key hierarchy. */
 uint64_t group_id(const struct group *g);

@@ -242,6 +242,19 @@ static int list_pids(const void *tasks, size_t count, size_t size, size_t pid_of
 	return 0;
 }
 
+static int list_zombies(const struct task_record *tasks, size_t count, struct pids *ret)
+{
+	ret->items = calloc(MAX(count, (size_t)1), sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		if (tasks[i].is_zombie)
+			ret->items[ret->count++] = tasks[i].pid;
+	}
+	qsort(ret->items, ret->count, sizeof(*ret->items), compare_pids);
+	return 0;
+}
+
 static void pids_clear(struct pids *p)
 {
 	free(p->items);
@@ -319,19 +332,22 @@ static void take_off_base(struct task_record *task)
 
 /* ---- both lists ---- */
 
-/* Tasks that ended, and that neither the iterator shows (any more) nor the totals hold (yet). */
+/* Tasks that ended, and that the totals do not hold yet.  What the iterator shows of them is
+ * better. */
 static int add_leaving(struct sums *t, const struct leaving_task *leaving, size_t count,
-		       const struct pids *live, uint64_t now_ns)
+		       const struct pids *live, const struct pids *zombies, uint64_t now_ns)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct cgroup_tasks *item = get_item(t, leaving[i].cgroup);
+		bool is_shown;
 
 		if (!item)
 			return -ENOMEM;
-		if (has_pid(live, leaving[i].pid))
-			continue;
-		add_counters(&item->counters, &leaving[i].counters);
-		if (now_ns < leaving[i].ended_ns + TASK_SUMS_PATIENCE_NS)
+		is_shown = has_pid(live, leaving[i].pid);
+		if (!is_shown)
+			add_counters(&item->counters, &leaving[i].counters);
+		if (is_shown ? !has_pid(zombies, leaving[i].pid)
+			     : now_ns < leaving[i].ended_ns + TASK_SUMS_PATIENCE_NS)
 			continue;
 		item->ended++;
 		item->crashed += leaving[i].crashed;
@@ -425,7 +441,7 @@ static int add_live(struct sums *t, struct task_record *live, size_t count,
 int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_count,
 			const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns)
 {
-	_cleanup_(pids_clear) struct pids live_pids = {}, leaving_pids = {};
+	_cleanup_(pids_clear) struct pids live_pids = {}, zombies = {}, leaving_pids = {};
 	int r = list_pids(live, live_count, sizeof(*live), offsetof(struct task_record, pid),
 			  &live_pids);
 
@@ -433,6 +449,8 @@ int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_co
 		r = list_pids(leaving, leaving_count, sizeof(*leaving),
 			      offsetof(struct leaving_task, pid), &leaving_pids);
 	if (r >= 0)
-		r = add_leaving(t, leaving, leaving_count, &live_pids, now_ns);
+		r = list_zombies(live, live_count, &zombies);
+	if (r >= 0)
+		r = add_leaving(t, leaving, leaving_count, &live_pids, &zombies, now_ns);
 	return r < 0 ? r : add_live(t, live, live_count, &leaving_pids);
 }

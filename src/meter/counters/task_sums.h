@@ -33,8 +33,8 @@ int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *ba
 		   struct sums *ret);
 void task_sums_clear(struct sums *t);
 
-/* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are.
- */
+/* Wait until every task that ended is in the totals, or is a zombie whose counters are final, at
+ * most @timeout_ms.  -ETIMEDOUT: not all are. */
 int task_sums_wait(const struct meter *m, int timeout_ms);
 
 /* ---- its parts; all return -ENOMEM or 0 ---- */
@@ -55,9 +55,9 @@ void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts 
 int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind,
 			  const struct traffic_counts *counts);
 
-/* All records of the iterator, which are changed and sorted, and all tasks that end.  One that
- * ended more than TASK_SUMS_PATIENCE_NS before @now_ns and that the iterator no longer shows was
- * freed unseen: its end is settled. */
+/* All records of the iterator, which are changed and sorted, and all tasks that end.  A zombie has
+ * ended, and its counters are final.  One that ended more than TASK_SUMS_PATIENCE_NS before @now_ns
+ * and that the iterator no longer shows was freed unseen: its end is settled. */
 #define TASK_SUMS_PATIENCE_NS UINT64_C(10000000000)
 int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_count,
 			const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns);

@@ -16,6 +16,8 @@
 #include "load/meter.h"
 #include "bpf/traffic.h"
 
+#define ZOMBIES_EVERY_MS 20 /* most tasks are freed sooner; the iterator looks at all tasks */
+
 static int visit_totals(void *sums, const void *key, const void *value)
 {
 	return task_sums_add_totals(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
@@ -26,38 +28,6 @@ static int read_totals(const struct objects *o, struct sums *to)
 	return entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"),
 			     sizeof(struct cgroup_cpu), sizeof(struct task_totals), visit_totals,
 			     to);
-}
-
-static int visit_settled(void *sum, const void *key UNUSED, const void *value)
-{
-	const struct task_totals *totals = value;
-
-	*(uint64_t *)sum += totals->exits - totals->frees;
-	return 0;
-}
-
-static bool are_settled(const struct objects *o)
-{
-	uint64_t sum = 0;
-
-	(void)entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"),
-			    sizeof(struct cgroup_cpu), sizeof(struct task_totals), visit_settled,
-			    &sum);
-	return sum == 0;
-}
-
-int task_sums_wait(const struct meter *m, int timeout_ms)
-{
-	const struct timespec pause = { .tv_nsec = 1000000 };
-
-	if (!meter_is_on(m, "count_freed_task") || !meter_is_on(m, "count_exit"))
-		return 0;
-	for (int waited = 0; waited < timeout_ms; waited++) {
-		if (are_settled(meter_objects(m)))
-			return 0;
-		nanosleep(&pause, NULL);
-	}
-	return -ETIMEDOUT;
 }
 
 /* All the iterator's records, that the caller frees.  Without an iterator there are none. */
@@ -117,6 +87,76 @@ static int visit_leaving(void *list, const void *key UNUSED, const void *value)
 	return 0;
 }
 
+static int read_leaving(const struct objects *o, struct leaving_list *ret)
+{
+	return entries_visit(objects_map_fd(o, OBJECT_TASKS, "leaving_tasks"), sizeof(uint64_t),
+			     sizeof(struct leaving_task), visit_leaving, ret);
+}
+
+static int visit_settled(void *sum, const void *key UNUSED, const void *value)
+{
+	const struct task_totals *totals = value;
+
+	*(uint64_t *)sum += totals->exits - totals->frees;
+	return 0;
+}
+
+static uint64_t count_leaving(const struct objects *o)
+{
+	uint64_t sum = 0;
+
+	(void)entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"),
+			    sizeof(struct cgroup_cpu), sizeof(struct task_totals), visit_settled,
+			    &sum);
+	return sum;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	uint32_t x = ((const struct task_record *)a)->pid, y = ((const struct task_record *)b)->pid;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A zombie is freed when its parent waits for it, which may be never: its counters are final, and
+ * the iterator shows them. */
+static bool are_zombies(const struct objects *o)
+{
+	_cleanup_(leaving_list_clear) struct leaving_list leaving = {};
+	_cleanup_free_ struct task_record *tasks = NULL;
+	size_t count = 0;
+
+	if (read_live_tasks(o, &tasks, &count) < 0 || read_leaving(o, &leaving) < 0 || !count)
+		return false;
+	qsort(tasks, count, sizeof(*tasks), compare_pids);
+	for (size_t i = 0; i < leaving.count; i++) {
+		struct task_record key = { .pid = leaving.items[i].pid };
+		const struct task_record *task = bsearch(&key, tasks, count, sizeof(key),
+							 compare_pids);
+
+		if (!task || !task->is_zombie)
+			return false;
+	}
+	return count_leaving(o) == leaving.count;
+}
+
+int task_sums_wait(const struct meter *m, int timeout_ms)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	const struct objects *o = meter_objects(m);
+
+	if (!meter_is_on(m, "count_freed_task") || !meter_is_on(m, "count_exit"))
+		return 0;
+	for (int waited = 0; waited < timeout_ms; waited++) {
+		if (count_leaving(o) == 0)
+			return 0;
+		if (waited % ZOMBIES_EVERY_MS == ZOMBIES_EVERY_MS - 1 && are_zombies(o))
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
 static int read_tasks(const struct objects *o, struct sums *to)
 {
 	_cleanup_(leaving_list_clear) struct leaving_list leaving = {};
@@ -132,9 +172,7 @@ static int read_tasks(const struct objects *o, struct sums *to)
 	if (r >= 0)
 		r = read_live_tasks(o, &live, &live_count);
 	if (r >= 0)
-		r = entries_visit(objects_map_fd(o, OBJECT_TASKS, "leaving_tasks"),
-				  sizeof(uint64_t), sizeof(struct leaving_task), visit_leaving,
-				  &leaving);
+		r = read_leaving(o, &leaving);
 	if (r >= 0)
 		r = task_sums_add_tasks(to, live, live_count, leaving.items, leaving.count,
 					(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);

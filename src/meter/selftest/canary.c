@@ -135,11 +135,8 @@ static int try_selftest(struct meter *m, int root_fd, const struct hierarchy *h,
 			int settle_ms, struct verdict *ret, struct error *err)
 {
 	_cleanup_(group_removep) struct group *group = NULL;
-	char name[64];
-	int r;
+	int r = group_make(root_fd, h, "jobmeter-selftest", &group, err);
 
-	snprintf(name, sizeof(name), "jobmeter-selftest-%d", getpid());
-	r = group_make(root_fd, h, name, &group, err);
 	if (r < 0)
 		return r;
 	meter_watch(m, group_id(group));

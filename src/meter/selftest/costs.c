@@ -242,11 +242,8 @@ int costs_measure(int root_fd, const struct hierarchy *h, struct costs *ret, str
 	struct meter_options options = { .root_fd = root_fd, .hierarchy = h };
 	struct turns turns = {};
 	uint64_t begin = now_ns();
-	char name[64];
-	int r;
+	int r = group_make(root_fd, h, "jobmeter-costs", &group, err);
 
-	snprintf(name, sizeof(name), "jobmeter-costs-%d", getpid());
-	r = group_make(root_fd, h, name, &group, err);
 	if (r < 0)
 		return r;
 	options.watched_id = group_id(group);
