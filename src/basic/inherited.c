@@ -4,12 +4,14 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 #include "basic/macro.h"
 
 #define AS_IT_WAS SIG_ERR
+#define DESCRIPTORS 1024 /* Linux' own default */
 
 /* clang-format off */
 static struct {
@@ -22,6 +24,7 @@ static struct {
 	{ .number = SIGPIPE, .ours = AS_IT_WAS }, /* for commands alone: some programs of ours ignore it */
 };
 /* clang-format on */
+static struct rlimit descriptors;
 static mode_t file_mask;
 static bool is_known;
 
@@ -35,6 +38,12 @@ void inherited_set_right(void)
 	}
 	file_mask = umask(0);
 	umask(file_mask & 077); /* what we write we can read again */
+	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < DESCRIPTORS) {
+		const struct rlimit ours = { MIN((rlim_t)DESCRIPTORS, descriptors.rlim_max),
+					     descriptors.rlim_max };
+
+		(void)setrlimit(RLIMIT_NOFILE, &ours);
+	}
 	is_known = true;
 }
 
@@ -45,4 +54,5 @@ void inherited_give_back(void)
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i].number, &signals[i].theirs, NULL);
 	umask(file_mask);
+	(void)setrlimit(RLIMIT_NOFILE, &descriptors);
 }

@@ -3,8 +3,9 @@
  * inherited - what a process has of its parent that would change our work: each program of ours
  * sets it right for itself at its start, and a command that it runs gets it back as it was.
  *
- * Signal dispositions and the umask are the process's own: this remembers them once for it, and so
- * is the one module with state of its own.  Signals that a command's parent blocked: child.h.
+ * Signal dispositions, the umask and the limit of descriptors are the process's own: this remembers
+ * them once for it, and so is the one module with state of its own.  Signals that a command's
+ * parent blocked: child.h.
  */
 #pragma once
 

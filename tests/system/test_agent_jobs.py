@@ -6,6 +6,8 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -15,6 +17,7 @@ from agent_pages import (ask, await_log, await_page, final_record, known_jobs, p
 from job_groups import MANAGER, OWN_ONLY, RULES
 from jobtruth import Count
 
+BORN = int(os.environ.get("JOBMETER_BORN", "499"))
 
 # ---- totals ----
 
@@ -45,6 +48,30 @@ def test_short_jobs(start_agent, bench, work, groups):
         groups.remove(groups.name(job))
     assert not wrong_totals(agent, bench)
     assert known_jobs(page_of(agent)) == {str(job) for job in range(100, 140)}
+
+
+def test_jobs_that_are_born_while_samples_are_taken_get_their_final_record(start_agent, groups):
+    """A walk over the kernel's map may meet a step before its job."""
+    agent = start_agent(rules=OWN_ONLY)
+    is_over = threading.Event()
+    samples = []
+
+    def sample():
+        while not is_over.is_set():
+            samples.append(text_of(agent, "/v1/snapshot?max_age=0.05"))
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    for job in range(BORN):
+        groups.make(groups.name(job, "0"))
+        time.sleep(0.002)
+    for job in range(BORN):
+        groups.remove(groups.name(job))
+    is_over.set()
+    sampler.join()
+    assert len(samples) > 3
+    for job in range(BORN):
+        final_record(agent, job)
 
 
 def test_a_job_for_which_there_was_no_room_is_known_later_and_says_what_it_lacks(start_agent, bench, work, groups):

@@ -18,6 +18,7 @@ HANDED_DOWN = {
     "signals blocked": "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1})",
     "an umask for nobody": "os.umask(0o777)",
     "small files": "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))",
+    "few descriptors": "resource.setrlimit(resource.RLIMIT_NOFILE, (8, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))",
     "no standard input": "os.close(0)",
 }
 RUN = ["run", "--quiet"]
