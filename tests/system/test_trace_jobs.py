@@ -2,6 +2,7 @@
 """With `trace: sets` the agent traces all jobs: their records and metrics have what they called, and nobody asked."""
 
 import collections
+import pathlib
 import re
 import subprocess
 import time
@@ -14,7 +15,7 @@ from collector_double import Collector, status
 from job_groups import MANAGER, OWN_ONLY, JobGroups
 from mpi_programs import ENVIRONMENT, LANGUAGES, mpirun
 from test_trace_record import HOLDER, NUMBERS, counts, known_calls
-from test_trace_users import attached, processes_named, until
+from test_trace_users import processes_named, until
 
 FIRST, SECOND, THIRD = map(JobGroups.name, (4713, 4721, 4723))
 RUNS = 3  # of the third job
@@ -33,6 +34,17 @@ def library_of(program):
     return re.search(r"libmpich\S+ => (\S+)", libraries)[1]
 
 
+def links_of(pid):
+    """Of BPF, that the process holds."""
+    count = 0
+    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        try:
+            count += "link_type:" in path.read_text()
+        except FileNotFoundError:  # closed meanwhile
+            pass
+    return count
+
+
 class Holder:
     """A job that has the library mapped, and calls nothing of it; of which another job's first call is seen, too."""
 
@@ -40,12 +52,13 @@ class Holder:
         self.process = groups.start(FIRST, "python3", "-c", HOLDER, library_of(program), stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "mapped\n"
 
-    def await_probes(self, seconds=60):
-        """Some are attached, and no more come: three looks find the same."""
+    @staticmethod
+    def await_probes(agent, seconds=60):
+        """Its tracer has attached some, and no more come: three looks find the same."""
         end, looks = time.monotonic() + seconds, []
         while not (len(looks) >= 3 and looks[-1] and len(set(looks[-3:])) == 1):
             assert time.monotonic() < end, f"links at each look: {looks}"
-            looks.append(len(attached()[1]))
+            looks.append(sum(links_of(pid) for pid in processes_named(agent, "jobmeter-tracer")))
             time.sleep(1)
 
 
@@ -82,7 +95,7 @@ def await_calls(agent, job, runs=1):
 def test_a_job_that_asks_for_nothing_has_its_calls_in_its_record(start_agent, groups, holder, program, tmp_path):
     agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"]})
     assert processes_named(agent, "jobmeter-tracer")
-    holder.await_probes()
+    holder.await_probes(agent)
     groups.run(SECOND, *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT)
     third = groups.start(THIRD, "bash", "-c", f'for i in $(seq {RUNS}); do "$@" || exit 1; done; read -r _', "bash",
                          *mpirun("mpich", program, tmp_path / "other"), env=ENVIRONMENT, stdin=subprocess.PIPE)
@@ -102,7 +115,7 @@ def test_a_job_that_asks_for_nothing_has_its_calls_in_its_record(start_agent, gr
 
 def test_what_was_counted_last_is_told_when_the_agent_ends(start_agent, groups, holder, program, tmp_path):
     agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"]})
-    holder.await_probes()
+    holder.await_probes(agent)
     job = groups.start(SECOND, "bash", "-c", 'for i in 1 2; do "$@" || exit 1; echo done; read -r _; done', "bash",
                        *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     await_calls(agent, "4721")
@@ -138,7 +151,7 @@ def test_calls_are_sent_as_spans_a_trace_a_job(start_agent, groups, holder, prog
     names = ("MPI_File_open", *sorted({name for name in wanted() if "read" in name or "write" in name}))
     with Collector() as collector:
         agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"], "otlp": collector.url})
-        holder.await_probes()
+        holder.await_probes(agent)
         for job, path in ((SECOND, "file"), (THIRD, "other")):
             groups.run(job, *mpirun("mpich", program, tmp_path / path), env=ENVIRONMENT)
         end = time.monotonic() + 60
@@ -160,7 +173,7 @@ def test_calls_are_sent_as_spans_a_trace_a_job(start_agent, groups, holder, prog
 def test_a_collector_that_refuses_costs_spans_alone(start_agent, groups, holder, program, tmp_path):
     with Collector(always=status(400)) as collector:
         agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"], "otlp": collector.url})
-        holder.await_probes()
+        holder.await_probes(agent)
         groups.run(SECOND, *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT)
         await_calls(agent, "4721")
         until(lambda: re.search(r"spans of all jobs: 0 sent; missing: 0 not taken, [1-9]\d* refused, 0 when .*; the last reason: "
