@@ -25,6 +25,12 @@ static const struct identity_rule builtin[] = {
 	{ "pbs-v1",             "pbs",        "pbs_jobs.service/jobid/<job:+>", .is_roots = true },
 	{ "pbs-v2",             "pbs",        "pbs_jobs.service/jobs/<job:+>", .is_roots = true },
 	{ "pbs-older",          "pbs",        "pbs.service/jobid/<job:+>", .is_roots = true },
+	/* PBS Pro's own prefix, up to 2020; Torque; Univa and Altair Grid Engine */
+	{ "pbspro-v1",          "pbs",        "pbspro.service/jobid/<job:+>", .is_roots = true },
+	{ "pbspro-slice",       "pbs",        "pbspro.slice/pbspro-<job:+>.slice", .is_escaped = true, .is_roots = true },
+	{ "pbspro-plain",       "pbs",        "pbspro/<job:+>", .is_roots = true },
+	{ "torque",             "torque",     "torque/<job:+>", .is_roots = true },
+	{ "uge",                "uge",        "UGE/<job:#>[.<task:#>]", .is_roots = true },
 	/* job.ID.SLOT.TIME; an element of an array is ID[INDEX] */
 	{ "lsf",                "lsf",        "lsf/+/job.<job:+>.#.#", .is_roots = true },
 	{ "lsf-plain",          "lsf",        "lsf/+/job.<job:#>[.+]", .is_roots = true },
@@ -35,6 +41,8 @@ static const struct identity_rule builtin[] = {
 	{ "oar-systemd",        "oar",        "oar-u<user:#>.slice/oar-u#-j<job:#>.slice[/oar-u#-j#-s<step:+>.scope]", .is_roots = true },
 	{ "flux",               "flux",       "[imp-]shell-<task:#>-<job:f+>.service", .is_for_others = true },
 	{ "kubernetes-systemd", "kubernetes", "[+-]kubepods[-+]-pod<job:+>.slice[/+-<step:%>.scope]", .is_escaped = true, .is_roots = true },
+	/* containerd without SystemdCgroup takes a systemd unit's name for a path */
+	{ "kubernetes-colons",  "kubernetes", "[+-]kubepods[-+]-pod<job:+>.slice:+:<step:%>", .is_escaped = true, .is_roots = true },
 	{ "kubernetes-cgroupfs", "kubernetes", "kubepods[/+]/pod<job:+>[/<step:%>]", .is_roots = true },
 	{ "docker-systemd",     "docker",     "docker-<job:%>.scope" },
 	{ "docker-cgroupfs",    "docker",     "docker/<job:%>" },
