@@ -33,6 +33,9 @@
 #define PMU "sys/bus/event_source/devices/power"
 #define ZONES_MAX 256
 #define RANK 10
+#define STOPPED_NS UINT64_C(3000000000) /* a package takes more than 0 J in far less */
+#define MIRROR_UJ 1000000 /* what two reads of one counter may differ by */
+#define MIRROR_MOVES 5
 
 /* What a zone or an event of that name sees. */
 /* clang-format off */
@@ -52,6 +55,11 @@ static const struct domain {
 struct rapl_zone {
 	struct energy_sensor sensor;
 	struct energy_counter counter;
+	uint64_t moved_ns; /* when the counter was seen to move last */
+	/* Another die's zone that its counter has not differed from, for so many moves: it may
+	 * mirror that one.  -1: it does not. */
+	int twin;
+	unsigned int moves;
 	int fd;
 	bool is_event; /* of perf: a count of 2^-32 J */
 };
@@ -251,27 +259,6 @@ static int read_events(int root_fd, struct source_state *s, bool *is_refused)
 
 /* ---- the source ---- */
 
-static int open_source(const struct source_options *options, struct source_state **ret,
-		       struct error *err)
-{
-	struct source_state *s = calloc(1, sizeof(*s));
-	bool is_refused = false;
-	int r = s ? read_powercap(options->root_fd, s, &is_refused) : -ENOMEM;
-
-	if (r == 0 && !s->count)
-		r = read_events(options->root_fd, s, &is_refused);
-	if (r == 0 && !s->count)
-		r = is_refused ? error_set(err, -ENODEV,
-					   "this machine has RAPL, which only root may read")
-			       : -ENODEV;
-	if (r < 0) {
-		free_source(s);
-		return r;
-	}
-	*ret = s;
-	return 0;
-}
-
 static bool read_counter(const struct rapl_zone *zone, uint64_t *ret_uj)
 {
 	char text[32];
@@ -292,6 +279,73 @@ static bool read_counter(const struct rapl_zone *zone, uint64_t *ret_uj)
 	return parse_u64(text, ret_uj) == 0;
 }
 
+static bool differ(uint64_t x, uint64_t y)
+{
+	return (x > y ? x - y : y - x) > MIRROR_UJ;
+}
+
+/* Some processors of AMD have a zone for each die, and one counter for all of them. */
+static void find_twins(struct source_state *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct energy_sensor *own = &s->zones[i].sensor;
+
+		s->zones[i].twin = -1;
+		for (size_t k = 0; k < i && s->zones[i].twin < 0; k++) {
+			const struct energy_sensor *other = &s->zones[k].sensor;
+
+			if (own->level == other->level && own->part == other->part &&
+			    own->socket != other->socket && own->socket != ENERGY_SOCKET_ANY &&
+			    (own->socket & UINT16_MAX) == (other->socket & UINT16_MAX))
+				s->zones[i].twin = (int)k;
+		}
+	}
+}
+
+/* Nothing is told of a twin until it differs, and then all of it at once; what never does is the
+ * same thing. */
+static void look_at_twin(struct source_state *s, struct rapl_zone *zone)
+{
+	const struct rapl_zone *twin = &s->zones[zone->twin];
+
+	if (differ(zone->counter.last_uj, twin->counter.last_uj)) {
+		zone->twin = -1;
+	} else if (++zone->moves > MIRROR_MOVES) {
+		zone->sensor.socket = twin->sensor.socket;
+		zone->twin = -1;
+	}
+}
+
+static int open_source(const struct source_options *options, struct source_state **ret,
+		       struct error *err)
+{
+	struct source_state *s = calloc(1, sizeof(*s));
+	bool is_refused = false;
+	int r = s ? read_powercap(options->root_fd, s, &is_refused) : -ENOMEM;
+
+	if (r == 0 && !s->count)
+		r = read_events(options->root_fd, s, &is_refused);
+	if (r == 0)
+		find_twins(s);
+	if (r == 0 && !s->count)
+		r = is_refused ? error_set(err, -ENODEV,
+					   "this machine has RAPL, which only root may read")
+			       : -ENODEV;
+	if (r < 0) {
+		free_source(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+/* What a package took is not known while its counter stands still, as on some virtual machines. */
+static bool stands_still(const struct rapl_zone *zone, uint64_t uj)
+{
+	return zone->sensor.part == ENERGY_PACKAGE && zone->counter.has_last &&
+	       zone->counter.last_uj == uj;
+}
+
 static bool read_zone_now(const struct rapl_zone *zone, struct energy_counter *counter,
 			  struct energy_reading *ret)
 {
@@ -300,9 +354,15 @@ static bool read_zone_now(const struct rapl_zone *zone, struct energy_counter *c
 	*ret = (struct energy_reading){ .boot_ns = clock_now_ns(CLOCK_BOOTTIME) };
 	if (!read_counter(zone, &uj))
 		return false;
-	energy_counter_take(counter, uj, ret->boot_ns);
+	ret->is_stale = stands_still(zone, uj);
+	if (ret->is_stale && ret->boot_ns - zone->moved_ns >= STOPPED_NS)
+		return false;
+	if (!ret->is_stale)
+		energy_counter_take(counter, uj, ret->boot_ns);
 	ret->sensor = zone->sensor;
 	ret->total = counter->total;
+	if (zone->twin >= 0)
+		ret->total = (struct energy_total){};
 	/* a count of perf's begins when it is opened */
 	ret->total.has_raw &= !zone->is_event;
 	return true;
@@ -315,8 +375,19 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 
 	(void)boot_ns; /* a counter is right when it is read */
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
-		if (read_zone_now(&s->zones[i], &s->zones[i].counter, &reading))
-			r = samples_add_energy(to, &reading);
+		struct rapl_zone *zone = &s->zones[i];
+
+		if (!read_zone_now(zone, &zone->counter, &reading))
+			continue;
+		if (!reading.is_stale)
+			zone->moved_ns = reading.boot_ns;
+		if (!reading.is_stale && zone->twin >= 0) {
+			look_at_twin(s, zone);
+			reading.sensor = zone->sensor;
+			if (zone->twin < 0)
+				reading.total = zone->counter.total;
+		}
+		r = samples_add_energy(to, &reading);
 	}
 	return r;
 }
