@@ -31,10 +31,20 @@ int attribution_channel(struct attribution *a, const struct energy_channel *chan
 		    strcmp(c->source, channel->source) == 0)
 			return (int)i;
 	}
-	if (a->channel_count == ENERGY_CHANNELS_MAX)
-		return -ENOSPC;
-	a->channels[a->channel_count] = *channel;
-	return (int)a->channel_count++;
+	if (a->channel_count < ENERGY_CHANNELS_MAX) {
+		a->channels[a->channel_count] = *channel;
+		return (int)a->channel_count++;
+	}
+	for (size_t i = 0; i < a->channel_count; i++) {
+		struct energy_channel *c = &a->channels[i];
+
+		if (c->pool != channel->pool)
+			continue;
+		c->uncertainty_permille = MAX(c->uncertainty_permille,
+					      channel->uncertainty_permille);
+		return (int)i;
+	}
+	return -ENOSPC;
 }
 
 void energy_owner_begin_pool(struct energy_owner *o, enum energy_pool pool)

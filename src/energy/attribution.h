@@ -90,7 +90,8 @@ struct energy_interval {
 	uint64_t capacity;
 };
 
-/* The channel of that kind, which is added if need be; -ENOSPC: there are too many. */
+/* The channel of that kind, which is added if there is none; if there is no room, the first of that
+ * pool, with the larger uncertainty.  -ENOSPC: the pool has none. */
 int attribution_channel(struct attribution *a, const struct energy_channel *channel);
 
 /* A new owner has no part in what was before: all marks are what it did and had by now; of one

@@ -396,13 +396,17 @@ static int otlp_send(struct otlp *o)
 static int otlp_place(struct otlp *o, struct otlp_thread *t, uint32_t depth, uint64_t start_ns,
 		      uint64_t parent)
 {
-	size_t kept = 0;
+	size_t first = t->count, kept;
 	int r = 0;
 
-	for (size_t i = 0; i < t->count; i++) {
+	/* They wait in the order of their ends: what began since stands behind all others. */
+	while (first > 0 && t->waiting[first - 1].start_ns >= start_ns)
+		first--;
+	kept = first;
+	for (size_t i = first; i < t->count; i++) {
 		struct otlp_span *span = &t->waiting[i];
 
-		if (r < 0 || span->depth <= depth || span->start_ns < start_ns) {
+		if (r < 0 || span->depth <= depth) {
 			t->waiting[kept++] = *span;
 			continue;
 		}

@@ -545,6 +545,7 @@ static enum MHD_Result begin_exchange(struct http *h, struct MHD_Connection *mhd
 	x->http = h;
 	x->mhd = mhd;
 	x->request = (struct http_request){ .method = method, .path = path, .connection = mhd };
+	x->request.peer = (struct http_peer){ .uid = (uid_t)-1, .gid = (gid_t)-1 };
 	if (connection->peer)
 		x->request.peer = *connection->peer;
 	x->route = find_route(h->options.routes, method, path);

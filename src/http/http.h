@@ -25,7 +25,7 @@ struct http;
 #define HTTP_GROUPS_MAX 256 /* of a peer, that are looked at */
 
 struct http_peer { /* of a Unix socket, from SO_PEERCRED and SO_PEERGROUPS: as it connected */
-	bool is_known;
+	bool is_known; /* else the ids are -1, which nobody has */
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;

@@ -95,7 +95,9 @@ static void merge_time(const struct record *from, struct record *to, bool is_fir
 	to->time.end_ns = MAX(to->time.end_ns, from->time.end_ns);
 	to->time.elapsed_ns = MAX(to->time.elapsed_ns, from->time.elapsed_ns);
 	/* complete only from the latest of these moments on */
-	to->time.measured_from_ns = measured ? MAX(measured, from->time.measured_from_ns) : 0;
+	to->time.measured_from_ns = measured && from->time.measured_from_ns
+					    ? MAX(measured, from->time.measured_from_ns)
+					    : 0;
 }
 
 /* From the first start to the last end, as far as the nodes' clocks agree; never less than the
@@ -195,6 +197,19 @@ static void grant_add(struct grant *grant, const struct record *record)
 	grant->memory.number = MAX(grant->memory.number, memory->number);
 }
 
+/* Several machines may have one name (localhost), which then ran at the same time under several
+ * boot ids; a node that booted in between did not. */
+static bool is_one_node(const struct record *a, const struct record *b)
+{
+	const uint64_t a_end = a->time.end_ns ? a->time.end_ns : UINT64_MAX,
+		       b_end = b->time.end_ns ? b->time.end_ns : UINT64_MAX;
+
+	if (!a->node || !text_is_equal(a->node, b->node))
+		return false;
+	return !a->boot_id || !b->boot_id || strcmp(a->boot_id, b->boot_id) == 0 ||
+	       a->time.start_ns >= b_end || b->time.start_ns >= a_end;
+}
+
 /* What the records of @records[@first]'s node were granted together. */
 static struct grant grant_of(const struct record *const *records, size_t count, size_t first)
 {
@@ -202,8 +217,7 @@ static struct grant grant_of(const struct record *const *records, size_t count, 
 	size_t members = 0;
 
 	for (size_t i = first; i < count; i++) {
-		if (i > first &&
-		    (!records[i]->node || !text_is_equal(records[i]->node, records[first]->node)))
+		if (i > first && !is_one_node(records[i], records[first]))
 			continue;
 		members++;
 		grant_add(&grant, records[i]);
@@ -221,7 +235,7 @@ static struct grant grant_of(const struct record *const *records, size_t count, 
 static bool is_first_of_node(const struct record *const *records, size_t index)
 {
 	for (size_t i = 0; i < index; i++) {
-		if (records[index]->node && text_is_equal(records[index]->node, records[i]->node))
+		if (is_one_node(records[index], records[i]))
 			return false;
 	}
 	return true;

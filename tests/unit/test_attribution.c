@@ -345,3 +345,26 @@ TEST(alike_jobs_have_alike_energy)
 		}
 	}
 }
+
+TEST(more_channels_than_there_is_room_for_lose_no_energy)
+{
+	struct attribution a = {};
+	struct energy_owner job = { .cpu.work = 1 }, *owners[] = { &job };
+
+	for (uint64_t i = 0; i < 3 * ENERGY_CHANNELS_MAX; i++) {
+		const struct energy_channel c = {
+			.pool = POOL_PACKAGE,
+			.level = ENERGY_COMPONENT,
+			.quality = ENERGY_ATTRIBUTED,
+			.source = "made",
+			.uncertainty_permille = (unsigned int)i,
+		};
+		const struct energy_interval interval = second(1009, 0);
+		int index = attribution_channel(&a, &c);
+
+		ASSERT(index >= 0);
+		ASSERT(a.channels[index].uncertainty_permille >= i);
+		attribution_close(&a, (size_t)index, &interval, owners, 1);
+	}
+	ASSERT_EQ(sum_of(&a, &job, 1), 3u * ENERGY_CHANNELS_MAX * 1009);
+}

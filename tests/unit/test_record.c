@@ -135,6 +135,41 @@ TEST(copies_on_overlay_are_expected_twice)
 	ASSERT_EQ(accounting_difference(&merged->coverage.write_accounting), 0);
 }
 
+/* Machines of one name that run at the same time have their cores each; a node that booted in
+ * between is one. */
+TEST(machines_of_one_name_are_several_nodes)
+{
+	_cleanup_record_ struct record *a = made_record(0), *b = made_record(1);
+	const struct record *const records[] = { a, b };
+	const struct {
+		const char *boot_a, *boot_b;
+		uint64_t later_ns; /* than the end of the first one */
+		unsigned int nodes;
+	} rows[] = {
+		{ "1", "1", 0, 1 },
+		{ "1", "2", 0, 2 },
+		{ "1", NULL, 0, 1 },
+		{ "1", "2", 1, 1 },
+	};
+
+	ASSERT_STREQ(a->node, b->node);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_record_ struct record *merged = NULL;
+
+		a->boot_id = rows[i].boot_a ? strdup(rows[i].boot_a) : NULL;
+		b->boot_id = rows[i].boot_b ? strdup(rows[i].boot_b) : NULL;
+		if (rows[i].later_ns) {
+			b->time.start_ns = a->time.end_ns + rows[i].later_ns;
+			b->time.end_ns = b->time.start_ns + b->time.elapsed_ns;
+		}
+		ASSERT_OK(record_merge(records, 2, &merged));
+		ASSERT_EQ(merged->merged_nodes, rows[i].nodes);
+		free(a->boot_id);
+		free(b->boot_id);
+		a->boot_id = b->boot_id = NULL;
+	}
+}
+
 TEST(totals_leave_kernel_threads_out_and_know_metadata)
 {
 	_cleanup_record_ struct record *r = made_record(0);

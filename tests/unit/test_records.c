@@ -249,6 +249,30 @@ TEST(a_merged_record_comes_back)
 		record_free(records[i]);
 }
 
+/* But for lists, which are in that of the records. */
+TEST(merging_does_not_depend_on_the_order)
+{
+	struct record *r[] = { made_record(0), made_record(1), made_record(2) };
+	const struct record *const there[] = { r[0], r[1], r[2] }, *const back[] = { r[2], r[1],
+										     r[0] };
+
+	for (size_t unknown = 0; unknown <= ARRAY_SIZE(r); unknown++) {
+		_cleanup_(record_freep) struct record *one = NULL, *other = NULL;
+
+		if (unknown)
+			r[unknown - 1]->time.measured_from_ns = 0; /* of those before, too */
+		ASSERT_OK(record_merge(there, 3, &one));
+		ASSERT_OK(record_merge(back, 3, &other));
+		ASSERT(memcmp(&one->time, &other->time, sizeof(one->time)) == 0);
+		ASSERT(memcmp(one->reading.values, other->reading.values,
+			      sizeof(one->reading.values)) == 0);
+		ASSERT_EQ(one->merged_nodes, other->merged_nodes);
+		ASSERT((one->time.measured_from_ns == 0) == (unknown > 0));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(r); i++)
+		record_free(r[i]);
+}
+
 TEST(nasty_names_survive)
 {
 	static char *const argv[] = { "a\nb", "\x1b[2J", "\xff", "\"", "", "\xe2\x80\xae", NULL };
@@ -269,7 +293,7 @@ TEST(keys_of_a_newer_version_are_left_alone)
 	_cleanup_(record_freep) struct record *r = parse(
 		"{\"schema\": \"jobmeter.record/1\", \"gpu\": [1, {}], \"cpu\": "
 		"{\"user_seconds\": 1.5,"
-		" \"causes\": {\"read\": 3}}, \"job\": {\"array_id\": 7, \"rank\": 2}}");
+		" \"causes\": {\"read\": 3}}, \"job\": {\"colour\": 7, \"rank\": 2}}");
 
 	ASSERT_EQ(r->reading.values[METRIC_CPU_USER].number, 1500000000);
 	ASSERT_EQ(r->job.rank, 2);
