@@ -19,6 +19,10 @@ if test -f "$file" && ! grep -q '^"end": ' "$file"; then
 		NR > 1 { print (NR > 2 && $0 == "}" ? last "," : last) }
 		{ last = $0 }
 		END { print "\"end\": " end; print last }' "$file" >"$new" && mv -f "$new" "$file"
+	case ${SLURM_JOB_SLUID:-} in
+	'' | *[!0-9A-Za-z]*) ;;
+	*) ln -f "$file" "$jobs/slurm-$SLURM_JOB_SLUID.json" ;; # the file's other name: see the prolog
+	esac
 fi
 
 # What a prolog left that was killed goes too.

@@ -106,6 +106,7 @@ BEGIN {
 	put("schema", "\"jobmeter.job/1\"")
 	put("manager", "\"slurm\"")
 	put_text("id", "SLURM_JOB_ID")
+	put_text("sluid", "SLURM_JOB_SLUID")
 	put_text("array_id", "SLURM_ARRAY_JOB_ID")
 	put_number("array_index", ENVIRON["SLURM_ARRAY_TASK_ID"])
 	put_number("het_offset", ENVIRON["SLURM_HET_JOB_OFFSET"])
@@ -128,4 +129,10 @@ BEGIN {
 	printf "\n}\n"
 }' </dev/null >"$new" || fail "cannot write $new"
 mv -f "$new" "$jobs/slurm-$SLURM_JOB_ID.json" || fail "cannot write $jobs/slurm-$SLURM_JOB_ID.json"
+# From Slurm 26.05 on cgroups have the SLUID for a name.
+case ${SLURM_JOB_SLUID:-} in
+'' | *[!0-9A-Za-z]*) ;;
+*) ln -f "$jobs/slurm-$SLURM_JOB_ID.json" "$jobs/slurm-$SLURM_JOB_SLUID.json" ||
+	fail "cannot write $jobs/slurm-$SLURM_JOB_SLUID.json" ;;
+esac
 exit 0

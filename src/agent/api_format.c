@@ -16,6 +16,7 @@
 #include "basic/macro.h"
 #include "model/metric_json.h"
 #include "model/record.h"
+#include "model/record_field.h"
 #include "codec/record_format.h"
 #include "codec/wire_snapshot.h"
 
@@ -137,17 +138,20 @@ static void add_identity(const struct listed *l, struct document *d)
 {
 	const struct job *job = l->job->job;
 
-	document_put_string(d, "manager", job->manager);
-	document_put_string(d, "id", job->id);
-	document_put_string(d, "name", job->name);
-	document_put_string(d, "user", job->user);
-	document_key(d, "uid");
-	if (job->uid >= 0)
-		document_signed(d, job->uid);
-	else
-		document_null(d);
-	document_put_string(d, "account", job->account);
-	document_put_string(d, "partition", job->partition);
+	for (size_t i = 0; i < record_field_count; i++) {
+		const struct record_field *field = &record_fields[i];
+		const void *at = record_field_in_job(field, job);
+
+		if (!(field->fact & FACT_LIST))
+			continue;
+		document_key(d, field->key);
+		if (field->type == FIELD_STRING)
+			document_string(d, *(char *const *)at);
+		else if (*(const int64_t *)at >= 0)
+			document_signed(d, *(const int64_t *)at);
+		else
+			document_null(d);
+	}
 	document_put_boolean(d, "live", l->job->is_live);
 	document_put_time(d, "start", job->start_ns);
 	document_put_time(d, "end", job->end_ns);

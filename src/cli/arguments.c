@@ -31,13 +31,7 @@ void arguments_clear(struct arguments *a)
 	a->reader = reader_close(a->reader);
 }
 
-struct complaint {
-	const struct cli_command *command;
-	int *exit_code;
-};
-
-/* A file of a directory that is no record is told and passed over; it costs the exit code. */
-static void complain(void *context, const struct error *err)
+void complaint_tell(void *context, const struct error *err)
 {
 	const struct complaint *complaint = context;
 
@@ -77,7 +71,8 @@ static int find_with_agent(const char *argument, struct record **ret, struct err
 	if (!candidates)
 		return error_set_errno(err, ENOMEM, "cannot find '%s'", argument);
 	for (size_t i = 0; i < jobs.count; i++)
-		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id };
+		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id,
+							  jobs.items[i].sluid, jobs.items[i].part };
 	r = watch_target_choose(&targets.items[0], candidates, jobs.count, &chosen, err);
 	if (r < 0)
 		return r;
@@ -110,17 +105,18 @@ static int find_part_with_agent(const char *argument, const struct job_name *nam
 	return 0;
 }
 
-static int find_with_reader(struct arguments *a, const struct job_name *name,
-			    struct records *records, struct error *err)
+static int find_with_reader(struct arguments *a, struct complaint *complaint,
+			    const struct job_name *name, struct records *records, struct error *err)
 {
-	int r = a->reader ? 0 : reader_open(a->database, &a->reader, err);
+	int r = a->reader ? 0
+			  : reader_open(a->database, complaint_tell, complaint, &a->reader, err);
 
 	return r < 0 ? r : reader_get_records(a->reader, name, records, err);
 }
 
 /* Where a job is looked for that is no file; what was said last is why it was not found. */
-static int find_job(struct arguments *a, const char *argument, struct records *records,
-		    struct error *err)
+static int find_job(struct arguments *a, struct complaint *complaint, const char *argument,
+		    struct records *records, struct error *err)
 {
 	_cleanup_(job_name_clear) struct job_name name = {};
 	struct record *record = NULL;
@@ -131,14 +127,14 @@ static int find_job(struct arguments *a, const char *argument, struct records *r
 	if (r < 0)
 		return r;
 	if (a->database)
-		return find_with_reader(a, &name, records, err);
+		return find_with_reader(a, complaint, &name, records, err);
 	if (runs_find(argument, &record, err) == 0)
 		return take_over(record, records, err);
 	r = find_part_with_agent(argument, &name, &record, &agent);
 	if (r == 0)
 		return take_over(record, records, err);
 	said = r == -ENOTCONN ? NULL : agent.text;
-	r = find_with_reader(a, &name, records, &server);
+	r = find_with_reader(a, complaint, &name, records, &server);
 	if (r == 0)
 		return 0;
 	if (r != -ENOTCONN)
@@ -160,19 +156,26 @@ int argument_read(const struct cli_command *command, struct arguments *a, const 
 		  struct records *records, struct error *err)
 {
 	struct complaint complaint = { command, &a->exit_code };
+	struct error unused;
 	struct stat st;
+	int r;
 
 	if (a->database)
-		return find_job(a, argument, records, err);
+		return find_job(a, &complaint, argument, records, err);
 	if (strcmp(argument, "-") == 0)
 		return records_read(argument, records, err);
-	if (stat(argument, &st) == 0)
-		return S_ISDIR(st.st_mode)
-			       ? records_read_dir(argument, records, complain, &complaint, err)
-			       : records_read(argument, records, err);
+	if (stat(argument, &st) == 0 && !S_ISDIR(st.st_mode))
+		return records_read(argument, records, err);
+	if (stat(argument, &st) == 0) {
+		r = records_read_dir(argument, records, complaint_tell, &complaint, err);
+		if (r != -ENOENT || !is_id(argument))
+			return r;
+		/* Jobs often have a directory of that name. */
+		return find_job(a, &complaint, argument, records, &unused) == 0 ? 0 : r;
+	}
 	if (errno != ENOENT || !is_id(argument))
 		return error_set_errno(err, errno, "cannot read '%s'", argument);
-	return find_job(a, argument, records, err);
+	return find_job(a, &complaint, argument, records, err);
 }
 
 int arguments_read(const struct cli_command *command, struct arguments *a, int argc, char **argv,

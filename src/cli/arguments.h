@@ -16,6 +16,14 @@ struct arguments { /* begins as {}; filled by cli_parse() */
 };
 void arguments_clear(struct arguments *a);
 
+/* Who is told of what a directory has that is no record: it is said in the name of the command, and
+ * costs the exit code. */
+struct complaint {
+	const struct cli_command *command;
+	int *exit_code;
+};
+void complaint_tell(void *complaint, const struct error *err);
+
 extern const struct cli_option arguments_options[]; /* their target is a struct arguments */
 extern const size_t arguments_option_count;
 

@@ -13,6 +13,7 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/jobs_columns.h"
 #include "cli/jobs_sums.h"
@@ -41,6 +42,8 @@ struct listing {
 	bool is_of_all, has_no_legend;
 	bool is_recent, has_standard_columns; /* neither --since nor -o was given */
 	json_t *jobs; /* what was found */
+	const struct cli_command *command;
+	int exit_code;
 };
 
 static int parse_limit(const char *text, void *at, struct error *err)
@@ -312,7 +315,8 @@ static int sum_jobs(struct listing *l, struct reader *reader, json_t **ret, stru
 static int find_jobs(struct listing *l, json_t **ret, struct error *err)
 {
 	_cleanup_(reader_closep) struct reader *reader = NULL;
-	int r = reader_open(l->database, &reader, err);
+	struct complaint complaint = { l->command, &l->exit_code };
+	int r = reader_open(l->database, complaint_tell, &complaint, &reader, err);
 
 	if (r < 0)
 		return r;
@@ -340,7 +344,7 @@ static int list_jobs(const struct cli_command *command, struct listing *l,
 
 static int run_jobs(const struct cli_command *command, int argc, char **argv)
 {
-	struct listing l = { .filter.limit = LIMIT_UNSET };
+	struct listing l = { .filter.limit = LIMIT_UNSET, .command = command };
 	struct output output = {};
 	const struct cli_options groups[] = {
 		{ output_options, output_document_option_count, &output },
@@ -362,7 +366,7 @@ static int run_jobs(const struct cli_command *command, int argc, char **argv)
 	r = output_check(&output, &err);
 	if (r == 0)
 		r = list_jobs(command, &l, &output, &err);
-	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
+	return r < 0 ? cli_fail(command, &err) : l.exit_code;
 }
 
 const struct cli_command cmd_jobs = {

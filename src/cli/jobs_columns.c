@@ -19,6 +19,7 @@
 #include "model/job_row.h"
 #include "model/json_place.h"
 #include "model/record.h"
+#include "model/record_field.h"
 #include "server/store/store.h"
 
 #define NS_PER_S 1000000000
@@ -109,6 +110,17 @@ static int find_column(const char *name, struct jobs_column *ret, struct error *
 		if (strcmp(key, name) == 0) {
 			*ret = (struct jobs_column){ key, key, kinds[store_value_metric(i)->unit],
 						     key };
+			return 0;
+		}
+	}
+	for (size_t i = 0; i < store_fact_count(); i++) {
+		const struct record_field *fact = store_fact(i);
+
+		if (strcmp(fact->key, name) == 0) {
+			*ret = (struct jobs_column){ fact->key, fact->key,
+						     fact->type == FIELD_STRING ? JOBS_TEXT
+										: JOBS_COUNT,
+						     fact->key };
 			return 0;
 		}
 	}

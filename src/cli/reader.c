@@ -60,9 +60,15 @@ static int put_record(struct store *store, const struct record *record, struct e
 	return r < 0 ? r : answer == STORE_REFUSED;
 }
 
-/* What the store refuses, such as the sum over nodes, is passed over in a directory. */
+struct refusal {
+	void (*refuse)(void *context, const struct error *err);
+	void *context;
+};
+
+/* What the store refuses is passed over in a directory, and said; the sum over nodes, which often
+ * lies beside its parts, is not said. */
 static int put_records(const struct reader *reader, const struct records *records, bool is_dir,
-		       struct error *err)
+		       const struct refusal *refusal, struct error *err)
 {
 	int r = store_begin(reader->store, err);
 
@@ -72,8 +78,12 @@ static int put_records(const struct reader *reader, const struct records *record
 		if (!record->sequence)
 			record->sequence = i + 1; /* of a `run`, which has one record */
 		r = put_record(reader->store, record, err);
-		if (r > 0 && !is_dir)
+		if (r > 0) {
 			r = error_prefix(err, -EINVAL, "%s", reader->path);
+			if (is_dir && record->merged_nodes <= 1)
+				refusal->refuse(refusal->context, err);
+			r = is_dir ? 0 : r;
+		}
 	}
 	if (r >= 0)
 		return store_commit(reader->store, err);
@@ -81,14 +91,15 @@ static int put_records(const struct reader *reader, const struct records *record
 	return r;
 }
 
-static int open_files(struct reader *reader, struct error *err)
+static int open_files(struct reader *reader, const struct refusal *refusal, struct error *err)
 {
 	const struct store_upkeep nothing = {};
 	_cleanup_(records_clear) struct records records = {};
 	bool has_more = true;
 	struct stat st;
 	bool is_dir = stat(reader->path, &st) == 0 && S_ISDIR(st.st_mode);
-	int r = is_dir ? records_read_dir(reader->path, &records, NULL, NULL, err)
+	int r = is_dir ? records_read_dir(reader->path, &records, refusal->refuse, refusal->context,
+					  err)
 		       : records_read(reader->path, &records, err);
 
 	if (r == 0 && !records.count)
@@ -96,7 +107,7 @@ static int open_files(struct reader *reader, struct error *err)
 	if (r == 0)
 		r = store_open(":memory:", STORE_WRITE, &reader->store, err);
 	if (r == 0)
-		r = put_records(reader, &records, is_dir, err);
+		r = put_records(reader, &records, is_dir, refusal, err);
 	while (r == 0 && has_more) /* jobs of many records wait for it */
 		r = store_work(reader->store, &nothing, &has_more, err);
 	return r;
@@ -113,8 +124,10 @@ static bool is_database(const char *path)
 	       memcmp(head, MAGIC, sizeof(head)) == 0;
 }
 
-int reader_open(const char *path, struct reader **ret, struct error *err)
+int reader_open(const char *path, void (*refuse)(void *context, const struct error *err),
+		void *context, struct reader **ret, struct error *err)
 {
+	const struct refusal refusal = { refuse, context };
 	_cleanup_(reader_closep) struct reader *reader = calloc(1, sizeof(*reader));
 	int r;
 
@@ -126,7 +139,7 @@ int reader_open(const char *path, struct reader **ret, struct error *err)
 	else if (is_database(path))
 		r = store_open(path, STORE_READ, &reader->store, err);
 	else
-		r = open_files(reader, err);
+		r = open_files(reader, &refusal, err);
 	if (r == 0)
 		*ret = TAKE_PTR(reader);
 	return r;

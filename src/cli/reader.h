@@ -15,8 +15,10 @@ struct records;
 
 /* @path: a database of jobmeter-server, a file of records, or a directory with such files
  * (*.json), which are taken into a database in memory; NULL: the server.  Of a server that is not
- * there, only the first question tells. */
-int reader_open(const char *path, struct reader **ret, struct error *err);
+ * there, only the first question tells.  @refuse is called for what a directory has that is no
+ * record, or one that the database does not take. */
+int reader_open(const char *path, void (*refuse)(void *context, const struct error *err),
+		void *context, struct reader **ret, struct error *err);
 struct reader *reader_close(struct reader *r); /* NULL is fine; returns NULL */
 void reader_closep(struct reader **r);
 

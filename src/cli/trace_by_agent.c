@@ -107,7 +107,8 @@ static int find_job(const struct asked *a, char **ret)
 		return r;
 	candidates = calloc(jobs.count + 1, sizeof(*candidates));
 	for (size_t i = 0; candidates && i < jobs.count; i++)
-		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id };
+		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id,
+							  jobs.items[i].sluid, jobs.items[i].part };
 	r = candidates ? watch_target_choose(a->wish->job, candidates, jobs.count, &chosen, a->err)
 		       : -ENOMEM;
 	if (r == 0 && asprintf(ret, "%s/%s", candidates[chosen].manager, candidates[chosen].id) < 0)

@@ -174,8 +174,9 @@ static int choose_target(struct jobs_source *a, const struct watch_target *targe
 	if (!candidates)
 		return error_set_errno(err, ENOMEM, "cannot watch");
 	for (size_t i = 0; i < jobs->count; i++)
-		candidates[i] = (struct watch_candidate){ jobs->items[i].manager,
-							  jobs->items[i].id };
+		candidates[i] = (struct watch_candidate){ jobs->items[i].manager, jobs->items[i].id,
+							  jobs->items[i].sluid,
+							  jobs->items[i].part };
 	r = watch_target_choose(target, candidates, jobs->count, &chosen, err);
 	if (r == -ENOENT && refuse_step(target, candidates, jobs->count, err) < 0)
 		return -ENOENT;

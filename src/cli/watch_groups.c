@@ -27,7 +27,8 @@ static int choose(const struct job_groups *groups, const struct watch_target *ta
 
 		if (strcmp(identity->step, step) != 0)
 			continue;
-		candidates[count] = (struct watch_candidate){ identity->manager, identity->job };
+		candidates[count] = (struct watch_candidate){ .manager = identity->manager,
+							      .id = identity->job };
 		places[count++] = i;
 	}
 	r = watch_target_choose(target, candidates, count, &chosen, err);

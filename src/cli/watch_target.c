@@ -72,7 +72,9 @@ const char *watch_find_step(const char *id)
 
 static bool is_meant(const struct watch_target *target, const struct watch_candidate *candidate)
 {
-	return strcmp(candidate->id, target->id) == 0 &&
+	return (strcmp(candidate->id, target->id) == 0 ||
+		text_is_equal(candidate->sluid, target->id) ||
+		text_is_equal(candidate->part, target->id)) &&
 	       (!target->manager || text_is_equal(candidate->manager, target->manager));
 }
 

@@ -29,6 +29,7 @@ const char *watch_find_step(const char *id);
 
 struct watch_candidate {
 	const char *manager, *id;
+	const char *sluid, *part; /* its other names; NULL: it has none */
 };
 
 /*

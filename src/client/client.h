@@ -37,6 +37,7 @@ void client_closep(struct client **c);
 
 struct client_job { /* strings are owned, NULL: not known */
 	char *manager, *id, *name, *user;
+	char *sluid, *part; /* its other names: see job_name_of_part() */
 	int64_t uid; /* -1: not known */
 	bool is_live;
 	uint64_t end_ns; /* since the epoch; 0: not known, or not yet */

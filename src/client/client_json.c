@@ -7,6 +7,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "model/job_name.h"
 #include "model/json_place.h"
 
 static void job_clear(struct client_job *job)
@@ -15,6 +16,8 @@ static void job_clear(struct client_job *job)
 	free(job->id);
 	free(job->name);
 	free(job->user);
+	free(job->sluid);
+	free(job->part);
 }
 
 void client_jobs_clear(struct client_jobs *jobs)
@@ -66,6 +69,8 @@ static int refuse(int r, struct error *err)
 
 static int take_job(const struct place *place, const json_t *map, struct client_job *ret)
 {
+	_cleanup_free_ char *array_id = NULL;
+	int64_t array_index = -1, het_offset = -1;
 	int r = place_take_string(place, map, "manager", &ret->manager);
 
 	ret->uid = -1;
@@ -81,8 +86,18 @@ static int take_job(const struct place *place, const json_t *map, struct client_
 		r = place_take_boolean(place, map, "live", &ret->is_live);
 	if (r == 0)
 		r = place_take_time(place, map, "end", &ret->end_ns);
+	if (r == 0)
+		r = place_take_string(place, map, "sluid", &ret->sluid);
+	if (r == 0)
+		r = place_take_string(place, map, "array_id", &array_id);
+	if (r == 0)
+		r = place_take_signed(place, map, "array_index", 0, INT64_MAX, &array_index);
+	if (r == 0)
+		r = place_take_signed(place, map, "het_offset", 0, INT64_MAX, &het_offset);
 	if (r == 0 && (!ret->manager || !ret->id))
 		r = place_refuse(place, "", "lacks manager or id");
+	if (r == 0)
+		ret->part = job_name_of_part(ret->id, array_id, array_index, het_offset);
 	return r;
 }
 

@@ -8,20 +8,29 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
+#include "model/record_field.h"
 
-/* All strings that a job owns. */
-static const size_t strings[] = {
-	offsetof(struct job, manager),	 offsetof(struct job, id),
-	offsetof(struct job, user),	 offsetof(struct job, account),
-	offsetof(struct job, partition), offsetof(struct job, name),
-	offsetof(struct job, qos),	 offsetof(struct job, cpus_allowed),
-	offsetof(struct job, gpus),	 offsetof(struct job, array_id),
-	offsetof(struct job, command),	 offsetof(struct job, label),
+/* Strings that a job owns besides its facts. */
+static const size_t others[] = {
+	offsetof(struct job, cpus_allowed),
+	offsetof(struct job, gpus),
+	offsetof(struct job, command),
+	offsetof(struct job, label),
 };
 
+/* The @i-th string; NULL: there are no more. */
 static char **string_in(struct job *job, size_t i)
 {
-	return (char **)(void *)((char *)job + strings[i]);
+	if (i < ARRAY_SIZE(others))
+		return (char **)(void *)((char *)job + others[i]);
+	i -= ARRAY_SIZE(others);
+	for (size_t k = 0; k < record_field_count; k++) {
+		const struct record_field *field = &record_fields[k];
+
+		if (field->in_job && field->type == FIELD_STRING && i-- == 0)
+			return record_field_in_job(field, job);
+	}
+	return NULL;
 }
 
 struct job *job_new(const char *manager, const char *id)
@@ -31,7 +40,7 @@ struct job *job_new(const char *manager, const char *id)
 	if (!job)
 		return NULL;
 	job->refs = 1;
-	job->uid = job->array_index = -1;
+	job->uid = job->array_index = job->het_offset = -1;
 	job->manager = strdup(manager);
 	job->id = strdup(id);
 	return job->manager && job->id ? TAKE_PTR(job) : NULL;
@@ -40,20 +49,19 @@ struct job *job_new(const char *manager, const char *id)
 struct job *job_copy(const struct job *job)
 {
 	_cleanup_(job_unrefp) struct job *copy = calloc(1, sizeof(*copy));
+	char **to;
 
 	if (!copy)
 		return NULL;
 	*copy = *job;
 	copy->refs = 1;
-	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
-		*string_in(copy, i) = NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
+	for (size_t i = 0; (to = string_in(copy, i)); i++)
+		*to = NULL;
+	for (size_t i = 0; (to = string_in(copy, i)); i++) {
 		const char *from = *string_in((struct job *)job, i);
 
-		if (!from)
-			continue;
-		*string_in(copy, i) = strdup(from);
-		if (!*string_in(copy, i))
+		*to = from ? strdup(from) : NULL;
+		if (from && !*to)
 			return NULL;
 	}
 	return TAKE_PTR(copy);
@@ -67,13 +75,15 @@ struct job *job_ref(struct job *job)
 
 struct job *job_unref(struct job *job)
 {
+	char **string;
+
 	if (!job)
 		return NULL;
 	assert(job->refs > 0);
 	if (--job->refs > 0)
 		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
-		free(*string_in(job, i));
+	for (size_t i = 0; (string = string_in(job, i)); i++)
+		free(*string);
 	free(job);
 	return NULL;
 }

@@ -15,6 +15,7 @@
 struct job {
 	unsigned int refs;
 	char *manager, *id;
+	char *sluid; /* Slurm's second name, of one run of a job; NULL: not known */
 	char *user; /* the name, where the uid has one */
 	int64_t uid; /* -1: not known yet */
 	uint64_t group_id; /* of its top cgroup, as the kernel numbers them, live or not; 0: not
@@ -23,6 +24,7 @@ struct job {
 	char *label, *command; /* where it has no name: see job_command.h */
 	char *array_id; /* the job that this one is an element of; NULL: of none */
 	int64_t array_index; /* -1: of none */
+	int64_t het_offset; /* its place in a heterogeneous job; -1: of none */
 	struct value allocated_cores; /* in thousandths */
 	struct value memory_limit; /* in bytes */
 	char *cpus_allowed; /* a CPU list */

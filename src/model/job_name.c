@@ -2,10 +2,13 @@
 #include "model/job_name.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "basic/error.h"
+#include "basic/parse.h"
 
 void job_name_clear(struct job_name *name)
 {
@@ -34,4 +37,21 @@ int job_name_parse(const char *text, struct job_name *ret, struct error *err)
 	}
 	*ret = name;
 	return 0;
+}
+
+char *job_name_of_part(const char *id, const char *array_id, int64_t array_index,
+		       int64_t het_offset)
+{
+	uint64_t number;
+	char *name = NULL;
+
+	if (array_id && array_index >= 0)
+		return asprintf(&name, "%s_%" PRId64, array_id, array_index) < 0 ? NULL : name;
+	/* its components' numbers follow each other */
+	if (het_offset < 0 || parse_u64(id, &number) < 0 || number < (uint64_t)het_offset)
+		return NULL;
+	return asprintf(&name, "%" PRIu64 "+%" PRId64, number - (uint64_t)het_offset, het_offset) <
+			       0
+		       ? NULL
+		       : name;
 }

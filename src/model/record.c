@@ -63,9 +63,14 @@ struct record *record_new(void)
 
 	if (!r)
 		return NULL;
-	r->job.uid = -1;
-	r->job.exit_code = -1;
-	r->job.rank = -1;
+	for (size_t i = 0; i < record_field_count; i++) {
+		void *at = record_field_ref(&record_fields[i], r);
+
+		if (record_fields[i].type == FIELD_INT)
+			*(int *)at = record_fields[i].absent;
+		else if (record_fields[i].type == FIELD_INT64)
+			*(int64_t *)at = record_fields[i].absent;
+	}
 	r->merged_records = r->merged_nodes = 1;
 	return r;
 }

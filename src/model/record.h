@@ -59,7 +59,9 @@ struct record {
 	bool is_final;
 
 	struct {
-		char *manager, *id, *name, *user, *account, *partition, *qos, *state;
+		char *manager, *id, *sluid, *array_id, *name, *user, *account, *partition, *qos,
+			*state;
+		int64_t array_index, het_offset; /* -1: absent */
 		char **command; /* NULL-ended argv */
 		char *cpus_allowed; /* a CPU list, such as "0-3,8": what allocated_cores was counted
 				       from */

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "basic/macro.h"
+#include "model/job.h"
 
 #define AT(member) offsetof(struct record, member)
+#define JOB(member) offsetof(struct job, member)
+#define TOLD (FACT_PROLOG | FACT_STATE)
 
 /* clang-format off */
 const struct record_field record_fields[] = {
@@ -17,14 +20,18 @@ const struct record_field record_fields[] = {
 	{ "", "sequence", FIELD_U64, AT(sequence), 0, false, "Number of this record among those of its job." },
 	{ "", "final", FIELD_BOOL, AT(is_final), 0, false, "False: a checkpoint of a job that was still running." },
 
-	{ "job", "manager", FIELD_STRING, AT(job.manager), 0, true, "What gave the job its id: \"run\", \"slurm\"." },
-	{ "job", "id", FIELD_STRING, AT(job.id), 0, true, "The job's id." },
-	{ "job", "name", FIELD_STRING, AT(job.name), 0, true, "The job's name." },
-	{ "job", "user", FIELD_STRING, AT(job.user), 0, true, "Name of the user." },
-	{ "job", "uid", FIELD_INT64, AT(job.uid), -1, false, "Number of the user." },
-	{ "job", "account", FIELD_STRING, AT(job.account), 0, true, "Account that the manager charges." },
-	{ "job", "partition", FIELD_STRING, AT(job.partition), 0, true, "The manager's partition or queue." },
-	{ "job", "qos", FIELD_STRING, AT(job.qos), 0, false, "The manager's quality of service." },
+	{ "job", "manager", FIELD_STRING, AT(job.manager), 0, true, "What gave the job its id: \"run\", \"slurm\".", JOB(manager), FACT_LIST },
+	{ "job", "id", FIELD_STRING, AT(job.id), 0, true, "The job's id.", JOB(id), FACT_LIST },
+	{ "job", "sluid", FIELD_STRING, AT(job.sluid), 0, false, "Slurm's second name of the job, which names one run of it.", JOB(sluid), TOLD | FACT_LIST | FACT_COLUMN },
+	{ "job", "array_id", FIELD_STRING, AT(job.array_id), 0, false, "The array that the job is a task of: \"42\" of \"42_7\".", JOB(array_id), TOLD | FACT_LIST | FACT_COLUMN },
+	{ "job", "array_index", FIELD_INT64, AT(job.array_index), -1, false, "Its number in the array: 7 of \"42_7\".", JOB(array_index), TOLD | FACT_LIST | FACT_COLUMN },
+	{ "job", "het_offset", FIELD_INT64, AT(job.het_offset), -1, false, "Its place in a heterogeneous job: 1 of \"42+1\".", JOB(het_offset), TOLD | FACT_LIST | FACT_COLUMN },
+	{ "job", "name", FIELD_STRING, AT(job.name), 0, true, "The job's name.", JOB(name), TOLD | FACT_LIST },
+	{ "job", "user", FIELD_STRING, AT(job.user), 0, true, "Name of the user.", JOB(user), TOLD | FACT_LIST },
+	{ "job", "uid", FIELD_INT64, AT(job.uid), -1, false, "Number of the user.", JOB(uid), TOLD | FACT_LIST },
+	{ "job", "account", FIELD_STRING, AT(job.account), 0, true, "Account that the manager charges.", JOB(account), TOLD | FACT_LIST },
+	{ "job", "partition", FIELD_STRING, AT(job.partition), 0, true, "The manager's partition or queue.", JOB(partition), TOLD | FACT_LIST },
+	{ "job", "qos", FIELD_STRING, AT(job.qos), 0, false, "The manager's quality of service.", JOB(qos), TOLD | FACT_COLUMN },
 	{ "job", "state", FIELD_STRING, AT(job.state), 0, false, "State of the job, or how it ended." },
 	{ "job", "exit_code", FIELD_INT, AT(job.exit_code), -1, false, "The command's exit status; absent when a signal ended it." },
 	{ "job", "signal", FIELD_INT, AT(job.signal), 0, false, "The signal that ended the command." },
@@ -95,6 +102,11 @@ bool record_section_is_plain(const char *section)
 			return true;
 	}
 	return false;
+}
+
+void *record_field_in_job(const struct record_field *field, const struct job *job)
+{
+	return field->in_job ? (char *)job + field->in_job : NULL;
 }
 
 void *record_field_ref(const struct record_field *field, struct record *record)

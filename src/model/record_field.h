@@ -38,6 +38,16 @@ struct record_field {
 	int absent; /* of FIELD_INT, FIELD_INT64 and FIELD_SECONDS (-1: it is always known) */
 	bool is_identity; /* stands in each row of CSV by mount too */
 	const char *help;
+	/* Of a fact of a job, which the meter knows before there is a record. */
+	size_t in_job; /* offset in struct job, there of the same type; 0: it has none */
+	unsigned int fact; /* FACT_... */
+};
+
+enum {
+	FACT_PROLOG = 1, /* the prolog's file may say it */
+	FACT_STATE = 2, /* kept over a restart of the agent */
+	FACT_LIST = 4, /* in the agent's list of jobs */
+	FACT_COLUMN = 8, /* a column of its own in the server's table of jobs: FIELD_STRING, FIELD_INT64 */
 };
 
 extern const struct record_field record_fields[];
@@ -54,6 +64,10 @@ bool record_section_is_placed(const struct section *section);
 
 /* Whether the section is a map with the metrics and fields of its name. */
 bool record_section_is_plain(const char *section);
+
+struct job;
+/* Where a fact stands in @job, of which only that may be changed; NULL: it has none. */
+void *record_field_in_job(const struct record_field *field, const struct job *job);
 
 /* Where the field stands in @record, to be cast as its type says. */
 void *record_field_ref(const struct record_field *field, struct record *record);

@@ -112,3 +112,18 @@ def test_sums_beyond_what_nanoseconds_hold_are_there(programs, tmp_path):
 def test_what_is_no_word_is_refused(jobs, by, words):
     done = jobs("--by", by)
     assert done.returncode == 2 and words in done.stderr and not done.stdout
+
+
+def test_what_a_directory_has_that_is_no_record_is_said(programs, tmp_path):
+    """A record that was cut, and one of a clock that was not set."""
+    (tmp_path / "records").mkdir()
+    folder = make(programs, tmp_path / "records", JOBS)
+    files = sorted(folder.iterdir())
+    files[0].write_text(files[0].read_text()[:700])
+    record = json.loads(files[1].read_text())
+    record["time"] |= {"start": "1970-01-01T00:00:00Z", "measured_from": None}
+    files[1].write_text(json.dumps(record))
+    done = list_jobs(programs, folder, "--json", "--limit", "0")
+    assert done.returncode == 1
+    assert len(json.loads(done.stdout)["jobs"]) == len(files) - 2
+    assert len(done.stderr.splitlines()) == 2 and files[0].name in done.stderr

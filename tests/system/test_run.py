@@ -429,6 +429,9 @@ class TestBadInput:
         job = json.loads(jobmeter("report", "--json").stdout)["job"]
         assert json.loads(jobmeter("report", "--json", f"{job['manager']}/{job['id']}").stdout)["job"] == job
         assert jobmeter("report", f"slurm/{job['id']}").returncode == 1
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / job["id"]).mkdir()  # as jobs often have one: it has no records
+        assert json.loads(jobmeter("report", "--json", job["id"]).stdout)["job"] == job
 
     def test_a_command_that_does_not_exist(self, jobmeter, root):
         done = jobmeter("run", "--", "no-such-command")

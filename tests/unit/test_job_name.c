@@ -44,3 +44,30 @@ TEST(what_is_no_name_is_told)
 		ASSERT(!name.id);
 	}
 }
+
+TEST(a_part_has_the_name_that_its_users_know)
+{
+	static const struct {
+		const char *id, *array_id;
+		int64_t index, offset;
+		const char *name; /* NULL: none */
+	} rows[] = {
+		{ "4160740", "4160739", 207, -1, "4160739_207" },
+		{ "42", "42", 0, -1, "42_0" }, /* its last task has the array's own number */
+		{ "43", NULL, -1, 1, "42+1" },
+		{ "42", NULL, -1, 0, "42+0" },
+		{ "42", NULL, -1, -1, NULL },
+		{ "42", "42", -1, -1, NULL },
+		{ "1", NULL, -1, 2, NULL },
+		{ "x", NULL, -1, 1, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *name = job_name_of_part(rows[i].id, rows[i].array_id,
+							     rows[i].index, rows[i].offset);
+
+		ASSERT((name != NULL) == (rows[i].name != NULL));
+		if (name)
+			ASSERT_STREQ(name, rows[i].name);
+	}
+}

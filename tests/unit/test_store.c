@@ -569,6 +569,26 @@ TEST(of_several_jobs_of_an_id_the_newest_is_meant)
 	ASSERT_CONTAINS(older, "\"node\":\"a\"");
 }
 
+TEST(a_job_is_found_by_each_of_its_names)
+{
+	static const char *const names[] = { "4160740", "4160739_207", "sEKNKTV3WPV500" };
+	_cleanup_(store_closep) struct store *s = open_store("names");
+	struct record *r = made_job("4160740", "a", 0);
+
+	set(&r->job.array_id, "4160739");
+	set(&r->job.sluid, "sEKNKTV3WPV500");
+	r->job.array_index = 207;
+	ASSERT_EQ(put(s, r), 't');
+	ASSERT_EQ(put(s, made_job("4160739", "a", 900)), 't');
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct store_question question = { .id = names[i] };
+		_cleanup_free_ char *found = read_lines(s, &question, &all);
+
+		ASSERT_CONTAINS(found, "\"id\":\"4160740\"");
+		ASSERT_LIST(s, &all, "4160740@a - 1;", .id = names[i]);
+	}
+}
+
 /* ---- closing ---- */
 
 static void work(struct store *s, const struct store_upkeep *upkeep)

@@ -16,23 +16,11 @@
 #include "model/json_place.h"
 #include "basic/macro.h"
 #include "model/metric_json.h"
+#include "model/record_field.h"
 
 #define STRING_MAX 1024
 #define GPUS_MAX 1024
 #define CORES_MAX (UINT64_C(1000) * (1u << 20)) /* in thousandths */
-
-/* clang-format off */
-static const struct { const char *key; size_t offset; } strings[] = {
-	{ "user", offsetof(struct job, user) }, { "account", offsetof(struct job, account) },
-	{ "partition", offsetof(struct job, partition) }, { "qos", offsetof(struct job, qos) },
-	{ "name", offsetof(struct job, name) }, { "array_id", offsetof(struct job, array_id) },
-};
-/* clang-format on */
-
-static char **string_in(struct job *job, size_t i)
-{
-	return (char **)(void *)((char *)job + strings[i].offset);
-}
 
 /* Jansson has seen that it is UTF-8. */
 static int take_string(const struct place *place, const json_t *map, const char *key, char **ret)
@@ -85,16 +73,36 @@ static int take_gpus(const struct place *place, const json_t *map, struct job *j
 	return 0;
 }
 
+/* A job whose cgroup has its SLUID for a name is told its number. */
+static int take_number_of_sluid(const struct place *place, const json_t *map, struct job *job)
+{
+	_cleanup_free_ char *number = NULL;
+	int r = take_string(place, map, "id", &number);
+
+	if (r == 0 && number && *number && number[strspn(number, "0123456789")] == '\0') {
+		free(job->id);
+		job->id = TAKE_PTR(number);
+	}
+	return r;
+}
+
 static int take_members(const struct place *place, const json_t *map, struct job *job)
 {
-	int r = 0;
+	const bool has_number = !job->sluid || strcmp(job->sluid, job->id) != 0;
+	int r = has_number ? 0 : take_number_of_sluid(place, map, job);
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(strings); i++)
-		r = take_string(place, map, strings[i].key, string_in(job, i));
-	if (r == 0)
-		r = place_take_signed(place, map, "uid", 0, UINT32_MAX - 1, &job->uid);
-	if (r == 0)
-		r = place_take_signed(place, map, "array_index", 0, INT64_MAX, &job->array_index);
+	for (size_t i = 0; r == 0 && i < record_field_count; i++) {
+		const struct record_field *field = &record_fields[i];
+		void *at = record_field_in_job(field, job);
+
+		if (!(field->fact & FACT_PROLOG))
+			continue;
+		if (field->type == FIELD_STRING)
+			r = take_string(place, map, field->key, at);
+		else
+			r = place_take_signed(place, map, field->key, 0,
+					      at == &job->uid ? UINT32_MAX - 1 : INT64_MAX, at);
+	}
 	if (r == 0)
 		r = take_number(place, map, "cores", metric_unit_places(UNIT_CORES), CORES_MAX,
 				&job->allocated_cores);
@@ -106,14 +114,23 @@ static int take_members(const struct place *place, const json_t *map, struct job
 /* What was read into @from becomes @to's. */
 static void hand_over(struct job *to, struct job *from)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
-		free(*string_in(to, i));
-		*string_in(to, i) = TAKE_PTR(*string_in(from, i));
+	for (size_t i = 0; i < record_field_count; i++) {
+		const struct record_field *field = &record_fields[i];
+		void *at = record_field_in_job(field, to), *new = record_field_in_job(field, from);
+
+		if (!(field->fact & FACT_PROLOG))
+			continue;
+		if (field->type == FIELD_STRING) {
+			free(*(char **)at);
+			*(char **)at = TAKE_PTR(*(char **)new);
+		} else {
+			*(int64_t *)at = *(int64_t *)new;
+		}
 	}
 	free(to->gpus);
 	to->gpus = TAKE_PTR(from->gpus);
-	to->uid = from->uid;
-	to->array_index = from->array_index;
+	free(to->id);
+	to->id = TAKE_PTR(from->id);
 	to->allocated_cores = from->allocated_cores;
 	to->memory_limit = from->memory_limit;
 }

@@ -6,9 +6,10 @@
  * One map, of which any member may be missing and others are ignored:
  *
  *   {"user": "ada", "uid": 1000, "account": "physics", "partition": "long", "qos": "normal",
- * "name": "train", "array_id": "42", "array_index": 3, "cores": 4.5, "memory_limit_bytes":
- * 17179869184, "gpus": [0, 1]}
+ * "name": "train", "sluid": "sEKNKTV3WPV500", "array_id": "42", "array_index": 3, "het_offset": 0,
+ * "cores": 4.5, "memory_limit_bytes": 17179869184, "gpus": [0, 1]}
  *
+ * "id" counts where the job is known by its SLUID alone so far: in MANAGER-SLUID.json.
  * "gpus" are the minor numbers of their devices; an empty list says that there are none.
  */
 #pragma once

@@ -13,6 +13,7 @@
 #include "basic/macro.h"
 #include "sources/hardware.h"
 #include "jobs/registry_internal.h"
+#include "jobs/slurm_number.h"
 #include "basic/text.h"
 #include "basic/utf8.h"
 
@@ -78,6 +79,7 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	free(j->mounts);
 	free(j->pending);
 	free(j->top_path);
+	free(j->name);
 	job_unref(j->facts);
 	free(j);
 	return NULL;
@@ -142,7 +144,7 @@ struct registry_job *registry_first_named(const struct registry *r, const char *
 
 bool registry_job_is_named(const struct registry_job *j, const char *manager, const char *id)
 {
-	return strcmp(j->facts->id, id) == 0 && strcmp(j->facts->manager, manager) == 0;
+	return strcmp(j->name, id) == 0 && strcmp(j->facts->manager, manager) == 0;
 }
 
 int registry_lacking_add(struct registry *r, const char *manager, const char *id)
@@ -184,7 +186,15 @@ struct registry_job *registry_job_new(struct registry *r, const char *manager, c
 	j->registry = r;
 	j->maker_uid = UINT32_MAX;
 	j->facts = job_new(manager, id);
-	return j->facts ? j : registry_job_free(j);
+	j->name = strdup(id);
+	if (j->facts && strcmp(manager, "slurm") == 0 && slurm_is_sluid(id))
+		j->facts->sluid = strdup(id);
+	return j->facts && j->name ? j : registry_job_free(j);
+}
+
+const char *registry_job_name(const struct registry_job *j)
+{
+	return j->name;
 }
 
 static size_t count_of_user(const struct registry *r, uint32_t uid)
@@ -211,7 +221,7 @@ static bool has_room(const struct registry *r, uint32_t uid)
 int registry_job_enlist(struct registry_job *j)
 {
 	struct registry *r = j->registry;
-	uint64_t hash = hash_name(r, j->facts->manager, j->facts->id);
+	uint64_t hash = hash_name(r, j->facts->manager, j->name);
 	bool is_users = j->maker_uid != UINT32_MAX;
 	int code;
 
@@ -236,7 +246,7 @@ int registry_job_enlist(struct registry_job *j)
 static void forget_name(struct registry_job *j)
 {
 	struct registry *r = j->registry;
-	uint64_t hash = hash_name(r, j->facts->manager, j->facts->id);
+	uint64_t hash = hash_name(r, j->facts->manager, j->name);
 	struct registry_job *first = idmap_get(&r->jobs_by_name, hash);
 
 	if (first != j) {
@@ -287,6 +297,11 @@ struct registry_job *registry_find(struct registry *r, const char *manager, cons
 		if (registry_job_is_named(j, manager, id) &&
 		    (!found || registry_job_compare_shown(j, found) < 0))
 			found = j;
+	}
+	for (size_t i = 0; !found && i < r->job_count; i++) {
+		if (strcmp(r->jobs[i]->facts->id, id) == 0 &&
+		    strcmp(r->jobs[i]->facts->manager, manager) == 0)
+			found = r->jobs[i]; /* its cgroups have another name */
 	}
 	return found;
 }

@@ -136,6 +136,8 @@ int registry_inherit_histograms(struct registry *r, const struct registry_job *o
 struct registry_job *registry_next(struct registry *r, struct registry_job *previous);
 /* The one that a snapshot shows under this name; NULL: none. */
 struct registry_job *registry_find(struct registry *r, const char *manager, const char *id);
+/* The id that its cgroups have, which stays. */
+const char *registry_job_name(const struct registry_job *j);
 const struct job *registry_job_known(const struct registry_job *j); /* what is known of it, to look
 								       at */
 /* The same to be filled by who knows more: a copy of its own where a snapshot holds it.  NULL: no

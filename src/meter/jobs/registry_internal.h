@@ -236,6 +236,8 @@ struct registry_cgroup_name { /* a folded cgroup, to be forgotten */
 struct registry_job {
 	struct registry *registry;
 	struct job *facts;
+	char *name; /* the id that its cgroups have; facts->id may be another, Slurm's number of a
+		       SLUID */
 	struct registry_job *next_same; /* of those whose names have the same hash */
 	size_t index; /* in the registry's list */
 	char *top_path; /* of its top group, live or not; NULL: not known */

@@ -10,6 +10,7 @@
 #include "basic/macro.h"
 #include "jobs/registry_internal.h"
 #include "jobs/registry_state.h"
+#include "model/record_field.h"
 #include "model/timeline_json.h"
 #include "basic/utf8.h"
 
@@ -56,18 +57,25 @@ static void put_values(struct document *d, const char *key, const struct value *
 
 static void put_facts(struct document *d, const struct job *facts)
 {
-	for (size_t i = 0; i < state_string_count; i++)
-		put_string(d, state_strings[i].key, *state_string_get(facts, i));
+	for (size_t i = 0; i < record_field_count; i++) {
+		const struct record_field *field = &record_fields[i];
+		const void *at = record_field_in_job(field, facts);
+
+		if (!(field->fact & FACT_STATE))
+			continue;
+		if (field->type == FIELD_STRING)
+			put_string(d, field->key, *(char *const *)at);
+		else if (*(const int64_t *)at >= 0)
+			document_put_unsigned(d, field->key, (uint64_t) * (const int64_t *)at);
+	}
+	put_string(d, "cpus_allowed", facts->cpus_allowed);
+	put_string(d, "gpus", facts->gpus);
 	for (size_t i = 0; i < state_number_count; i++) {
 		uint64_t number = *state_number_get(facts, i);
 
 		if (number)
 			document_put_unsigned(d, state_numbers[i].key, number);
 	}
-	if (facts->uid >= 0)
-		document_put_unsigned(d, "uid", (uint64_t)facts->uid);
-	if (facts->array_index >= 0)
-		document_put_unsigned(d, "array_index", (uint64_t)facts->array_index);
 	if (facts->allocated_cores.is_known)
 		document_put_unsigned(d, "allocated_cores", facts->allocated_cores.number);
 	if (facts->memory_limit.is_known)
@@ -271,7 +279,9 @@ static int put_job(struct document *d, const struct registry_job *j)
 	put_string(d, "schema", STATE_SCHEMA);
 	put_string(d, "boot_id", j->registry->options.boot_id);
 	put_string(d, "manager", j->facts->manager);
-	put_string(d, "id", j->facts->id);
+	put_string(d, "id", j->name);
+	if (strcmp(j->facts->id, j->name) != 0)
+		put_string(d, "number", j->facts->id);
 	put_facts(d, j->facts);
 	put_top(d, j);
 	document_put_unsigned(d, "last_death_ns", j->last_death_ns);

@@ -23,8 +23,7 @@ struct state_key {
 	const char *key;
 	size_t offset; /* in struct job */
 };
-extern const struct state_key state_strings[], state_numbers[];
-extern const size_t state_string_count, state_number_count;
+extern const struct state_key state_numbers[];
+extern const size_t state_number_count;
 
-char *const *state_string_get(const struct job *facts, size_t i);
 const uint64_t *state_number_get(const struct job *facts, size_t i); /* 0: not known */

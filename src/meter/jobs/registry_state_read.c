@@ -14,17 +14,10 @@
 #include "jobs/registry_state.h"
 #include "jobs/state_values.h"
 #include "basic/text.h"
+#include "model/record_field.h"
 #include "model/timeline_json.h"
 
 /* clang-format off */
-const struct state_key state_strings[] = {
-	{ "user", offsetof(struct job, user) },       { "account", offsetof(struct job, account) },
-	{ "partition", offsetof(struct job, partition) }, { "name", offsetof(struct job, name) },
-	{ "qos", offsetof(struct job, qos) },         { "cpus_allowed", offsetof(struct job, cpus_allowed) },
-	{ "gpus", offsetof(struct job, gpus) },       { "array_id", offsetof(struct job, array_id) },
-};
-const size_t state_string_count = ARRAY_SIZE(state_strings);
-
 const struct state_key state_numbers[] = {
 	{ "start_ns", offsetof(struct job, start_ns) }, { "end_ns", offsetof(struct job, end_ns) },
 	{ "measured_from_ns", offsetof(struct job, measured_from_ns) },
@@ -35,18 +28,13 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 
 /* All keys there may be; any other is odd. */
 static const char *const job_keys[] = {
-	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
+	"schema", "boot_id", "manager", "id", "number", "cpus_allowed", "gpus", "allocated_cores", "memory_limit", "top_id",
 	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "is_reported", "last_death_ns", "values", "base",
 	"shown", "cores", "busiest", "thermal", "oom", "ports", "counted_until_ns", "is_put_aside", "tasks", "lost", "steps", "mounts", "rows",
 	"histograms", "cgroups", "timeline", "traces", "traces_forgotten", NULL,
 };
 static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", NULL };
 /* clang-format on */
-
-char *const *state_string_get(const struct job *facts, size_t i)
-{
-	return (char *const *)(const void *)((const char *)facts + state_strings[i].offset);
-}
 
 const uint64_t *state_number_get(const struct job *facts, size_t i)
 {
@@ -78,8 +66,8 @@ static bool is_of_step(const char *key)
 /* A fact, or a section that cgroups add up to. */
 static bool is_fact(const char *key)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(state_strings); i++) {
-		if (strcmp(state_strings[i].key, key) == 0)
+	for (size_t i = 0; i < record_field_count; i++) {
+		if (record_fields[i].fact & FACT_STATE && strcmp(record_fields[i].key, key) == 0)
 			return true;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(state_numbers); i++) {
@@ -135,26 +123,36 @@ static int take_values(const struct place *place, const json_t *above, const cha
 static int take_facts(const struct place *place, const json_t *root, struct registry_job *j)
 {
 	struct job *facts = j->facts;
-	struct value uid = {}, index = {};
 	bool is_known;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(state_strings); i++)
-		r = state_take_string(place, root, state_strings[i].key,
-				      (char **)state_string_get(facts, i));
+	for (size_t i = 0; r == 0 && i < record_field_count; i++) {
+		const struct record_field *field = &record_fields[i];
+		void *at = record_field_in_job(field, facts);
+		struct value number = {};
+
+		if (!(field->fact & FACT_STATE))
+			continue;
+		if (field->type == FIELD_STRING) {
+			r = state_take_string(place, root, field->key, at);
+			continue;
+		}
+		r = state_take_value(place, root, field->key,
+				     at == &facts->uid ? UINT32_MAX : VALUE_MAX, &number);
+		*(int64_t *)at = number.is_known ? (int64_t)number.number : -1;
+	}
+	if (r == 0 && place_member(root, "number"))
+		r = state_take_string(place, root, "number", &facts->id);
+	if (r == 0)
+		r = state_take_string(place, root, "cpus_allowed", &facts->cpus_allowed);
+	if (r == 0)
+		r = state_take_string(place, root, "gpus", &facts->gpus);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(state_numbers); i++)
 		r = state_take_number(place, root, state_numbers[i].key, INT64_MAX,
 				      (uint64_t *)state_number_get(facts, i), &is_known);
 	if (r == 0)
-		r = state_take_value(place, root, "uid", UINT32_MAX, &uid);
-	if (r < 0)
-		return r;
-	r = state_take_value(place, root, "array_index", VALUE_MAX, &index);
-	if (r < 0)
-		return r;
-	facts->uid = uid.is_known ? (int64_t)uid.number : -1;
-	facts->array_index = index.is_known ? (int64_t)index.number : -1;
-	r = state_take_value(place, root, "allocated_cores", VALUE_MAX, &facts->allocated_cores);
+		r = state_take_value(place, root, "allocated_cores", VALUE_MAX,
+				     &facts->allocated_cores);
 	return r < 0 ? r
 		     : state_take_value(place, root, "memory_limit", VALUE_MAX,
 					&facts->memory_limit);
@@ -533,8 +531,7 @@ int registry_parse_job(struct registry *r, const char *text, size_t length, stru
 		code = adopt(r, &saved);
 		if (code == -ENOSPC) /* should it be known later, what is written down is not in it
 				      */
-			code = registry_lacking_add(r, saved.job->facts->manager,
-						    saved.job->facts->id);
+			code = registry_lacking_add(r, saved.job->facts->manager, saved.job->name);
 	}
 	return code == -ENOMEM ? error_set_errno(err, ENOMEM, "cannot take it in") : code;
 }

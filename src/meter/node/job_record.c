@@ -8,6 +8,7 @@
 #include "basic/cleanup.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
+#include "model/record_field.h"
 
 static int set_text(char **to, const char *text)
 {
@@ -22,20 +23,26 @@ static int set_identity(const struct job *job, const struct job_record_node *nod
 		char **to;
 		const char *text;
 	} texts[] = {
-		{ &to->cluster, node->cluster },    { &to->node, node->node },
-		{ &to->boot_id, node->boot_id },    { &to->agent_version, JOBMETER_VERSION },
-		{ &to->job.manager, job->manager }, { &to->job.id, job->id },
-		{ &to->job.name, job->name },	    { &to->job.user, job->user },
-		{ &to->job.account, job->account }, { &to->job.partition, job->partition },
-		{ &to->job.qos, job->qos },	    { &to->job.cpus_allowed, job->cpus_allowed },
+		{ &to->cluster, node->cluster },
+		{ &to->node, node->node },
+		{ &to->boot_id, node->boot_id },
+		{ &to->agent_version, JOBMETER_VERSION },
+		{ &to->job.cpus_allowed, job->cpus_allowed },
 	};
+	int r = 0;
 
-	to->job.uid = job->uid;
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		if (set_text(texts[i].to, texts[i].text) < 0)
-			return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
+		r = set_text(texts[i].to, texts[i].text);
+	for (size_t i = 0; r == 0 && i < record_field_count; i++) {
+		const void *from = record_field_in_job(&record_fields[i], job);
+		void *at = record_field_ref(&record_fields[i], to);
+
+		if (from && record_fields[i].type == FIELD_STRING)
+			r = set_text(at, *(char *const *)from);
+		else if (from)
+			*(int64_t *)at = *(const int64_t *)from;
 	}
-	return 0;
+	return r;
 }
 
 uint64_t job_record_elapsed(const struct snapshot *s, const struct snapshot_job *job)

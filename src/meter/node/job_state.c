@@ -25,7 +25,7 @@ int job_state_read(struct state *state, struct registry *registry, struct error 
 static int format_job(struct registry_job *job, char name[STATE_NAME_SIZE], char **ret)
 {
 	const struct job *known = registry_job_known(job);
-	int r = state_name(known->manager, known->id, registry_job_maker(job), name);
+	int r = state_name(known->manager, registry_job_name(job), registry_job_maker(job), name);
 
 	return r < 0 ? r : registry_format_job(job, ret);
 }
@@ -85,6 +85,6 @@ void job_state_remove(struct state *state, struct registry_job *job)
 	const struct job *known = registry_job_known(job);
 	char name[STATE_NAME_SIZE];
 
-	if (state_name(known->manager, known->id, registry_job_maker(job), name) == 0)
+	if (state_name(known->manager, registry_job_name(job), registry_job_maker(job), name) == 0)
 		(void)state_remove(state, name, NULL); /* counted, and told as news */
 }

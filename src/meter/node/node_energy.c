@@ -81,8 +81,18 @@ static struct node_job *find_job(struct node_energy *e, const struct job *known)
 		const size_t at = (e->next_found + i) % e->job_count;
 		struct node_job *j = e->jobs[at];
 
-		if (j->start_ns == known->start_boot_ns && strcmp(j->id, known->id) == 0 &&
-		    strcmp(j->manager, known->manager) == 0) {
+		if (j->start_ns != known->start_boot_ns || strcmp(j->manager, known->manager) != 0)
+			continue;
+		if (known->sluid && strcmp(j->id, known->sluid) == 0 &&
+		    strcmp(known->sluid, known->id) != 0) { /* its number is known by now */
+			char *number = strdup(known->id);
+
+			if (!number)
+				return NULL;
+			free(j->id);
+			j->id = number;
+		}
+		if (strcmp(j->id, known->id) == 0) {
 			e->next_found = at + 1;
 			return j;
 		}

@@ -14,6 +14,7 @@
 #include "jobs/prolog.h"
 #include "model/record.h"
 #include "jobs/registry.h"
+#include "jobs/slurm_number.h"
 #include "node/sampler.h"
 #include "jobs/users.h"
 
@@ -40,6 +41,7 @@ struct sampled_job {
 			    */
 	uint64_t command_start; /* as in struct job_command */
 	uint64_t command_ns, command_wait_ns; /* as of the prolog's file */
+	uint64_t number_ns; /* when to look for the number of a SLUID again */
 };
 
 static void sampled_job_free(void *what)
@@ -266,6 +268,27 @@ static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 	return r == -ENOMEM ? r : 0;
 }
 
+/* Without a prolog that says the number of a SLUID. */
+static int find_number(struct job_sources *sources, struct sampled_job *own,
+		       struct registry_job *job, uint64_t boot_ns)
+{
+	const struct job *known = registry_job_known(job);
+	struct job *facts;
+	char number[24];
+
+	if (!known->sluid || strcmp(known->sluid, known->id) != 0 || !own->path ||
+	    !sources->hierarchy || boot_ns < own->number_ns)
+		return 0;
+	own->number_ns = boot_ns + LOOK_FIRST_NS;
+	if (slurm_number_find(sources->root_fd, sources->hierarchy, own->path, number,
+			      sizeof(number)) < 0)
+		return 0;
+	own->has_prolog = false; /* of the number there may be one */
+	own->look_ns = 0;
+	facts = registry_job_facts(job);
+	return facts ? replace_text(&facts->id, number) : -ENOMEM;
+}
+
 /* ---- what it runs ---- */
 
 /* A look is some 0.1 ms where a walk is wanted, and so a part of the jobs is looked at in one
@@ -393,6 +416,8 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 		r = sample_sources(sources, own, job, path);
 	if (r >= 0)
 		r = find_command(sources, own, job, boot_ns);
+	if (r >= 0)
+		r = find_number(sources, own, job, boot_ns);
 	if (r >= 0)
 		r = find_owner(sources, job);
 	return r < 0 ? r : name_user(sources, job, boot_ns);

@@ -11,9 +11,11 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "model/document.h"
+#include "model/job_name.h"
 #include "model/job_row.h"
 #include "model/metric_json.h"
 #include "model/record.h"
+#include "model/record_field.h"
 #include "server/store/store_internal.h"
 
 #define HEAD_MAX 22 /* columns of a table before those of metrics */
@@ -36,6 +38,74 @@ static const struct text { /* in the order of the columns */
 static const char **text_of(const struct store_job *job, size_t i)
 {
 	return (const char **)(void *)((char *)job + texts[i].offset);
+}
+
+/* ---- the columns of facts ---- */
+
+#define PART "part" /* the column of job_name_of_part() */
+
+struct facts {
+	size_t count;
+	const struct record_field *items[STORE_FACTS_MAX];
+};
+
+/* Made at the first call, of a table that never changes. */
+static const struct facts *facts_get(void)
+{
+	static struct facts facts;
+
+	for (size_t i = facts.count ? record_field_count : 0; i < record_field_count; i++) {
+		if (!(record_fields[i].fact & FACT_COLUMN))
+			continue;
+		assert(facts.count < STORE_FACTS_MAX);
+		facts.items[facts.count++] = &record_fields[i];
+	}
+	return &facts;
+}
+
+size_t store_fact_count(void)
+{
+	return facts_get()->count;
+}
+
+const struct record_field *store_fact(size_t i)
+{
+	return facts_get()->items[i];
+}
+
+static bool is_text(const struct record_field *fact)
+{
+	return fact->type == FIELD_STRING;
+}
+
+/* All of them are added at once, with the index of what a job is asked for by. */
+static void open_facts(struct store *s, enum store_mode mode)
+{
+	struct statement *names = store_ask(s, s->database->columns, TEXT("jobs"));
+	_cleanup_free_ char *text = NULL;
+	size_t size, count = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return store_fail_at(s, -ENOMEM, "cannot open the database");
+	while (store_next(s, names)) {
+		count += strcmp(COLUMN_TEXT(names, 0), PART) == 0;
+		for (size_t i = 0; i < store_fact_count(); i++)
+			count += strcmp(COLUMN_TEXT(names, 0), store_fact(i)->key) == 0;
+	}
+	s->has_facts = count == store_fact_count() + 1;
+	for (size_t i = 0; i < store_fact_count(); i++)
+		fprintf(out, "ALTER TABLE jobs ADD COLUMN %s %s; ", store_fact(i)->key,
+			is_text(store_fact(i)) ? "TEXT" : "BIGINT");
+	fputs("ALTER TABLE jobs ADD COLUMN " PART " TEXT; "
+	      "CREATE INDEX jobs_part ON jobs (" PART ") WHERE " PART " IS NOT NULL; "
+	      "CREATE INDEX jobs_sluid ON jobs (sluid) WHERE sluid IS NOT NULL",
+	      out);
+	fclose(out);
+	if (!s->has_facts && mode != STORE_READ) {
+		store_execute(s, text);
+		s->has_facts = true;
+	}
 }
 
 /* ---- the columns of metrics ---- */
@@ -136,6 +206,10 @@ static char *make_insert(const struct table *table)
 		if (has_value(table, i) && ++count)
 			fprintf(out, ", \"%s\"", store_value_name(i));
 	}
+	for (size_t i = 0; table == &tables[TABLE_JOBS] && i < store_fact_count(); i++, count++)
+		fprintf(out, ", %s", store_fact(i)->key);
+	if (table == &tables[TABLE_JOBS] && ++count)
+		fputs(", " PART, out);
 	fputs(") VALUES (?1", out);
 	for (size_t i = 2; i <= count; i++)
 		fprintf(out, ", ?%zu", i);
@@ -146,6 +220,7 @@ static char *make_insert(const struct table *table)
 
 void store_open_columns(struct store *s, enum store_mode mode)
 {
+	open_facts(s, mode);
 	for (size_t i = 0; i < TABLE_COUNT; i++) {
 		open_table(s, &tables[i], mode);
 		s->inserts[i] = make_insert(&tables[i]);
@@ -182,9 +257,28 @@ static struct value value_of(enum store_table which, const void *of, enum metric
 	return known(is_known, sum);
 }
 
+static size_t put_facts(const struct record *record, const char *part, struct arg *args)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < store_fact_count(); i++) {
+		const void *at = record_field_get(store_fact(i), record);
+		int64_t number = -1;
+
+		if (is_text(store_fact(i)))
+			args[count++] = TEXT(*(char *const *)at);
+		else
+			args[count++] = NUMBER_IF(
+				record_field_number(store_fact(i), record, &number), number);
+	}
+	args[count++] = TEXT(part);
+	return count;
+}
+
 static void insert(struct store *s, enum store_table which, const struct arg *head, const void *of)
 {
-	struct arg args[HEAD_MAX + STORE_VALUES_MAX];
+	struct arg args[HEAD_MAX + STORE_VALUES_MAX + STORE_FACTS_MAX + 1];
+	_cleanup_free_ char *part = NULL;
 	size_t count = tables[which].head_count;
 
 	memcpy(args, head, count * sizeof(*args));
@@ -195,6 +289,13 @@ static void insert(struct store *s, enum store_table which, const struct arg *he
 			continue;
 		value = value_of(which, of, columns_get()->ids[i]);
 		args[count++] = NUMBER_IF(value.is_known, value.number);
+	}
+	if (which == TABLE_JOBS) {
+		const struct record *record = of;
+
+		part = job_name_of_part(record->job.id, record->job.array_id,
+					record->job.array_index, record->job.het_offset);
+		count += put_facts(record, part, args + count);
 	}
 	store_finish(s, store_ask_with(s, s->inserts[which], args, count));
 }
@@ -236,6 +337,8 @@ void store_print_columns(const struct store *s, FILE *out)
 	fputs(JOB_COLUMNS, out);
 	for (size_t i = 0; i < store_value_count(); i++)
 		fprintf(out, s->has_column[i] ? ", \"%s\"" : ", NULL", store_value_name(i));
+	for (size_t i = 0; i < store_fact_count(); i++)
+		fprintf(out, ", %s", s->has_facts ? store_fact(i)->key : "NULL");
 }
 
 static struct value read_value(const struct statement *row, int column)
@@ -264,6 +367,14 @@ struct store_job store_read_job(const struct statement *row, struct value *value
 		*text_of(&job, i) = COLUMN_TEXT(row, JOB_NUMBERS + (int)i);
 	for (size_t i = 0; i < store_value_count(); i++)
 		values[i] = read_value(row, JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + i));
+	for (size_t i = 0; i < store_fact_count(); i++) {
+		const int column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + i);
+
+		if (is_text(store_fact(i)))
+			job.facts[i].text = COLUMN_TEXT(row, column);
+		else
+			job.facts[i].number = read_value(row, column);
+	}
 	return job;
 }
 
@@ -286,6 +397,12 @@ void store_job_format(const struct store_job *job, struct document *d)
 		const char *text = *text_of(job, i);
 
 		document_put_string(d, texts[i].key, text && *text ? text : NULL);
+	}
+	for (size_t i = 0; i < store_fact_count(); i++) {
+		if (is_text(store_fact(i)))
+			document_put_string(d, store_fact(i)->key, job->facts[i].text);
+		else
+			put_decimal(d, store_fact(i)->key, &job->facts[i].number, 0);
 	}
 	put_decimal(d, "uid", &uid, 0);
 	document_put_boolean(d, "final", job->is_final);

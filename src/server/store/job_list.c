@@ -14,6 +14,9 @@
 #include "model/job_filter.h"
 #include "server/store/store_internal.h"
 
+/* By the job's number or one of its other names. */
+#define NAMED(name) "(job_id = " name " OR part = " name " OR sluid = " name ")"
+
 /* What an index finds stands there only where it is asked for; of the rest NULL is any. */
 static char *make_list_text(const struct store *s, const struct job_filter *filter,
 			    const struct store_who *who)
@@ -29,7 +32,10 @@ static char *make_list_text(const struct store *s, const struct job_filter *filt
 	fputs("SELECT ", out);
 	store_print_columns(s, out);
 	fprintf(out, " FROM jobs WHERE end_ns >= ?1 AND start_ns < ?2%s%s",
-		who->sees_all ? "" : " AND uid = ?3", filter->id ? " AND job_id = ?4" : "");
+		who->sees_all ? "" : " AND uid = ?3",
+		!filter->id    ? ""
+		: s->has_facts ? " AND " NAMED("?4")
+			       : " AND job_id = ?4");
 	fputs(" AND (?5 IS NULL OR user_name = ?5 OR uid = ?6)"
 	      " AND (?7 IS NULL OR account = ?7)"
 	      " AND (?8 IS NULL OR partition_name = ?8)"
@@ -104,20 +110,24 @@ int store_format_jobs(struct store *s, const struct job_filter *filter, const st
 
 /* The newest job, and of it the records that were asked for.  @who stands first, so that another's
  * job is not even looked at: that it is there shall not be told by the time that it takes. */
-#define RECORDS_OF(who)                                                                 \
-	"SELECT id FROM records WHERE job = (SELECT id FROM jobs WHERE job_id = ?1" who \
-	" AND (?3 IS NULL OR manager = ?3)"                                             \
-	" AND (?4 IS NULL OR cluster = ?4)"                                             \
-	" AND (?5 IS NULL OR start_ns = ?5)"                                            \
-	" AND (?6 IS NULL OR EXISTS"                                                    \
-	" (SELECT 1 FROM records WHERE records.job = jobs.id AND records.node = ?6))"   \
-	" ORDER BY start_ns DESC, id DESC LIMIT 1)"                                     \
+#define RECORDS_OF(named, who)                                                        \
+	"SELECT id FROM records WHERE job = (SELECT id FROM jobs WHERE " named who    \
+	" AND (?3 IS NULL OR manager = ?3)"                                           \
+	" AND (?4 IS NULL OR cluster = ?4)"                                           \
+	" AND (?5 IS NULL OR start_ns = ?5)"                                          \
+	" AND (?6 IS NULL OR EXISTS"                                                  \
+	" (SELECT 1 FROM records WHERE records.job = jobs.id AND records.node = ?6))" \
+	" ORDER BY start_ns DESC, id DESC LIMIT 1)"                                   \
 	" AND (?6 IS NULL OR node = ?6) ORDER BY node, start_ns, id"
 
 int store_find_records(struct store *s, const struct store_question *question,
 		       const struct store_who *who, struct id_list *ret, struct error *err)
 {
-	const char *text = who->sees_all ? RECORDS_OF("") : RECORDS_OF(" AND uid = ?2");
+	static const char *const texts[2][2] = {
+		{ RECORDS_OF("job_id = ?1", " AND uid = ?2"), RECORDS_OF("job_id = ?1", "") },
+		{ RECORDS_OF(NAMED("?1"), " AND uid = ?2"), RECORDS_OF(NAMED("?1"), "") },
+	};
+	const char *text = texts[s->has_facts][who->sees_all];
 	const char *node = question->node;
 	size_t before = ret->count;
 	int r;

@@ -81,11 +81,14 @@ int store_put_ledger(struct store *s, const struct store_line *line, enum store_
 
 /* ---- who asks, and for what ---- */
 
+struct record_field;
+
 struct store_who {
 	bool sees_all;
 	uint32_t uid; /* else: whose jobs he sees */
 };
 
+#define STORE_FACTS_MAX 16
 #define STORE_LIMIT_MAX 10000 /* jobs of one list, whatever limit is asked for */
 
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
@@ -98,7 +101,15 @@ struct store_job {
 	struct value elapsed_ns, nodes;
 	struct value exit_code, signal; /* of its command, where that is known */
 	const struct value *values; /* store_value_count() of them */
+	struct store_job_fact {
+		const char *text; /* NULL: absent, or it is a number */
+		struct value number;
+	} facts[STORE_FACTS_MAX]; /* store_fact_count() of them */
 };
+
+/* Facts of a job with a column each: FACT_COLUMN of record_fields[]. */
+size_t store_fact_count(void);
+const struct record_field *store_fact(size_t i);
 
 /* The scalars of a job: its metrics, and sums over the mounts that hold data and over kinds of
  * sockets. */

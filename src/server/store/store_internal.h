@@ -25,6 +25,7 @@ struct store {
 	struct statement statements[STORE_STATEMENTS_MAX]; /* known by the address of its text */
 	char *inserts[TABLE_COUNT]; /* texts of statements that add a row */
 	bool has_column[STORE_VALUES_MAX]; /* of jobs: else it is read as NULL */
+	bool has_facts; /* the columns of facts are there, all or none */
 	struct boot { /* of which records were put that are not committed */
 		char cluster[STORE_KEY_MAX_BYTES + 1], node[STORE_KEY_MAX_BYTES + 1];
 		char id[STORE_KEY_MAX_BYTES + 1];
