@@ -59,7 +59,7 @@ static int64_t clock_offset(const struct http_request *request, uint64_t now_ns)
 	int64_t ahead_ns;
 
 	end = text ? strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &date) : NULL;
-	if (!end || *end)
+	if (!end || *end || date.tm_year < 70 || date.tm_year > 300) /* 64 bits of ns hold it */
 		return 0;
 	ahead_ns = (int64_t)(timegm(&date) * NS - (int64_t)now_ns);
 	if (ahead_ns > NS || (ahead_ns < -2 * NS && request->body_length < SOON_BYTES))

@@ -743,11 +743,14 @@ TEST(a_user_is_forgotten_by_name_and_number)
 			set(&record->job.user, NULL);
 		ASSERT_EQ(put(s, record), 't');
 	}
+	ASSERT_EQ(put_at(s, made_checkpoint("9", "a"), NOW), 't');
+	work(s, &(struct store_upkeep){ .now_ns = NOW, .closing_ns = NOW + 50 });
+	ASSERT_ASKED("forgotten", "SELECT kind, job_id FROM events", "closed|9\n");
 	ASSERT_OK(store_forget(s, "made-user", 1000, NOW, &count, &err));
-	ASSERT_EQ(count, 211u);
+	ASSERT_EQ(count, 212u);
 	ASSERT_LIST(s, &all, "8@a - 1;");
 	ASSERT_ASKED("forgotten", "SELECT kind, detail FROM events",
-		     "forgotten|211 records of one user\n");
+		     "forgotten|212 records of one user\n");
 	ASSERT_OK(store_forget(s, "made-user", 1000, NOW, &count, &err));
 	ASSERT_EQ(count, 0u);
 }

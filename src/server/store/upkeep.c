@@ -25,6 +25,11 @@ static const char *const closing[] = {
 	NULL,
 };
 static const char *const deleting[] = { SQL_MAKE_STALE, "DELETE FROM records WHERE id = ?1", NULL };
+static const char *const forgetting[] = {
+	"DELETE FROM events WHERE kind = 'closed' AND node = (SELECT node FROM records WHERE id = ?1) "
+	"AND job_id = (SELECT job_id FROM records WHERE id = ?1)",
+	SQL_MAKE_STALE, "DELETE FROM records WHERE id = ?1", NULL
+};
 static const char *const deleting_ledger[] = { "DELETE FROM ledger WHERE line = ?1",
 					       "DELETE FROM ledger_lines WHERE id = ?1", NULL };
 static const char *const forgetting_entry[] = {
@@ -147,7 +152,7 @@ static void forget_batch(struct store *s, const void *context, struct id_list *i
 
 	store_find(s, ids, "SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
 		   whose[0], whose[1], NUMBER(BATCH));
-	run_each(s, deleting, ids, 0, NULL);
+	run_each(s, forgetting, ids, 0, NULL);
 }
 
 static void forget_entries(struct store *s, const void *context, struct id_list *ids)
