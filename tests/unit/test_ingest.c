@@ -120,6 +120,22 @@ TEST(a_line_that_is_too_long_is_refused_by_itself)
 		"16777216\"}\n" TAKEN);
 }
 
+/* Small as it is, the parser would need more than a GB for it. */
+TEST(a_line_of_too_many_values_is_refused_by_itself)
+{
+	_cleanup_(store_closep) struct store *s = open_store("values");
+	const size_t count = 2 << 20;
+	_cleanup_free_ char *text = malloc(3 * count + sizeof(LINE("1")) + 8), *answers = NULL;
+	char *at = stpcpy(text, "[{}");
+
+	for (size_t i = 1; i < count; i++)
+		at = stpcpy(at, ",{}");
+	stpcpy(at, "]\n" LINE("1"));
+	answers = take_text(s, text);
+	ASSERT_STREQ(answers, "{\"answer\":\"refused\",\"reason\":\"the line has more than 1048576 "
+			      "values\"}\n" TAKEN);
+}
+
 /* What each is refused for; the line behind it is taken. */
 static const struct hostile {
 	const char *line, *reason;
