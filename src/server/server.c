@@ -175,9 +175,13 @@ static void work(struct server *s, uint64_t now_ms)
 	};
 	struct error err = {};
 	bool has_more = false;
+	int r;
 
-	if (store_work(s->store, &upkeep, &has_more, &err) < 0 && s->failed_works++ == 0)
+	r = store_work(s->store, &upkeep, &has_more, &err);
+	if (r < 0 && s->failed_works++ == 0)
 		log_say(CONFIG_LOG_ERROR, "nothing is closed or deleted: %s", err.text);
+	else if (r == 0 && *err.text)
+		log_say(CONFIG_LOG_ERROR, "%s", err.text);
 	s->next_work_ms = now_ms + (has_more ? BUSY_WORK_MS : IDLE_WORK_MS);
 }
 

@@ -165,7 +165,8 @@ static void write_job(struct store *s, uint64_t id, const struct folding *f, boo
 	if (f->records.count > 1)
 		r = record_merge((const struct record *const *)records, f->records.count, &merged);
 	if (r < 0)
-		return store_fail_at(s, r, "cannot merge the records of a job");
+		return store_fail_at(s, r == -ENOMEM ? r : -EBADMSG,
+				     "cannot merge the records of a job");
 	record = merged ? merged : record;
 	for (size_t i = 0; i < f->records.count; i++) {
 		job.start_ns = MIN(job.start_ns, records[i]->time.start_ns);
@@ -206,7 +207,7 @@ static void fold(struct store *s, uint64_t job, enum store_stale stale)
 	find_records(s, job, &ids);
 	if (!ids.count)
 		return delete_job(s, job);
-	if (ids.count > FOLDED_NOW && stale == STALE_NOW)
+	if ((ids.count > FOLDED_NOW || s->folds_later) && stale == STALE_NOW)
 		return store_do(s, "UPDATE jobs SET is_stale = 2 WHERE id = ?1", NUMBER(job));
 	for (size_t i = 0; i < ids.count && !s->failure; i++)
 		add_record(s, ids.items[i], &f);
@@ -219,7 +220,7 @@ void store_fold(struct store *s, enum store_stale stale, unsigned int limit, str
 	/* the number stands in the text, so that the index of those that wait is found */
 	static const char *const texts[] = {
 		[STALE_NOW] = "SELECT id FROM jobs WHERE is_stale = 1 LIMIT ?1",
-		[STALE_LATER] = "SELECT id FROM jobs WHERE is_stale = 2 LIMIT ?1",
+		[STALE_LATER] = "SELECT id FROM jobs WHERE is_stale = 2 ORDER BY id LIMIT ?1",
 	};
 
 	store_find(s, ret, texts[stale], NUMBER(limit));
@@ -232,6 +233,8 @@ void store_fold_new(struct store *s, uint64_t job, struct record *record, bool i
 	const struct folding f = { .records = { &record, 1 }, .open = !record->is_final };
 	_cleanup_(id_list_clear) struct id_list ids = {};
 
+	if (s->folds_later)
+		return;
 	if (!is_new)
 		find_records(s, job, &ids);
 	if (is_new || ids.count == 1)

@@ -32,6 +32,7 @@ struct store {
 		uint64_t arrived_ns; /* 0: there are none */
 	} boot;
 	struct rules *rules; /* NULL: it is only read */
+	bool folds_later; /* until store_abandon() */
 	int failure; /* the first one that nobody was told of, and its words; 0: none */
 	struct error error;
 	uint64_t deadline_ns; /* of a list, by CLOCK_MONOTONIC; 0: none */
@@ -144,6 +145,8 @@ void store_fold_new(struct store *s, uint64_t job, struct record *record, bool i
 enum store_stale {
 	STALE_NOW = 1, /* it is made anew before the commit; of many records it becomes... */
 	STALE_LATER = 2, /* ...by store_work() */
+	STALE_FAILED = 3, /* that failed: until another record of it comes, or the store is opened
+			   */
 };
 void store_fold(struct store *s, enum store_stale stale, unsigned int limit, struct id_list *ret);
 /* Have a record's job, ?1, made anew before the commit. */
