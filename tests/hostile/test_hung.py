@@ -16,7 +16,7 @@ def missing(agent):
 
 
 def sizes(page):
-    return {labels["mountpoint"] for labels, _ in page.of(SIZE)}
+    return {labels["mount"] for labels, _ in page.of(SIZE)}
 
 
 def test_a_hung_mount_is_named_and_all_else_goes_on(start_agent, bench, keeper):

@@ -14,9 +14,8 @@ PATIENCE_S = 120
 
 
 @pytest.fixture
-def server(tmp_path, keeper):
-    tmp_path.chmod(0o755)
-    with Server(tmp_path / "server", keeper) as server:
+def server(bench, keeper):
+    with Server(bench.folder / "server", keeper) as server:
         yield server
 
 

@@ -127,8 +127,9 @@ struct stored_line {
 	int64_t clock_offset_ns;
 	uint64_t job;
 };
-/* Read a record's line.  -ENOENT: there is none; -EBADMSG; what else fails is remembered, too. */
-int line_read(struct store *s, uint64_t id, struct stored_line *ret);
+/* Read a record's line; without its timeline it is as if that was deleted.  -ENOENT: there is none;
+ * -EBADMSG; what else fails is remembered, too. */
+int line_read(struct store *s, uint64_t id, bool wants_timeline, struct stored_line *ret);
 /* Read the record itself, without a timeline, its times by the server's clock.  NULL: it is gone,
  * or of another version, or that failed.  @ret_line: what is said of it, without the text. */
 struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line);
