@@ -180,7 +180,7 @@ static const struct setting rows_behind[] = {
 	{ "filesystems", SETTING_LIST, AT(filesystems), .max = 64,
 	  .standard = "bcachefs,btrfs,erofs,exfat,ext2,ext3,ext4,f2fs,overlay,ramfs,squashfs,tmpfs,vfat,xfs,zfs",
 	  .is_allowed = is_filesystem, .allowed = "types of file systems",
-	  .help = "File system types whose size and free space the agent may query. Network file systems can block the query." },
+	  .help = "File system types whose size and free space the agent may query. A network file system that is listed is queried on a thread of its own." },
 	{ "cpu_model", SETTING_TEXT, AT(cpu_model), .standard = "", .needs_restart = true,
 	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes, or '' for what the processor says",
 	  .help = "Model of the processor, such as 'AMD EPYC 9654', from which energy is estimated where no sensor measures it. Virtual machines often do not say it." },

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/cleanup.h"
+#include "basic/fnv.h"
+#include "basic/idmap.h"
 #include "basic/macro.h"
 #include "basic/text.h"
 
@@ -124,13 +127,11 @@ struct mount_row *reading_find_mount(const struct reading *r, enum row_kind kind
 	return NULL;
 }
 
-struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const char *mount,
-				    const char *fstype)
+static struct mount_row *add_row(struct reading *r, enum row_kind kind, const char *mount,
+				 const char *fstype)
 {
-	struct mount_row *row = reading_find_mount(r, kind, mount, fstype);
+	struct mount_row *row;
 
-	if (row)
-		return row;
 	if (grow(&r->mounts, r->mount_count, sizeof(*r->mounts)) < 0)
 		return NULL;
 	row = &r->mounts[r->mount_count];
@@ -142,6 +143,14 @@ struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const
 	}
 	r->mount_count++;
 	return row;
+}
+
+struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const char *mount,
+				    const char *fstype)
+{
+	struct mount_row *row = reading_find_mount(r, kind, mount, fstype);
+
+	return row ? row : add_row(r, kind, mount, fstype);
 }
 
 static struct mount_sum *find_sum(const struct reading *r, const char *mount, const char *fstype)
@@ -283,17 +292,49 @@ static struct mount_row *get_other(struct reading *r)
 	return row;
 }
 
+static uint64_t row_key(const struct mount_row *row)
+{
+	const uint64_t key = fnv_bytes(FNV_BEGIN, &row->kind, sizeof(row->kind));
+
+	return fnv_text(fnv_text(key, row->mount), row->fstype ? row->fstype : "");
+}
+
+/* As reading_get_mount(), in constant time.  @numbers: of rows, from 1, by their keys; it has
+ * all of @to, or another one of the same key. */
+static struct mount_row *get_like(struct reading *to, const struct mount_row *like,
+				  struct idmap *numbers)
+{
+	uint64_t key = row_key(like);
+	size_t number = (size_t)idmap_get(numbers, key);
+	struct mount_row *row = number ? &to->mounts[number - 1] : NULL;
+
+	if (row && row->kind == like->kind && text_is_equal(row->mount, like->mount) &&
+	    text_is_equal(row->fstype, like->fstype))
+		return row;
+	row = number ? reading_get_mount(to, like->kind, like->mount, like->fstype)
+		     : add_row(to, like->kind, like->mount, like->fstype);
+	if (row && !number && idmap_put(numbers, key, (void *)(row - to->mounts + 1)) < 0)
+		return NULL;
+	return row;
+}
+
 static int merge_mounts(struct reading *to, const struct reading *from)
 {
+	_cleanup_(idmap_clear) struct idmap numbers = {};
+	struct mount_row *other = NULL;
+
+	for (size_t i = 0; i < to->mount_count; i++) {
+		if (idmap_put(&numbers, row_key(&to->mounts[i]), (void *)(i + 1)) < 0)
+			return -ENOMEM;
+	}
 	for (size_t i = 0; i < from->mount_count; i++) {
 		const struct mount_row *source = &from->mounts[i];
 		size_t before = to->mount_count;
-		struct mount_row *row = reading_get_mount(to, source->kind, source->mount,
-							  source->fstype);
+		struct mount_row *row = get_like(to, source, &numbers);
 		int r;
 
 		if (!row && before >= MOUNT_ROWS_MAX)
-			row = get_other(to);
+			row = other = other ? other : get_other(to);
 		if (!row)
 			return -ENOMEM;
 		if (to->mount_count > before) /* a new row knows what its first source knows */

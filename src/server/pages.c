@@ -59,7 +59,7 @@ static int64_t clock_offset(const struct http_request *request, uint64_t now_ns)
 	int64_t ahead_ns;
 
 	end = text ? strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &date) : NULL;
-	if (!end || *end)
+	if (!end || *end || date.tm_year < 70 || date.tm_year > 300) /* 64 bits of ns hold it */
 		return 0;
 	ahead_ns = (int64_t)(timegm(&date) * NS - (int64_t)now_ns);
 	if (ahead_ns > NS || (ahead_ns < -2 * NS && request->body_length < SOON_BYTES))
@@ -118,6 +118,7 @@ static void put_metrics(const struct server *s, const struct store_facts *facts,
 		  c->lag_ns / 1000000000 },
 		{ "database_bytes", "gauge", "Size of the database's file, without its log.", facts->bytes },
 		{ "closed_records_total", "counter", "Records of jobs that were closed as incomplete.", facts->closed },
+		{ "failed_jobs_total", "counter", "Jobs whose row could not be made of their records; the log says why.", facts->failed_jobs },
 		{ "deleted_timelines_total", "counter", "Timelines that were deleted since they were too old.", facts->deleted_timelines },
 		{ "deleted_records_total", "counter", "Records that were deleted since they were too old.", facts->deleted_records },
 		{ "deleted_ledger_lines_total", "counter", "Lines of the ledger that were deleted since they were too old.",

@@ -30,6 +30,9 @@
 #define SILENCE_S 30 /* a batch may come over a slow line */
 #define BUSY_WORK_MS 20 /* between batches of upkeep, while there is more to do */
 #define IDLE_WORK_MS 1000
+/* And so many times as long as a batch took: others get their turn, and a job is not made anew for
+ * each of its records that comes. */
+#define WORK_REST 3
 #define MISSED_CHECKPOINTS 3
 
 /* The directory of @path: what is there stays as it is; what is made is @user's alone where it is
@@ -175,10 +178,17 @@ static void work(struct server *s, uint64_t now_ms)
 	};
 	struct error err = {};
 	bool has_more = false;
+	uint64_t ended_ms;
+	int r;
 
-	if (store_work(s->store, &upkeep, &has_more, &err) < 0 && s->failed_works++ == 0)
+	r = store_work(s->store, &upkeep, &has_more, &err);
+	if (r < 0 && s->failed_works++ == 0)
 		log_say(CONFIG_LOG_ERROR, "nothing is closed or deleted: %s", err.text);
-	s->next_work_ms = now_ms + (has_more ? BUSY_WORK_MS : IDLE_WORK_MS);
+	else if (r == 0 && *err.text)
+		log_say(CONFIG_LOG_ERROR, "%s", err.text);
+	ended_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
+	s->next_work_ms = ended_ms + MAX((uint64_t)(has_more ? BUSY_WORK_MS : IDLE_WORK_MS),
+					 WORK_REST * (ended_ms - now_ms));
 }
 
 static void serve(struct server *s)

@@ -24,6 +24,7 @@
 #define BATCH_BYTES (4u << 20) /* the server takes 8 MiB as they are sent... */
 #define BATCH_TEXT_BYTES (48u << 20) /* ...and 64 unpacked */
 #define LEFT_OUT_MAX 256
+#define BUSY_MAX 3 /* answers 503 in a row: it may be one record that does it */
 #define LEFT_OUT_MS 300000
 #define SPREAD_MS 4000 /* nodes read at the same moments, and are not to send at the same */
 #define DELAY_MS 2000
@@ -36,6 +37,7 @@ struct sender {
 	struct sender_status *status;
 	size_t batch_max;
 	unsigned int failures; /* in a row */
+	unsigned int busy; /* answers 503 in a row */
 	uint64_t retry_after_ms;
 	uint32_t chance; /* of the delay that is being waited for */
 	uint64_t left_out[LEFT_OUT_MAX]; /* sequences of what has to wait, that others may go */
@@ -325,7 +327,9 @@ static enum sender_outcome sender_take_list(struct sender *s, const struct batch
 				*why->text ? ": " : "", why->text);
 	if (count < (int)b->count || s->left_out_count == LEFT_OUT_MAX)
 		return sender_fail(s); /* else what cannot be removed is sent over and over */
-	s->failures = 0;
+	if (s->busy >= BUSY_MAX) /* it is back, maybe for those, too */
+		s->left_out_ms = now_ms() - LEFT_OUT_MS;
+	s->failures = s->busy = 0;
 	s->batch_max = MIN(2 * s->batch_max, (size_t)SENDER_BATCH_MAX);
 	if (!s->left_out_count)
 		*s->status->text = '\0';
@@ -345,6 +349,20 @@ static enum sender_outcome sender_halve(struct sender *s, const struct batch *b)
 			" bytes alone, which waits; others are sent",
 			s->answer.status, b->files[0]->bytes);
 	return s->left_out_count < LEFT_OUT_MAX ? SENDER_MORE : sender_fail(s);
+}
+
+/* Where the server is not only busy, but fails at one record, others are to go: fewer are sent, and
+ * of single ones each time another.  All stay in the spool. */
+static void sender_narrow(struct sender *s, const struct batch *b)
+{
+	uint64_t waiting = s->status->records[false] + s->status->records[true];
+
+	if (b->count > 1) {
+		s->batch_max = b->count / 2;
+		s->failures -= s->failures > 0; /* so often the delay does not double */
+	} else if (waiting > s->left_out_count + 1 && s->left_out_count < LEFT_OUT_MAX - 1) {
+		sender_leave_out(s, b->files[0]);
+	}
 }
 
 static enum sender_outcome sender_post(struct sender *s, const struct batch *b)
@@ -376,6 +394,8 @@ static enum sender_outcome sender_post(struct sender *s, const struct batch *b)
 	/* over a slow line it may be too much for one request */
 	if (!status && b->count > 1)
 		s->batch_max = b->count / 2;
+	if (status == 503 && ++s->busy >= BUSY_MAX)
+		sender_narrow(s, b);
 	return sender_fail(s);
 }
 

@@ -37,7 +37,7 @@ def test_it_runs_without_roots_rights_in_the_units_limits(seen):
     assert limits["Max open files"] == ["32768", "32768"] and limits["Max locked memory"][0] == "unlimited"
     assert seen["process"]["score"] == "-500"
     assert seen["process"]["group"].endswith("/jobmeter-agent.service")
-    assert seen["active"]["MemoryMax"] == str(256 << 20) and seen["active"]["TasksMax"] == "32"
+    assert seen["active"]["MemoryMax"] == str(256 << 20) and seen["active"]["TasksMax"] == "64"
     assert seen["peak bytes"] is None or seen["peak bytes"] < 256 << 20
 
 

@@ -12,6 +12,7 @@
 #include "codec/gzip_member.h"
 #include "codec/records.h"
 #include "server/store/store.h"
+#include "place.h"
 #include "service/credential.h"
 #include "test.h"
 
@@ -19,6 +20,10 @@
 #define LINE(id)                                                                                     \
 	"{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"job\":{\"manager\":\"run\",\"id\":\"" id \
 	"\"},\"time\":{\"start\":\"2026-02-03T04:05:06Z\"}}"
+#define JOB_LINE(id, node)                                   \
+	"{\"schema\":\"jobmeter.record/1\",\"node\":\"" node \
+	"\",\"job\":{\"manager\":\"slurm\",\"id\":\"" id     \
+	"\"},\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},\"sequence\":1}"
 #define TAKEN "{\"answer\":\"taken\"}\n"
 #define KNOWN "{\"answer\":\"known\"}\n"
 
@@ -118,6 +123,37 @@ TEST(a_line_that_is_too_long_is_refused_by_itself)
 		answers,
 		"{\"answer\":\"refused\",\"reason\":\"the line has 16777217 bytes, and may have "
 		"16777216\"}\n" TAKEN);
+}
+
+/* Small as it is, the parser would need more than a GB for it. */
+TEST(a_line_of_too_many_values_is_refused_by_itself)
+{
+	_cleanup_(store_closep) struct store *s = open_store("values");
+	const size_t count = 2 << 20;
+	_cleanup_free_ char *text = malloc(3 * count + sizeof(LINE("1")) + 8), *answers = NULL;
+	char *at = stpcpy(text, "[{}");
+
+	for (size_t i = 1; i < count; i++)
+		at = stpcpy(at, ",{}");
+	stpcpy(at, "]\n" LINE("1"));
+	answers = take_text(s, text);
+	ASSERT_STREQ(answers, "{\"answer\":\"refused\",\"reason\":\"the line has more than 1048576 "
+			      "values\"}\n" TAKEN);
+}
+
+/* The index stands for whatever keeps the row of one job from being made. */
+TEST(a_job_whose_row_cannot_be_made_keeps_no_record_from_being_stored)
+{
+	_cleanup_(store_closep) struct store *s = open_store("odd");
+	_cleanup_free_ char *first = NULL, *second = NULL, *waiting = NULL;
+
+	first = take_text(s, JOB_LINE("1", "a") "\n" JOB_LINE("1", "b"));
+	ASSERT_STREQ(first, TAKEN TAKEN);
+	place_execute("odd", "CREATE UNIQUE INDEX odd ON jobs (nodes) WHERE nodes = 2");
+	second = take_text(s, JOB_LINE("2", "a") "\n" LINE("3") "\n" JOB_LINE("2", "b"));
+	ASSERT_STREQ(second, TAKEN TAKEN TAKEN);
+	waiting = place_ask("odd", "SELECT job_id, is_stale FROM jobs ORDER BY job_id");
+	ASSERT_STREQ(waiting, "1|0\n2|2\n3|2\n");
 }
 
 /* What each is refused for; the line behind it is taken. */

@@ -970,6 +970,25 @@ TEST(a_group_that_is_learned_after_those_below_it_ends_all_the_same)
 	ASSERT(registry_job_is_to_report(registry_find(r, "slurm", "42")));
 }
 
+/* As a user can make them in what was delegated to him. */
+TEST(a_job_that_a_path_names_twice_ends)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, JOB),
+					    life(2, 1, 110, 0, JOB "/step_0" JOB "/step_1") };
+	const struct group_life ended[] = { life(1, 0, 110, 150, JOB),
+					    life(2, 1, 110, 149, JOB "/step_0" JOB "/step_1") };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 7, 0, 1), tasks_of(2, 11, 0, 1) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+
+	learn(r, 120, lives, 2);
+	learn(r, 150, ended, 2);
+	feed(r, tasks, 2, NULL, 0);
+	feed(r, tasks, 2, NULL, 0);
+	ASSERT_EQ(fold_and_forget(r, 160), (size_t)2);
+	ASSERT_EQ(number_of(snap(r, 161), "slurm", "42", METRIC_CPU_USER), (uint64_t)18);
+	ASSERT(registry_job_is_to_report(registry_find(r, "slurm", "42")));
+}
+
 TEST(a_group_waits_for_those_below_it)
 {
 	const struct group_life dead[] = { life(1, 0, 110, 120, JOB),

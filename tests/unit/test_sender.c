@@ -25,6 +25,7 @@ struct server {
 	size_t answered_max; /* lines that it answers; the rest is cut */
 	const char *text; /* instead of an answer a line */
 	const char *refused; /* a record that holds this is refused */
+	const char *unstorable; /* with one that holds this it answers 503 */
 	bool is_html, breaks;
 	size_t requests, lines, taken;
 };
@@ -91,6 +92,8 @@ static int post(void *context, const void *body, size_t length, struct transfer_
 	if (!server->status)
 		return error_set(err, -EIO, "connection refused");
 	ret->status = server->lines_max && lines > server->lines_max ? 413 : server->status;
+	if (server->unstorable && strstr(text, server->unstorable))
+		ret->status = 503;
 	ret->retry_after_s = server->retry_after_s;
 	ret->is_ndjson = !server->is_html;
 	if (ret->status != 200)
@@ -342,6 +345,51 @@ TEST(an_answer_that_lies_is_not_believed)
 	b.server.is_html = true; /* some proxy's page, whatever its lines are */
 	ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
 	ASSERT_EQ(left(&b, "."), (size_t)2);
+}
+
+/* Rounds of which each may be put off. */
+static void send_until_taken(struct bench *b, size_t taken)
+{
+	unsigned int rounds = 0;
+
+	while (b->server.taken < taken) {
+		ASSERT((int)sender_round(b->sender) != (int)SENDER_IDLE);
+		ASSERT(++rounds < 1000);
+	}
+}
+
+TEST(what_the_server_cannot_store_stays_and_keeps_no_other_from_being_sent)
+{
+	_cleanup_bench_ struct bench b;
+
+	bench_open(&b);
+	put_many(&b, 40);
+	b.server.unstorable = "job-7\""; /* among the first */
+	send_until_taken(&b, 39);
+	for (unsigned int i = 0; i < 10; i++)
+		ASSERT((int)send_all(&b) != (int)SENDER_MORE);
+	ASSERT_EQ(left(&b, "."), (size_t)1);
+	put(&b, "new", true);
+	send_until_taken(&b, 40);
+	b.server.unstorable = NULL;
+	send_until_taken(&b, 41);
+	ASSERT_EQ(left(&b, "."), (size_t)0);
+}
+
+TEST(while_a_server_fails_all_stays_and_all_goes_when_it_is_back)
+{
+	_cleanup_bench_ struct bench b;
+
+	bench_open(&b);
+	put_many(&b, 40);
+	b.server.status = 503;
+	for (unsigned int i = 0; i < 80; i++)
+		ASSERT_EQ((int)sender_round(b.sender), (int)SENDER_LATER);
+	ASSERT_EQ(left(&b, "."), (size_t)40);
+	b.server.status = 200;
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(b.server.taken, (size_t)40);
+	ASSERT_EQ(left(&b, "."), (size_t)0);
 }
 
 TEST(the_delay_doubles_is_bounded_and_no_shorter_than_the_server_asks_for)

@@ -477,6 +477,62 @@ TEST(a_job_on_many_nodes_waits_for_the_upkeep)
 		     "4370000000023|0\n");
 }
 
+static void put_on_nodes(struct store *s, const char *id, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		char node[16];
+
+		snprintf(node, sizeof(node), "n%u", i);
+		ASSERT_EQ(put(s, made_job(id, node, 0)), 't');
+	}
+}
+
+/* All that the upkeep has to do; the last of what it says. */
+static struct error work_all(struct store *s)
+{
+	const struct store_upkeep upkeep = { .now_ns = NOW };
+	struct error said = {};
+	bool has_more;
+
+	do {
+		struct error err = {};
+
+		ASSERT_OK(store_work(s, &upkeep, &has_more, &err));
+		if (*err.text)
+			said = err;
+	} while (has_more);
+	return said;
+}
+
+/* The index stands for whatever keeps the row of one job from being made. */
+TEST(a_job_whose_row_cannot_be_made_is_passed_over_until_it_can)
+{
+	struct store *s = open_store("odd");
+	struct store_facts facts;
+	struct error said;
+
+	put_on_nodes(s, "5", 9);
+	work_all(s);
+	place_execute("odd", "CREATE UNIQUE INDEX odd ON jobs (nodes) WHERE nodes = 9");
+	put_on_nodes(s, "7", 9);
+	put_on_nodes(s, "8", 10);
+	put_on_nodes(s, "9", 11);
+	said = work_all(s);
+	ASSERT_CONTAINS(said.text, "job 7 keeps its row ");
+	ASSERT_OK(store_read_facts(s, false, &facts, NULL));
+	ASSERT_EQ(facts.failed_jobs, (uint64_t)1);
+	ASSERT_ASKED("odd", "SELECT job_id, nodes, is_stale FROM jobs ORDER BY job_id",
+		     "5|9|0\n7|8|3\n8|10|0\n9|11|0\n");
+	said = work_all(s);
+	ASSERT_STREQ(said.text, "");
+	place_execute("odd", "DROP INDEX odd");
+	store_close(s);
+	s = open_store("odd");
+	work_all(s);
+	ASSERT_ASKED("odd", "SELECT nodes, is_stale FROM jobs WHERE job_id = '7'", "9|0\n");
+	store_close(s);
+}
+
 /* ---- who asks, and for what ---- */
 
 TEST(each_sees_his_own_and_nobody_what_is_nobodys)
@@ -763,11 +819,14 @@ TEST(a_user_is_forgotten_by_name_and_number)
 			set(&record->job.user, NULL);
 		ASSERT_EQ(put(s, record), 't');
 	}
+	ASSERT_EQ(put_at(s, made_checkpoint("9", "a"), NOW), 't');
+	work(s, &(struct store_upkeep){ .now_ns = NOW, .closing_ns = NOW + 50 });
+	ASSERT_ASKED("forgotten", "SELECT kind, job_id FROM events", "closed|9\n");
 	ASSERT_OK(store_forget(s, "made-user", 1000, NOW, &count, &err));
-	ASSERT_EQ(count, 211u);
+	ASSERT_EQ(count, 212u);
 	ASSERT_LIST(s, &all, "8@a - 1;");
 	ASSERT_ASKED("forgotten", "SELECT kind, detail FROM events",
-		     "forgotten|211 records of one user\n");
+		     "forgotten|212 records of one user\n");
 	ASSERT_OK(store_forget(s, "made-user", 1000, NOW, &count, &err));
 	ASSERT_EQ(count, 0u);
 }

@@ -256,6 +256,7 @@ int registry_forget(struct registry *r, const uint64_t *cgroups, size_t count)
 		if (!g || !registry_group_is_folded(g))
 			continue;
 		for (size_t k = 0; k < g->member_count; k++) {
+			assert(g->members[k].job->groups > 0);
 			g->members[k].job->groups--;
 			forget_pending(g->members[k].job, g->id);
 		}

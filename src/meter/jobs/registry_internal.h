@@ -300,6 +300,7 @@ struct registry_member {
 	struct registry_job *job;
 	struct registry_step *step; /* NULL: of none */
 	uint32_t rank; /* within the step; RANK_NONE: no task's */
+	bool is_live; /* counted in live_groups of its job and step */
 	bool is_folded;
 	bool is_step_top;
 };

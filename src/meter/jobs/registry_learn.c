@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which groups are whose: births and deaths become jobs and their ends. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +211,20 @@ static void begin_step(struct registry *r, struct registry_step *step,
 	step->live_groups++;
 }
 
+/* Whether it was the last live group of its step.  One that a job's state names may never have
+ * come.
+ */
+static bool leave(struct registry_member *m)
+{
+	if (!m->is_live)
+		return false;
+	m->is_live = false;
+	assert(m->job->live_groups > 0);
+	m->job->live_groups--;
+	assert(!m->step || m->step->live_groups > 0);
+	return m->step && --m->step->live_groups == 0;
+}
+
 /* Make the group one of @j's and @step's, of the task @rank. */
 static void join(struct registry *r, struct registry_group *g, struct registry_job *j,
 		 struct registry_step *step, uint32_t rank, bool is_step_top,
@@ -224,6 +239,8 @@ static void join(struct registry *r, struct registry_group *g, struct registry_j
 		*m = (struct registry_member){ .job = j };
 		j->groups++;
 	}
+	(void)leave(m); /* a path may name a job twice */
+	m->is_live = true;
 	m->step = step;
 	m->rank = step ? rank : RANK_NONE;
 	m->is_step_top = is_step_top;
@@ -341,14 +358,12 @@ static void die(struct registry *r, struct registry_group *g, const struct group
 	g->has_oom_kills = life->has_oom_kills;
 	for (size_t i = 0; i < g->member_count; i++) {
 		struct registry_job *j = g->members[i].job;
-		struct registry_step *step = g->members[i].step;
 
-		j->live_groups--;
 		j->last_death_ns = MAX(j->last_death_ns, life->died_ns);
 		if (j->has_top && j->top_id == g->id)
 			end_top(j);
-		if (step && --step->live_groups == 0)
-			step->end_ns = registry_real(r, life->died_ns);
+		if (leave(&g->members[i]))
+			g->members[i].step->end_ns = registry_real(r, life->died_ns);
 	}
 }
 
@@ -396,7 +411,7 @@ static int add_group(struct registry *r, const struct group_life *life, struct r
 	if (code < 0 || !g->member_count) {
 		for (size_t i = 0; i < g->member_count; i++) {
 			g->members[i].job->groups--;
-			g->members[i].job->live_groups--;
+			(void)leave(&g->members[i]);
 		}
 		free(g);
 		return code;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How full the node's file systems are: of those with a device or memory of their own; each once,
- * by the mount point that names it. */
+/*
+ * How full the node's file systems are: of those with a device or memory of their own; each once,
+ * by the mount point that names it.
+ *
+ * One that may hang (network, FUSE) is asked apart, on a thread of its own: a sample has what it
+ * answered to the sample before.  While it does not answer it is named, and asked nothing more.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,8 +19,14 @@
 #include "basic/cleanup.h"
 #include "cgroup/mounts.h"
 #include "model/file_system.h"
+#include "model/record.h"
 #include "sources/node.h"
+#include "sources/slow_source.h"
 #include "sources/source.h"
+
+#define LABEL "free space of the node's file systems: "
+#define DEADLINE_MS 2000
+#define APART_MAX 24 /* threads */
 
 static int add(struct samples *to, enum metric_id id, const struct mount *mount, uint64_t number,
 	       uint64_t scale)
@@ -73,56 +84,189 @@ static bool may_ask(const struct source_options *options, const char *fstype)
 				: !file_system_of(fstype)->may_hang;
 }
 
-/* Its path leads through one that may hang, and that nobody wants to be asked. */
-static bool hangs_on_remote(const struct mounts *mounts, const struct mount *mount,
-			    const struct source_options *options)
+/* Its path may lead through others: *ret_may_hang: it or one of them may. */
+static bool is_wanted(const struct mounts *mounts, const struct mount *mount,
+		      const struct source_options *options, bool *ret_may_hang)
 {
-	for (size_t i = 0; i < mounts->count; i++) {
+	bool is_wanted = mount->point[0] == '/' && may_ask(options, mount->fstype);
+
+	*ret_may_hang = false;
+	for (size_t i = 0; i < mounts->count && is_wanted; i++) {
 		const struct mount *other = &mounts->items[i];
 
-		if (file_system_of(other->fstype)->may_hang && !may_ask(options, other->fstype) &&
-		    (strcmp(other->point, "/") == 0 || is_below(mount->point, other->point)))
-			return true;
+		if (!file_system_of(other->fstype)->may_hang ||
+		    (strcmp(other->point, "/") != 0 && !is_below(mount->point, other->point)))
+			continue;
+		*ret_may_hang = true;
+		is_wanted = may_ask(options, other->fstype);
 	}
-	return false;
+	/* a superblock once, and never a hidden one */
+	return is_wanted && mounts_find(mounts, mount->device) == mount;
 }
 
-static bool is_wanted(const struct mounts *mounts, const struct mount *mount,
-		      const struct source_options *options)
-{
-	return mount->point[0] == '/' && may_ask(options, mount->fstype) &&
-	       !hangs_on_remote(mounts, mount, options);
-}
+/* ---- one that is asked apart ---- */
 
-/* ---- the source ---- */
+struct apart {
+	struct slow_source *slow;
+	bool is_wanted, is_late;
+};
 
 struct source_state {
 	struct source_options options;
+	struct mount mount; /* of one */
+	struct apart apart[APART_MAX]; /* of the source */
+	size_t count, left_out; /* of them */
 };
+
+static struct source_state *free_one(struct source_state *s)
+{
+	free(s->mount.point);
+	free(s->mount.fstype);
+	return source_free(s);
+}
+
+static int open_one(const struct source_options *options, struct source_state **ret,
+		    struct error *err UNUSED)
+{
+	const struct mount *mount = options->context;
+	struct source_state *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->options.root_fd = options->root_fd;
+	s->mount = (struct mount){ .device = mount->device,
+				   .point = strdup(mount->point),
+				   .fstype = strdup(mount->fstype) };
+	if (!s->mount.point || !s->mount.fstype) {
+		free_one(s);
+		return -ENOMEM;
+	}
+	*ret = s;
+	return 0;
+}
+
+static int sample_one(struct source_state *s, uint64_t boot_ns UNUSED, struct samples *to)
+{
+	return add_mount(s->options.root_fd, &s->mount, to);
+}
+
+static const struct source source_one_mount = {
+	.name = "node_mounts",
+	.deadline_ms = DEADLINE_MS,
+	.open = open_one,
+	.sample = sample_one,
+	.free = free_one,
+};
+
+static struct apart *find_apart(struct source_state *s, const struct mount *mount)
+{
+	const struct source_options options = { .root_fd = s->options.root_fd, .context = mount };
+	struct apart *one;
+
+	for (one = s->apart; one < s->apart + s->count; one++) {
+		const struct mount *its = &slow_source_state(one->slow)->mount;
+
+		if (its->device == mount->device && strcmp(its->point, mount->point) == 0)
+			return one;
+	}
+	if (s->count == APART_MAX ||
+	    slow_source_open(&source_one_mount, &options, &one->slow, NULL) < 0)
+		return NULL;
+	s->count++;
+	return one;
+}
+
+static int sample_apart(struct source_state *s, const struct mount *mount, struct samples *to)
+{
+	struct apart *one = find_apart(s, mount);
+	struct samples samples = {};
+	int r;
+
+	if (!one) {
+		s->left_out++;
+		return 0;
+	}
+	one->is_wanted = true;
+	r = slow_source_take(one->slow, &samples);
+	one->is_late = r == -ETIME;
+	for (size_t i = 0; i < samples.count && r == 0; i++)
+		r = samples_add(to, samples.items[i].id,
+				(const char *const *)samples.items[i].labels,
+				samples.items[i].number);
+	samples_clear(&samples);
+	if (slow_source_ask(one->slow) < 0)
+		s->left_out++;
+	return r == -ENOMEM || r == -ENOSPC ? r : 0;
+}
+
+/* Those that are mounted no more; one whose thread hangs keeps its place, so that they are bounded.
+ */
+static void drop_unwanted(struct source_state *s)
+{
+	for (size_t i = s->count; i-- > 0;) {
+		struct apart *one = &s->apart[i];
+		struct samples samples = {};
+		int r = one->is_wanted ? -EBUSY : slow_source_take(one->slow, &samples);
+
+		samples_clear(&samples);
+		one->is_wanted = false;
+		if (r == -EBUSY || r == -ETIME)
+			continue;
+		slow_source_free(one->slow);
+		*one = s->apart[--s->count];
+		s->apart[s->count] = (struct apart){};
+	}
+}
+
+/* ---- the source ---- */
 
 static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 {
 	_cleanup_(mounts_clear) struct mounts mounts = {};
 	const struct source_options *options = &s->options;
 	size_t count = 0;
+	bool may_hang;
 	int r = mounts_read(options->root_fd, "self", &mounts, NULL);
 
 	(void)boot_ns;
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
+	s->left_out = 0;
 	for (size_t i = 0; r == 0 && i < mounts.count && count < NODE_MOUNTS_MAX; i++) {
 		const struct mount *mount = &mounts.items[i];
 
 		if (file_system_of(mount->fstype)->lacks_space)
 			continue;
 		count++;
-		if (!is_wanted(&mounts, mount, options))
+		if (!is_wanted(&mounts, mount, options, &may_hang))
 			continue;
-		if (mounts_find(&mounts, mount->device) == mount) /* a superblock once, and never a
-								     hidden one */
-			r = add_mount(options->root_fd, mount, to);
+		r = may_hang ? sample_apart(s, mount, to) : add_mount(options->root_fd, mount, to);
 	}
+	drop_unwanted(s);
 	return r;
+}
+
+static int describe(const struct source_state *s, struct strings *missing)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->count && r == 0; i++) {
+		if (s->apart[i].is_late)
+			r = strings_add(missing, LABEL "%s does not answer",
+					slow_source_state(s->apart[i].slow)->mount.point);
+	}
+	if (s->left_out && r == 0)
+		r = strings_add(missing,
+				LABEL "%zu of networks and FUSE are not asked (at most %d are)",
+				s->left_out, APART_MAX);
+	return r;
+}
+
+static struct source_state *free_source(struct source_state *s)
+{
+	for (size_t i = 0; s && i < s->count; i++)
+		slow_source_free(s->apart[i].slow);
+	return source_free(s);
 }
 
 static int open_source(const struct source_options *options, struct source_state **ret,
@@ -140,9 +284,10 @@ static int open_source(const struct source_options *options, struct source_state
 
 const struct source source_node_mounts = {
 	.name = "node_mounts",
-	.label = "free space of the node's file systems: ",
+	.label = LABEL,
 	.help = "Sample size and free space of the node's file systems, of the types in filesystems.",
 	.open = open_source,
 	.sample = sample,
-	.free = source_free,
+	.describe = describe,
+	.free = free_source,
 };

@@ -94,7 +94,7 @@ static int unpack(const struct cell *packed, char **ret, size_t *ret_length)
 	return r == -ENOMEM ? r : r < 0 ? -EBADMSG : 0;
 }
 
-static int join(const struct statement *row, struct stored_line *line)
+static int join(const struct statement *row, bool wants_timeline, struct stored_line *line)
 {
 	const struct cell packed_record = store_cell(row, 0), packed_timeline = store_cell(row, 1);
 	_cleanup_free_ char *timeline = NULL, *record = NULL;
@@ -102,7 +102,7 @@ static int join(const struct statement *row, struct stored_line *line)
 	size_t length = had_timeline ? strlen(TIMELINE_GONE) : 0, record_length = 0, at;
 	int r = unpack(&packed_record, &record, &record_length);
 
-	if (r == 0 && packed_timeline.is_known)
+	if (r == 0 && packed_timeline.is_known && wants_timeline)
 		r = unpack(&packed_timeline, &timeline, &length);
 	if (r < 0)
 		return r;
@@ -119,7 +119,7 @@ static int join(const struct statement *row, struct stored_line *line)
 	return 0;
 }
 
-int line_read(struct store *s, uint64_t id, struct stored_line *ret)
+int line_read(struct store *s, uint64_t id, bool wants_timeline, struct stored_line *ret)
 {
 	struct statement *row = store_ask(
 		s,
@@ -133,7 +133,7 @@ int line_read(struct store *s, uint64_t id, struct stored_line *ret)
 	ret->is_closed = store_cell(row, 3).is_known;
 	ret->clock_offset_ns = (int64_t)COLUMN_NUMBER(row, 4);
 	ret->job = COLUMN_NUMBER(row, 5);
-	r = join(row, ret);
+	r = join(row, wants_timeline, ret);
 	store_reset(row);
 	if (r == -ENOMEM)
 		store_fail_at(s, r, "cannot read a record of the database");
@@ -152,7 +152,7 @@ struct record *line_read_record(struct store *s, uint64_t id, struct stored_line
 {
 	struct record *record = NULL;
 	json_t *root = NULL;
-	int r = line_read(s, id, ret_line);
+	int r = line_read(s, id, false, ret_line);
 
 	if (r == 0)
 		root = json_loadb(ret_line->text, ret_line->length, JSON_REJECT_DUPLICATES, NULL);

@@ -11,13 +11,17 @@
 #include "analysis/classes.h"
 #include "analysis/insights.h"
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
 #include "codec/records.h"
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
 #define NEAR_NS "60000000000" /* apart, and yet one job: nodes begin and end one by one */
-#define FOLDED_NOW 8 /* records of a job; of more it waits, since each of them comes here */
+/* Of a job; with more it waits, since each of its records comes here. */
+#define FOLDED_NOW 8 /* records */
+#define FOLDED_NOW_BYTES (128u << 10) /* of their text */
+#define FOLDING_NS UINT64_C(100000000) /* after that others get their turn, between two jobs */
 
 /* Whose ids are those of jobs on all their nodes. */
 #define SITE_MANAGERS "('slurm', 'pbs', 'lsf', 'flux')"
@@ -116,7 +120,7 @@ uint64_t store_assign(struct store *s, uint64_t id, const struct record *record,
 
 struct folding { /* records of one job */
 	struct records records; /* those that can be read */
-	size_t closed, open; /* of them */
+	size_t closed, open, bytes; /* of them */
 };
 
 /* One that this version cannot read is left out. */
@@ -125,6 +129,7 @@ static void add_record(struct store *s, uint64_t id, struct folding *f)
 	struct stored_line line;
 	struct record *record = line_read_record(s, id, &line);
 
+	f->bytes += line.length;
 	if (!record)
 		return;
 	f->closed += line.is_closed;
@@ -165,7 +170,8 @@ static void write_job(struct store *s, uint64_t id, const struct folding *f, boo
 	if (f->records.count > 1)
 		r = record_merge((const struct record *const *)records, f->records.count, &merged);
 	if (r < 0)
-		return store_fail_at(s, r, "cannot merge the records of a job");
+		return store_fail_at(s, r == -ENOMEM ? r : -EBADMSG,
+				     "cannot merge the records of a job");
 	record = merged ? merged : record;
 	for (size_t i = 0; i < f->records.count; i++) {
 		job.start_ns = MIN(job.start_ns, records[i]->time.start_ns);
@@ -202,15 +208,20 @@ static void fold(struct store *s, uint64_t job, enum store_stale stale)
 {
 	_cleanup_(id_list_clear) struct id_list ids = {};
 	struct folding f = {};
+	bool waits;
 
 	find_records(s, job, &ids);
 	if (!ids.count)
 		return delete_job(s, job);
-	if (ids.count > FOLDED_NOW && stale == STALE_NOW)
-		return store_do(s, "UPDATE jobs SET is_stale = 2 WHERE id = ?1", NUMBER(job));
-	for (size_t i = 0; i < ids.count && !s->failure; i++)
+	waits = stale == STALE_NOW && (ids.count > FOLDED_NOW || s->folds_later);
+	for (size_t i = 0; i < ids.count && !waits && !s->failure; i++) {
 		add_record(s, ids.items[i], &f);
-	write_job(s, job, &f, false);
+		waits = stale == STALE_NOW && f.bytes > FOLDED_NOW_BYTES;
+	}
+	if (waits)
+		store_do(s, "UPDATE jobs SET is_stale = 2 WHERE id = ?1", NUMBER(job));
+	else
+		write_job(s, job, &f, false);
 	records_clear(&f.records);
 }
 
@@ -219,12 +230,16 @@ void store_fold(struct store *s, enum store_stale stale, unsigned int limit, str
 	/* the number stands in the text, so that the index of those that wait is found */
 	static const char *const texts[] = {
 		[STALE_NOW] = "SELECT id FROM jobs WHERE is_stale = 1 LIMIT ?1",
-		[STALE_LATER] = "SELECT id FROM jobs WHERE is_stale = 2 LIMIT ?1",
+		[STALE_LATER] = "SELECT id FROM jobs WHERE is_stale = 2 ORDER BY id LIMIT ?1",
 	};
+	const uint64_t begun_ns = clock_now_ns(CLOCK_MONOTONIC);
 
 	store_find(s, ret, texts[stale], NUMBER(limit));
-	for (size_t i = 0; i < ret->count && !s->failure; i++)
+	for (size_t i = 0; i < ret->count && !s->failure; i++) {
+		if (stale == STALE_LATER && clock_now_ns(CLOCK_MONOTONIC) - begun_ns > FOLDING_NS)
+			break;
 		fold(s, ret->items[i], stale);
+	}
 }
 
 void store_fold_new(struct store *s, uint64_t job, struct record *record, bool is_new)
@@ -232,6 +247,8 @@ void store_fold_new(struct store *s, uint64_t job, struct record *record, bool i
 	const struct folding f = { .records = { &record, 1 }, .open = !record->is_final };
 	_cleanup_(id_list_clear) struct id_list ids = {};
 
+	if (s->folds_later)
+		return;
 	if (!is_new)
 		find_records(s, job, &ids);
 	if (is_new || ids.count == 1)

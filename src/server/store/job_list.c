@@ -162,7 +162,7 @@ int store_read_line(struct store *s, uint64_t record, bool tells_clock, char **r
 		    size_t *ret_length, struct error *err)
 {
 	struct stored_line line;
-	int r = line_read(s, record, &line);
+	int r = line_read(s, record, true, &line);
 
 	if (r == 0 && tells_clock && line.clock_offset_ns)
 		r = put_clock(&line);

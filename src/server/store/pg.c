@@ -68,7 +68,7 @@ static const struct {
 } codes[] = {
 	{ "53100", -ENOSPC }, { "53", -EBUSY },	  { "55P03", -EBUSY },	{ "40", -EBUSY },
 	{ "57014", -ETIME },  { "22", -EINVAL },  { "42501", -EACCES }, { "25006", -EACCES },
-	{ "28", -EACCES },    { "XX", -EBADMSG },
+	{ "28", -EACCES },    { "XX", -EBADMSG }, { "23", -EBADMSG },	{ "54", -EBADMSG },
 };
 
 /* The first line of what libpq says. */

@@ -130,10 +130,16 @@ int store_commit(struct store *s, struct error *err)
 	return store_told(s, err);
 }
 
+void store_fold_later(struct store *s)
+{
+	s->folds_later = true;
+}
+
 void store_abandon(struct store *s)
 {
 	s->database->abandon(s);
 	s->boot.arrived_ns = 0;
+	s->folds_later = false;
 	s->failure = 0;
 }
 
@@ -171,6 +177,10 @@ int store_open_with(const struct database *database, const char *where, enum sto
 			where);
 	if (r >= 0 && mode == STORE_WRITE)
 		r = rules_load_built_in(&s->rules, err);
+	if (r >= 0 && mode == STORE_WRITE) { /* this version may be able to make them */
+		store_execute(s, "UPDATE jobs SET is_stale = 2 WHERE is_stale = 3");
+		r = store_told(s, err);
+	}
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);

@@ -54,8 +54,10 @@ int store_check(struct store *s, struct error *err);
 /* All that is put between the two stands, and is on the disk, when store_commit() returns 0; of
  * what fails nothing stands. */
 int store_begin(struct store *s, struct error *err);
-int store_commit(struct store *s, struct error *err);
+int store_commit(struct store *s, struct error *err); /* -EBADMSG: a job has no row */
 void store_abandon(struct store *s);
+/* Until store_abandon() no job is made of what is put: store_work() does it. */
+void store_fold_later(struct store *s);
 
 enum store_answer {
 	STORE_TAKEN,
@@ -169,7 +171,8 @@ struct store_upkeep {
 						       */
 };
 
-/* One small batch of what is to be done, in a transaction of its own.  *ret_more: there is more. */
+/* One small batch of what is to be done, in a transaction of its own.  *ret_more: there is more.
+ * A job that cannot be made of its records is passed over: *err says so, and it is no failure. */
 int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_more,
 	       struct error *err);
 
@@ -193,7 +196,7 @@ int store_move(struct store *from, struct store *to, FILE *out, struct error *er
 struct store_facts {
 	uint64_t records, jobs; /* 0 unless they are counted, which takes its time */
 	uint64_t bytes; /* of the file, without its log */
-	uint64_t closed, deleted_timelines, deleted_records, deleted_ledger; /* since it was opened
-									      */
+	/* since it was opened */
+	uint64_t closed, failed_jobs, deleted_timelines, deleted_records, deleted_ledger;
 };
 int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err);

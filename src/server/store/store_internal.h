@@ -33,6 +33,7 @@ struct store {
 		uint64_t arrived_ns; /* 0: there are none */
 	} boot;
 	struct rules *rules; /* NULL: it is only read */
+	bool folds_later; /* until store_abandon() */
 	int failure; /* the first one that nobody was told of, and its words; 0: none */
 	struct error error;
 	uint64_t deadline_ns; /* of a list, by CLOCK_MONOTONIC; 0: none */
@@ -127,8 +128,9 @@ struct stored_line {
 	int64_t clock_offset_ns;
 	uint64_t job;
 };
-/* Read a record's line.  -ENOENT: there is none; -EBADMSG; what else fails is remembered, too. */
-int line_read(struct store *s, uint64_t id, struct stored_line *ret);
+/* Read a record's line; without its timeline it is as if that was deleted.  -ENOENT: there is none;
+ * -EBADMSG; what else fails is remembered, too. */
+int line_read(struct store *s, uint64_t id, bool wants_timeline, struct stored_line *ret);
 /* Read the record itself, without a timeline, its times by the server's clock.  NULL: it is gone,
  * or of another version, or that failed.  @ret_line: what is said of it, without the text. */
 struct record *line_read_record(struct store *s, uint64_t id, struct stored_line *ret_line);
@@ -145,6 +147,8 @@ void store_fold_new(struct store *s, uint64_t job, struct record *record, bool i
 enum store_stale {
 	STALE_NOW = 1, /* it is made anew before the commit; of many records it becomes... */
 	STALE_LATER = 2, /* ...by store_work() */
+	STALE_FAILED = 3, /* that failed: until another record of it comes, or the store is opened
+			   */
 };
 void store_fold(struct store *s, enum store_stale stale, unsigned int limit, struct id_list *ret);
 /* Have a record's job, ?1, made anew before the commit. */

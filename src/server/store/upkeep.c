@@ -25,6 +25,11 @@ static const char *const closing[] = {
 	NULL,
 };
 static const char *const deleting[] = { SQL_MAKE_STALE, "DELETE FROM records WHERE id = ?1", NULL };
+static const char *const forgetting[] = {
+	"DELETE FROM events WHERE kind = 'closed' AND node = (SELECT node FROM records WHERE id = ?1) "
+	"AND job_id = (SELECT job_id FROM records WHERE id = ?1)",
+	SQL_MAKE_STALE, "DELETE FROM records WHERE id = ?1", NULL
+};
 static const char *const deleting_ledger[] = { "DELETE FROM ledger WHERE line = ?1",
 					       "DELETE FROM ledger_lines WHERE id = ?1", NULL };
 static const char *const forgetting_entry[] = {
@@ -117,11 +122,64 @@ static void work(struct store *s, const void *context, struct id_list *ids)
 		run_each(s, t->texts, ids, upkeep->now_ns, "its checkpoints stopped");
 		*t->counter += ids->count;
 	}
-	if (!ids->count)
-		store_fold(s, STALE_LATER, FOLDS, ids);
 	store_do(s,
 		 "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at_ns < ?1 LIMIT ?2)",
 		 NUMBER(upkeep->records_ns), NUMBER(BATCH));
+}
+
+/* ---- jobs of many records ---- */
+
+struct folds {
+	unsigned int limit;
+	uint64_t first; /* job that was tried first */
+	char name[64]; /* its id */
+};
+
+static void fold_jobs(struct store *s, const void *context, struct id_list *ids)
+{
+	struct folds *f = *(struct folds *const *)context;
+
+	store_fold(s, STALE_LATER, f->limit, ids);
+	f->first = ids->count ? ids->items[0] : 0;
+}
+
+static void pass_over(struct store *s, const void *context, struct id_list *ids UNUSED)
+{
+	struct folds *f = *(struct folds *const *)context;
+	struct statement *row = store_ask(
+		s, "UPDATE jobs SET is_stale = 3 WHERE id = ?1 RETURNING job_id", NUMBER(f->first));
+
+	if (store_next(s, row))
+		snprintf(f->name, sizeof(f->name), "%s", COLUMN_TEXT(row, 0));
+	store_reset(row);
+	s->facts.failed_jobs++;
+}
+
+/* What fails by the job itself, and not by the database or its disk. */
+static bool is_jobs_own(int failure)
+{
+	return failure == -EBADMSG || failure == -EINVAL || failure == -ENOMEM;
+}
+
+/* The database may say too late which of them it was: then the first is tried alone. */
+static int fold_some(struct store *s, size_t *ret_count, struct error *err)
+{
+	struct folds folds = { .limit = FOLDS }, *context = &folds;
+	struct error why = {};
+	int r = run_batch(s, fold_jobs, &context, ret_count, &why);
+
+	folds.limit = 1;
+	if (is_jobs_own(r))
+		r = run_batch(s, fold_jobs, &context, ret_count, &why);
+	if (!is_jobs_own(r) || !folds.first)
+		return r < 0 ? error_set(err, r, "%s", why.text) : 0;
+	r = run_batch(s, pass_over, &context, ret_count, err);
+	*ret_count = 1; /* others may wait behind it */
+	return r < 0 ? r
+		     : error_set(err, 0,
+				 "job %s keeps its row of before until another record of it comes: "
+				 "%s",
+				 folds.name, why.text);
 }
 
 int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_more,
@@ -134,6 +192,8 @@ int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_mor
 	if (!s->database->may_work(s, upkeep->now_ns))
 		return store_told(s, err);
 	r = run_batch(s, work, upkeep, &count, err);
+	if (r >= 0 && !count)
+		r = fold_some(s, &count, err);
 	*ret_more = r >= 0 && count > 0;
 	if (r < 0 || count)
 		return r;
@@ -147,7 +207,7 @@ static void forget_batch(struct store *s, const void *context, struct id_list *i
 
 	store_find(s, ids, "SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
 		   whose[0], whose[1], NUMBER(BATCH));
-	run_each(s, deleting, ids, 0, NULL);
+	run_each(s, forgetting, ids, 0, NULL);
 }
 
 static void forget_entries(struct store *s, const void *context, struct id_list *ids)
