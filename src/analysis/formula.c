@@ -97,7 +97,7 @@ static struct amount polling_core_share(const struct subject *s)
 	return amount_divide(value(s, METRIC_CPU_POLLING), formula_core_time(s));
 }
 
-/* As far as it is known: what spins without system calls is taken for work anyway. */
+/* As far as it is known: what spins in its own code is taken for work anyway. */
 static struct amount working_share(const struct subject *s)
 {
 	struct amount polling = value(s, METRIC_CPU_POLLING);
@@ -507,8 +507,8 @@ static const struct formula of_job[] = {
 	{ "run_queue_share", DIMENSION_SHARE, false, run_queue_share, "Share of the time that threads ran or were ready to run in which they waited for a CPU." },
 	{ "stolen_share", DIMENSION_SHARE, false, stolen_share, "Share of the time that threads were on a CPU that a hypervisor or interrupts took." },
 	{ "throttled_share", DIMENSION_SHARE, false, throttled_share, "Time in which the CPU quota throttled the job, over that time and CPU time together." },
-	{ "polling_share", DIMENSION_SHARE, false, polling_share, "Share of CPU time that threads spent spinning for something to do." },
-	{ "polling_core_share", DIMENSION_SHARE, false, polling_core_share, "Share of core time that threads spent spinning for something to do." },
+	{ "polling_share", DIMENSION_SHARE, false, polling_share, "Share of CPU time that threads spent spinning, in libraries of MPI or OpenMP or in polls that found nothing." },
+	{ "polling_core_share", DIMENSION_SHARE, false, polling_core_share, "Share of core time that threads spent spinning, in libraries of MPI or OpenMP or in polls that found nothing." },
 	{ "working_share", DIMENSION_SHARE, false, working_share, "CPU time without spinning, over core time." },
 	{ "empty_polls_per_second", DIMENSION_PER_SECOND, false, empty_poll_rate, "Polls with a timeout of zero that found nothing, per second of elapsed time." },
 	{ "yields_per_second", DIMENSION_PER_SECOND, false, yield_rate, "Calls of sched_yield per second of elapsed time." },

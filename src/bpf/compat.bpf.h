@@ -170,6 +170,11 @@ static __always_inline long call_result(const struct pt_regs *regs)
 	return (long)regs->ax;
 }
 
+static __always_inline __u64 instruction_of(const struct pt_regs *regs)
+{
+	return regs->ip;
+}
+
 /* The same by probe reads. */
 static __always_inline long far_call_number(const struct pt_regs *regs)
 {
@@ -223,6 +228,11 @@ static __always_inline long call_number(const struct pt_regs *regs)
 static __always_inline long call_result(const struct pt_regs *regs)
 {
 	return (long)regs->regs[0];
+}
+
+static __always_inline __u64 instruction_of(const struct pt_regs *regs)
+{
+	return regs->pc;
 }
 
 static __always_inline long far_call_number(const struct pt_regs *regs)

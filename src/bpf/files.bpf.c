@@ -178,7 +178,7 @@ static __always_inline bool unpark_call(struct call_slot *slot, struct task_stru
 	if (slot->call.task == key)
 		return true;
 	parked = bpf_map_lookup_elem(&parked_calls, &key);
-	if (!parked || parked->is_interrupted || parked->kind.how == CALL_POLL)
+	if (!parked || parked->is_interrupted)
 		return false;
 	slot->call = *parked;
 	bpf_map_delete_elem(&parked_calls, &key);
@@ -410,6 +410,21 @@ int BPF_PROG(settle_interrupted_call, int sig, void *info, struct k_sigaction *a
 		count_call(call, -1, call->spent_ns, call->spent_ns);
 	bpf_map_delete_elem(&parked_calls, &key);
 	return 0;
+}
+
+/* A clock of each CPU: see polls.bpf.h. */
+SEC("perf_event")
+int sample_task(struct pt_regs *regs)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call_slot *slot = get_slot();
+	__u64 address = instruction_of(regs);
+
+	if (!(address >> 63)) /* of user space, on all machines that we know */
+		return count_sample(address, false);
+	if (!slot || slot->looked != (__u64)task || how_of(current_call_number(task)) != CALL_POLL)
+		return 0; /* from the way into the call to the way out, where no hook runs */
+	return count_sample(address, true);
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -246,23 +246,15 @@ struct open_file {
 	__u64 end;
 };
 
-/* A call in progress; or, with CALL_POLL, the last look of a task: see polls.bpf.h. */
+/* A call in progress. */
 struct call {
 	__u64 task; /* task_struct's address; 0: none */
 	__u64 cgroup;
 	union {
 		__u64 start_ns;
 		__u64 spent_ns; /* is_interrupted: its time so far */
-		__u64 on_ns; /* CALL_POLL: the task's time on a CPU then... */
 	};
-	union {
-		__u64 chars; /* CALL_EXEC: rchar before... */
-		__u64 transfers; /* ...its reads and writes... */
-	};
-	union {
-		__u64 chars_calls; /* ...and syscr */
-		__u64 waits; /* ...and its waits */
-	};
+	__u64 chars, chars_calls; /* CALL_EXEC: rchar and syscr before */
 	__u64 place, to_place; /* to: CALL_COPY's second */
 	struct call_kind kind;
 	__u8 op; /* which of its kind's it is */

@@ -462,10 +462,14 @@ struct pt_regs {
 	unsigned long sp, bp, bx, r9, r11, r12, r13, r14, r15;
 #elif defined(__TARGET_ARCH_arm64)
 	__u64 regs[31];
-	__u64 sp;
+	__u64 sp, pc;
 	__u64 orig_x0;
 	int syscallno;
 #endif
+};
+
+struct vm_area_struct {
+	struct file *vm_file;
 };
 
 struct seq_file;

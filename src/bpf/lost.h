@@ -34,8 +34,8 @@ enum lost_reason {
 			 counted */
 	LOST_TIME, /* no room for a cgroup's times by cause: not counted */
 	LOST_TASK_STATE, /* no room to follow a task's time: not counted before the next reading */
-	LOST_POLL, /* no room for a task or cgroup that looks for work: its looks, or their time,
-		      are not counted */
+	LOST_POLL, /* no room for a cgroup that polls or spins: a poll, or a sample, is not counted
+		    */
 	LOST_THREADS, /* no room for what a process' threads did, or the cgroup's busiest process
 			 was not to be had: they are not looked at */
 	LOST_OOM_KILL, /* no room for a process that was killed for want of memory: it is counted,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * looks - tasks that burn CPU time while they wait: they ask again and again whether there is
- * something to do, by polls that must not wait or by giving the CPU to whoever wants it.
+ * polls - tasks that burn CPU time while they wait: how often they ask in vain whether there is
+ * something to do, and how much of their time is in code that waits.
  *
- * Between two looks that found nothing, with neither a wait nor a read nor a write nor a poll of
- * another kind in between, and not far apart, a task is taken to have done nothing else.  What
- * spins without a system call is not seen.  Costs some look-ups a look or poll, and nothing any
- * other call.
+ * Calls alone do not tell how long: a library asks the system now and then, whether it waits or
+ * not.  So a clock of each CPU takes a sample some 50 times a second: does the task run the code of
+ * a library that spins while it waits, or is it inside of a poll that must not wait?  A program
+ * that spins in its own code is not seen.  Costs some look-ups a poll, nothing any other call, and
+ * a walk of the task's mappings a sample.
  */
 #pragma once
 
@@ -53,66 +54,13 @@ static __always_inline bool must_not_wait(const struct pt_regs *regs, const stru
 /* At a call's entry, since some write what is left of the time. */
 static __always_inline int begin_poll(const struct pt_regs *regs, const struct call_kind *kind)
 {
-	struct call_slot *slot;
+	struct call_slot *slot = get_slot();
+	bool is_yield = kind->limit == ARGUMENT_NONE;
 
-	if (kind->limit == ARGUMENT_NONE)
-		return 0;
-	slot = get_slot();
 	if (slot) /* of a poll that it left on this CPU nothing stays */
-		slot->looking = must_not_wait(regs, kind) ? (__u64)current_task() : 0;
-	return 0;
-}
-
-/*
- * How long it has looked without a break; the next look begins from here.  A task's last look is
- * kept among the calls that are parked: a call that sleeps takes its place, and was a break.
- */
-static __always_inline __u64 go_on_looking(struct call_slot *slot, struct task_struct *task)
-{
-	__u64 exec_ns = LOAD(task, se.sum_exec_runtime); /* as of the last tick */
-	__u64 transfers = LOAD(task, ioac.syscr) + LOAD(task, ioac.syscw);
-	__u64 key = (__u64)task, waits = LOAD(task, nvcsw), ns = 0;
-	struct call *last = bpf_map_lookup_elem(&parked_calls, &key);
-
-	if (!last) {
-		slot->call =
-			(struct call){ .on_ns = exec_ns, .transfers = transfers, .waits = waits };
-		slot->call.kind.how = CALL_POLL;
-		if (bpf_map_update_elem(&parked_calls, &key, &slot->call, BPF_NOEXIST) < 0)
-			count_lost_of(slot->counted_cgroup, LOST_POLL);
-		return 0;
-	}
-	if (last->is_interrupted) /* in a handler of the signal */
-		return 0;
-	if (last->kind.how == CALL_POLL && last->transfers == transfers && last->waits == waits)
-		ns = exec_ns - last->on_ns;
-	last->kind.how = CALL_POLL;
-	last->is_by_path = 0;
-	last->on_ns = exec_ns;
-	last->transfers = transfers;
-	last->waits = waits;
-	return ns < LOOKS_APART_NS ? ns : 0;
-}
-
-static __always_inline void stop_looking(struct task_struct *task)
-{
-	__u64 key = (__u64)task;
-	struct call *last = bpf_map_lookup_elem(&parked_calls, &key);
-
-	if (last && last->kind.how == CALL_POLL)
-		bpf_map_delete_elem(&parked_calls, &key);
-}
-
-static __always_inline int count_poll(__u64 cgroup, bool is_yield, __u64 ns)
-{
-	struct polls *counts = get_polls(cgroup);
-
-	if (!counts)
-		return count_lost_of(cgroup, LOST_POLL);
-	__sync_fetch_and_add(is_yield ? &counts->yields : &counts->polls, 1); /* CPUs share it in a
-										 user's groups */
-	if (ns)
-		__sync_fetch_and_add(&counts->ns, ns);
+		slot->looking = slot->looked = is_yield || must_not_wait(regs, kind)
+						       ? (__u64)current_task()
+						       : 0;
 	return 0;
 }
 
@@ -121,16 +69,81 @@ static __always_inline int end_poll(const struct call_kind *kind, long result)
 	struct task_struct *task = current_task();
 	struct call_slot *slot = get_slot();
 	bool is_yield = kind->limit == ARGUMENT_NONE, is_poll;
+	struct polls *counts;
 	__u64 cgroup;
 
 	if (!slot)
 		return 0;
 	is_poll = is_yield || slot->looking == (__u64)task;
 	slot->looking = 0;
-	if (!judge(slot, task, &cgroup) || is_compat_call(task))
+	if (!is_poll || result || !judge(slot, task, &cgroup) || is_compat_call(task))
 		return 0;
-	if (is_poll && result == 0)
-		return count_poll(cgroup, is_yield, go_on_looking(slot, task));
-	stop_looking(task);
+	counts = get_polls(cgroup);
+	if (!counts)
+		return count_lost_of(cgroup, LOST_POLL);
+	__sync_fetch_and_add(is_yield ? &counts->yields : &counts->polls, 1); /* CPUs share it in a
+										 user's groups */
+	return 0;
+}
+
+/*
+ * ---- samples ----
+ *
+ * Libraries that spin while they wait, by the first eight characters of their files' names at most:
+ * those of MPI with what they load (Open MPI's modules are mca_*), their transports, and OpenMP's.
+ */
+#define LIBRARY(name)                                        \
+	{                                                    \
+		name, ~0ULL >> (64 - 8 * (sizeof(name) - 1)) \
+	}
+static const struct {
+	char name[8];
+	__u64 mask; /* of the characters that count; both kinds of machines are little-endian */
+} waiting_libraries[] = {
+	LIBRARY("libmpi"),  LIBRARY("libpmpi"), LIBRARY("libopen-"), LIBRARY("libprrte"),
+	LIBRARY("libpmix"), LIBRARY("mca_"),	LIBRARY("liboshme"), LIBRARY("libucp"),
+	LIBRARY("libuct"),  LIBRARY("libucs"),	LIBRARY("libfabri"), LIBRARY("libpsm2"),
+	LIBRARY("libpsm_"), LIBRARY("libgomp"), LIBRARY("libiomp5"), LIBRARY("libomp"),
+};
+
+/* As @ret: is the mapping of one of them? */
+static long judge_mapping(struct task_struct *task, struct vm_area_struct *mapping, void *ret)
+{
+	const unsigned char *from = BPF_CORE_READ(mapping, vm_file, f_path.dentry, d_name.name);
+	__u64 name = 0;
+
+	bpf_probe_read_kernel(&name, sizeof(name), from); /* the kernel has room for 32 in each */
+	for (__u32 i = 0; i < sizeof(waiting_libraries) / sizeof(waiting_libraries[0]); i++) {
+		if ((name & waiting_libraries[i].mask) == *(const __u64 *)waiting_libraries[i].name)
+			*(bool *)ret = true;
+	}
+	return 0;
+}
+
+/* Where the mappings are being changed it is not known, and taken for work. */
+static __always_inline bool is_in_waiting_library(struct task_struct *task, __u64 address)
+{
+	bool is_there = false;
+
+	bpf_find_vma(task, address, judge_mapping, &is_there, 0);
+	return is_there;
+}
+
+/* In an interrupt, which may have come in the midst of another program: so it leaves the slot as it
+ * is. */
+static __always_inline int count_sample(__u64 address, bool is_poll)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cgroup *cgrp = cgroup_of(task);
+	struct polls *counts;
+	__u64 cgroup;
+
+	if (!is_watched(cgrp) || !(is_poll || is_in_waiting_library(task, address)))
+		return 0;
+	cgroup = fold_cgroup(task, cgroup_id(cgrp));
+	counts = get_polls(cgroup);
+	if (!counts)
+		return count_lost_of(cgroup, LOST_POLL);
+	__sync_fetch_and_add(&counts->ns, SPIN_SAMPLE_NS);
 	return 0;
 }

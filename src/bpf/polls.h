@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* looks - what the program files and user space share of tasks that look for work instead of
- * waiting for it. */
+/* polls - what the program files and user space share of tasks that burn CPU time while they
+ * wait. */
 #pragma once
 
 #include <linux/types.h>
 
-#define LOOKS_APART_NS 30000000ULL /* of CPU time: beyond, a task did something else in between */
+/* Of a CPU's time, from one sample to the next: some 50 a second, and no multiple of a tick or of a
+ * round number of ms, or a program that works in step with those would be sampled at one place. */
+#define SPIN_SAMPLE_NS 20011003ULL
 
 /* Of a cgroup, by the CPU that counted: struct cgroup_cpu of tasks.h is the key. */
 struct polls {
 	__u64 polls; /* that were not to wait, and found nothing */
 	__u64 yields; /* of the CPU */
-	__u64 ns; /* CPU time from one of both to the next */
+	__u64 ns; /* CPU time in code that waits: SPIN_SAMPLE_NS for each sample there */
 };
 
 _Static_assert(sizeof(struct polls) == 24, "shared with the kernel side");

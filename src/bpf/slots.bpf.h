@@ -18,7 +18,8 @@ struct call_slot {
 	__u64 counted_cgroup; /* that the cgroup is counted as */
 	__u64 known_place; /* a place that is in superblocks already, with its path */
 	__u64 scratch;
-	__u64 looking; /* the task inside a poll that must not wait */
+	__u64 looking; /* the task inside a poll that must not wait, or giving the CPU away */
+	__u64 looked; /* the same, also after its end: until the next poll */
 	__u64 found_place; /* what look_up() found */
 	__u32 found_mode;
 	__u32 found_socket; /* its kind, plus one; 0: it is none */
@@ -36,7 +37,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock
 					  */
-	__uint(max_entries, 8192); /* tasks asleep in a counted call, or looking for work */
+	__uint(max_entries, 8192); /* tasks asleep in a counted call */
 	__type(key, __u64); /* task_struct's address; removed at the call's end or the task's */
 	__type(value, struct call);
 } parked_calls SEC(".maps");

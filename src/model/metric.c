@@ -30,7 +30,7 @@ static const struct metric metrics[METRIC_COUNT] = {
 	[METRIC_CPU_YIELDS] = { "jobmeter_job_cpu_yields_total", NULL, "cpu", "yields",
 		UNIT_COUNT, KIND_COUNTER, SCOPE_JOB, "Calls of sched_yield." },
 	[METRIC_CPU_POLLING] = { "jobmeter_job_cpu_polling_seconds_total", NULL, "cpu", "polling_seconds",
-		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "CPU time that threads spent spinning for something to do: from an empty poll or sched_yield to the next, at most 30 ms later, with no wait, read, write or other poll in between. Spinning without system calls is not included." },
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "CPU time that threads spent spinning: in libraries of MPI, OpenMP and their transports, which spin while they wait (communication in them is included), or inside of sched_yield or of polls with a timeout of zero. Estimated from 50 samples a second; spinning in the program's own code is not included." },
 	[METRIC_CPU_CYCLES] = { "jobmeter_job_cpu_cycles_total", NULL, "cpu", "cycles",
 		UNIT_COUNT, KIND_COUNTER, SCOPE_JOB, "CPU cycles while threads of the job ran, from hardware counters of the processor." },
 	[METRIC_CPU_INSTRUCTIONS] = { "jobmeter_job_cpu_instructions_total", NULL, "cpu", "instructions",

@@ -87,8 +87,8 @@ def hooks_of(found, tier):
     return {hook["program"]: hook for hook in tier["hooks"]}
 
 
-# No process of ours is a kernel thread, nor asks for a request without a completion.
-NEVER_CHECKED = ["count_kernel_", "count_loop_", "begin_request_", "count_unposted_", "note_bio", "count_bio"]
+# No process of ours is a kernel thread, nor asks for a request without a completion, nor spins.
+NEVER_CHECKED = ["sample_task", "count_kernel_", "count_loop_", "begin_request_", "count_unposted_", "note_bio", "count_bio"]
 ON_STORAGE = ["count_page_in", "count_dirtied"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Spinning: programs that ask again and again whether there is something to do, against their own counts."""
+"""Polls: programs that ask again and again whether there is something to do, against their own counts."""
 
 import json
 import os
@@ -14,8 +14,8 @@ from greedy import FIRST, FIRST_IN_GROUP, processors  # noqa: F401
 from job_groups import MANAGER
 from repository import REPOSITORY
 
-SPINNING = ["poll", "ppoll", "select", "epoll", "yield", "seldom"]
-WORKING = ["apart", "compute", "read", "events", "limits"]
+SPINNING = ["poll", "ppoll", "select", "epoll", "yield", "read"]
+WORKING = ["seldom", "apart", "compute", "events", "limits"]
 MS = 1009
 YIELD_MS = 101  # beside others, who yields hardly gets any time
 
@@ -52,7 +52,7 @@ for _ in range(TURNS):
     assert libc.poll(ctypes.c_void_p(address), 1, 1) == 0
 helper.join()
 """
-TICK = 0.012  # seconds: the time on a CPU is known as of the last tick, and one look in 10 ms has not come
+SAMPLE = 0.020011003  # seconds
 
 
 @pytest.fixture
@@ -67,19 +67,22 @@ def looks(programs, tmp_path, run_metered):
 
 def check_looks(cpu, truth):
     assert (cpu["empty_polls"], cpu["yields"]) == (truth["polls"], truth["yields"])
-    assert cpu["polling_seconds"] == pytest.approx(truth["spun_ns"] / 1e9, abs=0.01 * truth["spun_ns"] / 1e9 + TICK)
+    assert cpu["polling_seconds"] <= truth["spun_ns"] / 1e9 + 3 * SAMPLE
 
 
 @pytest.mark.parametrize("mode", SPINNING)
-def test_each_look_that_found_nothing_is_counted_and_so_is_the_time_between(looks, mode):
-    check_looks(*looks(mode))
+def test_each_look_that_found_nothing_is_counted(looks, mode):
+    """Half of the time of most goes into asking how late it is, which is no look; of epoll's a hundredth."""
+    cpu, truth = looks(mode)
+    check_looks(cpu, truth)
+    assert mode != "epoll" or cpu["polling_seconds"] > 0.3 * truth["spun_ns"] / 1e9
 
 
 @pytest.mark.parametrize("mode", WORKING)
 def test_a_program_that_works_or_sleeps_does_not_spin(looks, mode):
     cpu, truth = looks(mode)
     assert (cpu["empty_polls"], cpu["yields"]) == (truth["polls"], truth["yields"])
-    assert truth["used_ns"] >= MS * 1000000 and cpu["polling_seconds"] == 0
+    assert truth["used_ns"] >= MS * 1000000 and cpu["polling_seconds"] <= 2 * SAMPLE
 
 
 def test_a_poll_that_waits_is_none_where_one_that_must_not_was_left(run_metered, demand):
@@ -98,18 +101,32 @@ def test_an_agent_counts_the_same_of_a_job(start_agent, groups, programs, tmp_pa
     check_looks(final_record(agent, 1)["cpu"], json.loads(output.read_text()))
 
 
+def test_an_agent_that_takes_over_starts_clocks_of_its_own(start_agent, groups, programs, tmp_path, demand):
+    """How long tasks spin is known by clocks of the agent's process, which end with it."""
+    demand(shutil.which("curl"), "needs curl")
+    agent = start_agent()
+    agent.kill()
+    agent.start()
+    assert "took over what was counting" in agent.log()
+    looks = groups.start(groups.name(3), programs / "tests/truth/looks", "epoll", str(MS), tmp_path / "looks.json")
+    assert looks.wait(timeout=60) == 0
+    groups.remove(groups.name(3))
+    assert 0.3 * MS / 1000 < final_record(agent, 3)["cpu"]["polling_seconds"] < MS / 1000 + 3 * SAMPLE
+
+
 def test_an_agent_tells_how_even_the_tasks_of_a_step_are(start_agent, groups, programs, tmp_path, demand):
     demand(shutil.which("curl"), "needs curl")
-    agent, tasks = start_agent(), [("compute", 1499), ("compute", 499), ("poll", 499)]
+    agent, tasks = start_agent(), [("compute", 1499), ("compute", 499), ("epoll", 499)]
     running = [groups.start(groups.name(2, "0", task), programs / "tests/truth/looks", mode, ms, tmp_path / f"{task}.json")
                for task, (mode, ms) in enumerate(tasks)]
     assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
     groups.remove(groups.name(2, "0", 1))
-    expected = pytest.approx((1499 + 499) / 3 / 1499, abs=0.03)
-    ranks = ask(agent, f"/v1/jobs/{MANAGER}/2")["ranks"]
-    assert ranks == {"count": 3, "balance": expected}
+    live = ask(agent, f"/v1/jobs/{MANAGER}/2")
     groups.remove(groups.name(2))
-    assert final_record(agent, 2)["ranks"] == {"count": 3, "balance": expected}
+    for record in (live, final_record(agent, 2)):
+        spun_ms = 1000 * record["cpu"]["polling_seconds"]
+        expected = pytest.approx((1499 + 2 * 499 - spun_ms) / 3 / 1499, abs=0.02)
+        assert spun_ms > 0 and record["ranks"] == {"count": 3, "balance": expected}
 
 
 @pytest.fixture(scope="module")
@@ -150,8 +167,8 @@ def test_a_job_of_such_ranks_is_told_so(programs, ranks, root, tmp_path, process
     built_in = (REPOSITORY / "share/insights.yaml").read_text()
     mine = built_in.split("- id: spin-wait")
     assert len(mine) == 3
-    mine[1] = mine[1].replace("elapsed: 5 s, cpu_polling: 1 s, polling_share: 20 %",
-                              "elapsed: 1 s, cpu_polling: 0.1 s, polling_share: 10 %", 1)
+    mine[1] = mine[1].replace("{elapsed: 5 s, cpu_polling: 2 s}\n    thresholds: {least: 25 %}",
+                              "{elapsed: 1 s, cpu_polling: 0.1 s}\n    thresholds: {least: 10 %}", 1)
     mine[2] = mine[2].replace("20 %, time: 10 s", "10 %, time: 1 s", 1)
     rules.write_text("- id: spin-wait".join(mine))
     said = json.loads(subprocess.run([programs / "jobmeter", "insights", "--rules", rules, "--json", output], check=True,

@@ -76,7 +76,8 @@ void feed(struct registry *r, const struct cgroup_tasks *tasks, size_t task_coun
 					 .rows = rows,
 					 .row_count = row_count,
 					 .name_place = name_by_number,
-					 .counted = COUNTED_TASKS | COUNTED_LOOKS | COUNTED_FILES |
+					 .counted = COUNTED_TASKS | COUNTED_LOOKS |
+						    COUNTED_SPINNING | COUNTED_FILES |
 						    COUNTED_CLOCK };
 
 	ASSERT_OK(registry_feed(r, &f));

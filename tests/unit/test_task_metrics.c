@@ -58,10 +58,11 @@ TEST(each_number_of_polls_is_a_metric_of_its_own)
 	const struct polls polls = { .polls = 3, .yields = 5, .ns = 7 };
 	struct value values[METRIC_JOB_COUNT] = {};
 
-	polls_add(values, &polls);
-	polls_add(values, &polls);
+	polls_add(values, &polls, false);
+	ASSERT(!values[METRIC_CPU_POLLING].is_known);
+	polls_add(values, &polls, true);
 	ASSERT_EQ(values[METRIC_CPU_EMPTY_POLLS].number, (uint64_t)6);
 	ASSERT_EQ(values[METRIC_CPU_YIELDS].number, (uint64_t)10);
-	ASSERT_EQ(values[METRIC_CPU_POLLING].number, (uint64_t)14);
+	ASSERT_EQ(values[METRIC_CPU_POLLING].number, (uint64_t)7);
 	ASSERT(values[METRIC_CPU_POLLING].is_known && !values[METRIC_CPU_USER].is_known);
 }

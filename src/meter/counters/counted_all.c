@@ -25,7 +25,7 @@ static int add_tasks(struct meter *m, struct reading *to, struct error *err)
 	for (size_t i = 0; i < count; i++) {
 		task_metrics_add(to->values, &tasks[i].counters);
 		task_times_add(to->values, &tasks[i].times);
-		polls_add(to->values, &tasks[i].polls);
+		polls_add(to->values, &tasks[i].polls, (meter_counted(m) & COUNTED_SPINNING) != 0);
 		reading_add(to, METRIC_TASKS_ENDED, tasks[i].ended);
 		network_add(&to->network, &tasks[i].network);
 	}

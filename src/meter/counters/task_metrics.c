@@ -69,7 +69,8 @@ void task_times_add(struct value values[METRIC_JOB_COUNT], const struct task_tim
 	}
 }
 
-void polls_add(struct value values[METRIC_JOB_COUNT], const struct polls *from)
+void polls_add(struct value values[METRIC_JOB_COUNT], const struct polls *from, bool is_sampled)
 {
-	add_fields(values, look_fields, ARRAY_SIZE(look_fields), (const uint64_t *)from);
+	add_fields(values, look_fields, ARRAY_SIZE(look_fields) - !is_sampled,
+		   (const uint64_t *)from);
 }

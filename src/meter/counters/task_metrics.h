@@ -12,5 +12,5 @@
 void task_metrics_add(struct value values[METRIC_JOB_COUNT], const struct task_counters *from);
 /* The same for time by cause. */
 void task_times_add(struct value values[METRIC_JOB_COUNT], const struct task_times *from);
-/* And for looks for work. */
-void polls_add(struct value values[METRIC_JOB_COUNT], const struct polls *from);
+/* And for polls; @is_sampled: how long tasks spun is known. */
+void polls_add(struct value values[METRIC_JOB_COUNT], const struct polls *from, bool is_sampled);

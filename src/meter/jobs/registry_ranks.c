@@ -30,7 +30,7 @@ static uint64_t work_of(const struct registry *r, const struct registry_group *g
 	uint64_t cpu_ns = tasks ? tasks->counters.user_ns + tasks->counters.system_ns : 0;
 
 	return cpu_ns -
-	       (registry_has(r, COUNTED_LOOKS) && tasks ? MIN(tasks->polls.ns, cpu_ns) : 0);
+	       (registry_has(r, COUNTED_SPINNING) && tasks ? MIN(tasks->polls.ns, cpu_ns) : 0);
 }
 
 int registry_step_reserve_rank(struct registry_step *s, uint32_t rank)

@@ -489,7 +489,7 @@ static const struct registry_step *main_step(const struct registry_job *j,
 
 	for (size_t i = 0; i < job->step_count; i++) {
 		if (!step_has_ranks(job->steps[i].id) ||
-		    !rank_work(job->steps[i].values, registry_has(j->registry, COUNTED_LOOKS),
+		    !rank_work(job->steps[i].values, registry_has(j->registry, COUNTED_SPINNING),
 			       &ns) ||
 		    (found && ns <= most))
 			continue;

@@ -73,7 +73,7 @@ void registry_add_tasks(const struct registry *r, struct value *to,
 	if (registry_has(r, COUNTED_TIMES))
 		task_times_add(to, is_managers ? &no_times : &tasks->times);
 	if (registry_has(r, COUNTED_LOOKS))
-		polls_add(to, &tasks->polls);
+		polls_add(to, &tasks->polls, registry_has(r, COUNTED_SPINNING));
 }
 
 void registry_busiest_threads_add_group(struct busiest_threads *to, const struct registry *r,

@@ -20,6 +20,7 @@
 #define OOM_LIST "names of processes killed when memory ran out"
 #define SYSCALLS "system calls by name"
 #define BLOCK "block devices"
+#define SPINNING "time that tasks spin in libraries of MPI and OpenMP"
 #define UNSEEN "how many operations by io_uring were not counted"
 
 /*
@@ -68,6 +69,8 @@ static const struct {
 	{ OBJECT_FILES, "T2+", "count_page_in", "tp_btf/mm_filemap_add_to_page_cache", "pages read by mappings", 0, NULL },
 	{ OBJECT_FILES, "T2+", "count_dirtied", "tp_btf/writeback_dirty_folio", "pages dirtied by mappings", 2, NULL },
 	{ OBJECT_FILES, "T2+", "count_dirtied_page", "tp_btf/writeback_dirty_page", "pages dirtied by mappings", 2, NULL },
+
+	{ OBJECT_FILES, "T2+", "sample_task", "perf_event/bpf_find_vma", SPINNING, 0, NULL },
 
 	{ OBJECT_FENTRY, "T2+", "note_permission", "fentry/security_inode_permission", PATHS, 0, NULL },
 	{ OBJECT_FENTRY, "T2+", "note_getattr", "fentry/security_inode_getattr", PATHS, 0, NULL },
@@ -195,6 +198,11 @@ bool hook_is_iterator(const struct hook *hook)
 	return strncmp(hook->attach, "iter/", 5) == 0;
 }
 
+bool hook_is_sampler(const struct hook *hook)
+{
+	return strncmp(hook->attach, "perf_event/", 11) == 0;
+}
+
 /* 05b24ff9b2cf "bpf: Prevent bpf program recursion for raw tracepoint probes", Linux 6.1: the end
  * of a request may come in an interrupt. */
 bool hook_may_be_skipped(const struct hook *hook)
@@ -204,6 +212,8 @@ bool hook_may_be_skipped(const struct hook *hook)
 
 bool hook_has_target(const struct hook *hook, const struct kernel_types *types)
 {
+	if (hook_is_sampler(hook)) /* 7c7e3d31e785 "bpf: Introduce helper bpf_find_vma", 5.17 */
+		return prototype_enum_value(types, "bpf_func_id", "BPF_FUNC_find_vma") >= 0;
 	return !hook_is_trampoline(hook) || table[find_row(hook)].module || /* else it were not
 									       listed */
 	       prototype_has_function(types, hook_target(hook));

@@ -70,6 +70,9 @@ bool hook_is_trampoline(const struct hook *hook);
 
 bool hook_is_iterator(const struct hook *hook);
 
+/* By clocks of the CPUs, that no link stands for; its target is what its program needs. */
+bool hook_is_sampler(const struct hook *hook);
+
 /* May the kernel skip runs of its program, since one may come while another of the CPU's is at
  * work? */
 bool hook_may_be_skipped(const struct hook *hook);

@@ -46,7 +46,7 @@ static const struct {
 	[LOST_FREEING] = { "freeing", false, "ended task", "ended tasks", ": the last part of their CPU time is not in, since their freeing was not seen" },
 	[LOST_TIME] = { "time", true, "turn", "turns", " of tasks on a CPU whose wait times are not counted, since the table of times was full" },
 	[LOST_TASK_STATE] = { "task_state", false, "task", "tasks", " whose wait times are not counted from their birth on, for lack of memory" },
-	[LOST_POLL] = { "poll", true, "poll", "polls", " whose number or time is not counted, since a table was full" },
+	[LOST_POLL] = { "poll", true, "poll", "polls", " or samples of spinning tasks not counted, since the table of those was full" },
 	[LOST_THREADS] = { "threads", false, "process", "processes", " that may have been the busiest, whose threads were not sampled" },
 	[LOST_OOM_KILL] = { "oom_kill", false, "process", "processes", " that were killed when memory ran out and are not named, since the table of them was full" },
 	[LOST_TRAFFIC] = { "traffic", true, "call", "calls", " on sockets not counted by kind of socket, since the table of those was full" },

@@ -264,6 +264,8 @@ unsigned int meter_counted(const struct meter *m)
 		counted |= COUNTED_TIMES;
 	if (meter_is_on(m, "leave_call"))
 		counted |= COUNTED_LOOKS | COUNTED_NETWORK;
+	if (meter_is_on(m, "leave_call") && meter_is_on(m, "sample_task"))
+		counted |= COUNTED_SPINNING;
 	if (sees_connections(m))
 		counted |= COUNTED_CONNECTIONS | COUNTED_DETAILS;
 	if (names_syscalls(m))

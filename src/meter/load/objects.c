@@ -19,6 +19,7 @@
 #include "bpf/groups.h"
 #include "basic/macro.h"
 #include "load/pinned.h"
+#include "bpf/polls.h"
 #include "bpf/settings.h"
 #include "load/skeletons.h"
 #include "bpf/syscall_counts.h"
@@ -72,13 +73,29 @@ static int take_maps(struct objects *o, enum object_id id, const struct loading 
 	return r;
 }
 
+/* The clocks end with the process: one that takes the program over has to start its own. */
+static void start_clocks(struct objects *o, struct hook *hook)
+{
+	int r = cpu_clocks_start(attachment_of(o, hook)->program_fd, SPIN_SAMPLE_NS, &o->clocks);
+
+	hook->is_on = r >= 0;
+	if (r < 0)
+		snprintf(hook->why, sizeof(hook->why), "cannot start a clock of each CPU: %s",
+			 strerror(-r));
+}
+
 /* Attach each program by itself, so that one refusal costs one hook. */
 static void attach(struct objects *o, struct hook *hook, const struct bpf_program *program)
 {
 	struct attachment *attachment = attachment_of(o, hook);
-	struct bpf_link *link = hook_is_iterator(hook) ? bpf_program__attach_iter(program, NULL)
-						       : bpf_program__attach_trace(program);
+	struct bpf_link *link;
 
+	if (hook_is_sampler(hook)) {
+		start_clocks(o, hook);
+		return;
+	}
+	link = hook_is_iterator(hook) ? bpf_program__attach_iter(program, NULL)
+				      : bpf_program__attach_trace(program);
 	if (!link) {
 		snprintf(hook->why, sizeof(hook->why), "cannot attach: %s", strerror(errno));
 		return;
@@ -137,6 +154,8 @@ static void close_fd(int *fd)
 
 static void detach(struct objects *o, const struct hook *hook)
 {
+	if (hook_is_sampler(hook))
+		cpu_clocks_stop(&o->clocks);
 	close_fd(&attachment_of(o, hook)->link_fd); /* its pin goes as the hook's change is noted */
 }
 
@@ -304,6 +323,8 @@ void objects_open(const struct opening *opening, struct error *pin_error, struct
 		ret->pins = (struct pins){};
 	if (!ret->is_taken_over)
 		start(ret, &loading);
+	else if (hooks_is_on(&ret->hooks, "sample_task"))
+		start_clocks(ret, hooks_find(&ret->hooks, "sample_task"));
 	if (*ret->pins.path && !ret->is_taken_over)
 		pin(ret, opening->pin_dir, pin_error);
 	loading_clear(&loading);
@@ -340,6 +361,7 @@ void objects_disbelieve(struct objects *o, const char *program, const char *why)
 
 void objects_let_go(struct objects *o)
 {
+	cpu_clocks_stop(&o->clocks);
 	for (size_t i = o->hooks.count; i-- > 0;) {
 		close_fd(&o->attachments[i].link_fd);
 		close_fd(&o->attachments[i].program_fd);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "load/cpu_clocks.h"
 #include "load/hooks.h"
 #include "load/loading.h"
 #include "load/maps.h"
@@ -28,6 +29,7 @@ struct attachment {
 struct objects {
 	struct hooks hooks;
 	struct attachment attachments[HOOKS_MAX]; /* as the hooks stand */
+	struct cpu_clocks clocks; /* that run the sampler, this process' own */
 	struct older older;
 	struct object_map maps[MAPS_MAX];
 	size_t map_count;

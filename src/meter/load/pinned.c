@@ -177,7 +177,8 @@ static int take_hook(struct objects *o, size_t i)
 		r = take_fd(&o->pins, PINS_LINKS, hook->program, &attachment->link_fd);
 	if (r < 0)
 		return r;
-	if (pinned.is_on && (attachment->link_fd < 0 || attachment->program_fd < 0))
+	if (pinned.is_on &&
+	    ((attachment->link_fd < 0 && !hook_is_sampler(hook)) || attachment->program_fd < 0))
 		return -ENOENT;
 	hook->is_on = pinned.is_on;
 	hook->is_checked = pinned.is_checked;
