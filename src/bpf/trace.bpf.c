@@ -404,6 +404,9 @@ static long take_value(__u32 i, void *context)
 	is_late = is_timed && (value->flags & TRACE_AT_RETURN);
 	if (!hit->is_return || value->source == TRACE_RETURNED)
 		is_there = source_of(hit, value, &new);
+	/* Returns that are traced no more: what is there at the entry is something else. */
+	if (!is_timed && (value->flags & TRACE_AT_RETURN))
+		is_there = false;
 	if (is_there && is_late == hit->is_return)
 		is_there = complete(hit, value, &new);
 	if (!hit->is_return || is_late) {
@@ -693,7 +696,9 @@ static long look_for_group(__u32 above, void *context)
 		return 1;
 	number = search->thread->frames[at].row;
 	row = bpf_map_lookup_elem(&rows, &number);
-	if (!row || row->group != search->group || search->thread->frames[at].stack < search->stack)
+	/* Of one that is traced no more, or without its return, the frame is left behind. */
+	if (!row || !row->generation || !(row->flags & TRACE_RETURNS) ||
+	    row->group != search->group || search->thread->frames[at].stack < search->stack)
 		return 0;
 	search->at = at;
 	return 1;
@@ -895,6 +900,18 @@ int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 	is_traced = bpf_map_lookup_elem(&traced_processes, &from);
 	if (is_traced)
 		bpf_map_update_elem(&traced_processes, &to, is_traced, BPF_ANY);
+	return 0;
+}
+
+/* User space has to look whether returns are safe in the new program. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(notice_exec, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (is_by_process ? bpf_map_lookup_elem(&traced_processes, &tgid) != NULL
+			  : is_watched(cgroup_of(task)))
+		__sync_fetch_and_add(&control.execs, 1);
 	return 0;
 }
 

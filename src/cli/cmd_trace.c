@@ -181,12 +181,15 @@ static void print_sites(const struct sites *sites)
 			missing++;
 			continue;
 		}
-		printf("  %-36s %s%s\n", row->name,
+		printf("  %-36s %s%s%s\n", row->name,
 		       !row->file ? "of the kernel"
 		       : row->cost == IMAGE_STEPPED
 			       ? "slow: the kernel steps over its first instruction"
 			       : "fast",
-		       row->probe->exit == PROBE_EXIT_NONE ? "" : ", with its return");
+		       row->withheld		      ? ", return not traced: "
+		       : row->exit == PROBE_EXIT_NONE ? ""
+						      : ", with its return",
+		       row->withheld ? row->withheld : "");
 	}
 	if (!sites->row_count)
 		puts("no file has any of the functions");

@@ -49,8 +49,11 @@ void tracer_detach(struct tracer *t);
 
 /* Look for probes in a file, and attach them; one that is known costs next to nothing. */
 int tracer_add_file(struct tracer *t, int fd, const char *path, bool is_program, struct error *err);
-/* The same for all files of a process; @may_execute: each may be what it will execute. */
+/* The same for all files of a process; @may_execute: each may be what it will execute.  What these
+ * files show to be unsafe of returns is traced no more. */
 int tracer_add_process(struct tracer *t, pid_t pid, bool may_execute, struct error *err);
+/* A process will begin with the program at @path: returns that are unsafe there are not traced. */
+int tracer_await_program(struct tracer *t, const char *path, struct error *err);
 /* Trace a process, too, and what it forks: not of a cgroup. */
 int tracer_trace_process(struct tracer *t, pid_t pid, struct error *err);
 /* Of processes: those that are traced, at most @max; returns how many. */
@@ -75,6 +78,9 @@ int tracer_visit_sums(const struct tracer *t, tracer_sums_visitor visit, void *c
 
 /* An entry's as it is now, which is there no more then: for one whose process is gone.  -ENOENT. */
 int tracer_take_sums(struct tracer *t, const struct trace_sums_key *key, struct trace_sums *ret);
+
+/* How many programs traced processes began so far; not of all processes. */
+uint64_t tracer_exec_count(const struct tracer *t);
 
 /* By group: how many called for the first time so far. */
 uint64_t tracer_group_count(const struct tracer *t);

@@ -37,6 +37,7 @@
 #define RESCAN_NS UINT64_C(100000000) /* between two looks at what is mapped, at first */
 #define RESCAN_LATER_NS UINT64_C(1000000000)
 #define FIRST_NS UINT64_C(10000000000)
+#define SCANS_PART 10 /* of the time: scans because of new programs take at most a tenth */
 #define BUDGET_NS UINT64_C(1000000000) /* over which a cost is looked at */
 #define OUTSIDE_PART 100 /* of a core's time, that a user's trace may cost others */
 #define TELL_NS UINT64_C(10000000000) /* between two words of what is counted */
@@ -152,6 +153,8 @@ struct session {
 	struct idmap looks; /* struct look, of all processes */
 	uint64_t scanned_ns, budget_ns, told_ns;
 	uint64_t groups; /* when that was told */
+	uint64_t fresh_ns, execs; /* when traced processes last began programs, and how many */
+	uint64_t scan_ns; /* how long the last scan took */
 	uint64_t *costs; /* of rows, when their budget was looked at last, */
 	uint64_t *outside; /* and what others paid of it */
 	struct traced traced;
@@ -171,6 +174,19 @@ static int add_library(void *context, const char *path, bool is_program)
 		return 0;
 	return s->tracer ? tracer_add_file(s->tracer, fd, path, is_program, s->err)
 			 : sites_add(s->sites, fd, path, is_program, &file, s->err);
+}
+
+/* When its libraries have been added. */
+static int await_program(void *context, const char *path, bool is_program)
+{
+	struct session *s = context;
+
+	if (!is_program)
+		return 0;
+	if (s->tracer)
+		return tracer_await_program(s->tracer, path, s->err);
+	(void)sites_await_program(s->sites, path);
+	return 0;
 }
 
 /* Files that the sets name by their paths. */
@@ -256,18 +272,26 @@ static int session_look(struct session *s, pid_t pid, bool is_held)
 static int session_scan(struct session *s)
 {
 	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
-	const bool is_first = now - s->traced.start_ns < FIRST_NS;
+	const uint64_t execs = tracer_exec_count(s->tracer);
+	const bool is_fresh = execs != s->execs;
 	/* a user's command, which has mapped what it will need, is not that program yet */
 	const bool is_held = s->options->owner && !s->scanned_ns;
 	int r = 0;
 
-	if (s->scanned_ns && now - s->scanned_ns < (is_first ? RESCAN_NS : RESCAN_LATER_NS))
+	if (is_fresh || !s->scanned_ns)
+		s->fresh_ns = now;
+	if (s->scanned_ns &&
+	    now - s->scanned_ns < (is_fresh			  ? s->scan_ns * SCANS_PART
+				   : now - s->fresh_ns < FIRST_NS ? RESCAN_NS
+								  : RESCAN_LATER_NS))
 		return 0;
+	s->execs = execs;
 	s->scanned_ns = now;
 	s->processes = scope_list(&s->scope, s->tracer);
 	for (size_t i = 0; i < s->processes && r == 0; i++)
 		r = session_look(s, s->scope.pids[i], is_held);
 	session_forget_looks(s, now);
+	s->scan_ns = clock_now_ns(CLOCK_MONOTONIC) - now;
 	return r;
 }
 
@@ -421,6 +445,8 @@ static int session_begin(struct session *s, int endings_fd)
 		r = session_add_named(s);
 	if (r == 0)
 		r = command ? libraries_visit(command, add_library, s) : session_scan(s);
+	if (r == 0 && command)
+		r = libraries_visit(command, await_program, s);
 	s->costs = calloc(TRACE_ROWS_MAX, sizeof(*s->costs));
 	s->outside = calloc(TRACE_ROWS_MAX, sizeof(*s->outside));
 	if (r == 0 && (!s->costs || !s->outside))
@@ -487,10 +513,12 @@ static int look_at_mapped(void *context, const struct mapped_file *file)
 {
 	struct session *s = context;
 	struct site_file *found;
+	int r = 0;
 
-	return sites_want(s->sites, file->path, file->is_program)
-		       ? sites_add(s->sites, file->fd, file->path, file->is_program, &found, s->err)
-		       : 0;
+	if (sites_want(s->sites, file->path, file->is_program))
+		r = sites_add(s->sites, file->fd, file->path, file->is_program, &found, s->err);
+	sites_see(s->sites, sites_know(s->sites, file->fd, file->path));
+	return r;
 }
 
 int tracing_look(const struct tracing_options *options, struct sites *sites, struct error *err)
@@ -501,13 +529,18 @@ int tracing_look(const struct tracing_options *options, struct sites *sites, str
 	size_t count = 0;
 	int r;
 
-	if (options->command)
-		return libraries_visit(options->command, add_library, &s);
+	if (options->command) {
+		r = libraries_visit(options->command, add_library, &s);
+		return r < 0 ? r : libraries_visit(options->command, await_program, &s);
+	}
 	r = scope_open(options, &s.scope, err);
 	if (r == 0)
 		count = scope_list(&s.scope, NULL);
-	for (size_t i = 0; i < count && r == 0; i++)
+	for (size_t i = 0; i < count && r == 0; i++) {
+		sites_begin_process(sites);
 		r = mapped_visit(s.scope.pids[i], NULL, look_at_mapped, &s);
+		(void)sites_end_process(sites, false);
+	}
 	scope_close(&s.scope);
 	return r;
 }
