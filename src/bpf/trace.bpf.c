@@ -30,7 +30,7 @@ CONSTANT bool is_by_process;
 
 /* Only calls of processes that are this user's and nobody else's. */
 CONSTANT bool is_by_owner;
-CONSTANT __u32 owner;
+CONSTANT __u32 owner, owner_group;
 
 /* All processes; it is kept which groups theirs are in. */
 CONSTANT bool is_by_group;
@@ -162,9 +162,15 @@ static __always_inline bool is_owners(struct task_struct *task)
 	const struct cred *cred = LOAD(task, real_cred), *acting = LOAD(task, cred);
 	struct mm_struct *mm = LOAD(task, mm);
 	unsigned long flags = 0;
+	__u64 capabilities = ~0ULL;
 
 	if (cred != acting || LOAD(cred, uid.val) != owner || LOAD(cred, euid.val) != owner ||
-	    LOAD(cred, suid.val) != owner || LOAD(cred, fsuid.val) != owner)
+	    LOAD(cred, suid.val) != owner || LOAD(cred, fsuid.val) != owner ||
+	    LOAD(cred, gid.val) != owner_group || LOAD(cred, egid.val) != owner_group ||
+	    LOAD(cred, sgid.val) != owner_group || LOAD(cred, fsgid.val) != owner_group)
+		return false;
+	bpf_core_read(&capabilities, sizeof(capabilities), &cred->cap_permitted);
+	if (capabilities)
 		return false;
 	if (bpf_core_field_exists(struct mm_struct___bitmap, flags.__mm_flags))
 		bpf_core_read(&flags, sizeof(flags),

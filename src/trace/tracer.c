@@ -84,6 +84,7 @@ static void tracer_set_up(struct tracer *t, int type)
 	bpf->rodata_settings->is_by_process = t->options.process > 0;
 	bpf->rodata_settings->is_by_owner = t->options.is_by_owner;
 	bpf->rodata_settings->owner = t->options.owner;
+	bpf->rodata_settings->owner_group = t->options.owner_group;
 	bpf->rodata_settings->is_by_group = t->options.is_by_group;
 	bpf_map__set_max_entries(bpf->maps.rows, TRACE_ROWS_MAX);
 	bpf_map__set_max_entries(bpf->maps.counts, TRACE_ROWS_MAX);

@@ -28,6 +28,7 @@ struct tracer_options {
 	bool is_by_owner; /* calls of others' processes, also of what ran on by a set-user-ID
 			     program, are `outside` */
 	uid_t owner;
+	gid_t owner_group;
 	size_t ring_bytes; /* room for events on their way, a power of 2 */
 	unsigned int sums_max; /* rows of sums that there is room for */
 };

@@ -416,6 +416,7 @@ static int session_open_tracer(struct session *s)
 		.is_by_group = s->options->is_of_all,
 		.is_by_owner = s->options->owner,
 		.owner = s->options->owner ? s->options->owner->uid : 0,
+		.owner_group = s->options->owner ? s->options->owner->gid : 0,
 		.ring_bytes = s->options->owner || s->options->is_of_all ? RING_BYTES_OF_AGENT
 									 : RING_BYTES,
 		.sums_max = SUMS_MAX,
