@@ -512,19 +512,32 @@ int tracer_read(struct tracer *t, tracer_reader read, void *context)
 	return r < 0 && r != -EAGAIN ? r : t->taken;
 }
 
+size_t tracer_cpu_count(void)
+{
+	return (size_t)MAX(libbpf_num_possible_cpus(), 1);
+}
+
+/* Of each CPU; NULL: no memory, or there are none. */
+static struct trace_counts *tracer_read_counts(const struct tracer *t, size_t row)
+{
+	struct trace_counts *values = calloc(tracer_cpu_count(), sizeof(*values));
+	const uint32_t key = (uint32_t)row;
+
+	if (values && bpf_map_lookup_elem(bpf_map__fd(t->bpf->maps.counts), &key, values) == 0)
+		return values;
+	free(values);
+	return NULL;
+}
+
 int tracer_get_counts(const struct tracer *t, size_t row, struct trace_counts *ret)
 {
-	const int cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct trace_counts *values = calloc((size_t)MAX(cpus, 1), sizeof(*values));
-	const uint32_t key = (uint32_t)row;
+	_cleanup_free_ const struct trace_counts *values = tracer_read_counts(t, row);
 	uint64_t *sum = (uint64_t *)ret;
 
 	*ret = (struct trace_counts){};
 	if (!values)
 		return -ENOMEM;
-	if (bpf_map_lookup_elem(bpf_map__fd(t->bpf->maps.counts), &key, values) < 0)
-		return -errno;
-	for (int cpu = 0; cpu < cpus; cpu++) {
+	for (size_t cpu = 0; cpu < tracer_cpu_count(); cpu++) {
 		const uint64_t *number = (const uint64_t *)&values[cpu];
 
 		for (size_t i = 0; i < sizeof(*ret) / sizeof(*sum); i++)
@@ -593,8 +606,8 @@ const struct attach_costs *tracer_costs(const struct tracer *t)
 	return &t->costs;
 }
 
-/* A hit's of a row. */
-static uint64_t tracer_hit_ns(const struct tracer *t, const struct site_row *of)
+/* Of a hit, the trap alone. */
+static uint64_t tracer_trap_ns(const struct tracer *t, const struct site_row *of)
 {
 	uint64_t each = of->cost == IMAGE_STEPPED ? t->costs.stepped_ns : t->costs.emulated_ns;
 
@@ -605,12 +618,25 @@ static uint64_t tracer_hit_ns(const struct tracer *t, const struct site_row *of)
 	return each;
 }
 
-uint64_t tracer_cost_ns(const struct tracer *t, size_t row, bool is_of_others)
+uint64_t tracer_add_costs(const struct tracer *t, size_t row, uint64_t *before, uint64_t *added)
 {
 	const struct site_row *of = t->sites->rows[row];
-	struct trace_counts counts;
+	_cleanup_free_ const struct trace_counts *counts = of->file ? tracer_read_counts(t, row)
+								    : NULL;
+	const uint64_t trap = tracer_trap_ns(t, of), programs = of->exit == PROBE_EXIT_NONE ? 1 : 2;
+	/* With captures and sums a call takes 2.6 to 3.0 us, where the trap of an entry takes 0.9
+	 * and that of a return 0.6. */
+	const uint64_t traced = trap + programs * t->costs.emulated_ns * 3 / 4;
+	uint64_t outside = 0;
 
-	if (!of->file || tracer_get_counts(t, row, &counts) < 0)
-		return 0;
-	return (is_of_others ? counts.outside : counts.hits) * tracer_hit_ns(t, of);
+	for (size_t cpu = 0; cpu < tracer_cpu_count() && counts; cpu++) {
+		const uint64_t others = MIN(counts[cpu].outside, counts[cpu].hits);
+		const uint64_t now = others * trap + (counts[cpu].hits - others) * traced;
+
+		added[cpu] = now - MIN(now, before[cpu]); /* less, when returns are no more traced
+							   */
+		before[cpu] = now;
+		outside += others * trap;
+	}
+	return outside;
 }

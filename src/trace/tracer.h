@@ -92,9 +92,10 @@ void tracer_forget_group(struct tracer *t, uint64_t cgroup);
 
 /* What a probe's trap takes by itself, as it was measured at the opening. */
 const struct attach_costs *tracer_costs(const struct tracer *t);
-/* What hits of a row have cost so far, of whichever process, or of those that are not traced; by
- * the trap alone, so it is more. */
-uint64_t tracer_cost_ns(const struct tracer *t, size_t row, bool is_of_others);
+size_t tracer_cpu_count(void);
+/* What hits of a row cost since the last time, on each CPU; @before[] is what they had cost then,
+ * and is set to now.  Returns what of that processes paid that are not traced. */
+uint64_t tracer_add_costs(const struct tracer *t, size_t row, uint64_t *before, uint64_t *added);
 
 /* Take a row's probes away for good, while others of its file miss nothing. */
 int tracer_drop(struct tracer *t, size_t row, struct error *err);
