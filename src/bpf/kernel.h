@@ -231,8 +231,14 @@ struct folio {
 	struct address_space *mapping;
 };
 
+struct capabilities { /* the kernel's kernel_cap_t */
+	__u64 val;
+};
+
 struct cred {
 	struct kuid uid, suid, euid, fsuid;
+	struct kuid gid, sgid, egid, fsgid; /* kgid_t is the same */
+	struct capabilities cap_permitted;
 	int non_rcu;
 };
 

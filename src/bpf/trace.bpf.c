@@ -30,7 +30,7 @@ CONSTANT bool is_by_process;
 
 /* Only calls of processes that are this user's and nobody else's. */
 CONSTANT bool is_by_owner;
-CONSTANT __u32 owner;
+CONSTANT __u32 owner, owner_group;
 
 /* All processes; it is kept which groups theirs are in. */
 CONSTANT bool is_by_group;
@@ -162,9 +162,15 @@ static __always_inline bool is_owners(struct task_struct *task)
 	const struct cred *cred = LOAD(task, real_cred), *acting = LOAD(task, cred);
 	struct mm_struct *mm = LOAD(task, mm);
 	unsigned long flags = 0;
+	__u64 capabilities = ~0ULL;
 
 	if (cred != acting || LOAD(cred, uid.val) != owner || LOAD(cred, euid.val) != owner ||
-	    LOAD(cred, suid.val) != owner || LOAD(cred, fsuid.val) != owner)
+	    LOAD(cred, suid.val) != owner || LOAD(cred, fsuid.val) != owner ||
+	    LOAD(cred, gid.val) != owner_group || LOAD(cred, egid.val) != owner_group ||
+	    LOAD(cred, sgid.val) != owner_group || LOAD(cred, fsgid.val) != owner_group)
+		return false;
+	bpf_core_read(&capabilities, sizeof(capabilities), &cred->cap_permitted);
+	if (capabilities)
 		return false;
 	if (bpf_core_field_exists(struct mm_struct___bitmap, flags.__mm_flags))
 		bpf_core_read(&flags, sizeof(flags),
@@ -404,6 +410,9 @@ static long take_value(__u32 i, void *context)
 	is_late = is_timed && (value->flags & TRACE_AT_RETURN);
 	if (!hit->is_return || value->source == TRACE_RETURNED)
 		is_there = source_of(hit, value, &new);
+	/* Returns that are traced no more: what is there at the entry is something else. */
+	if (!is_timed && (value->flags & TRACE_AT_RETURN))
+		is_there = false;
 	if (is_there && is_late == hit->is_return)
 		is_there = complete(hit, value, &new);
 	if (!hit->is_return || is_late) {
@@ -693,7 +702,9 @@ static long look_for_group(__u32 above, void *context)
 		return 1;
 	number = search->thread->frames[at].row;
 	row = bpf_map_lookup_elem(&rows, &number);
-	if (!row || row->group != search->group || search->thread->frames[at].stack < search->stack)
+	/* Of one that is traced no more, or without its return, the frame is left behind. */
+	if (!row || !row->generation || !(row->flags & TRACE_RETURNS) ||
+	    row->group != search->group || search->thread->frames[at].stack < search->stack)
 		return 0;
 	search->at = at;
 	return 1;
@@ -895,6 +906,18 @@ int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 	is_traced = bpf_map_lookup_elem(&traced_processes, &from);
 	if (is_traced)
 		bpf_map_update_elem(&traced_processes, &to, is_traced, BPF_ANY);
+	return 0;
+}
+
+/* User space has to look whether returns are safe in the new program. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(notice_exec, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (is_by_process ? bpf_map_lookup_elem(&traced_processes, &tgid) != NULL
+			  : is_watched(cgroup_of(task)))
+		__sync_fetch_and_add(&control.execs, 1);
 	return 0;
 }
 

@@ -183,6 +183,7 @@ struct trace_counts {
 struct trace_control {
 	__u64 is_on;
 	__u64 groups; /* that called for the first time */
+	__u64 execs; /* programs that traced processes began */
 };
 
 #define TRACE_GROUP_LEVELS 32

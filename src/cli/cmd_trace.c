@@ -105,7 +105,7 @@ static const struct cli_option options[] = {
 	{ "probe", 0, "PROBE", "trace LIB:SYMBOL, a function of a library or program, too", AT(probes), parse_probe },
 	{ "level", 0, "LEVEL", "trace functions up to a level: default, profile, trace", AT(level), parse_level, level_word },
 	{ "duration", 'd', "S", "stop after S seconds (default: at the end)", AT(duration_ns), parse_duration },
-	{ "budget", 0, "PERCENT", "take a probe away that costs more of a core per process (default: 5; 0: never)", AT(budget), parse_budget },
+	{ "budget", 0, "PERCENT", "take a probe away that costs more of a CPU (default: 5; 0: never)", AT(budget), parse_budget },
 	{ "format", 'f', "FORMAT", "a summary or calls: text, chrome, folded, ndjson, otlp", AT(format), parse_format, format_word },
 	{ "slow", 0, "S", "with otlp: all calls that took S seconds, too (default: 0.001)", AT(slow_ns), parse_slow },
 	{ "output", 0, "FILE", "write to a file; with otlp also to the URL of a collector", AT(file), NULL },
@@ -181,12 +181,15 @@ static void print_sites(const struct sites *sites)
 			missing++;
 			continue;
 		}
-		printf("  %-36s %s%s\n", row->name,
+		printf("  %-36s %s%s%s\n", row->name,
 		       !row->file ? "of the kernel"
 		       : row->cost == IMAGE_STEPPED
 			       ? "slow: the kernel steps over its first instruction"
 			       : "fast",
-		       row->probe->exit == PROBE_EXIT_NONE ? "" : ", with its return");
+		       row->withheld		      ? ", return not traced: "
+		       : row->exit == PROBE_EXIT_NONE ? ""
+						      : ", with its return",
+		       row->withheld ? row->withheld : "");
 	}
 	if (!sites->row_count)
 		puts("no file has any of the functions");

@@ -43,6 +43,8 @@ int call_line_write(const struct trace_call *call, const char *job, int64_t unix
 	put_known(doc, "bytes", call->has_bytes, (int64_t)call->bytes);
 	put_known(doc, "duration_ns", call->has_returned, (int64_t)call->duration_ns);
 	put_known(doc, "return", call->has_returned, call->result);
+	if (call->withheld && !call->has_returned)
+		document_put_string(doc, "return_not_traced", call->withheld);
 	document_end_map(doc);
 	return document_finish(doc);
 }

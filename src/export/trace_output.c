@@ -159,6 +159,7 @@ int trace_output_take(void *context, const struct trace_event *event)
 	call_decode(event, row->set, row->probe, row->name, &call);
 	call.process = callers_get(&o->callers, event->tgid);
 	call.names = &o->names;
+	call.withheld = row->withheld;
 	if (!call.process || names_add(&o->names, &call) < 0)
 		return -ENOMEM;
 	if (row->probe->is_silent)
@@ -277,6 +278,12 @@ static int print_summary(struct trace_output *o, const struct tracer *tracer,
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read what was counted");
+	for (size_t i = 0; i < o->sites->row_count; i++) {
+		const struct site_row *row = o->sites->rows[i];
+
+		if (row->withheld)
+			trace_summary_withhold(o->summary, row->probe, row->name, row->withheld);
+	}
 	trace_summary_rows(o->summary, traced->end_ns - traced->start_ns, kernel, rows);
 	add_losses(o, tracer, rows);
 	add_costs(tracer, rows);
@@ -294,9 +301,26 @@ static void tell_losses(const struct trace_output *o, const struct site_row *row
 			row->is_dropped ? "true" : "false");
 }
 
+/* Of a file of calls: each reason for which returns are not in it. */
+static void say_withheld(const struct trace_output *o)
+{
+	const char *before = NULL;
+
+	for (size_t i = 0; i < o->sites->row_count; i++) {
+		const char *why = o->sites->rows[i]->withheld;
+
+		if (why && (!before || strcmp(before, why) != 0))
+			fprintf(stderr,
+				"jobmeter trace: returns not traced, of '%s' and others: %s\n",
+				o->sites->rows[i]->name, why);
+		before = why ? why : before;
+	}
+}
+
 /* Of a file of calls: what is not in it is said. */
 static void say_losses(const struct trace_output *o, const struct tracer *tracer)
 {
+	say_withheld(o);
 	for (size_t i = 0; i < o->sites->row_count; i++) {
 		struct trace_counts c;
 

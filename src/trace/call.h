@@ -26,6 +26,7 @@ struct trace_call { /* what it points to is the caller's */
 	const char *name; /* of the function */
 	const struct trace_process *process;
 	const struct names *names; /* of handles; NULL: none are known */
+	const char *withheld; /* why it has no return; NULL: its probe has one, or wants none */
 	uint32_t tid, cpu;
 	uint32_t depth; /* probed functions that it is inside of */
 	uint64_t start_ns; /* CLOCK_MONOTONIC */

@@ -129,6 +129,13 @@ static Elf_Scn *image_find_named(const struct image *image, const char *name, GE
 	return NULL;
 }
 
+bool image_has_section(const struct image *image, const char *name)
+{
+	GElf_Shdr header;
+
+	return image_find_named(image, name, &header);
+}
+
 bool image_is_stripped(const struct image *image)
 {
 	GElf_Shdr header;
@@ -162,6 +169,28 @@ const char *image_run_path(const struct image *image)
 			path = elf_strptr(image->elf, header.sh_link, entry.d_un.d_val);
 	}
 	return path;
+}
+
+int image_visit_needed(const struct image *image, int (*visit)(void *context, const char *name),
+		       void *context)
+{
+	Elf_Scn *section;
+	GElf_Shdr header;
+	Elf_Data *data;
+	GElf_Dyn entry;
+	int r = 0;
+
+	section = image_find_section(image, SHT_DYNAMIC, &header);
+	data = section ? elf_getdata(section, NULL) : NULL;
+	for (int i = 0; data && r >= 0 && gelf_getdyn(data, i, &entry); i++) {
+		const char *name = entry.d_tag == DT_NEEDED ? elf_strptr(image->elf, header.sh_link,
+									 entry.d_un.d_val)
+							    : NULL;
+
+		if (name)
+			r = visit(context, name);
+	}
+	return r < 0 ? r : 0;
 }
 
 /* Where in the file an address is that is loaded with the rights @flags. */
@@ -233,28 +262,47 @@ static bool image_settle(const struct image *image, struct image_site *site)
 
 /* ---- functions ---- */
 
-static bool image_has_symbol(const struct image *image, unsigned int type, const char *name)
+void image_visit_names(const struct image *image,
+		       void (*visit)(void *context, const char *name, bool is_import),
+		       void *context)
 {
-	Elf_Scn *section;
-	GElf_Shdr header;
-	Elf_Data *data;
-	GElf_Sym symbol;
+	static const unsigned int types[] = { SHT_DYNSYM, SHT_SYMTAB };
 
-	section = image_find_section(image, type, &header);
-	data = section ? elf_getdata(section, NULL) : NULL;
-	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-		const char *found = elf_strptr(image->elf, header.sh_link, symbol.st_name);
+	for (size_t n = 0; n < ARRAY_SIZE(types); n++) {
+		Elf_Scn *section;
+		GElf_Shdr header;
+		Elf_Data *data;
+		GElf_Sym symbol;
 
-		if (found && symbol.st_shndx != SHN_UNDEF && strcmp(found, name) == 0)
-			return true;
+		section = image_find_section(image, types[n], &header);
+		data = section ? elf_getdata(section, NULL) : NULL;
+		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+			const char *name = elf_strptr(image->elf, header.sh_link, symbol.st_name);
+
+			if (name && *name)
+				visit(context, name, symbol.st_shndx == SHN_UNDEF);
+		}
 	}
-	return false;
+}
+
+struct name_search {
+	const char *name;
+	bool is_found;
+};
+
+static void image_look_at_name(void *context, const char *name, bool is_import)
+{
+	struct name_search *search = context;
+
+	search->is_found |= !is_import && strcmp(name, search->name) == 0;
 }
 
 bool image_defines(const struct image *image, const char *symbol)
 {
-	return image_has_symbol(image, SHT_DYNSYM, symbol) ||
-	       image_has_symbol(image, SHT_SYMTAB, symbol);
+	struct name_search search = { .name = symbol };
+
+	image_visit_names(image, image_look_at_name, &search);
+	return search.is_found;
 }
 
 static int image_visit_table(const struct image *image, unsigned int type, const char *pattern,

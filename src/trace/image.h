@@ -41,6 +41,16 @@ bool image_is_stripped(const struct image *image); /* of all symbols but those f
 bool image_is_static(const struct image *image); /* it needs no dynamic linker */
 
 bool image_defines(const struct image *image, const char *symbol); /* of any kind */
+bool image_has_section(const struct image *image, const char *name);
+
+/* Each name of its symbols, those for linking first: of its own, or (@is_import) another file's. */
+void image_visit_names(const struct image *image,
+		       void (*visit)(void *context, const char *name, bool is_import),
+		       void *context);
+/* Each library that it needs, as it names it.  A negative return ends the visit, and is its result.
+ */
+int image_visit_needed(const struct image *image, int (*visit)(void *context, const char *name),
+		       void *context);
 
 /* Directories where it has its libraries looked for, separated by colons; NULL: none. */
 const char *image_run_path(const struct image *image);

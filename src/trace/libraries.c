@@ -14,10 +14,12 @@
 #include "basic/cleanup.h"
 #include "basic/dir.h"
 #include "basic/file.h"
+#include "basic/macro.h"
 #include "trace/image.h"
 
 #define FILES_MAX 65536 /* of one directory */
 #define WORDS_MAX 64 /* of a command */
+#define DEPTH_MAX 32 /* of libraries that need others */
 #define MAGIC "glibc-ld.so.cache1.1"
 
 /* As glibc's sysdeps/generic/dl-cache.h has them. */
@@ -40,7 +42,9 @@ static int visit_path(const char *path, library_visitor visit, void *context)
 	return visit(context, realpath(path, real) ? real : path, false);
 }
 
-int libraries_visit_cache(const char *cache, size_t size, library_visitor visit, void *context)
+/* @is_by_link: by the names that are looked for, links as they are. */
+static int visit_cache(const char *cache, size_t size, bool is_by_link, library_visitor visit,
+		       void *context)
 {
 	/* An older table may stand before it. */
 	const char *begin = size ? memmem(cache, size, MAGIC, strlen(MAGIC)) : NULL;
@@ -58,10 +62,18 @@ int libraries_visit_cache(const char *cache, size_t size, library_visitor visit,
 		if (at + sizeof(entry) > room)
 			break;
 		memcpy(&entry, begin + at, sizeof(entry));
-		if (entry.path < room && memchr(begin + entry.path, '\0', room - entry.path))
-			r = visit_path(begin + entry.path, visit, context);
+		if (entry.path >= room || begin[entry.path] != '/' ||
+		    !memchr(begin + entry.path, '\0', room - entry.path))
+			continue;
+		r = is_by_link ? visit(context, begin + entry.path, false)
+			       : visit_path(begin + entry.path, visit, context);
 	}
 	return r < 0 ? r : 0;
+}
+
+int libraries_visit_cache(const char *cache, size_t size, library_visitor visit, void *context)
+{
+	return visit_cache(cache, size, false, visit, context);
 }
 
 static int visit_directory(const char *directory, library_visitor visit, void *context)
@@ -82,9 +94,10 @@ static int visit_directory(const char *directory, library_visitor visit, void *c
 	return r < 0 ? r : 0;
 }
 
-/* A list with colons; "$ORIGIN" at the beginning is the directory of @program. */
-static int visit_directories(const char *list, const char *program, library_visitor visit,
-			     void *context)
+/* Each of a list with colons; "$ORIGIN" at the beginning is the directory of @program. */
+static int visit_directories(const char *list, const char *program,
+			     int (*each)(const char *directory, library_visitor, void *),
+			     library_visitor visit, void *context)
 {
 	const size_t above = (size_t)(strrchr(program, '/') - program);
 	int r = 0;
@@ -101,7 +114,7 @@ static int visit_directories(const char *list, const char *program, library_visi
 		if (length >= skipped &&
 		    snprintf(path, sizeof(path), "%.*s%.*s", skipped ? (int)above : 0, program,
 			     (int)(length - skipped), list + skipped) < (int)sizeof(path))
-			r = visit_directory(path, visit, context);
+			r = each(path, visit, context);
 		list += length;
 		list += *list == ':';
 	}
@@ -146,7 +159,8 @@ static int visit_program(const char *program, library_visitor visit, void *conte
 
 	fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (r >= 0 && fd >= 0 && image_open(fd, &image, NULL) == 0)
-		r = visit_directories(image_run_path(image), program, visit, context);
+		r = visit_directories(image_run_path(image), program, visit_directory, visit,
+				      context);
 	return r;
 }
 
@@ -163,10 +177,93 @@ int libraries_visit(char *const command[], library_visitor visit, void *context)
 			continue;
 		r = visit_program(program, visit, context);
 		if (r >= 0 && i == 0)
-			r = visit_directories(getenv("LD_LIBRARY_PATH"), program, visit, context);
+			r = visit_directories(getenv("LD_LIBRARY_PATH"), program, visit_directory,
+					      visit, context);
 	}
 	if (r >= 0 &&
 	    file_read(AT_FDCWD, "/etc/ld.so.cache", LIBRARIES_CACHE_MAX, &cache, &size) == 0)
 		r = libraries_visit_cache(cache, size, visit, context);
 	return r < 0 ? r : 0;
+}
+
+/* ---- what a program needs ---- */
+
+struct needing { /* a file, and what needs it */
+	library_visitor visit;
+	void *context;
+	const char *cache;
+	size_t cache_size;
+	const char *program, *program_path; /* its run path, where older linkers look for all */
+	const char *file, *run_path;
+	const char *name; /* that is looked for */
+	char found[PATH_MAX]; /* "": not yet */
+	unsigned int depth;
+};
+
+static int look_at_cached(void *context, const char *path, bool is_program UNUSED)
+{
+	struct needing *n = context;
+
+	if (!*n->found && strcmp(strrchr(path, '/') + 1, n->name) == 0 && !realpath(path, n->found))
+		*n->found = '\0';
+	return 0;
+}
+
+static int look_in_directory(const char *directory, library_visitor visit UNUSED, void *context)
+{
+	struct needing *n = context;
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/%s", directory, n->name) < (int)sizeof(path)
+		       ? look_at_cached(n, path, false)
+		       : 0;
+}
+
+static int visit_needed(struct needing *n);
+
+/* As the dynamic linker does it, with run paths first, of whichever kind. */
+static int find_needed(void *context, const char *name)
+{
+	struct needing *n = context, below = *n;
+	const bool is_path = strchr(name, '/');
+
+	below.name = name;
+	*below.found = '\0';
+	if (is_path && !realpath(name, below.found))
+		return 0;
+	(void)visit_directories(n->run_path, n->file, look_in_directory, NULL, &below);
+	(void)visit_directories(n->program_path, n->program, look_in_directory, NULL, &below);
+	(void)visit_directories(getenv("LD_LIBRARY_PATH"), n->program, look_in_directory, NULL,
+				&below);
+	(void)visit_cache(n->cache, n->cache_size, true, look_at_cached, &below);
+	(void)visit_directories("/lib64:/usr/lib64:/lib:/usr/lib", "/", look_in_directory, NULL,
+				&below);
+	below.file = below.found;
+	return *below.found && ++below.depth < DEPTH_MAX ? visit_needed(&below) : 0;
+}
+
+static int visit_needed(struct needing *n)
+{
+	_cleanup_(image_freep) struct image *image = NULL;
+	_cleanup_close_ int fd = open(n->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int r = n->visit(n->context, n->file, n->depth == 0);
+
+	if (r != 0 || fd < 0 || image_open(fd, &image, NULL) < 0)
+		return MIN(r, 0);
+	n->run_path = image_run_path(image);
+	if (n->depth == 0)
+		n->program_path = n->run_path;
+	return image_visit_needed(image, find_needed, n);
+}
+
+int libraries_visit_needed(const char *program, library_visitor visit, void *context)
+{
+	struct needing n = {
+		.visit = visit, .context = context, .program = program, .file = program
+	};
+	_cleanup_free_ char *cache = NULL;
+
+	(void)file_read(AT_FDCWD, "/etc/ld.so.cache", LIBRARIES_CACHE_MAX, &cache, &n.cache_size);
+	n.cache = cache;
+	return visit_needed(&n);
 }

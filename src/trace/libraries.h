@@ -19,5 +19,9 @@ typedef int (*library_visitor)(void *context, const char *path, bool is_program)
  * linker's cache: as many as there are. */
 int libraries_visit(char *const command[], library_visitor visit, void *context);
 
+/* @program, and all libraries that it needs and that these need, as far as they are found where the
+ * dynamic linker looks.  @visit returns 1 for one that it has seen before. */
+int libraries_visit_needed(const char *program, library_visitor visit, void *context);
+
 /* The paths of a linker's cache, the text of ld.so.cache; what is broken of it is left out. */
 int libraries_visit_cache(const char *cache, size_t size, library_visitor visit, void *context);

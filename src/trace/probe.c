@@ -99,6 +99,8 @@ struct probe_set *probe_set_free(struct probe_set *s)
 	}
 	for (size_t i = 0; i < s->library_count; i++) {
 		texts_free(s->libraries[i]->patterns, s->libraries[i]->pattern_count);
+		texts_free(s->libraries[i]->callbacks, s->libraries[i]->callback_count);
+		texts_free(s->libraries[i]->parts, s->libraries[i]->part_count);
 		free(s->libraries[i]->program_marker);
 		free(s->libraries[i]);
 	}

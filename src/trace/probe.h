@@ -25,6 +25,7 @@ struct error;
 #define PROBE_NAME_MAX 64 /* with its NUL, as all that follow */
 #define PROBE_PATTERNS_MAX 8 /* symbols of a probe, and libraries */
 #define PROBE_PATTERN_MAX 256
+#define PROBE_CALLBACKS_MAX 24 /* functions that give a library functions to call */
 #define PROBE_CAPTURES_MAX 10 /* values that an event shows */
 #define PROBE_VALUES_MAX 12 /* ways to get them: a capture may have a second */
 #define PROBE_DEREFS_MAX 2
@@ -162,6 +163,12 @@ struct probe_library {
 	size_t pattern_count;
 	char *program_marker; /* the main program too, if it defines this symbol: static linking;
 				 NULL: never */
+	/* By what of it a file gives it functions to call, as fnmatch() without case; those of
+	 * files that are parts of it do not count. */
+	bool has_callbacks; /* that is known: it calls none but these */
+	char *callbacks[PROBE_CALLBACKS_MAX];
+	char *parts[PROBE_PATTERNS_MAX];
+	size_t callback_count, part_count;
 };
 
 struct probe {
@@ -179,6 +186,7 @@ struct probe {
 
 	enum probe_exit exit;
 	bool is_throwing; /* an exception may cross it */
+	bool is_never_throwing; /* and that none does is said */
 	bool is_sleepable; /* may fault pages in: for texts, of rare calls */
 	bool is_inner_skipped; /* not counted within another probe of its set, on one thread */
 	bool is_silent; /* changes its map, or names what it names: neither counted nor shown */

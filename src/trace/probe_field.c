@@ -266,5 +266,6 @@ int probe_scope_finish(struct probe_scope *scope)
 		r = add_aliases(scope);
 	for (size_t i = 0; !scope->is_throws_said && i < probe->symbol_count; i++)
 		probe->is_throwing |= may_throw(probe->symbols[i]);
+	probe->is_never_throwing = scope->is_throws_said && !probe->is_throwing;
 	return r;
 }

@@ -246,6 +246,25 @@ static int file_read_set_section(struct file_reader *r)
 					"[set] wants 'about', what it shows in one sentence");
 }
 
+static int file_read_patterns(const struct file_reader *r, const struct field *field, size_t max,
+			      char **patterns, size_t *ret_count)
+{
+	for (const char *p = field->value; *p; p += strspn(p, " \t")) {
+		size_t length = strcspn(p, " \t");
+
+		if (*ret_count == max || length >= PROBE_PATTERN_MAX)
+			return file_refuse(r, field->line,
+					   "%s: at most %zu patterns, each below %d bytes",
+					   field->key, max, PROBE_PATTERN_MAX);
+		patterns[*ret_count] = strndup(p, length);
+		if (!patterns[*ret_count])
+			return -ENOMEM;
+		++*ret_count;
+		p += length;
+	}
+	return 0;
+}
+
 static int file_read_library_field(struct file_reader *r, const struct field *field,
 				   struct probe_library *library, struct library_values *values)
 {
@@ -264,22 +283,18 @@ static int file_read_library_field(struct file_reader *r, const struct field *fi
 	if (is_value)
 		return file_refuse(r, field->line, "a library can have at most %d values",
 				   NAMED_MAX);
-	if (strcmp(field->key, "file") == 0) {
-		for (const char *p = field->value; *p; p += strspn(p, " \t")) {
-			size_t length = strcspn(p, " \t");
-
-			if (library->pattern_count == PROBE_PATTERNS_MAX ||
-			    length >= PROBE_PATTERN_MAX)
-				return file_refuse(r, field->line,
-						   "file: at most %d patterns, each below %d bytes",
-						   PROBE_PATTERNS_MAX, PROBE_PATTERN_MAX);
-			library->patterns[library->pattern_count] = strndup(p, length);
-			if (!library->patterns[library->pattern_count])
-				return -ENOMEM;
-			library->pattern_count++;
-			p += length;
-		}
-		return 0;
+	if (strcmp(field->key, "file") == 0)
+		return file_read_patterns(r, field, PROBE_PATTERNS_MAX, library->patterns,
+					  &library->pattern_count);
+	if (strcmp(field->key, "parts") == 0)
+		return file_read_patterns(r, field, PROBE_PATTERNS_MAX, library->parts,
+					  &library->part_count);
+	if (strcmp(field->key, "callbacks") == 0) {
+		library->has_callbacks = true;
+		return strcmp(field->value, "none") == 0
+			       ? 0
+			       : file_read_patterns(r, field, PROBE_CALLBACKS_MAX,
+						    library->callbacks, &library->callback_count);
 	}
 	if (strcmp(field->key, "program") == 0)
 		return file_copy(field->value, &library->program_marker);

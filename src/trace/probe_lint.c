@@ -11,8 +11,9 @@
 
 #define PATTERN_LETTERS_MIN 3
 
-/* Functions that return twice, or elsewhere, and those that look for who called them: a return
- * probe's changed address ends the program. */
+/* Functions that return twice, or elsewhere, or on another stack, and those that look for who
+ * called them: a return probe's changed address ends the program, or dlsym(RTLD_NEXT) finds
+ * nothing. */
 static const char *const return_otherwise[] = {
 	"setjmp",
 	"_setjmp",
@@ -20,6 +21,19 @@ static const char *const return_otherwise[] = {
 	"sigsetjmp",
 	"vfork",
 	"__vfork",
+	"clone",
+	"__clone*",
+	"clone3",
+	"dlopen",
+	"dlmopen",
+	"dlsym",
+	"dlvsym",
+	"dl_iterate_phdr",
+	"_dl_*",
+	"mcount",
+	"_mcount",
+	"__fentry__",
+	"__cyg_profile_func_*",
 	"getcontext",
 	"swapcontext",
 	"setcontext",
@@ -50,8 +64,9 @@ static const char *lint_places(const struct probe *probe)
 			return "only functions of libraries can be named by patterns";
 		for (size_t k = 0; k < ARRAY_SIZE(return_otherwise); k++) {
 			if (probe->exit == PROBE_EXIT_RETURN &&
-			    fnmatch(probe->symbols[i], return_otherwise[k], 0) == 0)
-				return "it does not return as others do, and a return probe would end the program";
+			    (fnmatch(probe->symbols[i], return_otherwise[k], 0) == 0 ||
+			     fnmatch(return_otherwise[k], probe->symbols[i], 0) == 0))
+				return "it does not return as others do, or looks at who called it: a return probe would end the program or change its results";
 		}
 	}
 	return NULL;

@@ -12,12 +12,16 @@
 #include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "basic/fnv.h"
 #include "basic/macro.h"
+#include "trace/libraries.h"
 
 static void sites_free_row(struct site_row *row)
 {
-	if (row)
+	if (row) {
 		free(row->name);
+		free(row->withheld);
+	}
 	free(row);
 }
 
@@ -33,6 +37,12 @@ static void sites_free_file(struct site_file *file)
 
 void sites_clear(struct sites *s)
 {
+	void *known;
+	size_t at = 0;
+
+	while ((known = idmap_next(&s->known, &at)))
+		free(known);
+	idmap_clear(&s->known);
 	for (size_t i = 0; i < s->row_count; i++)
 		sites_free_row(s->rows[i]);
 	for (size_t i = 0; i < s->file_count; i++)
@@ -70,6 +80,7 @@ static int sites_new_row(struct sites *s, size_t set, const struct probe *probe,
 		return sites_no_memory(err);
 	row->set = s->sets[set];
 	row->probe = probe;
+	row->exit = probe->exit;
 	if (at && sites_is_of_many(probe))
 		name = probe_shown_name(probe->shown, at->name, &length);
 	row->name = strndup(name, length);
@@ -133,6 +144,11 @@ int sites_begin(struct sites *s, struct error *err)
 		for (size_t n = 0; n < set->table_count; n++) {
 			s->bases[i].tables[n] = (uint16_t)entries;
 			entries += set->tables[n].row_count;
+		}
+		for (size_t n = 0; n < set->library_count; n++) {
+			if (set->libraries[n]->has_callbacks &&
+			    s->library_count < HAZARDS_LIBRARIES_MAX)
+				s->libraries[s->library_count++] = set->libraries[n];
 		}
 		maps = sites_number_maps(s, i, maps);
 		if (maps >= TRACE_NONE || entries > TRACE_TABLE_ENTRIES)
@@ -293,6 +309,15 @@ static int find_probes(struct sites *s, struct site_file *file, const struct ima
 	return 0;
 }
 
+static struct site_file *find_file(const struct sites *s, const struct stat *st)
+{
+	for (size_t i = 0; i < s->file_count; i++) {
+		if (s->files[i]->device == st->st_dev && s->files[i]->inode == st->st_ino)
+			return s->files[i];
+	}
+	return NULL;
+}
+
 /* NULL: it is there already, or (*ret_r below 0) cannot be. */
 static struct site_file *new_file(struct sites *s, int fd, const char *path, int *ret_r)
 {
@@ -302,10 +327,8 @@ static struct site_file *new_file(struct sites *s, int fd, const char *path, int
 	*ret_r = fstat(fd, &st) < 0 ? -errno : 0;
 	if (*ret_r < 0)
 		return NULL;
-	for (size_t i = 0; i < s->file_count; i++) {
-		if (s->files[i]->device == st.st_dev && s->files[i]->inode == st.st_ino)
-			return NULL;
-	}
+	if (find_file(s, &st))
+		return NULL;
 	*ret_r = s->file_count < SITES_FILES_MAX
 			 ? array_reserve(&s->files, &s->file_room, s->file_count, sizeof(file))
 			 : -E2BIG;
@@ -322,6 +345,97 @@ static struct site_file *new_file(struct sites *s, int fd, const char *path, int
 	if (!file->path || file->fd < 0)
 		*ret_r = -ENOMEM;
 	return file;
+}
+
+struct known_file *sites_know(struct sites *s, int fd, const char *path)
+{
+	_cleanup_(image_freep) struct image *image = NULL;
+	struct known_file *known;
+	struct site_file *file;
+	struct stat st;
+	uint64_t hash;
+
+	if (fstat(fd, &st) < 0)
+		return NULL;
+	hash = fnv_bytes(fnv_bytes(FNV_BEGIN, &st.st_dev, sizeof(st.st_dev)), &st.st_ino,
+			 sizeof(st.st_ino));
+	hash = fnv_bytes(hash, &st.st_ctim, sizeof(st.st_ctim)); /* the number may come again */
+	known = idmap_get(&s->known, hash);
+	if (!known) {
+		known = calloc(1, sizeof(*known));
+		if (!known || idmap_put(&s->known, hash, known) < 0) {
+			free(known);
+			return NULL;
+		}
+		if (image_open(fd, &image, NULL) == 0)
+			hazards_read(image, path, s->libraries, s->library_count, &known->hazards);
+	}
+	file = find_file(s, &st);
+	if (file)
+		file->known = known;
+	return known;
+}
+
+static void withhold_returns(struct sites *s, struct site_file *file, bool is_late)
+{
+	for (size_t i = file->first_row; i < file->first_row + file->row_count; i++) {
+		struct site_row *row = s->rows[i];
+		enum hazard hazard;
+		uint64_t library = 0;
+
+		for (size_t n = 0; n < s->library_count; n++)
+			library |= (uint64_t)(s->libraries[n] == row->probe->library) << n;
+		hazard = hazards_judge(&s->found, row->probe, library);
+		if (row->exit == PROBE_EXIT_NONE || hazard == HAZARD_COUNT)
+			continue;
+		row->exit = PROBE_EXIT_NONE;
+		row->withheld = hazards_format(&s->found, hazard, is_late);
+		row->row.flags &= ~(uint32_t)TRACE_RETURNS;
+		file->is_changed = true;
+	}
+}
+
+void sites_begin_process(struct sites *s)
+{
+	s->found = (struct hazards){};
+	s->process++;
+}
+
+bool sites_see(struct sites *s, struct known_file *known)
+{
+	if (!known || known->process == s->process)
+		return false;
+	known->process = s->process;
+	hazards_add(&s->found, &known->hazards);
+	return true;
+}
+
+bool sites_end_process(struct sites *s, bool is_late)
+{
+	bool is_changed = false;
+
+	for (size_t i = 0; i < s->file_count; i++) {
+		const struct known_file *known = s->files[i]->known;
+
+		if (known && known->process == s->process)
+			withhold_returns(s, s->files[i], is_late);
+		is_changed |= s->files[i]->is_changed;
+	}
+	return is_changed;
+}
+
+static int see_needed(void *context, const char *path, bool is_program UNUSED)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd >= 0 && !sites_see(context, sites_know(context, fd, path));
+}
+
+bool sites_await_program(struct sites *s, const char *program)
+{
+	sites_begin_process(s);
+	(void)libraries_visit_needed(program, see_needed, s);
+	return sites_end_process(s, false);
 }
 
 /* With what was found in it: it has the last rows and sites. */

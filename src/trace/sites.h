@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "basic/idmap.h"
 #include "bpf/trace_rows.h"
+#include "trace/hazards.h"
 #include "trace/image.h"
 #include "trace/probe.h"
 #include "trace/row.h"
@@ -36,6 +38,8 @@ struct site_row {
 	size_t site_count; /* 0: the file has none of its symbols */
 	enum image_cost cost; /* the worst of its sites */
 	bool is_dropped; /* its hits are not counted any more */
+	enum probe_exit exit; /* its probe's, or none: then .withheld says why */
+	char *withheld; /* NULL: its return is traced, or not wanted */
 	struct trace_row row;
 };
 
@@ -44,6 +48,8 @@ struct site_file {
 	char *path;
 	int fd; /* open until it is attached to */
 	bool is_static, is_stripped;
+	struct known_file *known; /* NULL: no process was seen to use it */
+	bool is_changed; /* rows of it are to be attached anew; whoever attaches resets it */
 	size_t first_row, row_count; /* rows and sites of one file stand together */
 	size_t first_site, site_count;
 };
@@ -60,6 +66,12 @@ struct sites { /* fill .sets, .set_count, .level and .options; then sites_begin(
 	size_t file_count, row_count, count;
 	size_t file_room, row_room, room;
 	struct row_base bases[SITES_SETS_MAX];
+	/* Those that say who gives them functions to call. */
+	struct probe_library *libraries[HAZARDS_LIBRARIES_MAX];
+	size_t library_count;
+	struct idmap known; /* struct known_file, by what file it is */
+	struct hazards found; /* of the process that is being looked at */
+	unsigned int process; /* its number */
 	unsigned int map_entries; /* of all maps */
 };
 
@@ -74,3 +86,20 @@ bool sites_want(const struct sites *s, const char *path, bool is_program);
  * it has none, or is there already. */
 int sites_add(struct sites *s, int fd, const char *path, bool is_program, struct site_file **ret,
 	      struct error *err);
+
+/* A file that a process has or will have, whether there are probes for it or not. */
+struct known_file {
+	struct file_hazards hazards;
+	unsigned int process; /* the last that was seen to use it */
+};
+
+/* After sites_add(), where its probes are wanted.  It is read once.  NULL: it cannot be. */
+struct known_file *sites_know(struct sites *s, int fd, const char *path);
+
+/* A process's files one by one, and then: returns that are not safe with what all of them hold are
+ * traced no more; @is_late: they were.  Returns whether that changed any. */
+void sites_begin_process(struct sites *s);
+bool sites_see(struct sites *s, struct known_file *known); /* false: before, or it is NULL */
+bool sites_end_process(struct sites *s, bool is_late);
+/* All of that, of a process that is going to execute @program. */
+bool sites_await_program(struct sites *s, const char *program);

@@ -28,6 +28,7 @@ struct summed { /* of one function in one process, or of it in all */
 struct summary_function {
 	char *name;
 	const struct probe *probe;
+	const char *withheld; /* why calls have no time; NULL: they have */
 	struct summed all;
 	uint64_t sizes[TRACE_BUCKETS], durations[TRACE_BUCKETS];
 	struct summed *processes; /* by process, as many as process_room */
@@ -131,6 +132,16 @@ int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *
 	return gpu_work_add(&s->gpu_work, probe, name, label, sums);
 }
 
+void trace_summary_withhold(struct trace_summary *s, const struct probe *probe, const char *name,
+			    const char *why)
+{
+	for (size_t i = 0; i < s->function_count; i++) {
+		if (s->functions[i].probe->set == probe->set &&
+		    strcmp(s->functions[i].name, name) == 0)
+			s->functions[i].withheld = why;
+	}
+}
+
 int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call)
 {
 	int comm = probe_find_capture(call->probe, "comm");
@@ -217,8 +228,9 @@ static void summary_add_function_row(const struct trace_summary *s,
 				     const struct summary_function *f, uint64_t wall_ns,
 				     struct rows_table *table)
 {
-	bool is_timed = f->probe->exit != PROBE_EXIT_NONE;
-	bool is_rated = is_timed && !f->probe->is_async && f->probe->kind != PROBE_ALLOCATE;
+	bool is_timed = f->probe->exit != PROBE_EXIT_NONE && (!f->withheld || f->all.ns);
+	bool is_rated = is_timed && !f->withheld && !f->probe->is_async &&
+			f->probe->kind != PROBE_ALLOCATE;
 	bool has_bytes = f->probe->bytes_count && f->all.bytes_unknown < f->all.calls;
 	double seconds = (double)f->all.ns / 1e9, imbalance = summary_imbalance(f);
 	double share = (double)f->all.ns / (double)MAX(wall_ns, (uint64_t)1) /
@@ -228,8 +240,9 @@ static void summary_add_function_row(const struct trace_summary *s,
 	rows_row(table, ROWS_ALL);
 	rows_cell(table, cell_words(f->name));
 	rows_cell(table, cell_number(ROWS_COUNT, f->all.calls));
-	rows_cell(table, cell_if(is_timed, cell_number(ROWS_TIME, f->all.ns)));
-	rows_cell(table, cell_if(is_timed, cell_share(share)));
+	rows_cell(table,
+		  cell_bound(f->withheld, cell_if(is_timed, cell_number(ROWS_TIME, f->all.ns))));
+	rows_cell(table, cell_bound(f->withheld, cell_if(is_timed, cell_share(share))));
 	rows_cell(table, cell_if(slow >= 0, cell_number(ROWS_TIME, (uint64_t)slow)));
 	rows_cell(table, cell_bound(f->all.bytes_unknown,
 				    cell_if(has_bytes, cell_number(ROWS_BYTES, f->all.bytes))));
@@ -272,6 +285,22 @@ static void summary_add_set(const struct trace_summary *s, struct summary_functi
 		rows_remark(table, ROWS_ALL, "and %zu more", count - FUNCTIONS_SHOWN);
 }
 
+/* Each reason once, most often: there is one for all. */
+static void summary_add_withheld(struct summary_function *const *sorted, size_t count,
+				 struct rows *rows)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < count; i++) {
+		const char *why = sorted[i]->all.calls ? sorted[i]->withheld : NULL;
+
+		if (why && strcmp(why, before) != 0)
+			rows_line(rows, ROWS_ALL, NULL, "%s and others: returns not traced: %s",
+				  sorted[i]->name, why);
+		before = why ? why : before;
+	}
+}
+
 static void summary_add_functions(const struct trace_summary *s,
 				  struct summary_function *const *sorted, uint64_t wall_ns,
 				  struct rows *rows)
@@ -294,6 +323,7 @@ static void summary_add_functions(const struct trace_summary *s,
 		summary_add_set(s, sorted, set, is_of_many ? set->name : "functions", wall_ns,
 				rows);
 	}
+	summary_add_withheld(sorted, s->function_count, rows);
 	for (size_t i = 0; i < s->function_count; i++) {
 		const struct summed *all = &sorted[i]->all;
 

@@ -28,6 +28,9 @@ struct trace_summary *trace_summary_new(void);
 int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *process,
 			   const struct probe *probe, const char *name, const char *label,
 			   const struct trace_sums *sums);
+/* Not all calls of a function have a time; @why outlives the summary. */
+void trace_summary_withhold(struct trace_summary *s, const struct probe *probe, const char *name,
+			    const char *why);
 /* Calls of other kinds than collective ones are left aside. */
 int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call);
 

@@ -28,6 +28,7 @@ struct tracer_options {
 	bool is_by_owner; /* calls of others' processes, also of what ran on by a set-user-ID
 			     program, are `outside` */
 	uid_t owner;
+	gid_t owner_group;
 	size_t ring_bytes; /* room for events on their way, a power of 2 */
 	unsigned int sums_max; /* rows of sums that there is room for */
 };
@@ -49,8 +50,11 @@ void tracer_detach(struct tracer *t);
 
 /* Look for probes in a file, and attach them; one that is known costs next to nothing. */
 int tracer_add_file(struct tracer *t, int fd, const char *path, bool is_program, struct error *err);
-/* The same for all files of a process; @may_execute: each may be what it will execute. */
+/* The same for all files of a process; @may_execute: each may be what it will execute.  What these
+ * files show to be unsafe of returns is traced no more. */
 int tracer_add_process(struct tracer *t, pid_t pid, bool may_execute, struct error *err);
+/* A process will begin with the program at @path: returns that are unsafe there are not traced. */
+int tracer_await_program(struct tracer *t, const char *path, struct error *err);
 /* Trace a process, too, and what it forks: not of a cgroup. */
 int tracer_trace_process(struct tracer *t, pid_t pid, struct error *err);
 /* Of processes: those that are traced, at most @max; returns how many. */
@@ -76,6 +80,9 @@ int tracer_visit_sums(const struct tracer *t, tracer_sums_visitor visit, void *c
 /* An entry's as it is now, which is there no more then: for one whose process is gone.  -ENOENT. */
 int tracer_take_sums(struct tracer *t, const struct trace_sums_key *key, struct trace_sums *ret);
 
+/* How many programs traced processes began so far; not of all processes. */
+uint64_t tracer_exec_count(const struct tracer *t);
+
 /* By group: how many called for the first time so far. */
 uint64_t tracer_group_count(const struct tracer *t);
 /* -ENOENT: of one that did not call; -EAGAIN: its first call is just made. */
@@ -85,9 +92,10 @@ void tracer_forget_group(struct tracer *t, uint64_t cgroup);
 
 /* What a probe's trap takes by itself, as it was measured at the opening. */
 const struct attach_costs *tracer_costs(const struct tracer *t);
-/* What hits of a row have cost so far, of whichever process, or of those that are not traced; by
- * the trap alone, so it is more. */
-uint64_t tracer_cost_ns(const struct tracer *t, size_t row, bool is_of_others);
+size_t tracer_cpu_count(void);
+/* What hits of a row cost since the last time, on each CPU; @before[] is what they had cost then,
+ * and is set to now.  Returns what of that processes paid that are not traced. */
+uint64_t tracer_add_costs(const struct tracer *t, size_t row, uint64_t *before, uint64_t *added);
 
 /* Take a row's probes away for good, while others of its file miss nothing. */
 int tracer_drop(struct tracer *t, size_t row, struct error *err);

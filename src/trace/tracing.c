@@ -37,6 +37,7 @@
 #define RESCAN_NS UINT64_C(100000000) /* between two looks at what is mapped, at first */
 #define RESCAN_LATER_NS UINT64_C(1000000000)
 #define FIRST_NS UINT64_C(10000000000)
+#define SCANS_PART 10 /* of the time: scans because of new programs take at most a tenth */
 #define BUDGET_NS UINT64_C(1000000000) /* over which a cost is looked at */
 #define OUTSIDE_PART 100 /* of a core's time, that a user's trace may cost others */
 #define TELL_NS UINT64_C(10000000000) /* between two words of what is counted */
@@ -152,8 +153,9 @@ struct session {
 	struct idmap looks; /* struct look, of all processes */
 	uint64_t scanned_ns, budget_ns, told_ns;
 	uint64_t groups; /* when that was told */
-	uint64_t *costs; /* of rows, when their budget was looked at last, */
-	uint64_t *outside; /* and what others paid of it */
+	uint64_t fresh_ns, execs; /* when traced processes last began programs, and how many */
+	uint64_t scan_ns; /* how long the last scan took */
+	struct row_cost **costs; /* of each row */
 	struct traced traced;
 	struct error *err;
 };
@@ -171,6 +173,19 @@ static int add_library(void *context, const char *path, bool is_program)
 		return 0;
 	return s->tracer ? tracer_add_file(s->tracer, fd, path, is_program, s->err)
 			 : sites_add(s->sites, fd, path, is_program, &file, s->err);
+}
+
+/* When its libraries have been added. */
+static int await_program(void *context, const char *path, bool is_program)
+{
+	struct session *s = context;
+
+	if (!is_program)
+		return 0;
+	if (s->tracer)
+		return tracer_await_program(s->tracer, path, s->err);
+	(void)sites_await_program(s->sites, path);
+	return 0;
 }
 
 /* Files that the sets name by their paths. */
@@ -256,41 +271,70 @@ static int session_look(struct session *s, pid_t pid, bool is_held)
 static int session_scan(struct session *s)
 {
 	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
-	const bool is_first = now - s->traced.start_ns < FIRST_NS;
+	const uint64_t execs = tracer_exec_count(s->tracer);
+	const bool is_fresh = execs != s->execs;
 	/* a user's command, which has mapped what it will need, is not that program yet */
 	const bool is_held = s->options->owner && !s->scanned_ns;
 	int r = 0;
 
-	if (s->scanned_ns && now - s->scanned_ns < (is_first ? RESCAN_NS : RESCAN_LATER_NS))
+	if (is_fresh || !s->scanned_ns)
+		s->fresh_ns = now;
+	if (s->scanned_ns &&
+	    now - s->scanned_ns < (is_fresh			  ? s->scan_ns * SCANS_PART
+				   : now - s->fresh_ns < FIRST_NS ? RESCAN_NS
+								  : RESCAN_LATER_NS))
 		return 0;
+	s->execs = execs;
 	s->scanned_ns = now;
 	s->processes = scope_list(&s->scope, s->tracer);
 	for (size_t i = 0; i < s->processes && r == 0; i++)
 		r = session_look(s, s->scope.pids[i], is_held);
 	session_forget_looks(s, now);
+	s->scan_ns = clock_now_ns(CLOCK_MONOTONIC) - now;
 	return r;
+}
+
+/* What a row cost since it was looked at last. */
+struct row_cost {
+	uint64_t outside, added_outside; /* what others paid of it so far, and since */
+	uint64_t cpus[]; /* on each, so far, and behind all of these, since */
+};
+
+static struct row_cost *session_add_cost(struct session *s, size_t row)
+{
+	const size_t cpus = tracer_cpu_count();
+	struct row_cost *c = s->costs[row];
+	uint64_t outside;
+
+	if (!c)
+		c = s->costs[row] = calloc(1, sizeof(*c) + 2 * cpus * sizeof(c->cpus[0]));
+	if (!c)
+		return NULL;
+	outside = tracer_add_costs(s->tracer, row, c->cpus, c->cpus + cpus);
+	c->added_outside = outside - MIN(outside, c->outside);
+	c->outside = outside;
+	return c;
 }
 
 static int session_drop(struct session *s, size_t row, uint64_t cost_ns)
 {
+	const size_t cpus = tracer_cpu_count();
 	int r = tracer_drop(s->tracer, row, s->err);
 
+	memset(s->costs[row]->cpus + cpus, 0, cpus * sizeof(uint64_t));
 	s->options->drop(s->options->context, s->sites->rows[row], cost_ns);
 	return r;
 }
 
-/* What others pay for a user's trace is bounded for all of it together: the row of which they pay
- * the most goes. */
+/* The row of which others pay the most goes, if they pay too much of all together for a user. */
 static int session_hold_outside(struct session *s, uint64_t passed)
 {
 	uint64_t all = 0, most = 0;
 	size_t worst = 0;
 
 	for (size_t i = 0; i < s->sites->row_count; i++) {
-		const uint64_t paid = tracer_cost_ns(s->tracer, i, true),
-			       added = paid - s->outside[i];
+		const uint64_t added = s->costs[i]->added_outside;
 
-		s->outside[i] = paid;
 		all += added;
 		if (added <= most || s->sites->rows[i]->is_dropped)
 			continue;
@@ -300,29 +344,61 @@ static int session_hold_outside(struct session *s, uint64_t passed)
 	return all > passed / OUTSIDE_PART && most ? session_drop(s, worst, most) : 0;
 }
 
+/* What a CPU loses is what the programs on it lose, however many others are traced and call
+ * nothing.  No row may take more of it than the budget, nor all of them half. */
+static int session_hold_cpu(struct session *s, size_t cpu, uint64_t passed, uint64_t most)
+{
+	const size_t at = tracer_cpu_count() + cpu;
+	int r = 0;
+
+	while (r == 0) {
+		uint64_t all = 0, added = 0;
+		size_t worst = 0;
+
+		for (size_t i = 0; i < s->sites->row_count; i++) {
+			const uint64_t of = s->costs[i]->cpus[at];
+
+			all += of;
+			if (of > added)
+				worst = i;
+			added = MAX(added, of);
+		}
+		if (added <= most && all <= passed / 2)
+			return 0;
+		r = session_drop(s, worst, added);
+	}
+	return r;
+}
+
 /* What costs more than it may goes, and is told. */
 static int session_hold(struct session *s)
 {
-	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC), passed = now - s->budget_ns;
-	const size_t cores = (size_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
-	const uint64_t most = passed / 100 * s->options->budget *
-			      (s->options->is_of_all ? cores : MAX(s->processes, 1U));
+	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC), passed = now - s->budget_ns,
+		       most = passed / 100 * s->options->budget;
+	const size_t cores = (size_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1),
+		     cpus = tracer_cpu_count();
 	int r = 0;
 
 	if (!s->options->budget || passed < BUDGET_NS)
 		return 0;
-	if (s->options->owner)
-		r = session_hold_outside(s, passed);
 	s->budget_ns = now;
 	for (size_t i = 0; i < s->sites->row_count && r == 0; i++) {
-		const uint64_t cost = tracer_cost_ns(s->tracer, i, false),
-			       added = cost - s->costs[i];
+		struct row_cost *c = session_add_cost(s, i);
+		uint64_t all = 0;
 
-		s->costs[i] = cost;
-		if (added <= most || s->sites->rows[i]->is_dropped)
-			continue;
-		r = session_drop(s, i, added);
+		if (!c)
+			return error_set_errno(s->err, ENOMEM, "cannot trace");
+		if (s->sites->rows[i]->is_dropped) /* what came before it was gone */
+			memset(c->cpus + cpus, 0, cpus * sizeof(c->cpus[0]));
+		for (size_t cpu = cpus; cpu < 2 * cpus; cpu++)
+			all += c->cpus[cpu];
+		if (s->options->is_of_all && all > most * cores)
+			r = session_drop(s, i, all);
 	}
+	if (r == 0 && s->options->owner)
+		r = session_hold_outside(s, passed);
+	for (size_t i = 0; i < cpus && r == 0; i++)
+		r = session_hold_cpu(s, i, passed, s->options->is_of_all ? passed / 2 : most);
 	return r;
 }
 
@@ -392,6 +468,7 @@ static int session_open_tracer(struct session *s)
 		.is_by_group = s->options->is_of_all,
 		.is_by_owner = s->options->owner,
 		.owner = s->options->owner ? s->options->owner->uid : 0,
+		.owner_group = s->options->owner ? s->options->owner->gid : 0,
 		.ring_bytes = s->options->owner || s->options->is_of_all ? RING_BYTES_OF_AGENT
 									 : RING_BYTES,
 		.sums_max = SUMS_MAX,
@@ -421,9 +498,10 @@ static int session_begin(struct session *s, int endings_fd)
 		r = session_add_named(s);
 	if (r == 0)
 		r = command ? libraries_visit(command, add_library, s) : session_scan(s);
+	if (r == 0 && command)
+		r = libraries_visit(command, await_program, s);
 	s->costs = calloc(TRACE_ROWS_MAX, sizeof(*s->costs));
-	s->outside = calloc(TRACE_ROWS_MAX, sizeof(*s->outside));
-	if (r == 0 && (!s->costs || !s->outside))
+	if (r == 0 && !s->costs)
 		r = error_set_errno(s->err, ENOMEM, "cannot trace");
 	if (r < 0)
 		return r;
@@ -469,8 +547,9 @@ int tracing_run(const struct tracing_options *options, struct sites *sites, stru
 		r = session_drain(&s);
 	if (s.tracer && r == 0)
 		session_tell(&s, true);
+	for (size_t i = 0; i < TRACE_ROWS_MAX && s.costs; i++)
+		free(s.costs[i]);
 	free(s.costs);
-	free(s.outside);
 	session_forget_looks(&s, UINT64_MAX);
 	idmap_clear(&s.looks);
 	scope_close(&s.scope);
@@ -487,10 +566,12 @@ static int look_at_mapped(void *context, const struct mapped_file *file)
 {
 	struct session *s = context;
 	struct site_file *found;
+	int r = 0;
 
-	return sites_want(s->sites, file->path, file->is_program)
-		       ? sites_add(s->sites, file->fd, file->path, file->is_program, &found, s->err)
-		       : 0;
+	if (sites_want(s->sites, file->path, file->is_program))
+		r = sites_add(s->sites, file->fd, file->path, file->is_program, &found, s->err);
+	sites_see(s->sites, sites_know(s->sites, file->fd, file->path));
+	return r;
 }
 
 int tracing_look(const struct tracing_options *options, struct sites *sites, struct error *err)
@@ -501,13 +582,18 @@ int tracing_look(const struct tracing_options *options, struct sites *sites, str
 	size_t count = 0;
 	int r;
 
-	if (options->command)
-		return libraries_visit(options->command, add_library, &s);
+	if (options->command) {
+		r = libraries_visit(options->command, add_library, &s);
+		return r < 0 ? r : libraries_visit(options->command, await_program, &s);
+	}
 	r = scope_open(options, &s.scope, err);
 	if (r == 0)
 		count = scope_list(&s.scope, NULL);
-	for (size_t i = 0; i < count && r == 0; i++)
+	for (size_t i = 0; i < count && r == 0; i++) {
+		sites_begin_process(sites);
 		r = mapped_visit(s.scope.pids[i], NULL, look_at_mapped, &s);
+		(void)sites_end_process(sites, false);
+	}
 	scope_close(&s.scope);
 	return r;
 }

@@ -32,6 +32,14 @@ static int see(void *context, const struct image_site *site)
 	return 0;
 }
 
+static int see_needed(void *context, const char *name)
+{
+	const struct visit *v = context;
+
+	CHECK(strlen(name) < v->size);
+	return 0;
+}
+
 static int see_path(void *context, const char *path, bool is_program)
 {
 	(void)context;
@@ -58,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)image_visit_functions(image, "*", see, &v);
 		(void)image_visit_usdt(image, "a:b", see, &v);
 		(void)image_defines(image, "main");
+		CHECK(image_visit_needed(image, see_needed, &v) == 0);
 		image = image_free(image);
 	}
 	free(bytes);

@@ -409,6 +409,14 @@ def test_a_probe_that_costs_too_much_goes_and_that_is_said(programs, traced, roo
     assert "'traced_work' costs more than the budget" in done.stderr
 
 
+def test_processes_that_call_nothing_leave_no_room_for_one_that_does(programs, traced, root):
+    script = f"for i in $(seq 40); do sleep 600 & p=\"$p $!\"; done; {traced} work 2000003 1 0; kill $p"
+    done = subprocess.run([programs / "jobmeter", "trace", *probe(traced, "traced_work(n=p1)"), "--", "sh", "-c", script],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "'traced_work' costs more than the budget" in done.stderr
+
+
 def test_without_a_target_or_with_two_it_is_misuse(programs):
     for arguments in ([], ["--job", "1", "--pid", "1"]):
         done = subprocess.run([programs / "jobmeter", "trace", *arguments], capture_output=True, text=True)

@@ -146,6 +146,8 @@ TEST(what_could_end_a_program_is_refused_with_file_and_line)
 	ASSERT_CONTAINS(refuse(HEAD "[probe vfork]\nexit = return\n"), "does not return as others");
 	ASSERT_CONTAINS(refuse(HEAD "[probe f]\nsymbol = g __sigsetjmp\nexit = return\n"),
 			"does not return as others");
+	ASSERT_CONTAINS(refuse(HEAD "[probe dlsym]\nexit = return\n"), "looks at who called it");
+	ASSERT_CONTAINS(refuse(HEAD "[probe _dl_sym]\nexit = return\n"), "looks at who called it");
 	ASSERT_CONTAINS(refuse(HEAD "[probe _set*]\nexit = return\n"), "does not return as others");
 	ASSERT_CONTAINS(refuse(HEAD "[probe _Unwind_RaiseException]\nexit = return\n"),
 			"does not return as others");
@@ -239,6 +241,8 @@ TEST(what_makes_no_sense_is_refused)
 		{ HEAD "[probes f]\n", "no section is called 'probes'" },
 		{ HEAD, "there is no probe in it" },
 		{ HEAD "[library two]\nprogram = a\n", "[library] wants 'file'" },
+		{ HEAD "[library two]\nfile = a\nparts = 1 2 3 4 5 6 7 8 9\n",
+		  "parts: at most 8 patterns" },
 		{ HEAD "[library one]\nfile = a\n",
 		  "made.probe:11: [library] wants one name of its" },
 		{ PROBE "[library two]\nfile = a\n", "must stand above all probes" },

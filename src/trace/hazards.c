@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/hazards.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "basic/macro.h"
+#include "trace/image.h"
+
+#define SIGNS_MAX 16
+
+/* What is found in a file, and which functions of the process are not safe then.  Instead of
+ * returns, entries alone are traced.  Probes on `ret` instructions would not do: the kernel steps
+ * over each (11 to 50 us on a virtual machine), and a tail call has none. */
+static const struct hazard_row {
+	const char *words;
+	bool is_of_returns; /* of return probes; else of `ret` instructions, too */
+	bool is_by_callbacks; /* of functions that call the program back; else of all */
+	bool is_of_cxx; /* in files of C++ alone */
+	const char *sections[4];
+	const char *imports[SIGNS_MAX]; /* names, or patterns as of fnmatch() */
+	const char *program_imports[4]; /* the same, but of libraries: as libicuuc, which each MPI
+					   has by way of hwloc, most of C++ use what may throw and
+					   do not */
+	const char *symbols[SIGNS_MAX]; /* the same, imported or defined */
+} hazard_rows[HAZARD_COUNT] = {
+	/* clang-format off */
+	/* Goroutines change threads, and their stacks move: a `ret` is another thread's. */
+	[HAZARD_GO] = { "is of Go, whose calls change threads and stacks",
+		.sections = { ".go.buildinfo", ".gopclntab", ".note.go.buildid" } },
+	/* The kernel keeps return addresses by thread, and gives back the latest. */
+	[HAZARD_CONTEXTS] = { "changes stacks without the kernel",
+		.symbols = { "swapcontext", "makecontext", "setcontext", "jump_fcontext", "make_fcontext",
+			     "ontop_fcontext", "ABT_init", "ABT_thread_*", "qthread_*", "co_switch",
+			     "coro_transfer", "CthResume*", "PyInit__greenlet", "PyGreenlet_*",
+			     "_ZN3tbb6detail2r17suspend*" } },
+	/* The unwinder knows no caller behind the changed address. */
+	[HAZARD_UNWINDING] = { "throws exceptions",
+		.is_of_returns = true, .is_by_callbacks = true,
+		.imports = { "__cxa_throw", "__cxa_rethrow", "_ZSt17rethrow_exception*",
+			     "_Unwind_RaiseException", "_Unwind_ForcedUnwind" },
+		.program_imports = { "_ZSt1*__throw_*", "_ZSt2*__throw_*" },
+		.symbols = { "__cxa_throw", "rust_panic", "__rust_start_panic" } },
+	/* The same; what is not of C++ has no destructors (libmpich and Python call it, too). */
+	[HAZARD_THREAD_END] = { "ends threads from within",
+		.is_of_returns = true, .is_by_callbacks = true, .is_of_cxx = true,
+		.imports = { "pthread_exit" } },
+	/* The same, out of any function that waits: destructors would not run. */
+	[HAZARD_CANCELLATION] = { "cancels threads", .is_of_returns = true,
+		.imports = { "pthread_cancel" } },
+	/* clang-format on */
+};
+
+/* Files that do all that, and say nothing of the program: what others throw and switch with, and
+ * those that cancel or switch what they have begun themselves and what runs their code alone
+ * (libfabric and libpmix are of plain MPI programs, libcrypto of each Python, and of libtbb the
+ * program says whether it suspends tasks). */
+static const char *const runtimes[] = {
+	"libc.so*",	 "libc-2*",	  "ld-linux*",	   "ld-2*",
+	"libpthread*",	 "libstdc++.so*", "libgcc_s.so*",  "libc++.so*",
+	"libc++abi.so*", "libunwind.so*", "libgomp.so*",   "libcrypto.so*",
+	"libfabric.so*", "libpmix.so*",	  "libslurm*.so*", "libtbb.so*",
+};
+
+static bool is_among(const char *name, const char *const *patterns, size_t count, int flags)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (fnmatch(patterns[i], name, flags) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* @signs end with NULL. */
+static const char *find_sign(const char *name, const char *const *signs)
+{
+	for (size_t i = 0; signs[i]; i++) {
+		const size_t plain = strcspn(signs[i], "*");
+
+		/* A program has a million names: fnmatch() for few of them. */
+		if (strncmp(name, signs[i], plain) == 0 &&
+		    (signs[i][plain] ? fnmatch(signs[i], name, 0) == 0 : !name[plain]))
+			return signs[i];
+	}
+	return NULL;
+}
+
+struct reading_names {
+	struct file_hazards *to;
+	struct probe_library *const *libraries;
+	size_t library_count;
+	uint64_t parts; /* a bit a library: the file is a part of it */
+	bool is_of_cxx, is_program;
+};
+
+static void take_name(void *context, const char *name, bool is_import)
+{
+	struct reading_names *r = context;
+
+	r->is_of_cxx |= strcmp(name, "__gxx_personality_v0") == 0;
+	for (size_t i = 0; i < HAZARD_COUNT; i++) {
+		if (!r->to->signs[i])
+			r->to->signs[i] = find_sign(name, hazard_rows[i].symbols);
+		if (!r->to->signs[i] && is_import)
+			r->to->signs[i] = find_sign(name, hazard_rows[i].imports);
+		if (!r->to->signs[i] && is_import && r->is_program)
+			r->to->signs[i] = find_sign(name, hazard_rows[i].program_imports);
+	}
+	/* Also where it defines them: the library can be inside of a program. */
+	for (size_t i = 0; i < r->library_count; i++) {
+		const struct probe_library *library = r->libraries[i];
+
+		if (!((r->parts | r->to->callbacks) >> i & 1) &&
+		    is_among(name, (const char *const *)library->callbacks, library->callback_count,
+			     FNM_CASEFOLD))
+			r->to->callbacks |= UINT64_C(1) << i;
+	}
+}
+
+void hazards_read(const struct image *image, const char *path,
+		  struct probe_library *const *libraries, size_t count, struct file_hazards *ret)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	struct reading_names r = { .to = ret,
+				   .libraries = libraries,
+				   .library_count = count,
+				   .is_program = !image_is_static(image) };
+
+	snprintf(ret->name, sizeof(ret->name), "%s", name);
+	if (is_among(name, runtimes, ARRAY_SIZE(runtimes), 0))
+		return;
+	for (size_t i = 0; i < count; i++)
+		r.parts |= (uint64_t)is_among(name, (const char *const *)libraries[i]->parts,
+					      libraries[i]->part_count, 0)
+			   << i;
+	for (size_t i = 0; i < HAZARD_COUNT; i++) {
+		const char *const *sections = hazard_rows[i].sections;
+
+		for (size_t n = 0; sections[n]; n++) {
+			if (image_has_section(image, sections[n]))
+				ret->signs[i] = sections[n];
+		}
+	}
+	image_visit_names(image, take_name, &r);
+	for (size_t i = 0; i < HAZARD_COUNT; i++) {
+		if (hazard_rows[i].is_of_cxx && !r.is_of_cxx)
+			ret->signs[i] = NULL;
+	}
+}
+
+void hazards_add(struct hazards *to, const struct file_hazards *file)
+{
+	for (size_t i = 0; i < HAZARD_COUNT; i++) {
+		if (file->signs[i] && !to->files[i])
+			to->files[i] = file;
+	}
+	to->callbacks |= file->callbacks;
+}
+
+enum hazard hazards_judge(const struct hazards *h, const struct probe *probe, uint64_t library)
+{
+	const bool is_crossed = !probe->is_never_throwing && (!library || h->callbacks & library);
+	size_t i = 0;
+
+	while (i < HAZARD_COUNT &&
+	       (!h->files[i] || (hazard_rows[i].is_by_callbacks && !is_crossed) ||
+		(hazard_rows[i].is_of_returns && probe->exit != PROBE_EXIT_RETURN)))
+		i++;
+	return (enum hazard)i;
+}
+
+char *hazards_format(const struct hazards *h, enum hazard hazard, bool is_late)
+{
+	const struct file_hazards *file = h->files[hazard];
+	char *text = NULL;
+
+	return asprintf(&text, "'%s' %s (%s)%s", file->name, hazard_rows[hazard].words,
+			file->signs[hazard],
+			is_late ? "; it was found late, and a call that was under way then could "
+				  "not be spared"
+				: "") < 0
+		       ? NULL
+		       : text;
+}

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: MIT
+"""A traced program does what it does alone, whatever leaves its functions, and calls without a time are said to have none."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from mpi_programs import ENVIRONMENT, MPIS
+
+WORK = """
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef __cplusplus
+extern "C"
+#endif
+__attribute__((noinline)) int work(int n, int (*call)(int)) { __asm__ volatile("nop"); n = call ? call(n) : n; __asm__ volatile(""); return n + 1; }
+"""
+PLAIN = WORK + """
+static int order(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+int main(void) { int a[] = { 3, 1, 2 }, n = 0; for (int i = 0; i < 7; i++) n += work(i, NULL); qsort(a, 3, sizeof(*a), order);
+                 printf("%d %d\\n", n, a[0]); return 3; }
+"""
+THROWS = WORK + """
+#include <stdexcept>
+static int fail(int n) { throw std::runtime_error(n ? "odd" : "even"); }
+static int order(const void *, const void *) { throw 17; }
+int main() { int a[] = { 3, 1, 2 }, caught = 0;
+             for (int i = 0; i < 7; i++) try { work(i & 1, fail); } catch (const std::exception &) { caught++; }
+             try { qsort(a, 3, sizeof(*a), order); } catch (int n) { caught += n; }
+             printf("%d\\n", caught); return 5; }
+"""
+FIBRES = WORK + """
+#include <ucontext.h>
+static ucontext_t back, of[2]; static char stacks[2][65536]; static int now;
+static int leave(int n) { swapcontext(&of[now], &back); return n; }
+static void run(void) { printf("%d ", work(10 * (now + 1), leave)); work(0, leave); }
+int main(void) { for (int i = 0; i < 2; i++) { getcontext(&of[i]); of[i].uc_stack.ss_sp = stacks[i]; of[i].uc_stack.ss_size = 65536;
+                                               of[i].uc_link = &back; makecontext(&of[i], run, 0); }
+                 for (int i = 0; i < 4; i++) { now = i % 2; swapcontext(&back, &of[now]); }
+                 for (int i = 0; i < 3; i++) work(i, NULL);
+                 puts(""); return 7; }
+"""
+CANCELS = WORK + """
+#include <pthread.h>
+#include <unistd.h>
+static int ended, at[2];
+struct local { ~local() { ended++; } };
+static int wait(int n) { local l; (void)!write(at[1], "x", 1); for (;;) pause(); return n; }
+static void *run(void *) { local l; work(1, wait); return nullptr; }
+int main() { char x; (void)!pipe(at);
+             for (int i = 0; i < 7; i++) { pthread_t t; pthread_create(&t, nullptr, run, nullptr); (void)!read(at[0], &x, 1);
+                                           pthread_cancel(t); pthread_join(t, nullptr); }
+             printf("%d\\n", ended); return 9; }
+"""
+FORTRAN = """
+subroutine work(n, s) bind(C, name="work")
+  use iso_c_binding
+  integer(c_int), value :: n
+  integer(c_int) :: s
+  s = s + n + 1
+end subroutine
+program p
+  use iso_c_binding
+  interface
+    subroutine work(n, s) bind(C, name="work")
+      import
+      integer(c_int), value :: n
+      integer(c_int) :: s
+    end subroutine
+  end interface
+  integer :: i, s = 0
+  do i = 1, 7
+    call work(i, s)
+  end do
+  print *, s
+  stop 11
+end program
+"""
+GO = """
+package main
+import "fmt"
+//go:noinline
+func grow(n int) int { var pad [512]byte; pad[n%512] = byte(n); if n == 0 { return int(pad[0]) }; return grow(n-1) + int(pad[n%512]) }
+//go:noinline
+func work(n int) int { return grow(n) }
+func main() { sum, done := 0, make(chan int); for i := 0; i < 7; i++ { go func(i int) { done <- work(10 + i*50) }(i) }
+              for i := 0; i < 7; i++ { sum += <-done }; fmt.Println("ended well", sum) }
+"""
+# name: (compiler, options, source's ending and text, what is said of returns)
+PROGRAMS = {
+    "c": ("gcc", [], "c", PLAIN, None),
+    "c-static": ("gcc", ["-static"], "c", PLAIN, None),
+    "throws": ("g++", [], "cc", THROWS, "throws exceptions"),
+    "throws-static": ("g++", ["-static"], "cc", THROWS, "throws exceptions"),
+    "throws-stripped": ("g++", ["-s"], "cc", THROWS, "throws exceptions"),
+    "fibres": ("gcc", [], "c", FIBRES, "changes stacks"),
+    "cancels": ("g++", ["-pthread"], "cc", CANCELS, "cancels threads"),
+    "fortran": ("gfortran", ["-fno-inline", "-fno-ipa-cp"], "f90", FORTRAN, None),
+    "go": ("go", [], "go", GO, "is of Go"),
+    "c-with-a-section-of-go": ("gcc", [], "c", PLAIN, "is of Go"),
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, demand):
+    folder = tmp_path_factory.mktemp("unharmed")
+
+    def get(name):
+        compiler, options, ending, text, said = PROGRAMS[name]
+        program, source = folder / name, folder / f"{name}.{ending}"
+        demand(shutil.which(compiler), f"needs {compiler}")
+        source.write_text(text)
+        how = ["go", "build"] if compiler == "go" else [compiler, "-O1", *options]
+        subprocess.run([*how, "-o", program, source], check=True, cwd=folder)
+        if "section" in name:
+            subprocess.run(["objcopy", "--add-section", f".go.buildinfo={source}", program], check=True)
+        return program, said
+
+    return get
+
+
+def run(*argv, **options):
+    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
+
+
+@pytest.mark.parametrize("probes", ["own", "libc", "sets"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_traced_program_does_what_it_does_alone(programs, root, built, tmp_path, name, probes):
+    program, said = built(name)
+    symbol = "main.work" if name == "go" else "work"
+    chosen = {"own": ["--probe", f"{program}:{symbol}(exit=return)"], "libc": ["--probe", "libc.so*:qsort(exit=return)"],
+              "sets": ["--set", "mpi,mpi-io,hdf5,python,cuda-driver,cuda-runtime"]}[probes]
+    alone = run(program)
+    traced = run(programs / "jobmeter", "trace", "--budget", "0", *chosen, "--output", tmp_path / "out", "--", program)
+    assert (traced.returncode, traced.stdout) == (alone.returncode, alone.stdout), traced.stderr
+    text = " ".join((tmp_path / "out").read_text().split())  # lines are broken
+    row = re.search(rf"{symbol} +([\d,]+) +(\S+)", text)
+    if probes == "own" and "-s" not in PROGRAMS[name][1]:
+        assert row and int(row[1]) == 7, text
+        assert (row[2] == "-") == bool(said), text
+        assert ("returns not traced" in text) == bool(said)
+        assert not said or said in text
+
+
+def test_python_is_traced_with_what_it_loads(programs, root, tmp_path):
+    script = "import json, ssl; print(json.dumps([1, 2])); raise SystemExit(13)"
+    traced = run(programs / "jobmeter", "trace", "--budget", "0", "--probe", "libc.so*:getenv(exit=return)", "--output", tmp_path / "out",
+                 "--", "/usr/bin/python3", "-c", script)
+    assert (traced.returncode, traced.stdout) == (13, "[1, 2]\n"), traced.stderr
+    assert "getenv" in (tmp_path / "out").read_text()
+
+
+LATE = WORK + """
+#include <dlfcn.h>
+#include <poll.h>
+#include <unistd.h>
+int main(int argc, char **argv) { char x; struct pollfd p = { 0, POLLIN, 0 };
+    for (int loaded = 0;; work(argc, NULL)) { if (poll(&p, 1, 1) <= 0) continue; if (read(0, &x, 1) <= 0) return 0;
+                                              if (!loaded++ && !dlopen(argv[1], RTLD_NOW)) return 1; } }
+"""
+
+
+def test_a_library_that_is_loaded_later_takes_returns_away(programs, root, tmp_path, demand):
+    demand(shutil.which("g++"), "needs g++")
+    (tmp_path / "late.c").write_text(LATE)
+    (tmp_path / "thrower.cc").write_text("void fail() { throw 1; }\n")
+    subprocess.run(["gcc", "-O1", "-o", tmp_path / "late", tmp_path / "late.c", "-ldl"], check=True)
+    subprocess.run(["g++", "-shared", "-fPIC", "-o", tmp_path / "libthrower.so", tmp_path / "thrower.cc"], check=True)
+    with subprocess.Popen([programs / "jobmeter", "trace", "--budget", "0", "--probe", f"{tmp_path}/late:work(exit=return)",
+                           "--format", "ndjson", "--", tmp_path / "late", tmp_path / "libthrower.so"], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        first = json.loads(process.stdout.readline())
+        assert first["duration_ns"] is not None and "return_not_traced" not in first
+        process.stdin.write("x")
+        process.stdin.flush()
+        why = next(c["return_not_traced"] for c in map(json.loads, process.stdout) if c["duration_ns"] is None)
+        process.stdin.close()
+        process.stdout.read()
+    assert "'libthrower.so' throws exceptions" in why and "found late" in why
+    assert process.returncode == 0
+
+
+HANDLER = """
+#include <cstdio>
+#include <mpi.h>
+#include <stdexcept>
+static void handler(MPI_Comm *, int *, ...) { throw std::runtime_error("failed"); }
+int main(int argc, char **argv) { MPI_Errhandler made; int number = 1, caught = 0;
+    MPI_Init(&argc, &argv);
+#ifdef HANDLED
+    MPI_Comm_create_errhandler(handler, &made);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, made);
+    for (int i = 0; i < 5; i++) try { MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD); } catch (const std::exception &) { caught++; }
+#else
+    (void)made; (void)number;
+    try { if (argc > 0) throw std::runtime_error("own"); handler(nullptr, nullptr); } catch (const std::exception &) { caught++; }
+#endif
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::printf("caught %d\\n", caught); MPI_Finalize(); return 0; }
+"""
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+@pytest.mark.parametrize("handled", [True, False], ids=["handler-throws", "own-exceptions"])
+def test_exceptions_of_mpi_programs_are_caught(programs, root, tmp_path, demand, mpi, handled):
+    demand(shutil.which(f"mpicxx.{mpi}"), f"needs mpicxx.{mpi}")
+    (tmp_path / "p.cc").write_text(HANDLER)
+    subprocess.run([f"mpicxx.{mpi}", *(["-DHANDLED"] if handled else []), "-O1", "-o", tmp_path / "p", tmp_path / "p.cc"], check=True)
+    environment = ENVIRONMENT | {"OMPI_MCA_btl": "self,vader", "OMPI_MCA_plm": "isolated"}
+    done = run(programs / "jobmeter", "trace", "--set", "mpi", "--output", tmp_path / "out", "--", tmp_path / "p", env=environment)
+    assert (done.returncode, done.stdout) == (0, f"caught {5 if handled else 1}\n"), done.stderr
+    rows = dict(re.findall(r"(MPI_\w+) +\d+ +(.\S*)", (tmp_path / "out").read_text()))
+    assert {rows["MPI_Init"] == "-", rows["MPI_Barrier"] == "-"} == {handled}, rows
