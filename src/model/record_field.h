@@ -47,7 +47,7 @@ enum {
 	FACT_PROLOG = 1, /* the prolog's file may say it */
 	FACT_STATE = 2, /* kept over a restart of the agent */
 	FACT_LIST = 4, /* in the agent's list of jobs */
-	FACT_COLUMN = 8, /* a column of its own in the server's table of jobs: FIELD_STRING, FIELD_INT64 */
+	FACT_COLUMN = 8, /* a column of its own in the server's table of jobs: a text or a number */
 };
 
 extern const struct record_field record_fields[];

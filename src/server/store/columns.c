@@ -264,12 +264,14 @@ static size_t put_facts(const struct record *record, const char *part, struct ar
 	for (size_t i = 0; i < store_fact_count(); i++) {
 		const void *at = record_field_get(store_fact(i), record);
 		int64_t number = -1;
+		bool is_known;
 
-		if (is_text(store_fact(i)))
+		if (is_text(store_fact(i))) {
 			args[count++] = TEXT(*(char *const *)at);
-		else
-			args[count++] = NUMBER_IF(
-				record_field_number(store_fact(i), record, &number), number);
+			continue;
+		}
+		is_known = record_field_number(store_fact(i), record, &number);
+		args[count++] = NUMBER_IF(is_known, number);
 	}
 	args[count++] = TEXT(part);
 	return count;
