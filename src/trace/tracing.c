@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
@@ -88,15 +89,20 @@ static int scope_open(const struct tracing_options *options, struct scope *ret, 
 	return 0;
 }
 
-/* One that has ended is kept until somebody waits for it. */
+/* One that has ended is kept until somebody waits for it; one whose main thread has ended lives on
+ * in others. */
 static bool is_alive(int root_fd, pid_t pid)
 {
 	char path[64], text[1024], state;
+	struct stat threads;
 	pid_t parent;
 
 	snprintf(path, sizeof(path), "proc/%d/stat", pid);
-	return file_read_small(root_fd, path, text, sizeof(text)) > 0 &&
-	       descendants_parse_stat(text, &state, &parent) == 0 && state != 'Z' && state != 'X';
+	if (file_read_small(root_fd, path, text, sizeof(text)) <= 0 ||
+	    descendants_parse_stat(text, &state, &parent) < 0 || state == 'X')
+		return false;
+	snprintf(path, sizeof(path), "proc/%d/task", pid);
+	return state != 'Z' || (fstatat(root_fd, path, &threads, 0) == 0 && threads.st_nlink > 3);
 }
 
 static size_t list_alive(const struct scope *s, const struct tracer *t)

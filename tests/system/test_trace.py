@@ -422,3 +422,27 @@ def test_without_a_target_or_with_two_it_is_misuse(programs):
         done = subprocess.run([programs / "jobmeter", "trace", *arguments], capture_output=True, text=True)
         assert done.returncode == 2
         assert "--job, --pid and a command" in done.stderr
+
+
+LEADERLESS = """
+#include <pthread.h>
+#include <unistd.h>
+__attribute__((noinline)) int job_work(int n) { __asm__ volatile("nop"); return n; }
+static void *work(void *unused) { for (int n = 0;; n++) { job_work(n); usleep(1000); } return unused; }
+int main(void) { pthread_t thread; pthread_create(&thread, NULL, work, NULL); pthread_exit(NULL); }
+"""
+
+
+def test_a_process_whose_main_thread_has_ended_is_traced(programs, root, tmp_path):
+    """As a server whose threads go on, or an MPI program with a progress thread."""
+    (tmp_path / "leaderless.c").write_text(LEADERLESS)
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", tmp_path / "leaderless", tmp_path / "leaderless.c"], check=True)
+    process = subprocess.Popen([tmp_path / "leaderless"])
+    while "zombie" not in pathlib.Path(f"/proc/{process.pid}/status").read_text():
+        time.sleep(0.01)
+    tracer = subprocess.Popen([programs / "jobmeter", "trace", *BUSY, "--format", "ndjson", "--probe", f"{tmp_path}/leaderless:job_work(n=p1:s32)",
+                               "--pid", str(process.pid)], stdout=subprocess.PIPE, text=True)
+    called = [json.loads(tracer.stdout.readline())["arguments"]["n"] for _ in range(7)]
+    assert called == list(range(called[0], called[0] + 7))
+    process.kill()
+    tracer.communicate(timeout=60)
