@@ -28,6 +28,26 @@ bool measurer_is_short(const struct child *child, const struct children_usage *u
 	return counted + child->overhead_ns + waited / 100 + CPU_SLACK_NS < waited;
 }
 
+int measurer_note_short(const struct children_usage *usage, struct record *record)
+{
+	struct strings *missing = &record->coverage.missing;
+	char *last;
+	int r;
+
+	raise_to_children(usage, &record->reading);
+	r = strings_add(&record->coverage.notes, "CPU time comes from wait(): BPF counted less");
+	if (r == 0)
+		r = strings_add(missing,
+				"what some processes did: they left the command's cgroup, or their "
+				"end was not seen; numbers but CPU time are lower bounds");
+	if (r < 0)
+		return r;
+	last = missing->items[missing->count - 1]; /* the first that people read */
+	memmove(missing->items + 1, missing->items, (missing->count - 1) * sizeof(*missing->items));
+	missing->items[0] = last;
+	return 0;
+}
+
 /* Does it tell of one of the sources that measure.c asks by itself? */
 static bool is_of_process(const char *text)
 {

@@ -60,6 +60,8 @@ int measurer_new_agent(const struct measure_options *options, int root_fd,
 /* What wait() says of the command and those that it waited for is more than the record has. */
 bool measurer_is_short(const struct child *child, const struct children_usage *usage,
 		       const struct record *record);
+/* Then CPU time is what wait() says, and what else those processes did is missing. */
+int measurer_note_short(const struct children_usage *usage, struct record *record);
 /* What a sampler counted, ours or the agent's, and what it says of it, becomes the record's; who
  * and when is the caller's to say, as is what the sources of jobs have of a process. */
 int measurer_take_over(struct record *from, struct record *record);

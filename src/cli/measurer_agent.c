@@ -210,11 +210,8 @@ static int read_agent(struct measurer *measurer, const struct child *child,
 		r = note_missing(record, "hot files", "files");
 	if (r == 0 && m->names_syscalls && !record->syscalls.is_known)
 		r = note_missing(record, "system calls by name", "syscalls");
-	if (r == 0 && measurer_is_short(child, usage, record)) {
-		raise_to_children(usage, &record->reading);
-		r = strings_add(&record->coverage.notes,
-				"CPU time comes from wait(): BPF counted less");
-	}
+	if (r == 0 && measurer_is_short(child, usage, record))
+		r = measurer_note_short(usage, record);
 	return r;
 }
 

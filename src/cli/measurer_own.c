@@ -138,7 +138,6 @@ static int read_counters(struct own_measurer *m, const struct child *child,
 			 struct error *err)
 {
 	_cleanup_(record_freep) struct record *counted = NULL;
-	struct strings *notes = &record->coverage.notes;
 	bool is_settled;
 	int r = read_sampler(m, child, &is_settled, &counted, err);
 
@@ -153,12 +152,11 @@ static int read_counters(struct own_measurer *m, const struct child *child,
 		r = measurer_take_over(counted, record);
 	if (r < 0 || !uses_tasks(m))
 		return r;
-	if (measurer_is_short(child, usage, record)) {
-		raise_to_children(usage, &record->reading);
-		return strings_add(notes, "CPU time comes from wait(): BPF counted less");
-	}
+	if (measurer_is_short(child, usage, record))
+		return measurer_note_short(usage, record);
 	if (!is_settled && !record->survivor_count)
-		return strings_add(notes, "the last CPU time of ended tasks is missing");
+		return strings_add(&record->coverage.notes,
+				   "the last CPU time of ended tasks is missing");
 	return 0;
 }
 

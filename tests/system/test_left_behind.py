@@ -86,3 +86,13 @@ def test_the_command_shares_the_cpu_as_without_a_meter(jobmeter, tmp_path):
     assert measured != alone
     assert [path for names, path in measured.items() if "cpu" in names.split(",")] == \
            [path for names, path in alone.items() if "cpu" in names.split(",")]
+
+
+def test_what_processes_did_that_left_the_cgroup_is_said_to_be_missing(jobmeter, tmp_path):
+    """As sudo, systemd-run and docker move them."""
+    top = next(path for path in ("/sys/fs/cgroup/memory", "/sys/fs/cgroup") if os.path.exists(f"{path}/cgroup.procs"))
+    script = f"echo $$ >{top}/cgroup.procs; exec {sys.executable} -c 'import time\nwhile time.process_time() < 0.6: pass'"
+    subprocess.run([*jobmeter, "--output", tmp_path / "run.json", "--", "sh", "-c", script], check=True)
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record["coverage"]["missing"][0].startswith("what some processes did: they left the command's cgroup")
+    assert record["cpu"]["user_seconds"] + record["cpu"]["system_seconds"] > 0.6  # as wait() says
