@@ -20,6 +20,7 @@
 #define FILES_MAX 65536 /* of one directory */
 #define WORDS_MAX 64 /* of a command */
 #define DEPTH_MAX 32 /* of libraries that need others */
+#define NEEDED_MAX 1024 /* by a command */
 #define MAGIC "glibc-ld.so.cache1.1"
 
 /* As glibc's sysdeps/generic/dl-cache.h has them. */
@@ -150,42 +151,6 @@ static bool is_executable(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* It, and what is in its run path. */
-static int visit_program(const char *program, library_visitor visit, void *context)
-{
-	_cleanup_(image_freep) struct image *image = NULL;
-	_cleanup_close_ int fd = -EBADF;
-	int r = visit(context, program, true);
-
-	fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (r >= 0 && fd >= 0 && image_open(fd, &image, NULL) == 0)
-		r = visit_directories(image_run_path(image), program, visit_directory, visit,
-				      context);
-	return r;
-}
-
-int libraries_visit(char *const command[], library_visitor visit, void *context)
-{
-	_cleanup_free_ char *cache = NULL;
-	char program[PATH_MAX];
-	size_t size = 0;
-	int r = 0;
-
-	for (size_t i = 0; command[i] && i < WORDS_MAX && r >= 0; i++) {
-		if (*command[i] == '-' || !find_program(command[i], program) ||
-		    !is_executable(program))
-			continue;
-		r = visit_program(program, visit, context);
-		if (r >= 0 && i == 0)
-			r = visit_directories(getenv("LD_LIBRARY_PATH"), program, visit_directory,
-					      visit, context);
-	}
-	if (r >= 0 &&
-	    file_read(AT_FDCWD, "/etc/ld.so.cache", LIBRARIES_CACHE_MAX, &cache, &size) == 0)
-		r = libraries_visit_cache(cache, size, visit, context);
-	return r < 0 ? r : 0;
-}
-
 /* ---- what a program needs ---- */
 
 struct needing { /* a file, and what needs it */
@@ -266,4 +231,126 @@ int libraries_visit_needed(const char *program, library_visitor visit, void *con
 	(void)file_read(AT_FDCWD, "/etc/ld.so.cache", LIBRARIES_CACHE_MAX, &cache, &n.cache_size);
 	n.cache = cache;
 	return visit_needed(&n);
+}
+
+/* ---- what a command needs ---- */
+
+struct visiting { /* each file that is needed is told once, in whatever ways it is needed */
+	library_visitor visit;
+	void *context;
+	char *seen[NEEDED_MAX];
+	size_t count;
+};
+
+static void visiting_clear(struct visiting *v)
+{
+	for (size_t i = 0; i < v->count; i++)
+		free(v->seen[i]);
+}
+
+static int visit_once(void *context, const char *path, bool is_program)
+{
+	struct visiting *v = context;
+
+	for (size_t i = 0; i < v->count; i++) {
+		if (strcmp(v->seen[i], path) == 0)
+			return 1;
+	}
+	if (v->count == NEEDED_MAX)
+		return 1;
+	v->seen[v->count] = strdup(path);
+	if (!v->seen[v->count])
+		return -ENOMEM;
+	v->count++;
+	return MIN(v->visit(v->context, path, is_program), 0);
+}
+
+/* It, what it needs, and what else is in its run path, which it may open. */
+static int visit_program(const char *program, struct visiting *v)
+{
+	_cleanup_(image_freep) struct image *image = NULL;
+	_cleanup_close_ int fd = -EBADF;
+	int r = libraries_visit_needed(program, visit_once, v);
+
+	fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (r >= 0 && fd >= 0 && image_open(fd, &image, NULL) == 0)
+		r = visit_directories(image_run_path(image), program, visit_directory, v->visit,
+				      v->context);
+	return r;
+}
+
+/* "#!/usr/bin/env python3" of a script, or the path itself; false: it is no script. */
+static bool find_interpreter(const char *script, char *ret)
+{
+	char head[256], *word, *save = NULL;
+	ssize_t length;
+	_cleanup_close_ int fd = open(script, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	length = fd >= 0 ? read(fd, head, sizeof(head) - 1) : -1;
+	if (length < 2 || head[0] != '#' || head[1] != '!')
+		return false;
+	head[length] = '\0';
+	head[strcspn(head, "\n")] = '\0';
+	word = strtok_r(head + 2, " \t", &save);
+	if (word && strcmp(word, "/usr/bin/env") == 0)
+		word = strtok_r(NULL, " \t", &save);
+	return word && find_program(word, ret);
+}
+
+/* Of LD_PRELOAD: names with a slash are paths, others are found as libraries are. */
+static int visit_preloaded(const char *list, struct visiting *v)
+{
+	_cleanup_free_ char *copy = list ? strdup(list) : NULL;
+	char *save = NULL, path[PATH_MAX];
+	int r = 0;
+
+	for (char *name = copy ? strtok_r(copy, ": \t\n", &save) : NULL; name && r >= 0;
+	     name = strtok_r(NULL, ": \t\n", &save)) {
+		if (strchr(name, '/') && realpath(name, path))
+			r = libraries_visit_needed(path, visit_once, v);
+	}
+	return r;
+}
+
+/* "LD_PRELOAD=...", as env(1) takes it. */
+static int visit_variable(const char *word, struct visiting *v)
+{
+	if (strncmp(word, "LD_PRELOAD=", 11) == 0)
+		return visit_preloaded(word + 11, v);
+	if (strncmp(word, "LD_LIBRARY_PATH=", 16) == 0)
+		return visit_directories(word + 16, "/", visit_directory, v->visit, v->context);
+	return 0;
+}
+
+static int visit_word(const char *word, bool is_first, struct visiting *v)
+{
+	char program[PATH_MAX], interpreter[PATH_MAX];
+	int r = visit_variable(word, v);
+
+	if (r < 0 || *word == '-' || !find_program(word, program) || !is_executable(program))
+		return r;
+	r = visit_program(program, v);
+	if (r >= 0 && find_interpreter(program, interpreter))
+		r = visit_program(interpreter, v);
+	if (r >= 0 && is_first)
+		r = visit_directories(getenv("LD_LIBRARY_PATH"), program, visit_directory, v->visit,
+				      v->context);
+	return r;
+}
+
+int libraries_visit(char *const command[], library_visitor visit, void *context)
+{
+	_cleanup_(visiting_clear) struct visiting v = { .visit = visit, .context = context };
+	_cleanup_free_ char *cache = NULL, *preload = NULL;
+	size_t size = 0;
+	int r = visit_preloaded(getenv("LD_PRELOAD"), &v);
+
+	if (r >= 0 && file_read(AT_FDCWD, "/etc/ld.so.preload", 65536, &preload, NULL) == 0)
+		r = visit_preloaded(preload, &v);
+	for (size_t i = 0; command[i] && i < WORDS_MAX && r >= 0; i++)
+		r = visit_word(command[i], i == 0, &v);
+	if (r >= 0 &&
+	    file_read(AT_FDCWD, "/etc/ld.so.cache", LIBRARIES_CACHE_MAX, &cache, &size) == 0)
+		r = libraries_visit_cache(cache, size, visit, context);
+	return r < 0 ? r : 0;
 }

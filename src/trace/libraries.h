@@ -15,8 +15,9 @@
 typedef int (*library_visitor)(void *context, const char *path, bool is_program);
 
 /* The program of @command as execvp() finds it, and those that other words of it name, which it may
- * launch, as mpirun does; then all libraries in their run paths, in $LD_LIBRARY_PATH, and in the
- * linker's cache: as many as there are. */
+ * launch, as mpirun does, with the interpreters of scripts; all libraries that they need, or that
+ * LD_PRELOAD names, also as a word of env(1); then those in their run paths, in $LD_LIBRARY_PATH,
+ * and in the linker's cache: as many as there are. */
 int libraries_visit(char *const command[], library_visitor visit, void *context);
 
 /* @program, and all libraries that it needs and that these need, as far as they are found where the
