@@ -14,6 +14,7 @@
 #include "agent/tracer_helper.h"
 #include "agent/tracer_message.h"
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "codec/trace_post.h"
@@ -22,12 +23,17 @@
 #include "trace/sites.h"
 #include "trace/tracing.h"
 
+#define AGAIN_NS \
+	(300 * UINT64_C(1000000000)) /* after a probe was dropped: its caller may be gone */
 #define LONGEST_NS (24 * UINT64_C(3600000000000)) /* then what it holds of files starts anew */
 
 struct session {
 	int fd; /* to the agent */
 	struct group_sums *sums;
 	struct job_spans *spans; /* NULL: nobody wants calls */
+	const struct sites *sites;
+	uint64_t dropped_ns; /* when a probe was dropped first, by CLOCK_MONOTONIC; 0: none was */
+	uint32_t left_out_uid; /* of whom it was said last that files are left out */
 	bool is_last;
 };
 
@@ -38,10 +44,13 @@ static int take_event(void *context, const struct trace_event *event)
 	return s->spans ? job_spans_take(s->spans, event) : 0;
 }
 
-static void say_drop(void *context UNUSED, const struct site_row *row, uint64_t cost_ns)
+static void say_drop(void *context, const struct site_row *row, uint64_t cost_ns)
 {
+	struct session *s = context;
+
+	s->dropped_ns = s->dropped_ns ? s->dropped_ns : clock_now_ns(CLOCK_MONOTONIC);
 	fprintf(stderr,
-		"the trace of all jobs: '%s' costs too much (%.1f ms in a second): no longer probed\n",
+		"the trace of all jobs: '%s' costs too much (%.1f ms in a second): not probed for five minutes\n",
 		row->name, (double)cost_ns / 1e6);
 }
 
@@ -64,9 +73,22 @@ static void say_dropped(const struct sites *sites, const struct tracer *tracer)
 
 static int wait_for_end(void *context, int timeout_ms, struct error *err UNUSED)
 {
-	struct pollfd p = { ((struct session *)context)->fd, POLLRDHUP, 0 };
+	const struct session *s = context;
+	struct pollfd p = { s->fd, POLLRDHUP, 0 };
 
-	return poll(&p, 1, timeout_ms) <= 0;
+	return poll(&p, 1, timeout_ms) <= 0 &&
+	       (!s->dropped_ns || clock_now_ns(CLOCK_MONOTONIC) - s->dropped_ns < AGAIN_NS);
+}
+
+static void say_left_out(struct session *s)
+{
+	if (s->sites->left_out && s->left_out_uid != s->sites->left_out_uid)
+		fprintf(stderr,
+			"the trace of all jobs: user %u has more than an eighth of its files or probes: "
+			"more are left out\n",
+			s->sites->left_out_uid);
+	if (s->sites->left_out)
+		s->left_out_uid = s->sites->left_out_uid;
 }
 
 /* What the agent has no room for is told with the next. */
@@ -91,6 +113,7 @@ static void tell(void *context, const struct tracing_moment *moment)
 	struct session *s = context;
 
 	s->is_last = moment->is_last;
+	say_left_out(s);
 	(void)group_sums_read(s->sums, moment->tracer, tell_group, s);
 	if (s->spans)
 		(void)job_spans_work(s->spans);
@@ -98,7 +121,8 @@ static void tell(void *context, const struct tracing_moment *moment)
 
 static int run(const struct tracer_plan *plan, int spans_fd, struct session *s, struct error *err)
 {
-	struct sites sites = { .options = { .sums = true, .sends_events = spans_fd >= 0 } };
+	struct sites sites = { .options = { .sums = true, .sends_events = spans_fd >= 0 },
+			       .is_shared = true };
 	const struct tracing_options options = {
 		.is_of_all = true,
 		.duration_ns = LONGEST_NS,
@@ -114,6 +138,7 @@ static int run(const struct tracer_plan *plan, int spans_fd, struct session *s, 
 	struct traced traced = {};
 	int r = wanted_sets_add_list(&sets, plan->sets, true, err);
 
+	s->sites = &sites;
 	wanted_sets_put(&sets, &sites);
 	if (r == 0)
 		r = sites_begin(&sites, err);

@@ -318,7 +318,21 @@ static struct site_file *find_file(const struct sites *s, const struct stat *st)
 	return NULL;
 }
 
-/* NULL: it is there already, or (*ret_r below 0) cannot be. */
+/* With one more file, which may have as many rows as it likes: those are bounded by the sets. */
+static bool has_share(const struct sites *s, uint32_t uid)
+{
+	size_t files = 0, rows = 0;
+
+	for (size_t i = 0; i < s->file_count; i++) {
+		files += s->files[i]->uid == uid;
+		rows += s->files[i]->uid == uid ? s->files[i]->row_count : 0;
+	}
+	return !s->is_shared || uid == 0 ||
+	       (files < SITES_FILES_MAX / SITES_USERS_SHARE &&
+		rows < TRACE_ROWS_MAX / SITES_USERS_SHARE);
+}
+
+/* NULL: it is there already, it is left out, or (*ret_r below 0) it cannot be. */
 static struct site_file *new_file(struct sites *s, int fd, const char *path, int *ret_r)
 {
 	struct site_file *file;
@@ -329,6 +343,11 @@ static struct site_file *new_file(struct sites *s, int fd, const char *path, int
 		return NULL;
 	if (find_file(s, &st))
 		return NULL;
+	if (!has_share(s, st.st_uid)) {
+		s->left_out++;
+		s->left_out_uid = st.st_uid;
+		return NULL;
+	}
 	*ret_r = s->file_count < SITES_FILES_MAX
 			 ? array_reserve(&s->files, &s->file_room, s->file_count, sizeof(file))
 			 : -E2BIG;
@@ -337,6 +356,7 @@ static struct site_file *new_file(struct sites *s, int fd, const char *path, int
 		return NULL;
 	*file = (struct site_file){ .device = st.st_dev,
 				    .inode = st.st_ino,
+				    .uid = st.st_uid,
 				    .path = strdup(path),
 				    .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
 				    .first_row = s->row_count,

@@ -21,6 +21,7 @@ struct error;
 #define SITES_SETS_MAX 32
 #define SITES_FILES_MAX 1024
 #define SITES_MAX 65536
+#define SITES_USERS_SHARE 8
 
 struct site {
 	uint64_t offset, semaphore;
@@ -50,6 +51,7 @@ struct site_file {
 	bool is_static, is_stripped;
 	struct known_file *known; /* NULL: no process was seen to use it */
 	bool is_changed; /* rows of it are to be attached anew; whoever attaches resets it */
+	uint32_t uid; /* its owner */
 	size_t first_row, row_count; /* rows and sites of one file stand together */
 	size_t first_site, site_count;
 };
@@ -59,6 +61,12 @@ struct sites { /* fill .sets, .set_count, .level and .options; then sites_begin(
 	size_t set_count;
 	enum probe_level level; /* up to which */
 	struct row_options options;
+
+	/* Files of one user, root apart, may have an eighth of all files and rows: others have the
+	 * rest.  How many were left out for that, and whose the last one was. */
+	bool is_shared;
+	size_t left_out;
+	uint32_t left_out_uid;
 
 	struct site_file **files;
 	struct site_row **rows; /* at most TRACE_ROWS_MAX */

@@ -2,15 +2,18 @@
 """With `trace: sets` the agent traces all jobs: their records and metrics have what they called, and nobody asked."""
 
 import collections
+import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
 import time
 
 import pytest
 
 import mpi_programs
-from agent_pages import ask, await_page, page_of
+from agent_pages import ask, await_log, await_page, page_of
 from collector_double import Collector, status
 from job_groups import MANAGER, OWN_ONLY, JobGroups
 from mpi_programs import ENVIRONMENT, LANGUAGES, mpirun
@@ -186,3 +189,31 @@ def test_users_may_not_trace_by_it(start_agent):
     done = subprocess.run(["curl", "-s", "--unix-socket", agent.settings["socket"]["path"], "http://agent/v1/trace?pid=1"],
                           capture_output=True, text=True, check=True)
     assert "users may not trace here: the setting 'trace.users' is off" in done.stdout
+
+
+MAPS_ALL = """import mmap, os, pathlib, sys
+os.setuid(65534)
+maps = [mmap.mmap(os.open(path, os.O_RDONLY), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC) for path in pathlib.Path(sys.argv[1]).iterdir()]
+print("mapped", flush=True)
+sys.stdin.read()"""
+
+
+def test_libraries_of_one_user_leave_room_for_others(start_agent, groups, program, tmp_path):
+    """As many copies as anybody can map."""
+    (tmp_path / "small.c").write_text("int MPI_File_sync(void *file) { __asm__ volatile(\"nop\"); return file == 0; }\n")
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", tmp_path / "small.so", tmp_path / "small.c"], check=True)
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for i in range(151):
+        shutil.copy(tmp_path / "small.so", copies / f"libmpi.so.40.{i}")
+        os.chown(copies / f"libmpi.so.40.{i}", 65534, 65534)
+    for path in (tmp_path, *tmp_path.parents[:2]):
+        path.chmod(0o755)
+    greedy = groups.start(FIRST, sys.executable, "-c", MAPS_ALL, copies, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert greedy.stdout.readline() == "mapped\n"
+    agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"]})
+    log = await_log(agent, "user 65534 has more than an eighth of its files or probes: more are left out")
+    groups.run(SECOND, *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT)
+    await_calls(agent, "4721")
+    assert "begins again" not in log
+    greedy.communicate()
