@@ -20,6 +20,7 @@
 #include "cli/moment.h"
 #include "cli/output.h"
 #include "cli/reader.h"
+#include "cli/runs.h"
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "model/json_place.h"
@@ -328,11 +329,34 @@ static int find_jobs(struct listing *l, json_t **ret, struct error *err)
 	return r;
 }
 
+/* Without a server there are one's own runs. */
+static int find_runs(struct listing *l, json_t **ret, struct error *err)
+{
+	_cleanup_free_ char *directory = runs_directory();
+	struct error note;
+	int r;
+
+	if (!directory)
+		return -ENOTCONN;
+	error_set(&note, 0, "no server answers here; these are your own runs, in '%s'", directory);
+	cli_say(l->command, &note);
+	l->database = directory;
+	r = find_jobs(l, ret, err);
+	l->database = NULL;
+	return r;
+}
+
 static int list_jobs(const struct cli_command *command, struct listing *l,
 		     const struct output *output, struct error *err)
 {
 	_cleanup_(json_freep) json_t *jobs = NULL;
 	int r = find_jobs(l, &jobs, err);
+
+	if (r == -ENOTCONN && !l->database) {
+		json_decref(jobs);
+		jobs = NULL;
+		r = find_runs(l, &jobs, err);
+	}
 
 	l->jobs = jobs;
 	if (r == 0)

@@ -314,3 +314,10 @@ int runs_find_newest(struct record **ret, struct error *err)
 				 "there is no local run yet; 'jobmeter run -- COMMAND' makes one");
 	return runs_read(&runs, runs.count - 1, ret, err);
 }
+
+char *runs_directory(void)
+{
+	_cleanup_(runs_close) struct runs runs = {};
+
+	return runs_open(&runs) == 0 && runs.count ? TAKE_PTR(runs.dir) : NULL;
+}

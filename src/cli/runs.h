@@ -29,3 +29,6 @@ int runs_find(const char *id, struct record **ret, struct error *err);
 
 /* The newest one.  -ENOENT: there is none. */
 int runs_find_newest(struct record **ret, struct error *err);
+
+/* Their directory, which the caller frees; NULL: it has none, or there is no memory. */
+char *runs_directory(void);

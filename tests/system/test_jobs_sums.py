@@ -5,6 +5,7 @@ import copy
 import csv
 import functools
 import json
+import os
 import subprocess
 from collections import defaultdict
 from fractions import Fraction
@@ -127,3 +128,12 @@ def test_what_a_directory_has_that_is_no_record_is_said(programs, tmp_path):
     assert done.returncode == 1
     assert len(json.loads(done.stdout)["jobs"]) == len(files) - 2
     assert len(done.stderr.splitlines()) == 2 and files[0].name in done.stderr
+
+
+def test_without_a_server_one_sees_ones_own_runs(programs, tmp_path):
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    for command in ("true", "false"):
+        subprocess.run([programs / "jobmeter", "run", "--standalone", "--quiet", "--", command], env=environment)
+    done = subprocess.run([programs / "jobmeter", "jobs", "--json"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0 and f"your own runs, in '{tmp_path}/jobmeter/runs'" in done.stderr, done.stderr
+    assert [job["name"] for job in json.loads(done.stdout)["jobs"]] == ["false", "true"]
