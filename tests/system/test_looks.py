@@ -111,7 +111,8 @@ def test_an_agent_that_takes_over_starts_clocks_of_its_own(start_agent, groups, 
     looks = groups.start(groups.name(3), programs / "tests/truth/looks", "epoll", str(MS), tmp_path / "looks.json")
     assert looks.wait(timeout=60) == 0
     groups.remove(groups.name(3))
-    assert 0.3 * MS / 1000 < final_record(agent, 3)["cpu"]["polling_seconds"] < MS / 1000 + 3 * SAMPLE
+    most = MS / 1000 + 4 * (MS / 1000 * SAMPLE) ** 0.5  # of one clock's samples; two agents' would be twice that
+    assert 0.3 * MS / 1000 < final_record(agent, 3)["cpu"]["polling_seconds"] < most
 
 
 def test_an_agent_tells_how_even_the_tasks_of_a_step_are(start_agent, groups, programs, tmp_path, demand):

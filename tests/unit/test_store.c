@@ -17,6 +17,7 @@
 #include "model/document.h"
 #include "place.h"
 #include "server/store/pg.h"
+#include "server/store/store_internal.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -936,6 +937,47 @@ TEST(the_file_is_its_owners_alone)
 	ASSERT(asprintf(&log, "%s-wal", place_of("private")) > 0);
 	ASSERT_OK(stat(log, &st));
 	ASSERT_EQ(st.st_mode & 07777, 0600U);
+}
+
+/* SQLite's plans; full scans of what is small, or of what the rarest of questions need. */
+TEST(no_statement_reads_a_whole_table)
+{
+	static const char *const allowed[] = { "meta", "sqlite_master" };
+	_cleanup_(store_closep) struct store *s = open_store("plans");
+	const struct store_upkeep upkeep = { .now_ns = NOW };
+	const struct store_question question = { .id = "7" };
+	const struct store_who own = { .uid = 1000 };
+	size_t asked = 0;
+
+	if (!place_is_file())
+		return;
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	ASSERT_EQ(put(s, made_checkpoint("8", "a")), 't');
+	work(s, &upkeep);
+	ASSERT_LIST(s, &own, "", .id = "9");
+	free(read_lines(s, &question, &all));
+	free(read_lines(s, &question, &own));
+	for (size_t i = 0; i < STORE_STATEMENTS_MAX && s->statements[i].text; i++, asked++) {
+		_cleanup_free_ char *text = NULL;
+		struct statement plan = {};
+
+		ASSERT(asprintf(&text, "EXPLAIN QUERY PLAN %s", s->statements[i].text) > 0);
+		plan.text = text;
+		store_ask_once(s, &plan, NULL, 0);
+		while (store_next(s, &plan)) {
+			const char *step = COLUMN_TEXT(&plan, 3);
+			bool is_allowed = strncmp(step, "SCAN ", 5) != 0 || strstr(step, "USING") ||
+					  strstr(step, "VIRTUAL TABLE");
+
+			for (size_t k = 0; k < ARRAY_SIZE(allowed); k++)
+				is_allowed |= strcmp(step + 5, allowed[k]) == 0;
+			if (!is_allowed)
+				printf("  %s\n  %s\n", s->statements[i].text, step);
+			ASSERT(is_allowed);
+		}
+		store_release(s, &plan);
+	}
+	ASSERT(asked > 20);
 }
 
 static void set_version(const char *name, int version)

@@ -229,8 +229,9 @@ void store_fold(struct store *s, enum store_stale stale, unsigned int limit, str
 {
 	/* the number stands in the text, so that the index of those that wait is found */
 	static const char *const texts[] = {
-		[STALE_NOW] = "SELECT id FROM jobs WHERE is_stale = 1 LIMIT ?1",
-		[STALE_LATER] = "SELECT id FROM jobs WHERE is_stale = 2 ORDER BY id LIMIT ?1",
+		[STALE_NOW] = "SELECT id FROM jobs WHERE is_stale = 1 AND is_stale > 0 LIMIT ?1",
+		[STALE_LATER] =
+			"SELECT id FROM jobs WHERE is_stale = 2 AND is_stale > 0 ORDER BY id LIMIT ?1",
 	};
 	const uint64_t begun_ns = clock_now_ns(CLOCK_MONOTONIC);
 
