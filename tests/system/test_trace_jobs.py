@@ -38,11 +38,11 @@ def library_of(program):
 
 
 def links_of(pid):
-    """Of BPF, that the process holds."""
+    """Of probes, that the process holds."""
     count = 0
     for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         try:
-            count += "link_type:" in path.read_text()
+            count += bool(re.search("^link_type:\t(uprobe|uretprobe|perf)", path.read_text(), re.MULTILINE))
         except FileNotFoundError:  # closed meanwhile
             pass
     return count
@@ -61,7 +61,7 @@ class Holder:
         end, looks = time.monotonic() + seconds, []
         while not (len(looks) >= 3 and looks[-1] and len(set(looks[-3:])) == 1):
             assert time.monotonic() < end, f"links at each look: {looks}"
-            looks.append(sum(links_of(pid) for pid in processes_named(agent, "jobmeter-tracer")))
+            looks.append(sum(links_of(pid) for pid in processes_named(agent, "jobmeter-trace")))
             time.sleep(1)
 
 

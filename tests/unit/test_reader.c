@@ -53,6 +53,12 @@ static void write_record(FILE *out, const struct told *told)
 	fputc('\n', out);
 }
 
+/* No file here is a directory's. */
+static void refuse_nothing(void *context UNUSED, const struct error *err UNUSED)
+{
+	ASSERT(!"refused");
+}
+
 /* A file of these records, as a reader. */
 static struct reader *reader_of(const struct told *told, size_t count)
 {
@@ -65,7 +71,7 @@ static struct reader *reader_of(const struct told *told, size_t count)
 	for (size_t i = 0; i < count; i++)
 		write_record(out, &told[i]);
 	fclose(out);
-	ASSERT_OK(reader_open(path, &reader, &err));
+	ASSERT_OK(reader_open(path, refuse_nothing, NULL, &reader, &err));
 	return reader;
 }
 
@@ -269,7 +275,7 @@ TEST(bytes_are_of_file_systems_that_hold_data)
 	out = fopen(path, "we");
 	fputs(json, out);
 	fclose(out);
-	(void)reader_open(path, &reader, &err);
+	(void)reader_open(path, refuse_nothing, NULL, &reader, &err);
 	ASSERT_STREQ(err.text, "");
 	jobs = list(reader, &(struct job_filter){});
 	ASSERT_EQ(number_at(jobs, 0, "io.read.bytes"), read);
@@ -290,7 +296,7 @@ TEST(what_is_no_nodes_record_is_told)
 	out = fopen(path, "we");
 	fputs(json, out);
 	fclose(out);
-	ASSERT_ERR(reader_open(path, &reader, &err), -EINVAL);
+	ASSERT_ERR(reader_open(path, refuse_nothing, NULL, &reader, &err), -EINVAL);
 	ASSERT_CONTAINS(err.text, "nowhere.json: it has no node");
 }
 
@@ -313,7 +319,7 @@ TEST(a_server_is_asked_page_by_page_until_it_has_no_more)
 	pid_t pid = answer_with(fd, answers, log);
 
 	setenv("JOBMETER_SERVER_SOCKET", path, 1);
-	ASSERT_OK(reader_open(NULL, &reader, NULL));
+	ASSERT_OK(reader_open(NULL, refuse_nothing, NULL, &reader, NULL));
 	unsetenv("JOBMETER_SERVER_SOCKET");
 	jobs = list(reader, &(struct job_filter){ .limit = 1500 });
 	ASSERT_EQ((uint64_t)json_array_size(jobs), (uint64_t)3);
@@ -333,9 +339,9 @@ TEST(a_place_without_records_is_told)
 	struct error err = {};
 	const char *path = test_path("empty");
 
-	ASSERT_ERR(reader_open("/nonexistent", &reader, &err), -ENOENT);
+	ASSERT_ERR(reader_open("/nonexistent", refuse_nothing, NULL, &reader, &err), -ENOENT);
 	ASSERT(mkdir(path, 0700) == 0);
-	ASSERT_ERR(reader_open(path, &reader, &err), -ENOENT);
+	ASSERT_ERR(reader_open(path, refuse_nothing, NULL, &reader, &err), -ENOENT);
 	ASSERT_CONTAINS(err.text, "there is no *.json in the directory '");
 	rmdir(path);
 }

@@ -42,6 +42,8 @@
 #define OTHER_DESCRIPTORS 768 /* beside those of the jobs' groups: connections, most of them */
 
 #define JOBS_TO_TRIM 100
+#define UNKNOWN_NS UINT64_C(1000000000) /* a group that is traced is looked for once a second */
+#define UNKNOWN_LAST_NS UINT64_C(50000000)
 #define TRACE_NS UINT64_C(15000000000) /* a trace tells something every 10 s */
 #define EDGES_NS UINT64_C(50000000) /* edges so near each other share what sensors said */
 #define COMMANDS_NS UINT64_C(10000000000) /* so long after somebody looked they are looked for */
@@ -768,15 +770,29 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 
 /* ---- what others count ---- */
 
+static struct registry_job *find_group(const struct sampler *s, uint64_t group_id)
+{
+	struct registry_job *job = NULL;
+
+	while ((job = registry_next(s->registry, job)) &&
+	       registry_job_known(job)->group_id != group_id)
+		;
+	return job;
+}
+
+/* Of a job that is over already this may be the last word, before a reading has learned of it. */
 int sampler_add_trace(struct sampler *s, const struct trace_post *post, struct error *err)
 {
 	const uint64_t until_ns = post->is_last ? 0 : clock_now_ns(CLOCK_BOOTTIME) + TRACE_NS;
-	struct registry_job *job = NULL;
+	struct registry_job *job = find_group(s, post->group_id);
+	struct snapshot *snapshot;
 	int r;
 
-	while ((job = registry_next(s->registry, job)) &&
-	       registry_job_known(job)->group_id != post->group_id)
-		;
+	if (!job &&
+	    sampler_get(s, post->is_last ? UNKNOWN_LAST_NS : UNKNOWN_NS, &snapshot, NULL) == 0) {
+		snapshot_unref(snapshot);
+		job = find_group(s, post->group_id);
+	}
 	if (!job)
 		return error_set(err, -ENOENT, "there is no such job");
 	r = registry_job_add_trace(job, post->trace_id, until_ns, &post->calls);

@@ -33,7 +33,7 @@
 #define PMU "sys/bus/event_source/devices/power"
 #define ZONES_MAX 256
 #define RANK 10
-#define STOPPED_NS UINT64_C(3000000000) /* a package takes more than 0 J in far less */
+#define DEAD_NS UINT64_C(60000000000)
 #define MIRROR_UJ 1000000 /* what two reads of one counter may differ by */
 #define MIRROR_MOVES 5
 
@@ -55,7 +55,8 @@ static const struct domain {
 struct rapl_zone {
 	struct energy_sensor sensor;
 	struct energy_counter counter;
-	uint64_t moved_ns; /* when the counter was seen to move last */
+	uint64_t first_ns; /* when it was read first */
+	bool has_moved; /* since then */
 	/* Another die's zone that its counter has not differed from, for so many moves: it may
 	 * mirror that one.  -1: it does not. */
 	int twin;
@@ -339,26 +340,16 @@ static int open_source(const struct source_options *options, struct source_state
 	return 0;
 }
 
-/* What a package took is not known while its counter stands still, as on some virtual machines. */
-static bool stands_still(const struct rapl_zone *zone, uint64_t uj)
-{
-	return zone->sensor.part == ENERGY_PACKAGE && zone->counter.has_last &&
-	       zone->counter.last_uj == uj;
-}
-
 static bool read_zone_now(const struct rapl_zone *zone, struct energy_counter *counter,
 			  struct energy_reading *ret)
 {
 	uint64_t uj;
 
 	*ret = (struct energy_reading){ .boot_ns = clock_now_ns(CLOCK_BOOTTIME) };
-	if (!read_counter(zone, &uj))
+	/* A counter that stands at 0, as on some virtual machines, is none. */
+	if (!read_counter(zone, &uj) || (!uj && zone->sensor.part == ENERGY_PACKAGE))
 		return false;
-	ret->is_stale = stands_still(zone, uj);
-	if (ret->is_stale && ret->boot_ns - zone->moved_ns >= STOPPED_NS)
-		return false;
-	if (!ret->is_stale)
-		energy_counter_take(counter, uj, ret->boot_ns);
+	energy_counter_take(counter, uj, ret->boot_ns);
 	ret->sensor = zone->sensor;
 	ret->total = counter->total;
 	if (zone->twin >= 0)
@@ -366,6 +357,14 @@ static bool read_zone_now(const struct rapl_zone *zone, struct energy_counter *c
 	/* a count of perf's begins when it is opened */
 	ret->total.has_raw &= !zone->is_event;
 	return true;
+}
+
+/* A package takes more than 0 J in far less: a counter that has not moved since it was opened says
+ * nothing. */
+static bool is_dead(const struct rapl_zone *zone, uint64_t boot_ns)
+{
+	return zone->sensor.part == ENERGY_PACKAGE && !zone->has_moved &&
+	       boot_ns - zone->first_ns >= DEAD_NS;
 }
 
 static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
@@ -376,12 +375,16 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 	(void)boot_ns; /* a counter is right when it is read */
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
 		struct rapl_zone *zone = &s->zones[i];
+		const uint64_t before_uj = zone->counter.last_uj;
+		const bool is_first = !zone->counter.has_last;
 
 		if (!read_zone_now(zone, &zone->counter, &reading))
 			continue;
-		if (!reading.is_stale)
-			zone->moved_ns = reading.boot_ns;
-		if (!reading.is_stale && zone->twin >= 0) {
+		zone->first_ns = is_first ? reading.boot_ns : zone->first_ns;
+		zone->has_moved |= !is_first && zone->counter.last_uj != before_uj;
+		if (is_dead(zone, reading.boot_ns))
+			continue;
+		if (zone->has_moved && zone->twin >= 0) {
 			look_at_twin(s, zone);
 			reading.sensor = zone->sensor;
 			if (zone->twin < 0)
