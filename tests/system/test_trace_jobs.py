@@ -198,7 +198,7 @@ print("mapped", flush=True)
 sys.stdin.read()"""
 
 
-def test_libraries_of_one_user_leave_room_for_others(start_agent, groups, program, tmp_path):
+def test_libraries_of_one_user_leave_room_for_others(start_agent, groups, holder, program, tmp_path):
     """As many copies as anybody can map."""
     (tmp_path / "small.c").write_text("int MPI_File_sync(void *file) { __asm__ volatile(\"nop\"); return file == 0; }\n")
     subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", tmp_path / "small.so", tmp_path / "small.c"], check=True)
@@ -209,10 +209,11 @@ def test_libraries_of_one_user_leave_room_for_others(start_agent, groups, progra
         os.chown(copies / f"libmpi.so.40.{i}", 65534, 65534)
     for path in (tmp_path, *tmp_path.parents[:2]):
         path.chmod(0o755)
-    greedy = groups.start(FIRST, sys.executable, "-c", MAPS_ALL, copies, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    greedy = groups.start(THIRD, sys.executable, "-c", MAPS_ALL, copies, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert greedy.stdout.readline() == "mapped\n"
     agent = start_agent(rules=OWN_ONLY, trace={"sets": ["mpi-io"]})
     log = await_log(agent, "user 65534 has more than an eighth of its files or probes: more are left out")
+    holder.await_probes(agent)
     groups.run(SECOND, *mpirun("mpich", program, tmp_path / "file"), env=ENVIRONMENT)
     await_calls(agent, "4721")
     assert "begins again" not in log
