@@ -209,7 +209,7 @@ def test_a_run_of_an_ordinary_user_is_counted_to_the_byte(kernel, result, tmp_pa
 def test_a_run_in_a_task_of_its_own_has_its_groups_memory_and_is_the_jobs_too(kernel, result):
     page, record = page_of(result), json.loads(result.files["record.json"])
     given, group = result.files["during"].decode().splitlines()
-    assert {"cpu", "memory", "pids"} <= set(given.split())
+    assert {"memory", "pids"} <= set(given.split())
     assert re.fullmatch(r"system.slice/slurmstepd.scope/job_5/step_0/user/task_0/jobmeter-run-\d+", group)
     assert result.files["after"].strip() == b""
     assert [row["write"]["bytes"] for row in record["io"] if row["mount"] == "/tmp/w"] == [13 * 1009]
