@@ -178,7 +178,8 @@ int store_open_with(const struct database *database, const char *where, enum sto
 	if (r >= 0 && mode == STORE_WRITE)
 		r = rules_load_built_in(&s->rules, err);
 	if (r >= 0 && mode == STORE_WRITE) { /* this version may be able to make them */
-		store_execute(s, "UPDATE jobs SET is_stale = 2 WHERE is_stale = 3 AND is_stale > 0");
+		store_execute(s,
+			      "UPDATE jobs SET is_stale = 2 WHERE is_stale = 3 AND is_stale > 0");
 		r = store_told(s, err);
 	}
 	if (r < 0)
