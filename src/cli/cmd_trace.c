@@ -227,6 +227,11 @@ static int take_event(void *context, const struct trace_event *event)
 	return trace_output_take(&((struct trace *)context)->output, event);
 }
 
+static void see_process(void *context, pid_t pid)
+{
+	trace_output_see(&((struct trace *)context)->output, pid);
+}
+
 static void tell_agent(void *context, const struct tracing_moment *moment)
 {
 	trace_teller_tell(((struct trace *)context)->teller, moment);
@@ -440,7 +445,9 @@ static int run_trace(const struct cli_command *command, int argc, char **argv)
 	const struct cli_options groups[] = { { options, ARRAY_SIZE(options), &settings } };
 	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
 	_cleanup_(wanted_sets_clear) struct wanted_sets sets = {};
-	struct trace traced = { .options = { .read = take_event, .drop = say_drop } };
+	struct trace traced = {
+		.options = { .read = take_event, .drop = say_drop, .see = see_process }
+	};
 	_cleanup_free_ char *group = NULL;
 	struct error err = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code = CLI_WELL;

@@ -150,6 +150,11 @@ static int take_name(struct trace_output *o, uint32_t row, const struct trace_ca
 	return -ENOMEM;
 }
 
+void trace_output_see(struct trace_output *o, pid_t pid)
+{
+	callers_see(&o->callers, (uint32_t)pid);
+}
+
 int trace_output_take(void *context, const struct trace_event *event)
 {
 	struct trace_output *o = context;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <stdio.h>
 
 #include "basic/idmap.h"
@@ -50,6 +51,7 @@ int trace_format_parse(const char *name, enum trace_format *ret, struct error *e
 int trace_output_open(struct trace_output *o, bool is_command, struct error *err);
 /* As a tracer_reader. */
 int trace_output_take(void *context, const struct trace_event *event);
+void trace_output_see(struct trace_output *o, pid_t pid); /* as callers_see() */
 /* After the last one.  @kernel: what it counted of files; NULL: not measured. */
 int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 			const struct traced *traced, const struct reading *kernel,

@@ -68,20 +68,46 @@ static void read_process(struct trace_process *process)
 		process->rank = callers_parse_rank(text, size);
 }
 
-const struct trace_process *callers_get(struct callers *p, uint32_t pid)
+static struct trace_process *find(const struct callers *p, uint32_t pid)
 {
-	struct trace_process *process;
-
 	for (size_t i = p->count; i-- > 0;) {
 		if (p->items[i]->pid == pid)
 			return p->items[i];
 	}
-	if (array_reserve(&p->items, &p->room, p->count, sizeof(process)) < 0)
+	return NULL;
+}
+
+static struct trace_process *add(struct callers *p, const struct trace_process *process)
+{
+	struct trace_process *own;
+
+	if (array_reserve(&p->items, &p->room, p->count, sizeof(own)) < 0)
 		return NULL;
-	process = calloc(1, sizeof(*process));
-	if (!process)
+	own = malloc(sizeof(*own));
+	if (!own)
 		return NULL;
-	*process = (struct trace_process){ .pid = pid, .rank = -1 };
-	read_process(process);
-	return p->items[p->count++] = process;
+	*own = *process;
+	return p->items[p->count++] = own;
+}
+
+const struct trace_process *callers_get(struct callers *p, uint32_t pid)
+{
+	struct trace_process process = { .pid = pid, .rank = -1 }, *found = find(p, pid);
+
+	if (found)
+		return found;
+	read_process(&process);
+	return add(p, &process);
+}
+
+/* What has no rank may yet become a program that has one. */
+void callers_see(struct callers *p, uint32_t pid)
+{
+	struct trace_process process = { .pid = pid, .rank = -1 };
+
+	if (find(p, pid))
+		return;
+	read_process(&process);
+	if (process.rank >= 0)
+		(void)add(p, &process);
 }

@@ -20,5 +20,8 @@ void callers_clear(struct callers *p);
  * that has gone by then only the number is known.  NULL: no memory. */
 const struct trace_process *callers_get(struct callers *p, uint32_t pid);
 
+/* A process was found, before its calls: its rank, if it has one by now, is kept for them. */
+void callers_see(struct callers *p, uint32_t pid);
+
 /* The rank that an environment names, as proc/PID/environ has it; -1: none. */
 int callers_parse_rank(const char *text, size_t size);

@@ -293,6 +293,8 @@ static int session_scan(struct session *s)
 	s->execs = execs;
 	s->scanned_ns = now;
 	s->processes = scope_list(&s->scope, s->tracer);
+	for (size_t i = 0; i < s->processes && is_fresh && s->options->see; i++)
+		s->options->see(s->options->context, s->scope.pids[i]);
 	for (size_t i = 0; i < s->processes && r == 0; i++)
 		r = session_look(s, s->scope.pids[i], is_held);
 	session_forget_looks(s, now);

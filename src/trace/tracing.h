@@ -36,6 +36,9 @@ struct tracing_options {
 	unsigned int budget; /* what a probe may cost, in percent of a core for each process that is
 				traced; 0: whatever it costs */
 	tracer_reader read; /* gets events */
+	/* A process was found that has just begun a program, before it is looked at: events may be
+	 * read when it has gone.  NULL: nobody cares. */
+	void (*see)(void *context, pid_t pid);
 	void (*drop)(void *context, const struct site_row *row, uint64_t cost_ns); /* over its
 										      budget */
 	/* All is on.  NULL: nobody waits for it. */

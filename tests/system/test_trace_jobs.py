@@ -162,8 +162,9 @@ def test_calls_are_sent_as_spans_a_trace_a_job(start_agent, groups, holder, prog
                and time.monotonic() < end):
             time.sleep(0.1)
         traces = by_trace(collector)
-        assert sorted(span["name"] for span in collector.spans if not span.get("parentSpanId")) == \
-            [f"{MANAGER}/4721", f"{MANAGER}/4723"]
+        ours = sorted(span["name"] for span in collector.spans  # another test's may come, too, by the rule for others
+                      if not span.get("parentSpanId") and span["name"].startswith(MANAGER))
+        assert ours == [f"{MANAGER}/4721", f"{MANAGER}/4723"]
         assert len(traces) == 2
         for spans in traces.values():
             found = collections.Counter(span["name"] for span in spans)
