@@ -157,14 +157,15 @@ def test_calls_are_sent_as_spans_a_trace_a_job(start_agent, groups, holder, prog
         holder.await_probes(agent)
         for job, path in ((SECOND, "file"), (THIRD, "other")):
             groups.run(job, *mpirun("mpich", program, tmp_path / path), env=ENVIRONMENT)
+        def roots():
+            """Of our jobs: calls of another test may come, too, by the rule for others."""
+            return [span for span in list(collector.spans) if not span.get("parentSpanId") and span["name"].startswith(MANAGER)]
+
         end = time.monotonic() + 60
-        while (sum(not span.get("parentSpanId") for span in list(collector.spans)) < 2  # those that a trace sends last
-               and time.monotonic() < end):
+        while len(roots()) < 2 and time.monotonic() < end:  # those that a trace sends last
             time.sleep(0.1)
-        traces = by_trace(collector)
-        ours = sorted(span["name"] for span in collector.spans  # another test's may come, too, by the rule for others
-                      if not span.get("parentSpanId") and span["name"].startswith(MANAGER))
-        assert ours == [f"{MANAGER}/4721", f"{MANAGER}/4723"]
+        assert sorted(span["name"] for span in roots()) == [f"{MANAGER}/4721", f"{MANAGER}/4723"]
+        traces = {root["traceId"]: by_trace(collector)[root["traceId"]] for root in roots()}
         assert len(traces) == 2
         for spans in traces.values():
             found = collections.Counter(span["name"] for span in spans)
