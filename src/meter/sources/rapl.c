@@ -34,6 +34,7 @@
 #define ZONES_MAX 256
 #define RANK 10
 #define DEAD_NS UINT64_C(60000000000)
+#define DEAD_AT_0_NS UINT64_C(1000000000)
 #define MIRROR_UJ 1000000 /* what two reads of one counter may differ by */
 #define MIRROR_MOVES 5
 
@@ -346,8 +347,7 @@ static bool read_zone_now(const struct rapl_zone *zone, struct energy_counter *c
 	uint64_t uj;
 
 	*ret = (struct energy_reading){ .boot_ns = clock_now_ns(CLOCK_BOOTTIME) };
-	/* A counter that stands at 0, as on some virtual machines, is none. */
-	if (!read_counter(zone, &uj) || (!uj && zone->sensor.part == ENERGY_PACKAGE))
+	if (!read_counter(zone, &uj))
 		return false;
 	energy_counter_take(counter, uj, ret->boot_ns);
 	ret->sensor = zone->sensor;
@@ -360,11 +360,11 @@ static bool read_zone_now(const struct rapl_zone *zone, struct energy_counter *c
 }
 
 /* A package takes more than 0 J in far less: a counter that has not moved since it was opened says
- * nothing. */
+ * nothing, and least where it stands at 0, as on some virtual machines. */
 static bool is_dead(const struct rapl_zone *zone, uint64_t boot_ns)
 {
-	return zone->sensor.part == ENERGY_PACKAGE && !zone->has_moved &&
-	       boot_ns - zone->first_ns >= DEAD_NS;
+	return zone->sensor.part == ENERGY_PACKAGE && !zone->has_moved && zone->first_ns &&
+	       boot_ns - zone->first_ns >= (zone->counter.last_uj ? DEAD_NS : DEAD_AT_0_NS);
 }
 
 static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
@@ -404,7 +404,9 @@ static int peek(const struct source_state *s, struct energy_readings *to)
 		struct energy_counter counter = s->zones[i].counter;
 
 		if (s->zones[i].sensor.level == ENERGY_COMPONENT &&
-		    read_zone_now(&s->zones[i], &counter, &reading))
+		    read_zone_now(&s->zones[i], &counter, &reading) &&
+		    (counter.last_uj != s->zones[i].counter.last_uj ||
+		     !is_dead(&s->zones[i], reading.boot_ns)))
 			r = energy_readings_add(to, &reading);
 	}
 	return r;
