@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "basic/cleanup.h"
 #include "cli/commands.h"
@@ -117,6 +118,30 @@ TEST(filters_choose)
 		ASSERT_EQ((int)i * 10 + (strstr(text, "made-3") != NULL),
 			  (int)i * 10 + rows[i].has_storm);
 	}
+}
+
+/* Another one of the same key, and not newer: a copy that somebody changed. */
+TEST(a_record_that_a_directory_has_twice_is_said)
+{
+	_cleanup_free_ char *text = NULL, *record = test_data("made-train.json"), *dir = NULL;
+	static const char *const names[] = { "a.json", "b.json" };
+
+	ASSERT(asprintf(&dir, "%s/twice", test_dir()) > 0);
+	ASSERT_OK(mkdir(dir, 0700));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char path[300];
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		file = fopen(path, "we");
+		ASSERT(file != NULL);
+		ASSERT(fputs(record, file) >= 0 && fclose(file) == 0);
+		memcpy(strstr(record, "made-user"), "MADE", 4);
+	}
+	ASSERT_EQ(jobs("--database OUT/twice -o user --no-legend", &text), CLI_FAILED);
+	ASSERT_CONTAINS(text, "/twice: another record has this key and sequence\n");
+	ASSERT_CONTAINS(text, "made-user\n");
+	ASSERT_LACKS(text, "MADE-user\n");
 }
 
 TEST(what_is_left_out_is_said)

@@ -231,7 +231,7 @@ TEST(a_line_comes_back_byte_for_byte)
 	static const char *const names[] = { "made-train.json", "made-long.json", "made-short.json",
 					     "made-hot.json", "made-ways.json" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) { /* some have one key */
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		_cleanup_(store_closep) struct store *s = open_store(names[i]);
 		_cleanup_free_ char *text = one_line(names[i]), *back = NULL, *wanted = NULL;
 		json_t *root = json_loads(text, 0, NULL);
