@@ -789,7 +789,7 @@ int sampler_add_trace(struct sampler *s, const struct trace_post *post, struct e
 	int r;
 
 	if (!job &&
-	    sampler_get(s, post->is_last ? UNKNOWN_LAST_NS : UNKNOWN_NS, &snapshot, NULL) == 0) {
+	    sampler_get(s, post->is_last ? UNKNOWN_LAST_NS : UNKNOWN_NS, &snapshot, err) == 0) {
 		snapshot_unref(snapshot);
 		job = find_group(s, post->group_id);
 	}
