@@ -154,6 +154,7 @@ static int run(const struct tracer_plan *plan, int spans_fd, struct session *s, 
 		say_dropped(&sites, tracer);
 	if (s->spans)
 		job_spans_finish(s->spans);
+	s->sites = NULL;
 	return r;
 }
 
