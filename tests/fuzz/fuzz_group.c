@@ -42,7 +42,7 @@ static const struct source {
 };
 /* clang-format on */
 
-static char mount_point[] = "/cg", own[] = "/", own_group[] = "/made";
+static char mount_point[] = "/cg", own[] = "/", own_group[32];
 
 #define FILE_SIZE 8192
 #define SMALL_SIZE 64 /* a file of one or two numbers that is larger is none */
@@ -146,7 +146,7 @@ static void check_numbers(const struct group *g)
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		const struct source *s = &sources[i];
 		const struct value *value = &values[s->metric];
-		uint64_t scale = is_v2 ? s->v2_scale : 1, number;
+		uint64_t scale = is_v2 ? s->v2_scale : 1, number = 0;
 		bool is_there = find_number(fd, is_v2 ? s->v2_file : s->v1_file,
 					    is_v2 ? s->v2_key : s->v1_key,
 					    is_v2 ? s->v2_label : NULL, &number);
@@ -273,6 +273,7 @@ static void check_group(bool is_v2, const uint8_t *data, size_t size)
 	made_root_fill(fd, data, size);
 	if (group_make(root_fd, &h, "made", &g, &err) == 0) {
 		CHECK(group_is_v2(g) == is_v2 && group_id(g) != 0);
+		snprintf(own_group, sizeof(own_group), "/made-%u", group_number(g));
 		made_root_fill(group_fd(g, CONTROLLER_MEMORY), data, size);
 		check_numbers(g);
 		check_processes(g);
