@@ -2,6 +2,7 @@
 /* The agent's start, as root, until it gives up its rights; and its end. */
 #include "agent/agent_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -35,15 +36,33 @@
 #include "service/syscall_filter.h"
 #include "service/token.h"
 
+/* In /tmp there are those of others; a fresh tmpfs is as open, and empty. */
+static bool has_files(const char *path)
+{
+	DIR *dir = opendir(path);
+	size_t count = 0;
+
+	while (dir && count <= 2 && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	return count > 2;
+}
+
 static int make_dir(const char *path, mode_t mode, uid_t uid, gid_t gid, struct error *err)
 {
 	struct stat st;
 	int r;
 
 	/* one that is as it should be may be on a disk that is read-only */
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 07777) == mode &&
-	    st.st_uid == uid && st.st_gid == gid)
-		return 0;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+		if ((st.st_mode & 07777) == mode && st.st_uid == uid && st.st_gid == gid)
+			return 0;
+		if ((st.st_mode & S_ISVTX) && has_files(path))
+			return error_set(err, -EPERM,
+					 "'%s' is a directory of all users; name one of its own",
+					 path);
+	}
 	r = file_make_dirs(path, 0755);
 	if (r >= 0 && (chmod(path, mode) < 0 || chown(path, uid, gid) < 0))
 		r = -errno;

@@ -188,6 +188,16 @@ def test_another_agent_has_its_place_in_the_kernel(prepared, tmp_path, keeper):
         agent.stop()
 
 
+def test_a_directory_of_all_users_stays_as_it_is(prepared, tmp_path):
+    """Such as /tmp, whose mode it would take from everybody."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (shared / "of somebody").touch()
+    refused(prepared(run_dir=str(shared)), FAILED, f"'{shared}' is a directory of all users")
+    assert shared.stat().st_mode & 0o7777 == 0o1777
+
+
 def test_no_such_user(prepared):
     refused(prepared(user="jm-nobody-at-all"), FAILED, "jm-nobody-at-all")
 
