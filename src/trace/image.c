@@ -113,6 +113,14 @@ static Elf_Scn *image_find_section(const struct image *image, unsigned int type,
 	return NULL;
 }
 
+/* NULL: there is none. */
+static Elf_Data *image_find_data(const struct image *image, unsigned int type, GElf_Shdr *ret)
+{
+	Elf_Scn *section = image_find_section(image, type, ret);
+
+	return section ? elf_getdata(section, NULL) : NULL;
+}
+
 static Elf_Scn *image_find_named(const struct image *image, const char *name, GElf_Shdr *ret)
 {
 	Elf_Scn *section = NULL;
@@ -157,13 +165,11 @@ bool image_is_static(const struct image *image)
 const char *image_run_path(const struct image *image)
 {
 	const char *path = NULL;
-	Elf_Scn *section;
 	GElf_Shdr header;
 	Elf_Data *data;
 	GElf_Dyn entry;
 
-	section = image_find_section(image, SHT_DYNAMIC, &header);
-	data = section ? elf_getdata(section, NULL) : NULL;
+	data = image_find_data(image, SHT_DYNAMIC, &header);
 	for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
 		if (entry.d_tag == DT_RUNPATH || (entry.d_tag == DT_RPATH && !path))
 			path = elf_strptr(image->elf, header.sh_link, entry.d_un.d_val);
@@ -174,14 +180,12 @@ const char *image_run_path(const struct image *image)
 int image_visit_needed(const struct image *image, int (*visit)(void *context, const char *name),
 		       void *context)
 {
-	Elf_Scn *section;
 	GElf_Shdr header;
 	Elf_Data *data;
 	GElf_Dyn entry;
 	int r = 0;
 
-	section = image_find_section(image, SHT_DYNAMIC, &header);
-	data = section ? elf_getdata(section, NULL) : NULL;
+	data = image_find_data(image, SHT_DYNAMIC, &header);
 	for (int i = 0; data && r >= 0 && gelf_getdyn(data, i, &entry); i++) {
 		const char *name = entry.d_tag == DT_NEEDED ? elf_strptr(image->elf, header.sh_link,
 									 entry.d_un.d_val)
@@ -269,13 +273,11 @@ void image_visit_names(const struct image *image,
 	static const unsigned int types[] = { SHT_DYNSYM, SHT_SYMTAB };
 
 	for (size_t n = 0; n < ARRAY_SIZE(types); n++) {
-		Elf_Scn *section;
 		GElf_Shdr header;
 		Elf_Data *data;
 		GElf_Sym symbol;
 
-		section = image_find_section(image, types[n], &header);
-		data = section ? elf_getdata(section, NULL) : NULL;
+		data = image_find_data(image, types[n], &header);
 		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
 			const char *name = elf_strptr(image->elf, header.sh_link, symbol.st_name);
 
@@ -310,14 +312,12 @@ static int image_visit_table(const struct image *image, unsigned int type, const
 {
 	const size_t plain = strcspn(pattern, "*?[\\"); /* a library has a million names: */
 	const bool is_pattern = pattern[plain]; /* fnmatch() for few of them */
-	Elf_Scn *section;
 	GElf_Shdr header;
 	Elf_Data *data;
 	GElf_Sym symbol;
 	int r = 0;
 
-	section = image_find_section(image, type, &header);
-	data = section ? elf_getdata(section, NULL) : NULL;
+	data = image_find_data(image, type, &header);
 	for (int i = 0; data && r >= 0 && gelf_getsym(data, i, &symbol); i++) {
 		struct image_site site = { .size = symbol.st_size };
 
