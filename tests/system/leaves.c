@@ -37,7 +37,7 @@
 
 #define NOT_HERE 77
 #define ALICE 1000
-#define WORK_FILE "/tmp/leaves-work"
+#define WORK_DIR "/tmp/leaves-work" /* of all users, whatever the mode of /tmp */
 
 static struct hierarchy hierarchy;
 static struct meter *meter;
@@ -136,7 +136,7 @@ static void work(const char *group, unsigned int calls, size_t bytes, size_t mem
 	char procs[2400], file[64];
 	int fd, join;
 
-	snprintf(file, sizeof(file), WORK_FILE "-%d", getuid());
+	snprintf(file, sizeof(file), WORK_DIR "/%d", getuid());
 	fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", dir_of(group));
 	join = open(procs, O_WRONLY | O_CLOEXEC);
@@ -861,11 +861,14 @@ int main(int argc, char **argv)
 		if (strcmp(scenes[i].name, argv[1]) != 0)
 			continue;
 		make_top();
+		if ((mkdir(WORK_DIR, 0777) < 0 && errno != EEXIST) || chmod(WORK_DIR, 01777) < 0)
+			give_up(WORK_DIR, NULL);
 		scenes[i].play();
 		meter_close(meter);
 		rmdir(top);
-		unlink(WORK_FILE "-0");
-		unlink(WORK_FILE "-1000");
+		unlink(WORK_DIR "/0");
+		unlink(WORK_DIR "/1000");
+		rmdir(WORK_DIR);
 		hierarchy_clear(&hierarchy);
 		if (!failures)
 			puts("all as it should be");

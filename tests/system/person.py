@@ -26,9 +26,10 @@ class Person:
         for parent in [folder, *folder.parents]:
             if str(parent).startswith("/tmp/") and parent.stat().st_mode & 0o005 != 0o005:
                 parent.chmod(parent.stat().st_mode | 0o055)
+        (folder / "tmp").mkdir()  # Open MPI names its folder by the user alone: another lane's would be in the way
         for path in [folder, *folder.rglob("*")]:
             os.chown(path, uid, uid)
-        self.environment = {"PATH": f"{bin_folder}:{os.environ['PATH']}", "HOME": str(folder), "LC_ALL": "C.UTF-8",
+        self.environment = {"PATH": f"{bin_folder}:{os.environ['PATH']}", "HOME": str(folder), "LC_ALL": "C.UTF-8", "TMPDIR": str(folder / "tmp"),
                             "XDG_STATE_HOME": str(self.state), "XDG_CONFIG_HOME": str(folder / "config"),
                             "JOBMETER_SOCKET": str(socket or folder / "no-agent.sock"),
                             "JOBMETER_SERVER_SOCKET": str(folder / "no-server.sock")}
