@@ -156,6 +156,8 @@ static void admit(struct exchange *x)
 /* Root has none, nor who brings the token, nor anybody where the site wants none. */
 static bool has_budget(const struct exchange *x, uint32_t *ret_user)
 {
+	if (x->route && x->route->is_free)
+		return false;
 	if (x->request.peer.is_known) {
 		*ret_user = x->request.peer.uid;
 		return x->request.peer.uid != 0;
@@ -187,6 +189,19 @@ static size_t count_waiting(const struct http *h, uint32_t user)
 	return count;
 }
 
+/* Whether threads answer as many requests of that user as they may at a time. */
+static bool keeps_threads_busy(const struct http *h, uint32_t user)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		const struct connection *c = &h->connections.items[i];
+
+		count += c->state == CONNECTION_AWAITING && c->awaits_thread && user_of(c) == user;
+	}
+	return count >= HTTP_OF_THREAD_MAX;
+}
+
 /* One at a time, the first comes first. */
 static bool is_first(const struct http *h, const struct connection *c)
 {
@@ -216,7 +231,7 @@ static bool has_more(const struct connection *c)
 {
 	struct pollfd p[] = { { c->awaited_fd, POLLIN, 0 }, { c->fd, 0, 0 } };
 
-	return poll(p, ARRAY_SIZE(p), 0) > 0;
+	return poll(p, c->awaits_thread ? 1 : ARRAY_SIZE(p), 0) > 0;
 }
 
 /* Of one that sleeps the library does not see it. */
@@ -227,16 +242,20 @@ static bool has_gone(const struct connection *c)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* Until there is more behind @fd, or the client goes. */
-static int await(struct http *h, struct MHD_Connection *mhd, struct connection *c, int fd)
+/* Until there is more behind @a->fd, or the client goes. */
+static int await(struct http *h, struct MHD_Connection *mhd, struct connection *c,
+		 const struct http_answer *a)
 {
 	connections_set(c, CONNECTION_AWAITING, answer_now_ms());
 	if (c->state != CONNECTION_AWAITING) /* it was cut just now */
 		return -EPIPE;
 	c->waiter = mhd;
-	c->awaited_fd = fd;
-	(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, fd, &(struct epoll_event){ .events = EPOLLIN });
-	(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, c->fd, &(struct epoll_event){});
+	c->awaited_fd = a->fd;
+	c->awaits_thread = a->is_of_thread;
+	(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, a->fd,
+			&(struct epoll_event){ .events = EPOLLIN });
+	if (!a->is_of_thread)
+		(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, c->fd, &(struct epoll_event){});
 	MHD_suspend_connection(mhd);
 	return 0;
 }
@@ -244,7 +263,8 @@ static int await(struct http *h, struct MHD_Connection *mhd, struct connection *
 static void go_on(struct http *h, struct connection *c, uint64_t now_ms)
 {
 	(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, c->awaited_fd, NULL);
-	(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+	if (!c->awaits_thread)
+		(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
 	connections_set(c, CONNECTION_ANSWERING, now_ms);
 	MHD_resume_connection(c->waiter);
 }
@@ -260,8 +280,8 @@ void answer_call_waiting(struct http *h, bool is_end)
 			go_on(h, c, now_ms);
 		if (c->state != CONNECTION_WAITING)
 			continue;
-		if (is_end ||
-		    (is_first(h, c) && budgets_wait_ms(&h->budgets, user_of(c), now_ms) == 0))
+		if (is_end || (is_first(h, c) && !keeps_threads_busy(h, user_of(c)) &&
+			       budgets_wait_ms(&h->budgets, user_of(c), now_ms) == 0))
 			call(c, now_ms);
 	}
 }
@@ -273,7 +293,7 @@ int answer_timeout_ms(struct http *h)
 
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		const struct connection *c = &h->connections.items[i];
-		int wait_ms = c->state == CONNECTION_WAITING
+		int wait_ms = c->state == CONNECTION_WAITING && !keeps_threads_busy(h, user_of(c))
 				      ? (int)budgets_wait_ms(&h->budgets, user_of(c), now_ms)
 				      : -1;
 
@@ -339,7 +359,7 @@ static ssize_t give_piece(void *context, uint64_t position, char *buffer, size_t
 {
 	struct stream *s = context;
 	uint64_t begun_ns = processor_ns();
-	ssize_t n = s->answer.fd && has_gone(s->connection)
+	ssize_t n = s->answer.fd && !s->answer.is_of_thread && has_gone(s->connection)
 			    ? -EPIPE
 			    : s->answer.next(s->answer.context, buffer, size);
 
@@ -348,7 +368,7 @@ static ssize_t give_piece(void *context, uint64_t position, char *buffer, size_t
 		budgets_charge(&s->http->budgets, s->user, processor_ns() - begun_ns,
 			       answer_now_ms());
 	if (s->answer.fd && n == -EAGAIN && !s->http->is_ending &&
-	    await(s->http, s->mhd, s->connection, s->answer.fd) == 0)
+	    await(s->http, s->mhd, s->connection, &s->answer) == 0)
 		return 0;
 	if (s->answer.fd && n > 0) /* it may go on for long: silence alone is too much */
 		connections_set(s->connection, CONNECTION_ANSWERING, answer_now_ms());
@@ -395,7 +415,7 @@ static struct MHD_Response *make_response(struct exchange *x, struct http_answer
 
 static bool wants_gzip(const struct exchange *x, const struct http_answer *a)
 {
-	return !a->fd && (a->next || a->length >= SMALL_BYTES) &&
+	return (!a->fd || a->is_of_thread) && (a->next || a->length >= SMALL_BYTES) &&
 	       accept_coding(http_header(&x->request, MHD_HTTP_HEADER_ACCEPT_ENCODING), "gzip");
 }
 
@@ -621,7 +641,9 @@ static int ask_route(struct exchange *x, struct http_answer *ret)
 
 	if (r < 0 || ret->text)
 		return r;
-	r = x->route->answer(x->http->options.context, &x->request, ret);
+	r = x->route->thread
+		    ? x->http->options.defer(x->http->options.context, x->route, &x->request, ret)
+		    : x->route->answer(x->http->options.context, &x->request, ret);
 	return r < 0 ? http_fail(ret, MHD_HTTP_INTERNAL_SERVER_ERROR, "this went wrong inside") : 0;
 }
 
@@ -638,11 +660,12 @@ static enum MHD_Result answer_exchange(struct exchange *x)
 	if (!answer.begin)
 		r = ask_route(x, &answer);
 	if (r == 0 && answer.begin)
-		r = connection && !has_gone(connection) ? answer.begin(answer.context, &answer)
-							: -EPIPE;
+		r = connection && (answer.is_of_thread || !has_gone(connection))
+			    ? answer.begin(answer.context, &answer)
+			    : -EPIPE;
 	if (r == -EAGAIN && answer.begin && !x->http->is_ending) {
 		x->begun = answer;
-		return await(x->http, x->mhd, connection, answer.fd) < 0 ? MHD_NO : MHD_YES;
+		return await(x->http, x->mhd, connection, &answer) < 0 ? MHD_NO : MHD_YES;
 	}
 	if (r < 0)
 		answer_clear(&answer);
@@ -658,8 +681,8 @@ static enum MHD_Result end_exchange(struct exchange *x)
 
 	if (!has_budget(x, &user) || x->begun.begin)
 		return answer_exchange(x);
-	if (!x->is_called &&
-	    (count_waiting(h, user) || budgets_wait_ms(&h->budgets, user, answer_now_ms())))
+	if (!x->is_called && (count_waiting(h, user) || keeps_threads_busy(h, user) ||
+			      budgets_wait_ms(&h->budgets, user, answer_now_ms())))
 		return wait_for_turn(x, user);
 	begun_ns = processor_ns();
 	result = answer_exchange(x);

@@ -32,6 +32,7 @@ struct connection {
 	int fd; /* the HTTP library's, */
 	void *waiter; /* the caller's, of one that waits; of one that awaits the library's */
 	int awaited_fd; /* readable when there is more */
+	bool awaits_thread; /* and until then the client may go unseen */
 	uint64_t since_ms;
 	struct http_peer *peer; /* NULL: not known */
 };

@@ -61,6 +61,8 @@ static ssize_t gzip_next(void *context, char *buffer, size_t size)
 		ssize_t n = s->avail_in || g->is_last ? 0 : take_input(g);
 		int r;
 
+		if (n == -EAGAIN && s->avail_out < room)
+			break; /* what there is until the rest comes */
 		if (n < 0)
 			return n;
 		r = deflate(s, g->is_last ? Z_FINISH : Z_NO_FLUSH);

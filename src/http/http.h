@@ -67,6 +67,9 @@ struct http_answer {
 	 * client goes, which is seen on a Unix socket, @done is called.  */
 	int fd;
 	int (*begin)(void *context, struct http_answer *ret); /* NULL: it comes at once */
+	/* What is made in another thread is waited for to its end, whether or not the client is
+	 * still there, and may be compressed: @fd says only that the thread is done. */
+	bool is_of_thread;
 };
 
 /* Answer {"error": "..."} as JSON, or as plain text for a route that gives text.  Gives back what
@@ -79,13 +82,18 @@ int http_fail(struct http_answer *ret, unsigned int status, const char *format, 
 typedef int (*http_function)(void *context, const struct http_request *request,
 			     struct http_answer *ret);
 
+#define HTTP_OF_THREAD_MAX 2 /* requests of a user but root that threads answer at a time */
+
 struct http_route {
 	const char *method, *path; /* a path that ends in "/" takes all below it, too; NULL ends the
 				      table */
 	http_function answer;
 	bool is_open; /* needs no token */
+	bool is_free; /* of any budget: it costs next to nothing */
 	bool gives_text; /* failures are text, too; else they are JSON */
 	size_t body_max; /* bytes of a request's body; 0: 64 KiB */
+	unsigned int thread; /* not 0: http_options.defer has it answered in a thread of that kind
+			      */
 };
 
 struct http_options {
@@ -93,6 +101,10 @@ struct http_options {
 	void *context; /* for the routes */
 	/* Called as each answer begins; @route is NULL where none fits.  May be NULL. */
 	void (*answered)(void *context, const struct http_route *route, unsigned int status);
+	/* Has the route's function called in another thread, and fills @ret as of an answer that
+	 * comes later, with is_of_thread.  The request stays until @ret's done() is called. */
+	int (*defer)(void *context, const struct http_route *route,
+		     const struct http_request *request, struct http_answer *ret);
 	unsigned int silence_s; /* 0: 10 */
 	/* Either: */
 	const char *address; /* "127.0.0.1:9840", "[::1]:9840", "0.0.0.0:9840" */

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
+#include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/ids.h"
@@ -17,6 +19,7 @@
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "server/server.h"
+#include "server/workers.h"
 #include "service/credential.h"
 #include "service/log.h"
 #include "service/permission.h"
@@ -88,7 +91,7 @@ static int answer_push(void *context, const struct http_request *request, struct
 	if (ingest.sender &&
 	    !credential_is_of_body(ingest.sender, request->body, request->body_length))
 		return http_fail(ret, 401, "the munge credential is of another body");
-	r = ingest_take(s->store, &ingest, &s->counts, &ret->text, &ret->length, &err);
+	r = ingest_take(s->store, &ingest, &s->figures.counts, &ret->text, &ret->length, &err);
 	if (r < 0)
 		return fail_push(s, r, &err, ret);
 	tell_state(s, NULL);
@@ -97,9 +100,10 @@ static int answer_push(void *context, const struct http_request *request, struct
 }
 
 /* clang-format off */
-static void put_metrics(const struct server *s, const struct store_facts *facts, FILE *out)
+static void put_metrics(const struct server_figures *figures, uint64_t database_bytes, FILE *out)
 {
-	const struct ingest_counts *c = &s->counts;
+	const struct ingest_counts *c = &figures->counts;
+	const struct store_facts *facts = &figures->facts;
 	const struct family {
 		const char *name; /* behind jobmeter_server_ */
 		const char *type, *help; /* help: "" where another row of the family stands before */
@@ -116,14 +120,14 @@ static void put_metrics(const struct server *s, const struct store_facts *facts,
 		{ "ingested_bytes_total", "counter", "Bytes of records that came, unpacked.", c->bytes },
 		{ "lag_seconds", "gauge", "Time between the making and the arrival of the record that was taken last.",
 		  c->lag_ns / 1000000000 },
-		{ "database_bytes", "gauge", "Size of the database's file, without its log.", facts->bytes },
+		{ "database_bytes", "gauge", "Size of the database's file, without its log.", database_bytes },
 		{ "closed_records_total", "counter", "Records of jobs that were closed as incomplete.", facts->closed },
 		{ "failed_jobs_total", "counter", "Jobs whose row could not be made of their records; the log says why.", facts->failed_jobs },
 		{ "deleted_timelines_total", "counter", "Timelines that were deleted since they were too old.", facts->deleted_timelines },
 		{ "deleted_records_total", "counter", "Records that were deleted since they were too old.", facts->deleted_records },
 		{ "deleted_ledger_lines_total", "counter", "Lines of the ledger that were deleted since they were too old.",
 		  facts->deleted_ledger },
-		{ "failed_upkeep_total", "counter", "Times that closing and deleting failed; the log says why.", s->failed_works },
+		{ "failed_upkeep_total", "counter", "Times that closing and deleting failed; the log says why.", figures->failed_works },
 	};
 
 	for (const struct family *f = families; f < families + ARRAY_SIZE(families); f++) {
@@ -141,13 +145,15 @@ static int answer_metrics(void *context, const struct http_request *request UNUS
 			  struct http_answer *ret)
 {
 	struct server *s = context;
+	struct server_figures figures;
 	struct store_facts facts = {};
 	FILE *out = open_memstream(&ret->text, &ret->length);
 
 	if (!out)
 		return -ENOMEM;
 	(void)store_read_facts(s->store, false, &facts, NULL);
-	put_metrics(s, &facts, out);
+	workers_read_figures(s->workers, &figures);
+	put_metrics(&figures, facts.bytes, out);
 	ret->type = "text/plain; version=0.0.4; charset=utf-8";
 	return fclose(out) == 0 ? 0 : -ENOMEM;
 }
@@ -178,13 +184,26 @@ static int answer_live(void *context UNUSED, const struct http_request *request 
 	return say_ok(ret);
 }
 
+/* Whoever distributes requests hears the truth, however many strangers ask. */
+#define HEALTH_ROUTES                                               \
+	{ "GET",                                                    \
+	  "/health",                                                \
+	  answer_health,                                            \
+	  .is_open = true,                                          \
+	  .gives_text = true,                                       \
+	  .is_free = true,                                          \
+	  .thread = WORKER_WATCH },                                 \
+		{ "GET",	   "/health/live",     answer_live, \
+		  .is_open = true, .gives_text = true, .is_free = true },
+
+/* clang-format off */
 const struct http_route server_tcp_routes[] = {
-	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX },
-	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true },
-	{ "GET", "/health", answer_health, .is_open = true, .gives_text = true },
-	{ "GET", "/health/live", answer_live, .is_open = true, .gives_text = true },
+	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX, .thread = WORKER_WRITER },
+	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true, .thread = WORKER_WATCH },
+	HEALTH_ROUTES
 	{},
 };
+/* clang-format on */
 
 /* ---- on the Unix socket ---- */
 
@@ -334,40 +353,64 @@ static int get_ledger(void *context, const struct http_request *request, struct 
 	return answer_map(context, request, put_ledger, ret);
 }
 
+#define PIECE_BYTES 262144 /* of records, that are read at a time */
+
 struct record_stream {
-	struct store *store;
+	struct server *server;
+	struct work *work; /* reads the next piece; NULL: it is there */
+	int fd; /* of that */
 	struct id_list ids;
 	bool tells_clock;
 	size_t next; /* of them */
-	char *line; /* that is being given, with its newline */
+	char *text; /* the piece that is being given */
 	size_t length, given;
+	int code; /* of what failed; 0 */
 };
 
-static int next_line(struct record_stream *rs)
-{
-	int r = -ENOENT;
-
-	free(rs->line);
-	rs->line = NULL;
-	rs->length = rs->given = 0;
-	while (r == -ENOENT && rs->next < rs->ids.count) /* deleted meanwhile */
-		r = store_read_line(rs->store, rs->ids.items[rs->next++], rs->tells_clock,
-				    &rs->line, &rs->length, NULL);
-	if (rs->line)
-		rs->line[rs->length++] = '\n'; /* in the place of the NUL */
-	return r == -ENOENT ? 0 : r;
-}
-
-static ssize_t give_lines(void *context, char *buffer, size_t size)
+/* Lines until there are enough of them, in a reader's thread. */
+static void read_piece(struct server *s, void *context)
 {
 	struct record_stream *rs = context;
-	int r = rs->given == rs->length ? next_line(rs) : 0;
-	size_t length = MIN(size, rs->length - rs->given);
+	FILE *out = open_memstream(&rs->text, &rs->length);
+	size_t written = 0;
 
-	if (r < 0)
-		return r;
+	rs->code = out ? 0 : -ENOMEM;
+	while (rs->code == 0 && rs->next < rs->ids.count && written < PIECE_BYTES) {
+		_cleanup_free_ char *line = NULL;
+		size_t length = 0;
+		int r = store_read_line(s->store, rs->ids.items[rs->next++], rs->tells_clock, &line,
+					&length, NULL);
+
+		if (r == -ENOENT) /* deleted meanwhile */
+			continue;
+		rs->code = r;
+		if (r == 0)
+			written += fwrite(line, 1, length, out) + (fputc('\n', out) != EOF);
+	}
+	if (out && fclose(out) != 0)
+		rs->code = -ENOMEM;
+}
+
+static ssize_t give_records(void *context, char *buffer, size_t size)
+{
+	struct record_stream *rs = context;
+	size_t length;
+
+	if (rs->work && !work_is_done(rs->work))
+		return -EAGAIN;
+	rs->work = work_end(rs->work);
+	if (rs->code < 0)
+		return rs->code;
+	length = MIN(size, rs->length - rs->given);
+	if (!length && rs->next < rs->ids.count) {
+		free(rs->text);
+		rs->text = NULL;
+		rs->length = rs->given = 0;
+		rs->work = work_begin(rs->server, read_piece, rs, rs->fd);
+		return rs->work ? -EAGAIN : -ENOMEM;
+	}
 	if (length)
-		memcpy(buffer, rs->line + rs->given, length);
+		memcpy(buffer, rs->text + rs->given, length);
 	rs->given += length;
 	return (ssize_t)length;
 }
@@ -376,8 +419,10 @@ static void free_stream(void *context)
 {
 	struct record_stream *rs = context;
 
+	rs->work = work_end(rs->work);
+	closep(&rs->fd);
 	id_list_clear(&rs->ids);
-	free(rs->line);
+	free(rs->text);
 	free(rs);
 }
 
@@ -397,9 +442,12 @@ static int get_records(void *context, const struct http_request *request, struct
 
 	if (!rs)
 		return -ENOMEM;
-	rs->store = s->store;
+	rs->server = s;
+	rs->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rs->tells_clock = text_of(request, "clock");
-	if (!question.id)
+	if (rs->fd < 0)
+		r = error_set_errno(&err, errno, "cannot answer");
+	else if (!question.id)
 		r = error_set(&err, -EINVAL, "id: the job's id is missing");
 	if (r >= 0)
 		r = take_number(request, "start", INT64_MAX, &question.start_ns, &err);
@@ -409,10 +457,13 @@ static int get_records(void *context, const struct http_request *request, struct
 		free_stream(rs);
 		return fail(r, &err, ret);
 	}
+	read_piece(s, rs);
 	ret->type = "application/x-ndjson";
-	ret->next = give_lines;
+	ret->fd = rs->fd;
+	ret->next = give_records;
 	ret->done = free_stream;
 	ret->context = rs;
+	ret->is_of_thread = true;
 	return 0;
 }
 
@@ -438,12 +489,13 @@ static int get_server(void *context, const struct http_request *request, struct 
 	return answer_map(context, request, put_server, ret);
 }
 
+/* clang-format off */
 const struct http_route server_socket_routes[] = {
-	{ "GET", "/health", answer_health, .gives_text = true },
-	{ "GET", "/health/live", answer_live, .gives_text = true },
-	{ "GET", "/v1/jobs", get_jobs },
-	{ "GET", "/v1/records", get_records },
-	{ "GET", "/v1/ledger", get_ledger },
-	{ "GET", "/v1/server", get_server },
+	HEALTH_ROUTES
+	{ "GET", "/v1/jobs", get_jobs, .thread = WORKER_READER },
+	{ "GET", "/v1/records", get_records, .thread = WORKER_READER },
+	{ "GET", "/v1/ledger", get_ledger, .thread = WORKER_READER },
+	{ "GET", "/v1/server", get_server, .thread = WORKER_READER },
 	{},
 };
+/* clang-format on */

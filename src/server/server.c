@@ -19,6 +19,7 @@
 #include "basic/notify.h"
 #include "server/server_config.h"
 #include "server/store/pg.h"
+#include "server/workers.h"
 #include "service/credential.h"
 #include "service/log.h"
 #include "service/permission.h"
@@ -110,6 +111,7 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 	const struct http_options tcp = {
 		.routes = server_tcp_routes,
 		.context = s,
+		.defer = workers_defer,
 		.silence_s = SILENCE_S,
 		.address = config->listen,
 		.token = wants_token ? token : NULL,
@@ -119,6 +121,7 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 	}, socket = {
 		.routes = server_socket_routes,
 		.context = s,
+		.defer = workers_defer,
 		.socket_path = config->socket_path,
 		.socket_mode = 0666, /* who asks is told by the kernel */
 	};
@@ -161,10 +164,12 @@ static int open_all(struct server *s, struct error *err)
 		*err = (struct error){};
 		r = 0;
 	}
-	return r < 0 ? r : store_open_any(config->database, STORE_WRITE, &s->store, err);
+	if (r >= 0)
+		r = workers_open(s, &s->workers, err);
+	return r < 0 ? r : workers_start(s->workers, err);
 }
 
-static void work(struct server *s, uint64_t now_ms)
+void server_work(struct server *s, uint64_t now_ms)
 {
 	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
 	uint64_t patience_ns = MISSED_CHECKPOINTS * s->config->checkpoint_interval_ns;
@@ -181,8 +186,10 @@ static void work(struct server *s, uint64_t now_ms)
 	uint64_t ended_ms;
 	int r;
 
+	if (now_ms < s->next_work_ms)
+		return;
 	r = store_work(s->store, &upkeep, &has_more, &err);
-	if (r < 0 && s->failed_works++ == 0)
+	if (r < 0 && s->figures.failed_works++ == 0)
 		log_say(CONFIG_LOG_ERROR, "nothing is closed or deleted: %s", err.text);
 	else if (r == 0 && *err.text)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
@@ -200,17 +207,13 @@ static void serve(struct server *s)
 		s->tcp ? "; takes records on " : "", s->tcp ? s->config->listen : "");
 	(void)notify_send("READY=1", NULL);
 	while (!fds[0].revents) {
-		uint64_t now_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
-		int timeout = 0;
+		int timeout = -1;
 
-		if (now_ms >= s->next_work_ms)
-			work(s, now_ms);
-		else
-			timeout = (int)(s->next_work_ms - now_ms);
 		for (size_t i = 0; i < ARRAY_SIZE(listeners); i++) {
 			int wait_ms = listeners[i] ? http_timeout_ms(listeners[i]) : -1;
 
-			timeout = wait_ms < 0 ? timeout : MIN(timeout, wait_ms);
+			if (wait_ms >= 0 && (timeout < 0 || wait_ms < timeout))
+				timeout = wait_ms;
 			fds[i + 1] = (struct pollfd){ listeners[i] ? http_fd(listeners[i]) : -1,
 						      POLLIN, 0 };
 		}
@@ -241,9 +244,9 @@ int server_run(const struct server_config *config, struct error *err)
 		error_set_errno(err, r, "cannot start");
 	http_close(s.tcp);
 	http_close(s.socket);
+	workers_close(s.workers);
 	munge_close(s.munge);
 	permission_free(s.permission);
-	store_close(s.store);
 	closep(&s.signal_fd);
 	return r;
 }

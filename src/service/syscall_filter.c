@@ -89,13 +89,14 @@ static const struct filter_row table[] = {
 	{ "socketpair", SENDING, "a sender that is started again; libcurl's threads", IS(0, AF_UNIX) },
 	{ "epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 signalfd4 timerfd_create "
 	  "timerfd_settime timerfd_settime64 timerfd_gettime timerfd_gettime64", SERVING, "events" },
+	{ "eventfd2", FILTER_SERVER, "the end of a thread's work" },
 	{ "eventfd2 pipe pipe2", SENDING, "events; the child that asks for names; libcurl's threads" },
 	{ "fork wait4 waitid waitpid alarm setitimer capset prctl", AGENT,
 	  "the child that asks for names; a sender that is started again" },
 	{ "seccomp", AGENT, "that sender's own filter, beside this one", IS(0, SECCOMP_SET_MODE_FILTER) },
 	/* no clone3(), whose flags no filter sees: libraries fall back on this */
 	{ "clone", AGENT, "those children, and threads of libraries, but no namespaces", WITHOUT(0, NAMESPACES) },
-	{ "clone", FILTER_SENDER, "libcurl's threads, but no child", OF(0, NAMESPACES | CLONE_THREAD, CLONE_THREAD) },
+	{ "clone", FILTER_SENDER | FILTER_SERVER, "libcurl's threads, those of the server, but no child", OF(0, NAMESPACES | CLONE_THREAD, CLONE_THREAD) },
 	{ "kill tgkill", AGENT, "those children's end; clients of runs that have ended" },
 	{ "sched_setaffinity", AGENT, "cpu_affinity" },
 

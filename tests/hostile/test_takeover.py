@@ -115,11 +115,12 @@ def test_what_the_agent_calls_is_not_refused(start_agent, groups, work):
     agent = start_agent(trace={"users": True})
     nobody = pwd.getpwnam("nobody")
     become = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", "--"]
-    traced = subprocess.Popen([*become, "sleep", "600"])
+    traced = subprocess.Popen([*become, "sh", "-c", "echo; exec sleep 600"], stdout=subprocess.PIPE)
+    traced.stdout.readline()  # it is nobody's from now on
     text = subprocess.run([*become, "curl", "-s", "--unix-socket", agent.settings["socket"]["path"],
                            f"http://localhost/v1/trace?pid={traced.pid}&duration=1&format=text"], capture_output=True, text=True).stdout
     traced.kill()
-    traced.wait()
+    traced.communicate()
     assert "No call of a probed function came" in text
     work(1)
     assert agent.get("/metrics").status == 200

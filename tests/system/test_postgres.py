@@ -72,8 +72,9 @@ def test_each_is_there_once_though_postgresql_stops_dies_and_cuts(server, postgr
 def test_what_hangs_is_given_up_and_said(server, postgres):
     sent = lines(range(34))
     assert server.push(sent[:17]) == [TAKEN] * 17
-    pid, = postgres.ask("postgres", f"SELECT pid FROM pg_stat_activity WHERE datname = '{server.serving.name}'")[0]
-    os.kill(pid, signal.SIGSTOP)
+    pids = [row[0] for row in postgres.ask("postgres", f"SELECT pid FROM pg_stat_activity WHERE datname = '{server.serving.name}'")]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
     try:
         with concurrent.futures.ThreadPoolExecutor() as pool:
             begun = time.monotonic()
@@ -82,7 +83,8 @@ def test_what_hangs_is_given_up_and_said(server, postgres):
             answers = [one.result() for one in asked]
             assert time.monotonic() - begun < LONGEST
     finally:
-        os.kill(pid, signal.SIGCONT)
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
     assert 503 in [answer.status for answer in answers]
     assert "the database: it does not answer" in "".join(answer.text for answer in answers)
     Pusher(server).push(sent)

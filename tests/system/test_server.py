@@ -4,6 +4,8 @@ PostgreSQL that is started for it.
 
 $JOBMETER_MADE_RECORDS (1,009) is how many finals the long cases have."""
 
+import concurrent.futures
+import contextlib
 import datetime
 import email.utils
 import gzip
@@ -19,7 +21,7 @@ import pytest
 
 from command import command
 from made_records import BEGUN, line, lines, record
-from server import BUILD, USER
+from server import BUILD, USER, UnixConnection
 from serving import (KNOWN, LONGEST, TAKEN, Pusher, Serving, assert_stored, batches, folder, reading, stored,  # noqa: F401
                      wait_for)
 
@@ -349,3 +351,60 @@ def test_without_a_database_nothing_is_made(tmp_path, programs):
     done = subprocess.run([programs / "jobmeter-server", "--database", tmp_path / "none.db", "reindex"], capture_output=True, text=True)
     assert done.returncode == 1 and "cannot open the database" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def hold_writes(serving, server):
+    """Nobody else writes to the database meanwhile."""
+    @contextlib.contextmanager
+    def hold():
+        with serving.connect(server) as db, contextlib.closing(db.cursor()) as cursor:
+            if serving.postgres:
+                cursor.execute("SET search_path = jobmeter")
+                cursor.execute("SELECT pg_advisory_lock(1785684589, hashtext(current_schema()))")
+            else:
+                cursor.execute("BEGIN IMMEDIATE")
+            yield
+            cursor.execute("SELECT pg_advisory_unlock_all()" if serving.postgres else "ROLLBACK")
+    return hold
+
+
+def test_who_asks_waits_for_nobody_who_writes(server, hold_writes):
+    """Records wait for their turn to be written, 10 s at most; health, metrics and lists come meanwhile."""
+    server.push(lines(range(3)))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        for _ in range(5):  # a machine may stand still for so long
+            with hold_writes():
+                pushing = pool.submit(server.post, b"".join(one + b"\n" for one in lines(range(3, 6))))
+                answers = [len(server.jobs()) for _ in range(23)]
+                answers += [server.get("/health").status, server.get("/metrics").status]
+                is_waiting = not pushing.done()
+            pushing.result()
+            assert answers == [3] * 23 + [200, 200]
+            if is_waiting:
+                break
+            server.ask_database("DELETE FROM records WHERE job_id IN ('3', '4', '5')")
+    assert is_waiting
+    Pusher(server).push(lines(range(3, 6)))
+    assert len(server.jobs()) == 6
+
+
+def test_a_job_of_many_nodes_comes_in_pieces_and_whole(server):
+    sent = [line(record(7, node=f"made-node{i:03}", started=0, made={"incompressible": random.Random(i).randbytes(9973).hex()}))
+            for i in range(41)]
+    for batch in batches(sent, 7):
+        Pusher(server).push(batch)
+    whole = b"".join(one + b"\n" for one in sent)
+    assert len(whole) > 3 * 262144
+    assert server.ask("/v1/records?id=7").text.encode() == whole
+    connection = UnixConnection(server.socket)
+    connection.request("GET", "/v1/records?id=7", headers={"Accept-Encoding": "gzip"})
+    packed = connection.getresponse()
+    assert packed.headers["Content-Encoding"] == "gzip" and gzip.decompress(packed.read()) == whole
+    connection.close()
+    gone = UnixConnection(server.socket)  # that goes while a piece is read
+    for _ in range(11):
+        gone.request("GET", "/v1/records?id=7")
+        gone.sock.close()
+        gone.close()
+    assert server.ask("/v1/records?id=7").text.encode() == whole

@@ -277,9 +277,11 @@ static void pg_ready(struct store *s, uint64_t patience_ns)
 		return pg->connection ? (void)0 : pg_fail(s, -EIO, "the connection is lost");
 	pg->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + patience_ns;
 	fd.fd = pg->connection ? PQsocket(pg->connection) : -1;
-	if (poll(&fd, 1, 0) > 0 && !pg->asked &&
-	    (!PQconsumeInput(pg->connection) || PQstatus(pg->connection) == CONNECTION_BAD))
-		pg_drop(pg);
+	/* the server may have said why before it hung up */
+	while (pg->connection && poll(&fd, 1, 0) > 0 && !pg->asked) {
+		if (!PQconsumeInput(pg->connection) || PQstatus(pg->connection) == CONNECTION_BAD)
+			pg_drop(pg);
+	}
 	if (!pg->connection)
 		pg_connect(s);
 }

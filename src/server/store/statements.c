@@ -217,6 +217,11 @@ int store_backup(struct store *s, const char *path, struct error *err)
 	return s->database->backup(s, path, err);
 }
 
+const struct store_facts *store_counted(const struct store *s)
+{
+	return &s->facts;
+}
+
 int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err)
 {
 	*ret = s->facts;

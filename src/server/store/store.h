@@ -199,4 +199,6 @@ struct store_facts {
 	/* since it was opened */
 	uint64_t closed, failed_jobs, deleted_timelines, deleted_records, deleted_ledger;
 };
+/* Of these what was counted by this one since it was opened. */
+const struct store_facts *store_counted(const struct store *s);
 int store_read_facts(struct store *s, bool counts_rows, struct store_facts *ret, struct error *err);
