@@ -861,6 +861,33 @@ int leave_sleepable(struct pt_regs *regs)
 	return on_leave(regs, true);
 }
 
+/* Linux 6.13, d920179b3d48 "bpf: Add support for uprobe multi session attach". */
+extern bool bpf_session_is_return(void) __ksym __weak;
+
+/* At the entry and at the return.  A return probe changes the return address, in each process that
+ * has the file mapped; where the entry gives 1 it does not, so that the programs of others, which
+ * nobody has looked at, keep theirs. */
+static __always_inline int on_session(struct pt_regs *regs, bool may_sleep)
+{
+	struct hit hit = {};
+
+	if (bpf_session_is_return())
+		return on_leave(regs, may_sleep);
+	return !control.is_on || !find_thread(&hit);
+}
+
+SEC("uprobe")
+int span_function(struct pt_regs *regs)
+{
+	return on_session(regs, false);
+}
+
+SEC("uprobe.s")
+int span_sleepable(struct pt_regs *regs)
+{
+	return on_session(regs, true);
+}
+
 SEC("kprobe")
 int enter_kernel(struct pt_regs *regs)
 {

@@ -22,6 +22,7 @@
 
 /* 89ae89f53d20 "bpf: Add multi uprobe link", Linux 6.6; headers of older systems lack it. */
 #define LINK_UPROBE_MULTI 48
+#define LINK_UPROBE_SESSION 57 /* the same of entry and return together, Linux 6.13 */
 #define UPROBE_MULTI_RETURN 1U
 
 struct link_create_multi { /* a part of union bpf_attr */
@@ -59,13 +60,13 @@ static void path_of_fd(int fd, char *path, size_t size)
 	snprintf(path, size, "/proc/self/fd/%d", fd); /* what it is, wherever it is mounted */
 }
 
-static int create_multi(int program_fd, const char *path, const struct attach_site *sites,
+static int create_multi(int program_fd, int type, const char *path, const struct attach_site *sites,
 			size_t count, bool is_return)
 {
 	_cleanup_free_ uint64_t *numbers = calloc(count * 3, sizeof(*numbers));
 	struct link_create_multi attr = {
 		.program_fd = (uint32_t)program_fd,
-		.attach_type = LINK_UPROBE_MULTI,
+		.attach_type = (uint32_t)type,
 		.path = (uintptr_t)path,
 		.offsets = (uintptr_t)numbers,
 		.cookies = (uintptr_t)(numbers + count),
@@ -88,13 +89,15 @@ static int create_multi(int program_fd, const char *path, const struct attach_si
 }
 
 /* Try it on a function of our own that is never called. */
-int attach_find_type(void)
+int attach_find_type(bool is_span)
 {
+	const int type = is_span ? LINK_UPROBE_SESSION : LINK_UPROBE_MULTI;
 	const struct bpf_insn nothing[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = LINK_UPROBE_MULTI);
+	LIBBPF_OPTS(bpf_prog_load_opts, options,
+		    .expected_attach_type = (enum bpf_attach_type)type);
 	const struct attach_site site = { .offset = 0 };
 	int program, r;
 
@@ -103,11 +106,11 @@ int attach_find_type(void)
 	if (program < 0)
 		return 0;
 	/* No such file: who knows such links says so, and who does not says that before. */
-	r = create_multi(program, "/proc/self/fd/-1", &site, 1, false);
+	r = create_multi(program, type, "/proc/self/fd/-1", &site, 1, false);
 	if (r >= 0)
 		close(r);
 	close(program);
-	return r == -ENOENT || r == -EBADF ? LINK_UPROBE_MULTI : 0;
+	return r == -ENOENT || r == -EBADF ? type : 0;
 }
 
 void probe_links_end(struct probe_links *a)
@@ -139,14 +142,15 @@ static int keep_link(struct probe_links *a, struct bpf_link *link)
 int attach_functions(const struct bpf_program *program, int fd, const struct attach_site *sites,
 		     size_t count, bool is_return, struct probe_links *ret, struct error *err)
 {
+	const int type = (int)bpf_program__expected_attach_type(program);
 	struct complaint unheard = {}; /* the error says it */
 	struct probe_links a = {};
 	char path[64];
 	int r = 0;
 
 	path_of_fd(fd, path, sizeof(path));
-	if (bpf_program__expected_attach_type(program) == LINK_UPROBE_MULTI) {
-		r = create_multi(bpf_program__fd(program), path, sites, count, is_return);
+	if (type == LINK_UPROBE_MULTI || type == LINK_UPROBE_SESSION) {
+		r = create_multi(bpf_program__fd(program), type, path, sites, count, is_return);
 		a.fd = MAX(r, 0);
 	}
 	complaint_listen(&unheard);

@@ -26,8 +26,9 @@ struct probe_links { /* begins as {} */
 };
 void probe_links_end(struct probe_links *a);
 
-/* What programs of functions have to be loaded as: libbpf's expected attach type, or 0. */
-int attach_find_type(void);
+/* What programs of functions have to be loaded as: libbpf's expected attach type, or 0.  @is_span:
+ * those of an entry together with its return; 0: this kernel has none. */
+int attach_find_type(bool is_span);
 
 /* @program on each of @sites of the file @fd, which may be closed afterwards; @is_return: when the
  * function returns.  All of them, or none. */

@@ -158,14 +158,15 @@ void hazards_add(struct hazards *to, const struct file_hazards *file)
 	to->callbacks |= file->callbacks;
 }
 
-enum hazard hazards_judge(const struct hazards *h, const struct probe *probe, uint64_t library)
+enum hazard hazards_judge(const struct hazards *h, const struct probe *probe, enum probe_exit exit,
+			  uint64_t library)
 {
 	const bool is_crossed = !probe->is_never_throwing && (!library || h->callbacks & library);
 	size_t i = 0;
 
 	while (i < HAZARD_COUNT &&
 	       (!h->files[i] || (hazard_rows[i].is_by_callbacks && !is_crossed) ||
-		(hazard_rows[i].is_of_returns && probe->exit != PROBE_EXIT_RETURN)))
+		(hazard_rows[i].is_of_returns && exit != PROBE_EXIT_RETURN)))
 		i++;
 	return (enum hazard)i;
 }

@@ -44,8 +44,9 @@ void hazards_read(const struct image *image, const char *path,
 void hazards_add(struct hazards *to, const struct file_hazards *file);
 
 /* Why the return of a function of @probe cannot be probed; HAZARD_COUNT: it can.  @library: the bit
- * of the probe's library; 0: it may call whatever it is given. */
-enum hazard hazards_judge(const struct hazards *h, const struct probe *probe, uint64_t library);
+ * of the probe's library; 0: it may call whatever it is given.  @exit: how it is probed. */
+enum hazard hazards_judge(const struct hazards *h, const struct probe *probe, enum probe_exit exit,
+			  uint64_t library);
 
 /* "'solver' throws exceptions (__cxa_throw)"; the caller frees it; NULL: no memory. */
 char *hazards_format(const struct hazards *h, enum hazard hazard, bool is_late);

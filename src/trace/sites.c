@@ -64,6 +64,11 @@ static bool sites_is_of_many(const struct probe *probe)
 	return probe->shown <= PROBE_SHOWN_CLASS && strpbrk(probe->symbols[0], "*?[");
 }
 
+static bool sites_is_of_kernel(const struct probe *probe)
+{
+	return probe->site == PROBE_KERNEL || probe->site == PROBE_TRACEPOINT;
+}
+
 static int sites_new_row(struct sites *s, size_t set, const struct probe *probe,
 			 const struct image_site *at, struct site_row **ret, struct error *err)
 {
@@ -81,6 +86,8 @@ static int sites_new_row(struct sites *s, size_t set, const struct probe *probe,
 	row->set = s->sets[set];
 	row->probe = probe;
 	row->exit = probe->exit;
+	if (s->has_no_returns && probe->exit == PROBE_EXIT_RETURN && !sites_is_of_kernel(probe))
+		row->exit = PROBE_EXIT_RET_INSN;
 	if (at && sites_is_of_many(probe))
 		name = probe_shown_name(probe->shown, at->name, &length);
 	row->name = strndup(name, length);
@@ -96,11 +103,6 @@ static int sites_new_row(struct sites *s, size_t set, const struct probe *probe,
 	}
 	*ret = s->rows[s->row_count++] = row;
 	return 0;
-}
-
-static bool sites_is_of_kernel(const struct probe *probe)
-{
-	return probe->site == PROBE_KERNEL || probe->site == PROBE_TRACEPOINT;
 }
 
 /* Number the maps of set @at; those of one name are one, whichever set adds to it.  Returns how
@@ -196,6 +198,16 @@ bool sites_want(const struct sites *s, const char *path, bool is_program)
 	return false;
 }
 
+/* Its entries alone are traced from now on.  @why becomes the row's. */
+static int withhold(struct site_row *row, char *why)
+{
+	free(row->withheld);
+	row->exit = PROBE_EXIT_NONE;
+	row->withheld = why;
+	row->row.flags &= ~(uint32_t)TRACE_RETURNS;
+	return 0;
+}
+
 /* A visit of the places of one probe. */
 struct place_visit {
 	struct sites *s;
@@ -257,8 +269,13 @@ static int add_place(void *context, const struct image_site *at)
 		return r;
 	v->row->file = v->file;
 	r = add_site(v, at, false);
-	if (r == 0 && v->probe->exit == PROBE_EXIT_RET_INSN)
+	if (r == 0 && v->row->exit == PROBE_EXIT_RET_INSN)
 		r = image_visit_returns(v->image, at, add_return, v);
+	if (r == -ENODATA && v->probe->exit == PROBE_EXIT_RETURN)
+		return withhold(v->row,
+				strdup("its `ret` instructions cannot be found, and a return "
+				       "probe would change programs of others before "
+				       "Linux 6.13"));
 	return r == -ENODATA ? error_set(v->err, r, "the returns of '%s' in '%s' cannot be found",
 					 at->name, v->file->path)
 			     : r;
@@ -405,12 +422,10 @@ static void withhold_returns(struct sites *s, struct site_file *file, bool is_la
 
 		for (size_t n = 0; n < s->library_count; n++)
 			library |= (uint64_t)(s->libraries[n] == row->probe->library) << n;
-		hazard = hazards_judge(&s->found, row->probe, library);
+		hazard = hazards_judge(&s->found, row->probe, row->exit, library);
 		if (row->exit == PROBE_EXIT_NONE || hazard == HAZARD_COUNT)
 			continue;
-		row->exit = PROBE_EXIT_NONE;
-		row->withheld = hazards_format(&s->found, hazard, is_late);
-		row->row.flags &= ~(uint32_t)TRACE_RETURNS;
+		(void)withhold(row, hazards_format(&s->found, hazard, is_late));
 		file->is_changed = true;
 	}
 }

@@ -60,6 +60,9 @@ struct sites { /* fill .sets, .set_count, .level and .options; then sites_begin(
 	const struct probe_set *sets[SITES_SETS_MAX]; /* the caller's */
 	size_t set_count;
 	enum probe_level level; /* up to which */
+	/* A return probe of an older kernel changes the return address in programs of others, too,
+	 * whatever they do: there `ret` instructions are probed instead. */
+	bool has_no_returns;
 	struct row_options options;
 
 	/* Files of one user, root apart, may have an eighth of all files and rows: others have the

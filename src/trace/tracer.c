@@ -44,6 +44,7 @@ struct tracer {
 	struct attach_costs costs;
 	struct tracer_part *parts;
 	size_t part_count, part_room;
+	bool has_spans; /* this kernel has probes of an entry with its return */
 	struct idmap known; /* struct known_file, by a hash of what maps name them by */
 	tracer_reader read; /* while tracer_read() runs */
 	int taken; /* events since it began */
@@ -69,7 +70,7 @@ static int tracer_take_event(void *context, void *data, size_t size UNUSED)
 	return r < 0 ? r : tracer_has_time(t) ? 0 : -EAGAIN;
 }
 
-static void tracer_set_up(struct tracer *t, int type)
+static void tracer_set_up(struct tracer *t)
 {
 	struct trace_bpf *bpf = t->bpf;
 	struct bpf_program *const of_functions[] = {
@@ -77,8 +78,17 @@ static void tracer_set_up(struct tracer *t, int type)
 		bpf->progs.leave_sleepable, bpf->progs.do_nothing,
 	};
 
+	struct bpf_program *const spans[] = { bpf->progs.span_function, bpf->progs.span_sleepable };
+	const int span_type = attach_find_type(true);
+
+	t->has_spans = span_type;
+	t->sites->has_no_returns = !t->has_spans;
 	for (size_t i = 0; i < ARRAY_SIZE(of_functions); i++)
-		bpf_program__set_expected_attach_type(of_functions[i], type);
+		bpf_program__set_expected_attach_type(of_functions[i], attach_find_type(false));
+	for (size_t i = 0; i < ARRAY_SIZE(spans); i++) {
+		bpf_program__set_expected_attach_type(spans[i], span_type);
+		bpf_program__set_autoload(spans[i], t->has_spans);
+	}
 	bpf->rodata_settings->settings.key_subsys = t->options.key_subsys;
 	bpf->data_watch->watch.id = t->options.cgroup;
 	bpf->rodata_settings->is_by_process = t->options.process > 0;
@@ -103,7 +113,7 @@ static int tracer_load(struct tracer *t, struct error *err)
 	t->bpf = trace_bpf__open();
 	r = t->bpf ? 0 : -errno;
 	if (r == 0) {
-		tracer_set_up(t, attach_find_type());
+		tracer_set_up(t);
 		r = trace_bpf__load(t->bpf);
 	}
 	complaint_stop();
@@ -310,6 +320,8 @@ static const struct variant {
 
 static const struct bpf_program *tracer_program(const struct tracer *t, const struct variant *v)
 {
+	if (v->is_leave && !v->is_on_ret && t->has_spans)
+		return v->is_sleepable ? t->bpf->progs.span_sleepable : t->bpf->progs.span_function;
 	if (v->is_leave)
 		return v->is_sleepable ? t->bpf->progs.leave_sleepable
 				       : t->bpf->progs.leave_function;
@@ -348,8 +360,8 @@ static int tracer_attach_variant(const struct tracer *t, const struct tracer_par
 				  (v->is_on_ret ? TRACE_COOKIE_AT_RET : 0),
 		};
 	}
-	return count ? attach_functions(tracer_program(t, v), file->fd, chosen, count,
-					v->is_leave && !v->is_on_ret, ret, err)
+	return count ? attach_functions(tracer_program(t, v), file->fd, chosen, count, false, ret,
+					err)
 		     : 0;
 }
 

@@ -111,9 +111,9 @@ TEST(what_a_file_holds_says_which_returns_are_safe)
 
 		read_made(rows[i].path, rows[i].symbol, rows[i].is_import, rows[i].section, &file);
 		hazards_add(&h, &file);
-		ASSERT_EQ(hazards_judge(&h, &returns, 0), rows[i].of_return);
-		ASSERT_EQ(hazards_judge(&h, &ret_insn, 0), rows[i].of_ret_insn);
-		ASSERT_EQ(hazards_judge(&h, &returns, 1), rows[i].of_mpi);
+		ASSERT_EQ(hazards_judge(&h, &returns, returns.exit, 0), rows[i].of_return);
+		ASSERT_EQ(hazards_judge(&h, &ret_insn, ret_insn.exit, 0), rows[i].of_ret_insn);
+		ASSERT_EQ(hazards_judge(&h, &returns, returns.exit, 1), rows[i].of_mpi);
 	}
 }
 
@@ -140,9 +140,9 @@ TEST(an_exception_crosses_a_library_that_is_given_functions_to_call)
 		read_made(rows[i].path, rows[i].symbol, true, ".text", &gives);
 		hazards_add(&h, &gives);
 		hazards_add(&h, &throws);
-		ASSERT_EQ(hazards_judge(&h, &returns, 1),
+		ASSERT_EQ(hazards_judge(&h, &returns, returns.exit, 1),
 			  rows[i].is_crossed ? HAZARD_UNWINDING : SAFE);
-		ASSERT_EQ(hazards_judge(&h, &sure, 0), SAFE);
+		ASSERT_EQ(hazards_judge(&h, &sure, sure.exit, 0), SAFE);
 		why = hazards_format(&h, HAZARD_UNWINDING, false);
 		ASSERT_CONTAINS(why, "'libsolver.so' throws exceptions");
 		ASSERT_CONTAINS(why, "(__cxa_throw)");
