@@ -66,3 +66,22 @@ class Prometheus:
         self.process.terminate()
         self.process.wait()
         self.log.close()
+
+
+class Alertmanager:
+    """A real one, that tells all to @receiver, a URL, at once."""
+
+    def __init__(self, folder, receiver):
+        self.port, = free_ports(1)
+        config = {"route": {"receiver": "test", "group_by": ["..."], "group_wait": "0s"},
+                  "receivers": [{"name": "test", "webhook_configs": [{"url": receiver}]}]}
+        (folder / "alertmanager.yml").write_text(json.dumps(config))
+        self.log = open(folder / "alertmanager.log", "w+")
+        self.process = subprocess.Popen(
+            ["prometheus-alertmanager", f"--config.file={folder / 'alertmanager.yml'}", f"--storage.path={folder / 'alerts'}",
+             f"--web.listen-address=127.0.0.1:{self.port}", "--cluster.listen-address="], stdout=self.log, stderr=subprocess.STDOUT)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()

@@ -19,6 +19,7 @@ from repository import REPOSITORY
 from server import Server
 from test_oom import set_limit
 
+ALERTS = REPOSITORY / "share/prometheus/jobmeter-alerts.yml"
 GRAFANA = REPOSITORY / "share/grafana"
 FILES = sorted(GRAFANA.glob("*.json"))
 KNOWN_S = 3  # before the first job
@@ -112,7 +113,8 @@ def site(start_agent, start_below, bench, groups, keeper, tmp_path, demand, prog
         agent = start_agent(cpu_model="AMD EPYC 9654 96-Core Processor", run_dir=str(bench.folder / "run"), node_files=True,
                             server=f"http://127.0.0.1:{server.port}", server_token_file=f"{server.folder}/push.token")
         warm, root = start_below("warm", sensors, rules=RULES)
-        prometheus = Prometheus(tmp_path, [], None, "", plain={"jobmeter": [agent.port, warm.port], "jobmeter-server": server.port})
+        prometheus = Prometheus(tmp_path, [], None, "", plain={"jobmeter": [agent.port, warm.port], "jobmeter-server": server.port},
+                                rules=sorted((REPOSITORY / "share/prometheus").glob("*-rules.yml")) + [ALERTS])
         try:
             prometheus.wait_for(f"sum(up offset {KNOWN_S}s)", lambda found: found[0]["value"][1] == "3")
             yield Site(prometheus, agent, root, bench, groups)
@@ -155,6 +157,8 @@ def test_every_query_has_an_answer(site, programs):
         layouts.add_uj(site.sensors, "intel-rapl:0", 10**7 + 19)
         time.sleep(1)
     (folder / "end").touch()
+    rules = [rule for group in site.prometheus.ask("rules")["groups"] for rule in group["rules"]]
+    assert [rule for rule in rules if rule["health"] != "ok"] == []
 
     # rate() gives 0 for all of these: each was born with its last value
     written, = (query for title, query in queries if title == "Jobs by calls in the range" and "write_bytes" in query)

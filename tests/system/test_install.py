@@ -17,7 +17,7 @@ from keeper import Keeper
 OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jobmeter-server.service",
              "lib/sysusers.d/jobmeter.conf",
              "share/jobmeter/agent.yaml", "share/jobmeter/prometheus/jobmeter.yml",
-             "share/jobmeter/prometheus/jobmeter-rules.yml",
+             *(f"share/jobmeter/prometheus/jobmeter-{name}.yml" for name in ("alerts", "alerts-test", "rules")),
              *(f"share/jobmeter/grafana/jobmeter-{name}.json" for name in ("cluster", "energy", "files", "job", "service", "thermal")),
              "share/jobmeter/grafana/provisioning/dashboards/jobmeter.yaml",
              "share/jobmeter/grafana/provisioning/datasources/jobmeter.yaml",
