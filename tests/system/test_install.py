@@ -21,6 +21,8 @@ OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jo
              *(f"share/jobmeter/grafana/jobmeter-{name}.json" for name in ("cluster", "energy", "files", "job", "service", "thermal")),
              "share/jobmeter/grafana/provisioning/dashboards/jobmeter.yaml",
              "share/jobmeter/grafana/provisioning/datasources/jobmeter.yaml",
+             *(f"share/jobmeter/compose/{name}" for name in (".env.example", "alertmanager.yml", "compose.yaml", "make-database.sh",
+                                                             "prometheus.yml")),
              "share/jobmeter/postgresql/role.sql", "share/jobmeter/postgresql/timescaledb.sql",
              "share/jobmeter/slurm/prolog-jobmeter.sh", "share/jobmeter/slurm/epilog-jobmeter.sh",
              "share/jobmeter/slurm/task-epilog-jobmeter.sh",
