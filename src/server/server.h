@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "energy/emission.h"
 #include "http/http.h"
 #include "server/ingest.h"
 #include "server/store/store.h"
@@ -24,6 +25,7 @@ struct server { /* what its files share */
 	struct munge *munge; /* NULL: not wanted */
 	uid_t munge_uid; /* of the agents */
 	struct http *tcp, *socket; /* NULL: not wanted */
+	struct emission_factors factors; /* of the site's zone and others; empty: not wanted */
 	struct ingest_counts counts;
 	uint64_t failed_works;
 	uint64_t begun_ns; /* since the epoch: nothing is closed for what came before */

@@ -109,7 +109,7 @@ def write_prolog(folder, job, **facts):
 def site(start_agent, start_below, bench, groups, keeper, tmp_path, demand, programs):
     demand(shutil.which("prometheus") and shutil.which("promtool"), "needs prometheus")
     sensors = layouts.LAYOUTS["intel-2-sockets"][0] | layouts.LAYOUTS["amdgpu"][0] | layouts.coretemp(2, 0, 61000)
-    with Server(bench.folder / "server", keeper) as server:
+    with Server(bench.folder / "server", keeper, emissions={"grams_per_kwh": 57}) as server:
         agent = start_agent(cpu_model="AMD EPYC 9654 96-Core Processor", run_dir=str(bench.folder / "run"), node_files=True,
                             server=f"http://127.0.0.1:{server.port}", server_token_file=f"{server.folder}/push.token")
         warm, root = start_below("warm", sensors, rules=RULES)
