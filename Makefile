@@ -10,12 +10,15 @@ BUILD_PACKAGES := meson ninja-build gcc libc6-dev clang llvm bpftool libbpf-dev 
 	libgnutls28-dev libmunge-dev pkg-config
 TEST_PACKAGES := clang-tidy clang-format libclang-rt-14-dev python3 python3-pytest strace tmux vim-tiny \
 	qemu-system-x86 busybox-static xfsprogs bindfs e2fsprogs openmpi-bin libopenmpi-dev mpich \
-	libmpich-dev libhdf5-openmpi-dev python3-torch systemtap-sdt-dev gfortran fio sqlite3 git slurmctld slurmd slurm-client munge mawk gawk shellcheck debootstrap curl openssl prometheus python3-prometheus-client \
+	libmpich-dev libhdf5-openmpi-dev python3-torch systemtap-sdt-dev gfortran fio sqlite3 git slurmctld slurmd slurm-client munge mawk gawk shellcheck debootstrap curl openssl prometheus prometheus-alertmanager prometheus-node-exporter python3-prometheus-client python3-yaml \
 	postgresql python3-psycopg2 iproute2 procps \
 	chromium chromium-driver fonts-liberation zsh fish mandoc man-db groff-base iperf3 wrk
 BENCH_PACKAGES := victoria-metrics postgresql python3-psycopg2 bpftrace libbpf-tools strace prometheus-node-exporter stress-ng htop openmpi-bin libopenmpi-dev
 
-.PHONY: build run test test-all bench bench-agent install clean
+STACK_PACKAGES := postgresql prometheus prometheus-alertmanager prometheus-node-exporter python3
+STACK_PORT := 19840
+
+.PHONY: build run stack check-web test test-all bench bench-agent install clean
 
 # Warnings are errors with the compiler that the tests use, and with no other.
 build:
@@ -28,6 +31,15 @@ build:
 # the result.
 run: build
 	@tools/run-under-up $(BUILD) share/examples/pack-headers
+
+# All that a site runs, on this machine until Ctrl-C, and a job: docs/sites/stack.md.
+stack: build
+	@sh tools/install-packages $(STACK_PACKAGES)
+	@tools/stack $(BUILD) $(STACK_PORT)
+
+# The dashboards against Grafana's published schema; needs npm and its registry.
+check-web:
+	@tools/check-web $(BUILD)/web
 
 test:
 	@sh tools/install-packages $(BUILD_PACKAGES) $(TEST_PACKAGES)

@@ -1,11 +1,14 @@
 -- SPDX-License-Identifier: MIT
 -- The ledger as a hypertable of TimescaleDB, in place of partitions by month: compression, retention, sums by hour.
 --
--- NOT TRIED: the extension was not to be had where this was written.  It follows TimescaleDB's documentation of version 2.11,
--- the first one that changes and deletes rows of compressed chunks.  Only the part that needs no extension was run.
+-- Tried with TimescaleDB 2.19.3 on PostgreSQL 15: hypertable, compression, sums by hour, retention, and `forget` on compressed chunks.
+-- Versions before 2.11 do not change or delete rows of compressed chunks.
 --
--- Once, after the first start of jobmeter-server, with the server stopped and the ledger still empty, as the server's role
--- (the extension itself is made by a superuser: CREATE EXTENSION timescaledb):
+-- The extension belongs into the schema of the role, whose search_path has no other: a superuser makes it in that database by
+--     CREATE EXTENSION timescaledb SCHEMA jobmeter;
+-- In `public` this file fails, since its functions are not found there.
+--
+-- Then once, after the first start of jobmeter-server, with the server stopped and the ledger still empty, as the server's role:
 --     psql -v ON_ERROR_STOP=1 -f timescaledb.sql postgresql://jobmeter@host/jobmeter
 BEGIN;
 

@@ -26,6 +26,7 @@
 #include "sources/sources.h"
 
 #define BETWEEN_S 1 /* two samples, so that counters have a power */
+#define SENSOR_LEAST 26 /* "amdgpu 0000:c1:00.0 power1" */
 
 struct energy_settings {
 	bool is_audit, is_json, is_standalone;
@@ -130,10 +131,10 @@ static void add_joules(const json_t *map, const char *key, bool is_about, struct
 static void add_sensors(const json_t *root, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "sensor" },
-		{ "source", .is_left = true },
-		{ "level", .is_left = true },
-		{ "quality", .is_left = true },
+		{ "sensor", .least = SENSOR_LEAST },
+		{ "source", .is_left = true, .rank = 1 },
+		{ "level", .is_left = true, .rank = 2 },
+		{ "quality", .is_left = true, .rank = 3 },
 		{ "now" },
 		{ "so far" },
 		{ "counted", .is_left = true },

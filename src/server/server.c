@@ -70,6 +70,33 @@ static int make_permission(struct server *s, struct error *err)
 	return r < 0 ? error_prefix(err, r, "socket.admin_groups") : 0;
 }
 
+/* A site's own is a table of one line, that has always held. */
+static int read_factors(struct server *s, struct error *err)
+{
+	const struct server_config *config = s->config;
+	struct emission_factor own = {
+		.kind = (enum emission_kind)config->emission_kind,
+		.until_ns = UINT64_MAX,
+		.milligrams = 1000 * config->emission_grams,
+	};
+
+	if (*config->emission_factors) {
+		int r = emission_factors_read(config->emission_factors, &s->factors, err);
+
+		if (r >= 0 &&
+		    !emission_factor_at(&s->factors, config->emission_zone, own.kind, INT64_MAX))
+			r = error_set(err, -EINVAL,
+				      "'%s' has no factor of the kind %s for the zone %s",
+				      config->emission_factors, emission_kinds[own.kind],
+				      config->emission_zone);
+		return r;
+	}
+	if (!config->emission_grams)
+		return 0;
+	snprintf(own.zone, sizeof(own.zone), "%s", config->emission_zone);
+	return emission_factors_add(&s->factors, &own);
+}
+
 /* In the place of the token, or beside it. */
 static int open_munge(struct server *s, struct error *err)
 {
@@ -151,6 +178,8 @@ static int open_all(struct server *s, struct error *err)
 		r = make_dir_of(config->token_file, false, &user, err);
 	if (r >= 0)
 		r = make_permission(s, err);
+	if (r >= 0)
+		r = read_factors(s, err);
 	if (r >= 0)
 		r = open_munge(s, err);
 	if (r >= 0)
@@ -246,6 +275,7 @@ int server_run(const struct server_config *config, struct error *err)
 	http_close(s.socket);
 	workers_close(s.workers);
 	munge_close(s.munge);
+	emission_factors_clear(&s.factors);
 	permission_free(s.permission);
 	closep(&s.signal_fd);
 	return r;

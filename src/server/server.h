@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "energy/emission.h"
 #include "http/http.h"
 #include "server/ingest.h"
 #include "server/store/store.h"
@@ -32,6 +33,7 @@ struct server { /* what its files share; each worker has a copy of its own, with
 	struct munge *munge; /* NULL: not wanted */
 	uid_t munge_uid; /* of the agents */
 	struct http *tcp, *socket; /* NULL: not wanted */
+	struct emission_factors factors; /* of the site's zone and others; empty: not wanted */
 	uint64_t begun_ns; /* since the epoch: nothing is closed for what came before */
 	int signal_fd;
 	/* Of the writer: */

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "config/setting_checks.h"
+#include "energy/emission.h"
 #include "server/store/pg.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -20,6 +22,11 @@ static const char *const log_levels[] = { "error", "warning", "info", "debug", N
 static bool is_database(size_t field, const char *text)
 {
 	return setting_is_path(field, text) || store_is_url(text);
+}
+
+static bool is_zone(size_t field UNUSED, const char *text)
+{
+	return strlen(text) < EMISSION_ZONE_SIZE && !strpbrk(text, "\"\\ ,");
 }
 
 #define AT(member) .offset = offsetof(struct server_config, member)
@@ -70,6 +77,16 @@ static const struct setting rows[] = {
 	{ "retention.ledger", SETTING_DURATION, AT(ledger_ns), .standard = "1826d", .min = SECOND, .max = 36500 * DAY,
 	  .needs_restart = true,
 	  .help = "How long it is kept whose the energy of the nodes was." },
+	{ "emissions.zone", SETTING_TEXT, AT(emission_zone), .standard = "", .needs_restart = true,
+	  .is_allowed = is_zone, .allowed = "a zone of the factors' table, such as DEU, or ''",
+	  .help = "Where the nodes' electricity is from. With it, energy in /v1/ledger has what it emitted." },
+	{ "emissions.factors", SETTING_TEXT, AT(emission_factors), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or ''",
+	  .help = "The table of emission factors; share/jobmeter/factors/yearly.csv has averages of countries." },
+	{ "emissions.kind", SETTING_CHOICE, AT(emission_kind), .standard = "average_lifecycle", .words = emission_kinds,
+	  .needs_restart = true, .help = "Which factors of the table hold, or what kind emissions.grams_per_kwh is of." },
+	{ "emissions.grams_per_kwh", SETTING_NUMBER, AT(emission_grams), .standard = "0", .max = 5000, .needs_restart = true,
+	  .help = "The site's own factor in g CO2e per kWh, for all times and instead of a table; 0: none." },
 	{ "user", SETTING_TEXT, AT(user), .standard = "jobmeter-server", .needs_restart = true,
 	  .is_allowed = setting_is_account, .allowed = "the name of a user",
 	  .help = "Who the server is after its start, where root starts it. It keeps no right of root, also as 'root'." },
@@ -95,6 +112,14 @@ static int check(const struct server_config *c, struct error *err)
 				 "listen: '%s' can be reached from other machines, which wants "
 				 "tls.certificate and tls.key (or 'insecure: on')",
 				 c->listen);
+	if (c->emission_grams && *c->emission_factors)
+		return error_set(err, -EINVAL,
+				 "emissions.grams_per_kwh and emissions.factors are both set: one "
+				 "of them holds");
+	if (*c->emission_factors && !*c->emission_zone)
+		return error_set(err, -EINVAL,
+				 "emissions.factors has the factors of many zones, and "
+				 "emissions.zone is not set");
 	if (store_url_has_password(c->database))
 		return error_set(err, -EINVAL,
 				 "database: a password stands in it, where others can read it: put "

@@ -32,6 +32,9 @@ struct server_config {
 	char *database;
 	uint64_t checkpoint_interval_ns;
 	uint64_t timelines_ns, records_ns, ledger_ns; /* how long they are kept */
+	char *emission_zone, *emission_factors; /* "": none */
+	unsigned int emission_kind; /* enum emission_kind */
+	uint64_t emission_grams; /* per kWh, instead of a table; 0: none */
 	char *user;
 	unsigned int log_level; /* enum config_log_level */
 

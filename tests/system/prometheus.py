@@ -15,17 +15,23 @@ PATIENCE_S = 60
 
 
 class Prometheus:
-    """A real one, that scrapes each second.  @ports: of one agent or of several, which have one token.  @rules: a file."""
+    """A real one, that scrapes each second.  @ports: of one agent or of several, which have one token.  @plain: {job: port} of what
+    is scraped without; @rules: files; @alertmanager: the port of one."""
 
-    def __init__(self, folder, ports, cert, token, name="prometheus.yml", rules=None):
+    def __init__(self, folder, ports, cert, token, name="prometheus.yml", rules=(), plain=None, alertmanager=None):
         self.port, = free_ports(1)
         (folder / "token").write_text(token)
-        targets = [f"localhost:{port}" for port in (ports if isinstance(ports, list) else [ports])]
+        scraped = [{"job_name": "jobmeter", "scheme": "https",
+                    "authorization": {"type": "Bearer", "credentials_file": str(folder / "token")},
+                    "tls_config": {"ca_file": str(cert)}, "static_configs": [
+                        {"targets": [f"localhost:{port}" for port in (ports if isinstance(ports, list) else [ports])]}]}] if cert else []
+        for job, port in (plain or {}).items():
+            scraped.append({"job_name": job, "static_configs": [{"targets": [f"127.0.0.1:{one}" for one in
+                                                                             (port if isinstance(port, list) else [port])]}]})
         config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
-                  "rule_files": [str(rules)] if rules else [], "scrape_configs": [
-                      {"job_name": "jobmeter", "scheme": "https",
-                       "authorization": {"type": "Bearer", "credentials_file": str(folder / "token")},
-                       "tls_config": {"ca_file": str(cert)}, "static_configs": [{"targets": targets}]}]}
+                  "rule_files": [str(file) for file in rules], "scrape_configs": scraped}
+        if alertmanager:
+            config["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]}
         (folder / name).write_text(json.dumps(config))  # JSON is YAML, too
         self.log = open(folder / "prometheus.log", "w+")
         self.process = subprocess.Popen(
@@ -55,6 +61,25 @@ class Prometheus:
     def said(self):
         self.log.seek(0)
         return self.log.read()[-3000:]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()
+
+
+class Alertmanager:
+    """A real one, that tells all to @receiver, a URL, at once."""
+
+    def __init__(self, folder, receiver):
+        self.port, = free_ports(1)
+        config = {"route": {"receiver": "test", "group_by": ["..."], "group_wait": "0s"},
+                  "receivers": [{"name": "test", "webhook_configs": [{"url": receiver}]}]}
+        (folder / "alertmanager.yml").write_text(json.dumps(config))
+        self.log = open(folder / "alertmanager.log", "w+")
+        self.process = subprocess.Popen(
+            ["prometheus-alertmanager", f"--config.file={folder / 'alertmanager.yml'}", f"--storage.path={folder / 'alerts'}",
+             f"--web.listen-address=127.0.0.1:{self.port}", "--cluster.listen-address="], stdout=self.log, stderr=subprocess.STDOUT)
 
     def stop(self):
         self.process.terminate()

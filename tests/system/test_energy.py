@@ -5,6 +5,7 @@ that shares are in the right order, add up, and go on over restarts."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -129,6 +130,20 @@ def await_edges(agent, count):
     while edges_of(agent) < count:
         assert time.monotonic() < end, agent.log()
         time.sleep(0.06)
+
+
+@pytest.mark.parametrize("layout", ["cray-ex", "intel-2-sockets", "intel-dies", "grace", "amdgpu"])
+def test_sensors_are_named_in_full_in_a_pipe(start_below, programs, layout):
+    """Which has 80 columns."""
+    files, sensors = LAYOUTS[layout]
+    agent, _ = start_below("sensed", files)
+    await_page(agent, lambda page: {labels["sensor"] for labels, _ in page.of("jobmeter_node_energy_joules_total")} >=
+               {name for _, name in sensors})
+    environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"]}
+    environment.pop("COLUMNS", None)
+    text = subprocess.run([programs / "jobmeter", "energy"], capture_output=True, text=True, check=True, env=environment).stdout
+    assert {name for _, name in sensors} <= {re.split(r" {2,}", line.strip())[0] for line in text.splitlines()}, text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_a_short_job_has_what_came_in_its_time_alone(start_below, groups):

@@ -168,7 +168,7 @@ def test_a_prometheus_has_the_names_of_dashboards_by_the_shipped_rules(site, sta
     warm, root = start_below("warm", coretemp(2, 0, 61000), insecure=False, token_file=str(site.slurm.folder / "scrape.token"),
                              tls={"certificate": str(cert), "key": str(key)}, energy_estimate=False)
     token = (site.slurm.folder / "scrape.token").read_text().strip()
-    prometheus = Prometheus(tmp_path, [site.agent.port, warm.port], cert, token, rules=RULES)
+    prometheus = Prometheus(tmp_path, [site.agent.port, warm.port], cert, token, rules=[RULES])
     try:
         def value(query, is_enough=lambda value: True):
             return float(prometheus.wait_for(query, lambda found: is_enough(float(found[0]["value"][1])))[0]["value"][1])

@@ -8,8 +8,11 @@ as much, as if the first one had begun then."""
 
 import collections
 import contextlib
+import datetime
+import decimal
 import gzip
 import json
+import re
 import signal
 import time
 
@@ -18,6 +21,7 @@ import pytest
 from agent_pages import ask, await_page
 from job_groups import OWN_ONLY, RULES
 from layouts import LAYOUTS, add_uj
+from repository import REPOSITORY
 from server import Server
 
 QUARTER_NS = 900 * 10**9
@@ -221,6 +225,70 @@ def test_each_microjoule_of_two_nodes_is_in_the_database_once(server, nodes, loa
         sequences = lines_of(server, node.name)
         assert sequences == [(1 + i,) for i in range(len(sequences))] and len(sequences) >= 3  # a real quarter may end, too
     assert_jobs_add_up(server)
+    assert_emissions_follow_their_factors(server)
+
+
+def write_factors(path, boundary_ns, before, after):
+    """Of two times, and of a zone and a kind that are not asked for."""
+    second = datetime.datetime.fromtimestamp(boundary_ns // 10**9, datetime.timezone.utc)
+    boundary = f"{second:%Y-%m-%dT%H:%M:%S}.{boundary_ns % 10**9:09}Z"
+    path.write_text(f"# made for a test\nzone,kind,from,until,grams_per_kwh\n"
+                    f"XXA,average_lifecycle,2020-01-01T00:00:00Z,{boundary},{before}\n"
+                    f"XXA,average_lifecycle,{boundary},2100-01-01T00:00:00Z,{after}\n"
+                    f"XXA,marginal,2020-01-01T00:00:00Z,2100-01-01T00:00:00Z,1009\n"
+                    f"XXB,average_lifecycle,2020-01-01T00:00:00Z,2100-01-01T00:00:00Z,1013\n")
+
+
+def by_hand(server, job, grams_per_kwh):
+    """g CO2e of the job's entries, of which each is rounded to a microgram.  @grams_per_kwh: of when an entry begins."""
+    entries = server.database_rows(f"SELECT start_ns, microjoules FROM ledger WHERE job_id = '{job}' AND manager = '{MANAGER}'")
+    return sum(decimal.Decimal(uj * decimal.Decimal(grams_per_kwh(start)) / decimal.Decimal("3.6e6")).quantize(
+        decimal.Decimal(1), rounding=decimal.ROUND_HALF_UP) for start, uj in entries) / decimal.Decimal(10**6)
+
+
+def restart_with(server, **emissions):
+    assert server.end(signal.SIGTERM) == 0, server.log()
+    server.configure(emissions=emissions)
+    server.start()
+
+
+def assert_emissions_follow_their_factors(server):
+    """Of two jobs, before and after a factor is corrected, and by a site's own."""
+    starts = sorted({start for start, in server.database_rows(f"SELECT start_ns FROM ledger WHERE job_id = '{BUSY}'")})
+    boundary_ns = starts[len(starts) // 2]  # it holds from the middle entry on
+    table = server.folder / "factors.csv"
+    for before, after in (("380.953", "344.1"), ("380.953", "43.9")):
+        write_factors(table, boundary_ns, before, after)
+        restart_with(server, zone="XXA", factors=str(table))
+        for job in (BUSY, IDLE):
+            answer = json.loads(server.ask(f"/v1/ledger?id={job}&manager={MANAGER}").text, parse_float=decimal.Decimal)
+            expected = by_hand(server, job, lambda start, before=before, after=after: before if start < boundary_ns else after)
+            assert answer["emissions"] == {"grams": expected, "kind": "average_lifecycle", "zone": "XXA", "source": str(table),
+                                           "entries_without_factor": 0}
+            assert expected > 0 and sum(entry["grams"] for entry in answer["entries"]) == expected
+            assert {str(entry["grams_per_kwh"]) for entry in answer["entries"]} == {before, after} or job == IDLE
+        metrics = server.get("/metrics").text
+        assert f'jobmeter_emission_factor_grams_per_kwh{{zone="XXA",kind="average_lifecycle"}} {after}\n' in metrics
+        assert 'jobmeter_emission_factor_age_seconds{zone="XXA",kind="average_lifecycle"} 0\n' in metrics
+    restart_with(server, grams_per_kwh=57, kind="average_direct")
+    answer = json.loads(server.ask(f"/v1/ledger?id={BUSY}&manager={MANAGER}").text, parse_float=decimal.Decimal)
+    assert answer["emissions"] == {"grams": by_hand(server, BUSY, lambda _: 57), "kind": "average_direct", "zone": None,
+                                   "source": "emissions.grams_per_kwh", "entries_without_factor": 0}
+    restart_with(server)
+    assert "emissions" not in json.loads(server.ask(f"/v1/ledger?id={BUSY}").text)
+
+
+def test_the_shipped_factors_are_taken_and_a_zone_without_one_is_named(server):
+    table = REPOSITORY / "share/factors/yearly.csv"
+    restart_with(server, zone="DEU", factors=str(table))
+    metrics = server.get("/metrics").text
+    assert 'jobmeter_emission_factor_grams_per_kwh{zone="DEU",kind="average_lifecycle"} 380.95\n' in metrics
+    assert int(re.search(r"^jobmeter_emission_factor_age_seconds.* (\d+)$", metrics, re.MULTILINE)[1]) > 0  # a year's, since over
+    assert server.end(signal.SIGTERM) == 0
+    server.configure(emissions={"zone": "XXA", "factors": str(table)})
+    done = server.run()
+    assert (done.returncode, done.stderr) == (
+        1, f"jobmeter-server: '{table}' has no factor of the kind average_lifecycle for the zone XXA\n")
 
 
 def ended(server, node, job):

@@ -91,10 +91,12 @@ int store_put_ledger(struct store *s, const struct store_line *text, enum store_
 	"AND (?5 IS NULL OR e.manager = ?5) AND (?6 IS NULL OR e.job_id = ?6) "           \
 	"ORDER BY e.start_ns DESC, e.id DESC LIMIT ?7 OFFSET ?8"
 
-static void put_entry(const struct statement *row, struct document *d)
+static void put_entry(const struct statement *row, const struct store_ledger_question *question,
+		      struct document *d)
 {
 	static const char *const texts[] = { "cluster", "node",	 "owner",  "manager",
 					     "job",	"level", "source", "quality" };
+	uint64_t start_ns, microjoules;
 	int column = 0;
 
 	document_begin_map(d);
@@ -103,7 +105,8 @@ static void put_entry(const struct statement *row, struct document *d)
 
 		document_put_string(d, texts[i], text && *text ? text : NULL);
 	}
-	document_put_time(d, "start", COLUMN_NUMBER(row, column++));
+	start_ns = COLUMN_NUMBER(row, column++);
+	document_put_time(d, "start", start_ns);
 	document_put_time(d, "end", COLUMN_NUMBER(row, column++));
 	document_put_time(d, "job_start", COLUMN_NUMBER(row, column++));
 	document_key(d, "uid");
@@ -111,7 +114,10 @@ static void put_entry(const struct statement *row, struct document *d)
 		document_unsigned(d, COLUMN_NUMBER(row, column));
 	else
 		document_null(d);
-	document_put_unsigned(d, "microjoules", COLUMN_NUMBER(row, ++column));
+	microjoules = COLUMN_NUMBER(row, ++column);
+	document_put_unsigned(d, "microjoules", microjoules);
+	if (question->put_more)
+		question->put_more(question->context, start_ns, microjoules, d);
 	document_end_map(d);
 }
 
@@ -131,7 +137,7 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 	document_begin_list_of(d, "entries");
 	while (store_next(s, rows) && ++count <= limit)
-		put_entry(rows, d);
+		put_entry(rows, question, d);
 	document_end_list(d);
 	document_put_boolean(d, "more", count > limit);
 	s->deadline_ns = 0;

@@ -156,6 +156,10 @@ struct store_ledger_question {
 	uint64_t since_ns, until_ns; /* of intervals that end behind the one and begin before the
 					other; until 0: any */
 	size_t limit, offset; /* limit: as that of jobs */
+	/* Adds members to an entry; NULL: none. */
+	void (*put_more)(void *context, uint64_t start_ns, uint64_t microjoules,
+			 struct document *d);
+	void *context;
 };
 /* Entries of the ledger as the members "entries" and "more" of a map, the newest interval first; he
  * who does not see all sees those of his own jobs.  -ETIME: it took longer than 5 s. */

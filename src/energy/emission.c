@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "energy/emission.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/array.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "basic/timestamp.h"
+
+#define FILE_MAX (16u << 20)
+#define GRAMS_MAX UINT64_C(100000) /* per kWh: a hundred times what the worst plant emits */
+#define NS_PER_S UINT64_C(1000000000)
+/* uJ x mg/kWh x 1000 ug/mg / 3.6e12 uJ/kWh */
+#define UJ_MG_PER_UG UINT64_C(3600000000)
+
+#define HEAD "zone,kind,from,until,grams_per_kwh"
+
+const char *const emission_kinds[EMISSION_KINDS + 1] = {
+	[EMISSION_AVERAGE_LIFECYCLE] = "average_lifecycle",
+	[EMISSION_AVERAGE_DIRECT] = "average_direct",
+	[EMISSION_MARGINAL] = "marginal",
+};
+
+/* "385.21", with a grain of a thousandth: what parse_seconds() has in ns. */
+static int parse_milligrams(const char *text, uint64_t *ret)
+{
+	uint64_t billionths;
+
+	if (parse_seconds(text, &billionths) < 0 || billionths > GRAMS_MAX * NS_PER_S)
+		return -EINVAL;
+	*ret = (billionths + 500000) / 1000000;
+	return 0;
+}
+
+static int parse_line(char *line, struct emission_factor *ret, const char **ret_wrong)
+{
+	const char *cells[5];
+	size_t count = 0, kind = 0;
+	char *cell;
+
+	while ((cell = strsep(&line, ",")))
+		if (count++ < ARRAY_SIZE(cells))
+			cells[count - 1] = cell;
+	*ret_wrong = "it has not the columns " HEAD;
+	if (count != ARRAY_SIZE(cells))
+		return -EINVAL;
+	*ret_wrong = "the zone is no word of 1 to 31 characters";
+	if (!*cells[0] || strlen(cells[0]) >= sizeof(ret->zone) || strpbrk(cells[0], "\"\\ "))
+		return -EINVAL;
+	strcpy(ret->zone, cells[0]);
+	while (kind < EMISSION_KINDS && strcmp(emission_kinds[kind], cells[1]) != 0)
+		kind++;
+	*ret_wrong = "the kind is none of average_lifecycle, average_direct and marginal";
+	if (kind == EMISSION_KINDS)
+		return -EINVAL;
+	ret->kind = (enum emission_kind)kind;
+	*ret_wrong =
+		"from and until are no times such as 2026-01-01T00:00:00Z, one after the other";
+	if (timestamp_parse(cells[2], &ret->from_ns) < 0 ||
+	    timestamp_parse(cells[3], &ret->until_ns) < 0 || ret->until_ns <= ret->from_ns)
+		return -EINVAL;
+	*ret_wrong = "the grams are no number from 0 to 100000";
+	return parse_milligrams(cells[4], &ret->milligrams);
+}
+
+int emission_factors_add(struct emission_factors *to, const struct emission_factor *one)
+{
+	int r = array_reserve(&to->items, &to->room, to->count, sizeof(*to->items));
+
+	if (r == 0)
+		to->items[to->count++] = *one;
+	return r;
+}
+
+int emission_factors_parse(char *text, const char *name, struct emission_factors *to,
+			   struct error *err)
+{
+	bool has_head = false;
+	size_t number = 0;
+	char *line;
+
+	while ((line = parse_next_line(&text))) {
+		struct emission_factor one;
+		const char *wrong;
+
+		number++;
+		if (!*line || *line == '#')
+			continue;
+		if (!has_head && strcmp(line, HEAD) != 0)
+			return error_set(err, -EINVAL, "%s:%zu: the head is not " HEAD, name,
+					 number);
+		if (!has_head) {
+			has_head = true;
+			continue;
+		}
+		if (parse_line(line, &one, &wrong) < 0)
+			return error_set(err, -EINVAL, "%s:%zu: %s", name, number, wrong);
+		if (emission_factors_add(to, &one) < 0)
+			return error_set_errno(err, ENOMEM, "cannot keep %s", name);
+	}
+	return 0;
+}
+
+int emission_factors_read(const char *path, struct emission_factors *to, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = file_read(AT_FDCWD, path, FILE_MAX, &text, NULL);
+
+	return r < 0 ? error_set_errno(err, r, "cannot read the emission factors '%s'", path)
+		     : emission_factors_parse(text, path, to, err);
+}
+
+void emission_factors_clear(struct emission_factors *factors)
+{
+	free(factors->items);
+	*factors = (struct emission_factors){};
+}
+
+const struct emission_factor *emission_factor_at(const struct emission_factors *factors,
+						 const char *zone, enum emission_kind kind,
+						 uint64_t when_ns)
+{
+	const struct emission_factor *best = NULL;
+
+	for (size_t i = 0; i < factors->count; i++) {
+		const struct emission_factor *f = &factors->items[i];
+		bool holds = when_ns < f->until_ns;
+
+		if (f->kind != kind || f->from_ns > when_ns || strcmp(f->zone, zone) != 0)
+			continue;
+		if (!best || (holds && when_ns >= best->until_ns) ||
+		    (holds == (when_ns < best->until_ns) && f->from_ns >= best->from_ns))
+			best = f;
+	}
+	return best;
+}
+
+uint64_t emission_of(uint64_t microjoules, const struct emission_factor *factor)
+{
+	unsigned __int128 product = (unsigned __int128)microjoules * factor->milligrams;
+
+	return (uint64_t)((product + UJ_MG_PER_UG / 2) / UJ_MG_PER_UG);
+}

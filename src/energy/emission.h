@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emission - what energy emitted, by factors in g CO2e per kWh.
+ *
+ * A factor holds for a zone and a time, and is of a kind.  Kinds are never mixed: averages are for
+ * accounts, marginal ones for advice.  Nothing that is computed is kept, so that a factor that is
+ * corrected corrects all that it was used for.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+enum emission_kind {
+	EMISSION_AVERAGE_LIFECYCLE, /* of all that the zone consumes, plants and fuels from their
+				       making on */
+	EMISSION_AVERAGE_DIRECT, /* the same, burning alone */
+	EMISSION_MARGINAL, /* of one more kWh */
+	EMISSION_KINDS,
+};
+extern const char *const emission_kinds[EMISSION_KINDS + 1]; /* "average_lifecycle"..., NULL */
+
+#define EMISSION_ZONE_SIZE 32
+
+struct emission_factor {
+	char zone[EMISSION_ZONE_SIZE]; /* "DEU", "FR-COR": as the table has it */
+	enum emission_kind kind;
+	uint64_t from_ns, until_ns; /* since the epoch */
+	uint64_t milligrams; /* per kWh */
+};
+
+struct emission_factors { /* begins as {} */
+	struct emission_factor *items; /* owned */
+	size_t count, room;
+};
+
+/*
+ * Add what a table says: lines of "zone,kind,from,until,grams_per_kwh", that one as the head, times
+ * as RFC 3339; lines that begin with '#' are none.  @name: of the table, for errors.  @text is cut
+ * to pieces.  -EINVAL: *err names the line; *to is to be cleared in any case.
+ */
+int emission_factors_parse(char *text, const char *name, struct emission_factors *to,
+			   struct error *err);
+/* The same of a file, of at most 16 MiB. */
+int emission_factors_read(const char *path, struct emission_factors *to, struct error *err);
+int emission_factors_add(struct emission_factors *to, const struct emission_factor *one); /* -ENOMEM
+											   */
+void emission_factors_clear(struct emission_factors *factors);
+
+/* The one that holds at @when_ns: of several, the one that begins last; if all have ended, the last
+ * one, whose age the caller tells.  NULL: none had begun. */
+const struct emission_factor *emission_factor_at(const struct emission_factors *factors,
+						 const char *zone, enum emission_kind kind,
+						 uint64_t when_ns);
+
+/* Micrograms of CO2e, rounded to the nearest. */
+uint64_t emission_of(uint64_t microjoules, const struct emission_factor *factor);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "energy/emission.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "test.h"
+
+#define HEAD "# of nobody\nzone,kind,from,until,grams_per_kwh\n"
+#define YEAR(zone, year, next, grams) \
+	zone ",average_lifecycle," #year "-01-01T00:00:00Z," #next "-01-01T00:00:00Z," grams "\n"
+#define S_2024 UINT64_C(1704067200)
+#define NS UINT64_C(1000000000)
+
+static const char *wrong(const char *text)
+{
+	_cleanup_(emission_factors_clear) struct emission_factors factors = {};
+	_cleanup_free_ char *copy = strdup(text);
+	static struct error err;
+
+	ASSERT_ERR(emission_factors_parse(copy, "t", &factors, &err), -EINVAL);
+	return err.text;
+}
+
+static uint64_t milligrams_at(const char *text, const char *zone, enum emission_kind kind,
+			      uint64_t when_s)
+{
+	_cleanup_(emission_factors_clear) struct emission_factors factors = {};
+	_cleanup_free_ char *copy = strdup(text);
+	const struct emission_factor *found;
+
+	ASSERT_OK(emission_factors_parse(copy, "t", &factors, NULL));
+	found = emission_factor_at(&factors, zone, kind, when_s * NS);
+	return found ? found->milligrams : UINT64_MAX;
+}
+
+TEST(a_joule_emits_what_its_part_of_a_kwh_does)
+{
+	const struct emission_factor factor = { .milligrams = 385210 };
+
+	ASSERT_EQ(emission_of(UINT64_C(3600000000000), &factor), 385210000); /* 1 kWh: 385.21 g */
+	ASSERT_EQ(emission_of(1000000, &factor), 107); /* 1 J: 107.0 ug */
+	ASSERT_EQ(emission_of(0, &factor), 0);
+	/* a machine of 10 MW for 30 years */
+	ASSERT_EQ(emission_of(UINT64_C(9467280000000000000), &factor), UINT64_C(1013025258000000));
+}
+
+TEST(a_factor_holds_for_its_zone_its_kind_and_its_time)
+{
+	const char *text = HEAD YEAR("DEU", 2023, 2024, "380.5") YEAR("DEU", 2024, 2025, "344.1")
+		YEAR("FRA", 2024, 2025, "44") "DEU,marginal,2024-01-01T00:00:00Z,"
+					      "2025-01-01T00:00:00Z,700\n";
+
+	ASSERT_EQ(milligrams_at(text, "DEU", EMISSION_AVERAGE_LIFECYCLE, S_2024), 344100);
+	ASSERT_EQ(milligrams_at(text, "DEU", EMISSION_AVERAGE_LIFECYCLE, S_2024 - 1), 380500);
+	ASSERT_EQ(milligrams_at(text, "FRA", EMISSION_AVERAGE_LIFECYCLE, S_2024), 44000);
+	ASSERT_EQ(milligrams_at(text, "DEU", EMISSION_MARGINAL, S_2024), 700000);
+	ASSERT_EQ(milligrams_at(text, "DEU", EMISSION_AVERAGE_DIRECT, S_2024), UINT64_MAX);
+	ASSERT_EQ(milligrams_at(text, "FRA", EMISSION_AVERAGE_LIFECYCLE, S_2024 - 1), UINT64_MAX);
+	ASSERT_EQ(milligrams_at(text, "ITA", EMISSION_AVERAGE_LIFECYCLE, S_2024), UINT64_MAX);
+}
+
+TEST(the_last_one_holds_on_and_a_correction_behind_it_wins)
+{
+	const char *text = HEAD YEAR("DEU", 2022, 2023, "1") YEAR("DEU", 2023, 2024, "2");
+	const char *corrected = HEAD YEAR("DEU", 2024, 2025, "2") YEAR("DEU", 2024, 2025, "3");
+
+	ASSERT_EQ(milligrams_at(text, "DEU", EMISSION_AVERAGE_LIFECYCLE, S_2024 + 1), 2000);
+	ASSERT_EQ(milligrams_at(corrected, "DEU", EMISSION_AVERAGE_LIFECYCLE, S_2024 + 1), 3000);
+}
+
+TEST(what_is_wrong_in_a_table_is_named_with_its_line)
+{
+	ASSERT_STREQ(wrong("zone,grams\n"),
+		     "t:1: the head is not zone,kind,from,until,grams_per_kwh");
+	ASSERT_STREQ(wrong(HEAD "DEU,average_lifecycle,1\n"),
+		     "t:3: it has not the columns zone,kind,from,until,grams_per_kwh");
+	ASSERT_STREQ(wrong(HEAD YEAR("", 2023, 2024, "1")),
+		     "t:3: the zone is no word of 1 to 31 characters");
+	ASSERT_STREQ(wrong(HEAD YEAR("a zone", 2023, 2024, "1")),
+		     "t:3: the zone is no word of 1 to 31 characters");
+	ASSERT_STREQ(wrong(HEAD "DEU,mean,2023-01-01T00:00:00Z,2024-01-01T00:00:00Z,1\n"),
+		     "t:3: the kind is none of average_lifecycle, average_direct and marginal");
+	ASSERT_STREQ(wrong(HEAD YEAR("DEU", 2024, 2024, "1")),
+		     "t:3: from and until are no times such as 2026-01-01T00:00:00Z, one after the "
+		     "other");
+	ASSERT_STREQ(wrong(HEAD YEAR("DEU", 2023, 2024, "-1")),
+		     "t:3: the grams are no number from 0 to 100000");
+	ASSERT_STREQ(wrong(HEAD YEAR("DEU", 2023, 2024, "100001")),
+		     "t:3: the grams are no number from 0 to 100000");
+}
