@@ -52,7 +52,7 @@ def test_short_jobs(start_agent, bench, work, groups):
 
 def test_jobs_that_are_born_while_samples_are_taken_get_their_final_record(start_agent, groups):
     """A walk over the kernel's map may meet a step before its job."""
-    agent = start_agent(rules=OWN_ONLY)
+    agent = start_agent(rules=OWN_ONLY, retention="1h")
     is_over = threading.Event()
     samples = []
 
