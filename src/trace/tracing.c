@@ -40,7 +40,6 @@
 #define FIRST_NS UINT64_C(10000000000)
 #define SCANS_PART 10 /* of the time: scans because of new programs take at most a tenth */
 #define BUDGET_NS UINT64_C(1000000000) /* over which a cost is looked at */
-#define OUTSIDE_PART 100 /* of a core's time, that a user's trace may cost others */
 #define TELL_NS UINT64_C(10000000000) /* between two words of what is counted */
 #define TELL_NEW_NS UINT64_C(200000000) /* where a group has called for the first time */
 #define DRAIN_TURNS 1000
@@ -351,12 +350,13 @@ static int session_hold_outside(struct session *s, uint64_t passed)
 		const uint64_t added = s->costs[i]->added_outside;
 
 		all += added;
+		s->traced.outside_ns += added;
 		if (added <= most || s->sites->rows[i]->is_dropped)
 			continue;
 		most = added;
 		worst = i;
 	}
-	return all > passed / OUTSIDE_PART && most ? session_drop(s, worst, most) : 0;
+	return all > passed / TRACING_OUTSIDE_PART && most ? session_drop(s, worst, most) : 0;
 }
 
 /* What a CPU loses is what the programs on it lose, however many others are traced and call
@@ -600,6 +600,11 @@ int tracing_run(const struct tracing_options *options, struct sites *sites, stru
 	for (r = r == 0 ? 1 : r; r > 0;)
 		r = session_turn(&s, endings_fd);
 	s.traced.end_ns = clock_now_ns(CLOCK_MONOTONIC);
+	for (size_t i = 0; options->owner && s.tracer && s.costs && i < sites->row_count; i++) {
+		const struct row_cost *c = session_add_cost(&s, i);
+
+		s.traced.outside_ns += c ? c->added_outside : 0;
+	}
 	if (s.tracer && r == 0)
 		r = session_drain(&s);
 	if (s.tracer && r == 0)

@@ -52,7 +52,10 @@ struct tracing_options {
 	void *context;
 };
 
+#define TRACING_OUTSIDE_PART 100 /* of a core's time, that a user's traces may cost others */
+
 struct traced { /* what came of it */
+	uint64_t outside_ns; /* what a user's cost others */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: when it was on */
 	size_t files_left_out; /* for whose probes there was no room; not of all processes' */
 };
