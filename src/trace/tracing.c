@@ -400,6 +400,21 @@ static void add_core_use(int root_fd, pid_t pid, struct core_use *to)
 	}
 }
 
+/* Do the traced processes call what waits for others? */
+static bool session_waits_for_others(const struct session *s)
+{
+	struct trace_counts counts;
+
+	for (size_t i = 0; i < s->sites->row_count; i++) {
+		const enum probe_kind kind = s->sites->rows[i]->probe->kind;
+
+		if (kind >= PROBE_SEND && kind <= PROBE_ROOTED &&
+		    tracer_get_counts(s->tracer, i, &counts) == 0 && counts.hits > counts.outside)
+			return true;
+	}
+	return false;
+}
+
 /* Ranks that have no cores of their own give them away when they look for each other once too
  * often: a probe's microseconds can cost them a time slice, for which no budget stands. */
 static void session_watch_cores(struct session *s, uint64_t passed)
@@ -416,7 +431,7 @@ static void session_watch_cores(struct session *s, uint64_t passed)
 			       waited = now.waited_ns - before->waited_ns;
 
 		if (waited > ran / 2 && ran + waited > passed / 2 && s->options->crowded &&
-		    !s->is_crowded) {
+		    !s->is_crowded && session_waits_for_others(s)) {
 			s->is_crowded = true;
 			s->options->crowded(s->options->context);
 		}

@@ -40,7 +40,8 @@ struct tracing_options {
 	void (*see)(void *context, pid_t pid);
 	void (*drop)(void *context, const struct site_row *row, uint64_t cost_ns); /* over its
 										      budget */
-	/* Once, where they wait for cores a third of their time and more.  NULL: nobody cares. */
+	/* Once, where they wait for each other, and for cores a third of their time and more.
+	 * NULL: nobody cares. */
 	void (*crowded)(void *context);
 	/* All is on.  NULL: nobody waits for it. */
 	int (*begun)(void *context, struct error *err);

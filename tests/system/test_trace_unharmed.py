@@ -273,12 +273,12 @@ int main(void) { for (int i = 0; i < 3; i++) if (!fork()) for (;;) { struct time
 """
 
 
-def test_it_is_said_where_processes_wait_for_cores(programs, root, tmp_path):
+def test_it_is_said_where_ranks_wait_for_cores(programs, root, tmp_path):
     """Ranks that spin for each other lose time slices then, which no cost of a probe accounts for."""
     (tmp_path / "shares.c").write_text(SHARES)
     subprocess.run(["gcc", "-O1", "-o", tmp_path / "shares", tmp_path / "shares.c"], check=True)
     with subprocess.Popen(["taskset", "-c", str(min(os.sched_getaffinity(0))), programs / "jobmeter", "trace", "--budget", "0", "--probe",
-                           f"{tmp_path}/shares:work", "--output", "/dev/null", "--", tmp_path / "shares"], stderr=subprocess.PIPE,
+                           f"{tmp_path}/shares:work(kind=wait)", "--output", "/dev/null", "--", tmp_path / "shares"], stderr=subprocess.PIPE,
                           text=True) as process:
         assert "wait for cores" in process.stderr.readline()
         process.terminate()
