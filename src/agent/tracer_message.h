@@ -57,7 +57,8 @@ void tracer_serve(int fd, int words_fd, const struct tracer_plan *plan);
 void tracer_trace_jobs(const struct tracer_plan *plan, int words_fd, int spans_fd)
 	__attribute__((noreturn));
 
-/* A session's whole life, in a process of its own. */
+/* A session's whole life, in a process of its own.  Its status is what it cost others, in units. */
+#define TRACER_COST_NS UINT64_C(10000000)
 void tracer_session(const struct tracer_request *request, int fd) __attribute__((noreturn));
 
 /* Before a session, or in its place. */

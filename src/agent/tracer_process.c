@@ -26,15 +26,24 @@
 #include "service/privileges.h"
 #include "service/syscall_filter.h"
 #include "trace/probe.h"
+#include "trace/tracing.h"
 #include "trace/installed_sets.h"
 
 #define AGAIN_NS UINT64_C(10000000000) /* between two begins of the session of all jobs */
 #define TURN_MS 200 /* while it is to begin */
 
+#define DEBTORS_MAX 64
+
 struct session {
 	pid_t pid; /* 0: none */
 	int pid_fd;
 	uint32_t uid;
+	uint64_t begun_ns;
+};
+
+struct debtor { /* a user whose last trace cost others more than its time allowed */
+	uint32_t uid;
+	uint64_t until_ns;
 };
 
 struct tracer_process {
@@ -45,6 +54,7 @@ struct tracer_process {
 	struct session jobs; /* of all of them */
 	uint64_t jobs_due_ns; /* when it may begin */
 	struct session sessions[TRACER_SESSIONS];
+	struct debtor debtors[DEBTORS_MAX];
 };
 
 void tracer_send_reply(int fd, int result, const char *text)
@@ -69,10 +79,33 @@ static bool is_request(const struct tracer_request *q)
 	       is_text(q->job, sizeof(q->job)) && (*q->group ? q->pid == 0 : q->pid > 0);
 }
 
+/* In place of the one that has to wait least. */
+static void note_debt(struct tracer_process *p, uint32_t uid, uint64_t until_ns)
+{
+	struct debtor *least = &p->debtors[0];
+
+	for (size_t i = 1; i < DEBTORS_MAX; i++) {
+		if (p->debtors[i].until_ns < least->until_ns)
+			least = &p->debtors[i];
+	}
+	*least = (struct debtor){ uid, until_ns };
+}
+
 static struct session *find_room(struct tracer_process *p, uint32_t uid, struct error *err)
 {
+	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
 	struct session *found = NULL;
 	unsigned int count = 0;
+
+	for (size_t i = 0; i < DEBTORS_MAX; i++) {
+		if (p->debtors[i].uid == uid && p->debtors[i].until_ns > now) {
+			error_set(
+				err, 0,
+				"your last trace cost programs of others too much; the next one can begin in %d s",
+				(int)((p->debtors[i].until_ns - now) / 1000000000) + 1);
+			return NULL;
+		}
+	}
 
 	for (size_t i = 0; i < TRACER_SESSIONS; i++) {
 		if (!p->sessions[i].pid)
@@ -147,6 +180,7 @@ static void begin_session(struct tracer_process *p, const struct tracer_request 
 		return;
 	}
 	s->uid = request->uid;
+	s->begun_ns = clock_now_ns(CLOCK_MONOTONIC);
 	s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0); /* it is our child, and so still it */
 }
 
@@ -190,10 +224,16 @@ static bool serve_once(struct tracer_process *p)
 	return true;
 }
 
-static void bury_session(struct session *s)
+static void bury_session(struct tracer_process *p, struct session *s)
 {
-	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+	int status = 0;
+
+	while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (s != &p->jobs && WIFEXITED(status))
+		note_debt(p, s->uid,
+			  s->begun_ns + (uint64_t)WEXITSTATUS(status) * TRACER_COST_NS *
+						TRACING_OUTSIDE_PART);
 	closep(&s->pid_fd);
 	*s = (struct session){};
 }
@@ -212,12 +252,12 @@ static bool run_once(struct tracer_process *p)
 	if (poll(fds, ARRAY_SIZE(fds), wants_jobs ? TURN_MS : -1) < 0)
 		return errno == EINTR;
 	if (fds[1 + TRACER_SESSIONS].revents)
-		bury_session(&p->jobs);
+		bury_session(p, &p->jobs);
 	if (wants_jobs && clock_now_ns(CLOCK_MONOTONIC) >= p->jobs_due_ns)
 		begin_jobs(p);
 	for (size_t i = 0; i < TRACER_SESSIONS; i++) {
 		if (fds[i + 1].revents)
-			bury_session(&p->sessions[i]);
+			bury_session(p, &p->sessions[i]);
 	}
 	return !fds[0].revents || serve_once(p);
 }

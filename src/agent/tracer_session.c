@@ -23,6 +23,7 @@ struct session {
 	const struct tracer_request *request;
 	struct owner owner;
 	int fd; /* where the trace goes; its other end is closed when nobody wants it any more */
+	uint64_t outside_ns; /* what it cost others */
 	bool is_begun; /* the reply is sent, and what follows is the trace */
 	struct trace_output output;
 };
@@ -110,6 +111,7 @@ static int run(struct session *s, struct error *err)
 		r = trace_output_open(&s->output, false, err);
 	if (r == 0)
 		r = tracing_run(&options, &sites, &tracer, &traced, err);
+	s->outside_ns = traced.outside_ns;
 	return r < 0 ? r : trace_output_finish(&s->output, tracer, &traced, NULL, err);
 }
 
@@ -125,5 +127,5 @@ void tracer_session(const struct tracer_request *request, int fd)
 	if (r < 0 && !s.is_begun)
 		tracer_send_reply(fd, r, err.text);
 	(void)fflush(stdout);
-	_exit(r < 0);
+	_exit((int)MIN(s.outside_ns / TRACER_COST_NS, UINT64_C(255)));
 }

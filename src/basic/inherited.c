@@ -28,7 +28,7 @@ static struct rlimit descriptors;
 static mode_t file_mask;
 static bool is_known;
 
-void inherited_set_right(void)
+void inherited_set_right(mode_t mask)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		const struct sigaction ours = { .sa_handler = signals[i].ours };
@@ -37,7 +37,7 @@ void inherited_set_right(void)
 			  &signals[i].theirs);
 	}
 	file_mask = umask(0);
-	umask(file_mask & 077); /* what we write we can read again */
+	umask(file_mask & mask); /* what we write we can read again */
 	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < DESCRIPTORS) {
 		const struct rlimit ours = { MIN((rlim_t)DESCRIPTORS, descriptors.rlim_max),
 					     descriptors.rlim_max };

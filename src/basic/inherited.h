@@ -9,8 +9,11 @@
  */
 #pragma once
 
-/* First in main(), before any thread or child. */
-void inherited_set_right(void);
+#include <sys/types.h>
+
+/* First in main(), before any thread or child.  @mask: all that the umask may take away; of a
+ * service no more than 022, since users reach its socket by directories that it makes. */
+void inherited_set_right(mode_t mask);
 
 /* In a child that becomes somebody else's program, right before execve(). */
 void inherited_give_back(void);

@@ -147,6 +147,16 @@ static void say_drop(void *context UNUSED, const struct site_row *row, uint64_t 
 	cli_say(&cmd_trace, &err);
 }
 
+static void say_crowded(void *context UNUSED)
+{
+	struct error err;
+
+	error_set(
+		&err, 0,
+		"the traced processes wait for cores: where ranks wait for each other, probes can slow them down many times more than they take. Give each rank a core of its own");
+	cli_say(&cmd_trace, &err);
+}
+
 static void list_sets(const struct wanted_sets *sets)
 {
 	for (size_t i = 0; i < sets->count; i++) {
@@ -445,9 +455,10 @@ static int run_trace(const struct cli_command *command, int argc, char **argv)
 	const struct cli_options groups[] = { { options, ARRAY_SIZE(options), &settings } };
 	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
 	_cleanup_(wanted_sets_clear) struct wanted_sets sets = {};
-	struct trace traced = {
-		.options = { .read = take_event, .drop = say_drop, .see = see_process }
-	};
+	struct trace traced = { .options = { .read = take_event,
+					     .drop = say_drop,
+					     .crowded = say_crowded,
+					     .see = see_process } };
 	_cleanup_free_ char *group = NULL;
 	struct error err = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code = CLI_WELL;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,8 +77,10 @@ static const struct cli_option options[] = {
 
 static int find_places(struct up *up, struct error *err)
 {
-	int r = up->state ? file_make_dirs(up->state, 0755) : 0;
+	int r;
 
+	umask(022); /* as of both: the server is another user */
+	r = up->state ? file_make_dirs(up->state, 0755) : 0;
 	if (r < 0 || (up->state && !realpath(up->state, up->dir)))
 		return error_set_errno(err, r < 0 ? r : errno, "cannot make the directory '%s'",
 				       up->state);

@@ -116,7 +116,7 @@ static int finish_printing(int code)
 
 int main(int argc, char **argv)
 {
-	inherited_set_right();
+	inherited_set_right(077);
 	fill_standard_files();
 	setlocale(LC_CTYPE, ""); /* the charset alone: numbers are the same everywhere */
 	return finish_printing(run(argc, argv));

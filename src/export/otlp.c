@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/otlp.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -412,6 +413,7 @@ static int otlp_place(struct otlp *o, struct otlp_thread *t, uint32_t depth, uin
 		}
 		set_parent(span->text, parent);
 		r = otlp_ready(o, t->process, span->text);
+		assert(o->waiting > 0);
 		o->waiting--;
 	}
 	t->count = kept;

@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv)
 {
-	inherited_set_right();
+	inherited_set_right(022);
 	/* What a large batch took goes back to the kernel. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	mallopt(M_TRIM_THRESHOLD, 256 << 10);

@@ -39,8 +39,9 @@ static const struct hazard_row {
 	[HAZARD_UNWINDING] = { "throws exceptions",
 		.is_of_returns = true, .is_by_callbacks = true,
 		.imports = { "__cxa_throw", "__cxa_rethrow", "_ZSt17rethrow_exception*",
-			     "_Unwind_RaiseException", "_Unwind_ForcedUnwind" },
-		.program_imports = { "_ZSt1*__throw_*", "_ZSt2*__throw_*" },
+			     "_Unwind_RaiseException", "_Unwind_ForcedUnwind",
+			     "_dl_find_object" /* for an unwinder of its own: -static-libgcc */ },
+		.program_imports = { "_ZSt1*__throw_*", "_ZSt2*__throw_*", "dl_iterate_phdr" },
 		.symbols = { "__cxa_throw", "rust_panic", "__rust_start_panic" } },
 	/* The same; what is not of C++ has no destructors (libmpich and Python call it, too). */
 	[HAZARD_THREAD_END] = { "ends threads from within",
@@ -56,14 +57,14 @@ static const struct hazard_row {
  * those that cancel or switch what they have begun themselves and what runs their code alone
  * (libfabric and libpmix are of plain MPI programs, libcrypto of each Python, and of libtbb the
  * program says whether it suspends tasks). */
-static const char *const runtimes[] = {
+static char *const runtimes[] = {
 	"libc.so*",	 "libc-2*",	  "ld-linux*",	   "ld-2*",
 	"libpthread*",	 "libstdc++.so*", "libgcc_s.so*",  "libc++.so*",
 	"libc++abi.so*", "libunwind.so*", "libgomp.so*",   "libcrypto.so*",
 	"libfabric.so*", "libpmix.so*",	  "libslurm*.so*", "libtbb.so*",
 };
 
-static bool is_among(const char *name, const char *const *patterns, size_t count, int flags)
+static bool is_among(const char *name, char *const *patterns, size_t count, int flags)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (fnmatch(patterns[i], name, flags) == 0)
@@ -88,9 +89,9 @@ static const char *find_sign(const char *name, const char *const *signs)
 
 struct reading_names {
 	struct file_hazards *to;
-	struct probe_library *const *libraries;
-	size_t library_count;
-	uint64_t parts; /* a bit a library: the file is a part of it */
+	const struct caller *callers;
+	size_t caller_count;
+	uint64_t parts; /* a bit a caller: the file is a part of its library */
 	bool is_of_cxx, is_program;
 };
 
@@ -108,31 +109,30 @@ static void take_name(void *context, const char *name, bool is_import)
 			r->to->signs[i] = find_sign(name, hazard_rows[i].program_imports);
 	}
 	/* Also where it defines them: the library can be inside of a program. */
-	for (size_t i = 0; i < r->library_count; i++) {
-		const struct probe_library *library = r->libraries[i];
+	for (size_t i = 0; i < r->caller_count; i++) {
+		const struct caller *c = &r->callers[i];
 
 		if (!((r->parts | r->to->callbacks) >> i & 1) &&
-		    is_among(name, (const char *const *)library->callbacks, library->callback_count,
-			     FNM_CASEFOLD))
+		    is_among(name, c->callbacks, c->callback_count, FNM_CASEFOLD))
 			r->to->callbacks |= UINT64_C(1) << i;
 	}
 }
 
-void hazards_read(const struct image *image, const char *path,
-		  struct probe_library *const *libraries, size_t count, struct file_hazards *ret)
+void hazards_read(const struct image *image, const char *path, const struct caller *callers,
+		  size_t count, struct file_hazards *ret)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	struct reading_names r = { .to = ret,
-				   .libraries = libraries,
-				   .library_count = count,
+				   .callers = callers,
+				   .caller_count = count,
 				   .is_program = !image_is_static(image) };
 
 	snprintf(ret->name, sizeof(ret->name), "%s", name);
 	if (is_among(name, runtimes, ARRAY_SIZE(runtimes), 0))
 		return;
 	for (size_t i = 0; i < count; i++)
-		r.parts |= (uint64_t)is_among(name, (const char *const *)libraries[i]->parts,
-					      libraries[i]->part_count, 0)
+		r.parts |= (uint64_t)is_among(name, callers[i].library->parts,
+					      callers[i].library->part_count, 0)
 			   << i;
 	for (size_t i = 0; i < HAZARD_COUNT; i++) {
 		const char *const *sections = hazard_rows[i].sections;
@@ -159,9 +159,9 @@ void hazards_add(struct hazards *to, const struct file_hazards *file)
 }
 
 enum hazard hazards_judge(const struct hazards *h, const struct probe *probe, enum probe_exit exit,
-			  uint64_t library)
+			  uint64_t callers)
 {
-	const bool is_crossed = !probe->is_never_throwing && (!library || h->callbacks & library);
+	const bool is_crossed = !probe->is_never_throwing && (!callers || h->callbacks & callers);
 	size_t i = 0;
 
 	while (i < HAZARD_COUNT &&

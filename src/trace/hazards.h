@@ -25,12 +25,20 @@ enum hazard {
 	HAZARD_COUNT,
 };
 
-#define HAZARDS_LIBRARIES_MAX 64
+#define HAZARDS_CALLERS_MAX 64
+
+/* What calls functions of the program, if one of these is used: a library, or one of its
+ * functions. */
+struct caller {
+	char *const *callbacks; /* of its library or its probe, whose it is */
+	size_t callback_count;
+	const struct probe_library *library;
+};
 
 struct file_hazards { /* one file's; begins as {} */
 	char name[64];
 	const char *signs[HAZARD_COUNT]; /* by what each is known; NULL: it is not there */
-	uint64_t callbacks; /* a bit a library: this file may give it functions to call */
+	uint64_t callbacks; /* a bit a caller: this file may give it functions to call */
 };
 
 struct hazards { /* a process's; begins as {}; what it points to outlives it */
@@ -38,15 +46,15 @@ struct hazards { /* a process's; begins as {}; what it points to outlives it */
 	uint64_t callbacks;
 };
 
-/* @libraries: at most HAZARDS_LIBRARIES_MAX, those with .has_callbacks. */
-void hazards_read(const struct image *image, const char *path,
-		  struct probe_library *const *libraries, size_t count, struct file_hazards *ret);
+/* @count: at most HAZARDS_CALLERS_MAX. */
+void hazards_read(const struct image *image, const char *path, const struct caller *callers,
+		  size_t count, struct file_hazards *ret);
 void hazards_add(struct hazards *to, const struct file_hazards *file);
 
-/* Why the return of a function of @probe cannot be probed; HAZARD_COUNT: it can.  @library: the bit
- * of the probe's library; 0: it may call whatever it is given.  @exit: how it is probed. */
+/* Why the return of a function of @probe cannot be probed; HAZARD_COUNT: it can.  @exit: how it is
+ * probed.  @callers: the bits of its library and its own; 0: it may call whatever it is given. */
 enum hazard hazards_judge(const struct hazards *h, const struct probe *probe, enum probe_exit exit,
-			  uint64_t library);
+			  uint64_t callers);
 
 /* "'solver' throws exceptions (__cxa_throw)"; the caller frees it; NULL: no memory. */
 char *hazards_format(const struct hazards *h, enum hazard hazard, bool is_late);

@@ -95,6 +95,7 @@ struct probe_set *probe_set_free(struct probe_set *s)
 		return NULL;
 	for (size_t i = 0; i < s->probe_count; i++) {
 		texts_free(s->probes[i]->symbols, s->probes[i]->symbol_count);
+		texts_free(s->probes[i]->callbacks, s->probes[i]->callback_count);
 		free(s->probes[i]);
 	}
 	for (size_t i = 0; i < s->library_count; i++) {

@@ -183,6 +183,9 @@ struct probe {
 	 * tracepoint: "group:name"; one of these. */
 	char *symbols[PROBE_PATTERNS_MAX];
 	size_t symbol_count;
+	/* As its library's, and besides them: of this function alone. */
+	char *callbacks[PROBE_PATTERNS_MAX];
+	size_t callback_count;
 
 	enum probe_exit exit;
 	bool is_throwing; /* an exception may cross it */

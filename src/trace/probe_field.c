@@ -23,33 +23,48 @@ static int read_alias(struct probe_scope *scope, const char *value)
 	return 0;
 }
 
-static int add_symbol(struct probe_scope *scope, const char *symbol, size_t length)
+static int add_word(struct probe_scope *scope, const char *word, size_t length, char **words,
+		    size_t *count)
 {
-	struct probe *probe = scope->probe;
-
 	if (length >= PROBE_PATTERN_MAX)
-		return error_set(scope->err, -EINVAL, "'%.40s...' is too long", symbol);
-	if (probe->symbol_count == PROBE_PATTERNS_MAX)
-		return error_set(scope->err, -EINVAL, "a probe can have at most %d symbols",
+		return error_set(scope->err, -EINVAL, "'%.40s...' is too long", word);
+	if (*count == PROBE_PATTERNS_MAX)
+		return error_set(scope->err, -EINVAL, "a probe can have at most %d of these",
 				 PROBE_PATTERNS_MAX);
-	probe->symbols[probe->symbol_count] = strndup(symbol, length);
-	if (!probe->symbols[probe->symbol_count])
+	words[*count] = strndup(word, length);
+	if (!words[*count])
 		return -ENOMEM;
-	probe->symbol_count++;
+	++*count;
 	return 0;
+}
+
+static int add_symbol(struct probe_scope *scope, const char *symbol)
+{
+	return add_word(scope, symbol, strlen(symbol), scope->probe->symbols,
+			&scope->probe->symbol_count);
+}
+
+static int read_words(struct probe_scope *scope, const char *value, char **words, size_t *count)
+{
+	int r = 0;
+
+	for (const char *p = value; *p && r == 0; p += strspn(p, " \t")) {
+		const size_t length = strcspn(p, " \t");
+
+		r = add_word(scope, p, length, words, count);
+		p += length;
+	}
+	return r;
 }
 
 static int read_symbol(struct probe_scope *scope, const char *value)
 {
-	for (const char *p = value; *p; p += strspn(p, " \t")) {
-		size_t length = strcspn(p, " \t");
-		int r = add_symbol(scope, p, length);
+	return read_words(scope, value, scope->probe->symbols, &scope->probe->symbol_count);
+}
 
-		if (r < 0)
-			return r;
-		p += length;
-	}
-	return 0;
+static int read_callbacks(struct probe_scope *scope, const char *value)
+{
+	return read_words(scope, value, scope->probe->callbacks, &scope->probe->callback_count);
 }
 
 /* What is at another site than a function: its name, with a colon or without. */
@@ -66,7 +81,7 @@ static int read_site(struct probe_scope *scope, const char *value, enum probe_si
 		return error_set(scope->err, -EINVAL, "%s must stand here, and not '%.40s'",
 				 has_colon ? "NAME:NAME" : "one name", value);
 	probe->site = site;
-	return add_symbol(scope, value, strlen(value));
+	return add_symbol(scope, value);
 }
 
 static int read_usdt(struct probe_scope *scope, const char *value)
@@ -155,6 +170,7 @@ static const struct probe_field {
 	{ "usdt",       false, read_usdt },
 	{ "kernel",     false, read_kernel },
 	{ "tracepoint", false, read_tracepoint },
+	{ "callbacks",  false, read_callbacks },
 	{ "exit",       true,  NULL, exit_words, ENUM(exit) },
 	{ "throws",     true,  NULL, yes_no, FLAG(is_throwing) },
 	{ "sleepable",  true,  NULL, yes_no, FLAG(is_sleepable) },
@@ -241,7 +257,7 @@ static int add_aliases(struct probe_scope *scope)
 
 			snprintf(name, sizeof(name), "%.*s%s%.*s", (int)MIN(before, 64U), p,
 				 probe->symbols[i], (int)MIN(after, 64U), p + before + 1);
-			r = add_symbol(scope, name, strlen(name));
+			r = add_symbol(scope, name);
 		}
 		p += before + 1 + after;
 	}
@@ -261,7 +277,7 @@ int probe_scope_finish(struct probe_scope *scope)
 	int r = 0;
 
 	if (!probe->symbol_count)
-		r = add_symbol(scope, probe->name, strlen(probe->name));
+		r = add_symbol(scope, probe->name);
 	if (r == 0 && probe->site == PROBE_FUNCTION)
 		r = add_aliases(scope);
 	for (size_t i = 0; !scope->is_throws_said && i < probe->symbol_count; i++)

@@ -135,6 +135,14 @@ static uint8_t sites_find_group(const struct sites *s, const char *group)
 	return (uint8_t)i;
 }
 
+/* What finds no room is taken to call whatever it is given. */
+static void sites_add_caller(struct sites *s, char *const *callbacks, size_t count,
+			     const struct probe_library *library)
+{
+	if (s->caller_count < HAZARDS_CALLERS_MAX)
+		s->callers[s->caller_count++] = (struct caller){ callbacks, count, library };
+}
+
 int sites_begin(struct sites *s, struct error *err)
 {
 	size_t maps = 0, entries = 0;
@@ -148,9 +156,16 @@ int sites_begin(struct sites *s, struct error *err)
 			entries += set->tables[n].row_count;
 		}
 		for (size_t n = 0; n < set->library_count; n++) {
-			if (set->libraries[n]->has_callbacks &&
-			    s->library_count < HAZARDS_LIBRARIES_MAX)
-				s->libraries[s->library_count++] = set->libraries[n];
+			if (set->libraries[n]->has_callbacks)
+				sites_add_caller(s, set->libraries[n]->callbacks,
+						 set->libraries[n]->callback_count,
+						 set->libraries[n]);
+		}
+		for (size_t n = 0; n < set->probe_count; n++) {
+			if (set->probes[n]->callback_count)
+				sites_add_caller(s, set->probes[n]->callbacks,
+						 set->probes[n]->callback_count,
+						 set->probes[n]->library);
 		}
 		maps = sites_number_maps(s, i, maps);
 		if (maps >= TRACE_NONE || entries > TRACE_TABLE_ENTRIES)
@@ -405,7 +420,7 @@ struct known_file *sites_know(struct sites *s, int fd, const char *path)
 			return NULL;
 		}
 		if (image_open(fd, &image, NULL) == 0)
-			hazards_read(image, path, s->libraries, s->library_count, &known->hazards);
+			hazards_read(image, path, s->callers, s->caller_count, &known->hazards);
 	}
 	file = find_file(s, &st);
 	if (file)
@@ -413,16 +428,25 @@ struct known_file *sites_know(struct sites *s, int fd, const char *path)
 	return known;
 }
 
+/* A bit each: of a probe's library, and of itself.  0: it is not known what may call it. */
+static uint64_t find_callers(const struct sites *s, const struct probe *probe)
+{
+	uint64_t of_library = 0, own = 0;
+
+	for (size_t n = 0; probe->library && n < s->caller_count; n++) {
+		of_library |= (uint64_t)(s->callers[n].callbacks == probe->library->callbacks) << n;
+		own |= (uint64_t)(s->callers[n].callbacks == probe->callbacks) << n;
+	}
+	return of_library && (own || !probe->callback_count) ? of_library | own : 0;
+}
+
 static void withhold_returns(struct sites *s, struct site_file *file, bool is_late)
 {
 	for (size_t i = file->first_row; i < file->first_row + file->row_count; i++) {
 		struct site_row *row = s->rows[i];
-		enum hazard hazard;
-		uint64_t library = 0;
+		const enum hazard hazard = hazards_judge(&s->found, row->probe, row->exit,
+							 find_callers(s, row->probe));
 
-		for (size_t n = 0; n < s->library_count; n++)
-			library |= (uint64_t)(s->libraries[n] == row->probe->library) << n;
-		hazard = hazards_judge(&s->found, row->probe, row->exit, library);
 		if (row->exit == PROBE_EXIT_NONE || hazard == HAZARD_COUNT)
 			continue;
 		(void)withhold(row, hazards_format(&s->found, hazard, is_late));

@@ -77,9 +77,8 @@ struct sites { /* fill .sets, .set_count, .level and .options; then sites_begin(
 	size_t file_count, row_count, count;
 	size_t file_room, row_room, room;
 	struct row_base bases[SITES_SETS_MAX];
-	/* Those that say who gives them functions to call. */
-	struct probe_library *libraries[HAZARDS_LIBRARIES_MAX];
-	size_t library_count;
+	struct caller callers[HAZARDS_CALLERS_MAX];
+	size_t caller_count;
 	struct idmap known; /* struct known_file, by what file it is */
 	struct hazards found; /* of the process that is being looked at */
 	unsigned int process; /* its number */

@@ -40,7 +40,6 @@
 #define FIRST_NS UINT64_C(10000000000)
 #define SCANS_PART 10 /* of the time: scans because of new programs take at most a tenth */
 #define BUDGET_NS UINT64_C(1000000000) /* over which a cost is looked at */
-#define OUTSIDE_PART 100 /* of a core's time, that a user's trace may cost others */
 #define TELL_NS UINT64_C(10000000000) /* between two words of what is counted */
 #define TELL_NEW_NS UINT64_C(200000000) /* where a group has called for the first time */
 #define DRAIN_TURNS 1000
@@ -150,6 +149,10 @@ static size_t scope_list(struct scope *s, const struct tracer *t)
 	return (size_t)MAX(0, MIN(count, PROCESSES_MAX));
 }
 
+struct core_use {
+	uint64_t ran_ns, waited_ns;
+};
+
 struct session {
 	const struct tracing_options *options;
 	struct scope scope;
@@ -160,8 +163,10 @@ struct session {
 	uint64_t scanned_ns, budget_ns, told_ns;
 	uint64_t groups; /* when that was told */
 	uint64_t fresh_ns, execs; /* when traced processes last began programs, and how many */
-	uint64_t scan_ns; /* how long the last scan took */
+	uint64_t scan_ns; /* CPU time that the last scan took */
 	struct row_cost **costs; /* of each row */
+	struct core_use core_use; /* of the traced processes, so far */
+	bool is_crowded;
 	struct traced traced;
 	struct error *err;
 };
@@ -277,6 +282,7 @@ static int session_look(struct session *s, pid_t pid, bool is_held)
 static int session_scan(struct session *s)
 {
 	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
+	const uint64_t used_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 	const uint64_t execs = tracer_exec_count(s->tracer);
 	const bool is_fresh = execs != s->execs;
 	/* a user's command, which has mapped what it will need, is not that program yet */
@@ -286,7 +292,7 @@ static int session_scan(struct session *s)
 	if (is_fresh || !s->scanned_ns)
 		s->fresh_ns = now;
 	if (s->scanned_ns &&
-	    now - s->scanned_ns < (is_fresh			  ? s->scan_ns * SCANS_PART
+	    now - s->scanned_ns < (is_fresh ? MIN(s->scan_ns * SCANS_PART, RESCAN_LATER_NS)
 				   : now - s->fresh_ns < FIRST_NS ? RESCAN_NS
 								  : RESCAN_LATER_NS))
 		return 0;
@@ -298,7 +304,7 @@ static int session_scan(struct session *s)
 	for (size_t i = 0; i < s->processes && r == 0; i++)
 		r = session_look(s, s->scope.pids[i], is_held);
 	session_forget_looks(s, now);
-	s->scan_ns = clock_now_ns(CLOCK_MONOTONIC) - now;
+	s->scan_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
 	return r;
 }
 
@@ -344,12 +350,13 @@ static int session_hold_outside(struct session *s, uint64_t passed)
 		const uint64_t added = s->costs[i]->added_outside;
 
 		all += added;
+		s->traced.outside_ns += added;
 		if (added <= most || s->sites->rows[i]->is_dropped)
 			continue;
 		most = added;
 		worst = i;
 	}
-	return all > passed / OUTSIDE_PART && most ? session_drop(s, worst, most) : 0;
+	return all > passed / TRACING_OUTSIDE_PART && most ? session_drop(s, worst, most) : 0;
 }
 
 /* What a CPU loses is what the programs on it lose, however many others are traced and call
@@ -378,6 +385,60 @@ static int session_hold_cpu(struct session *s, size_t cpu, uint64_t passed, uint
 	return r;
 }
 
+/* Of the main thread: ranks and workers have no more that are busy. */
+static void add_core_use(int root_fd, pid_t pid, struct core_use *to)
+{
+	char path[64], text[128];
+	const char *at = text;
+	uint64_t ran = 0, waited = 0;
+
+	snprintf(path, sizeof(path), "proc/%d/schedstat", pid);
+	if (file_read_small(root_fd, path, text, sizeof(text)) > 0 &&
+	    parse_leading_u64(&at, &ran) == 0 && at++ && parse_leading_u64(&at, &waited) == 0) {
+		to->ran_ns += ran;
+		to->waited_ns += waited;
+	}
+}
+
+/* Do the traced processes call what waits for others? */
+static bool session_waits_for_others(const struct session *s)
+{
+	struct trace_counts counts;
+
+	for (size_t i = 0; i < s->sites->row_count; i++) {
+		const enum probe_kind kind = s->sites->rows[i]->probe->kind;
+
+		if (kind >= PROBE_SEND && kind <= PROBE_ROOTED &&
+		    tracer_get_counts(s->tracer, i, &counts) == 0 && counts.hits > counts.outside)
+			return true;
+	}
+	return false;
+}
+
+/* Ranks that have no cores of their own give them away when they look for each other once too
+ * often: a probe's microseconds can cost them a time slice, for which no budget stands. */
+static void session_watch_cores(struct session *s, uint64_t passed)
+{
+	struct core_use now = {}, *before = &s->core_use;
+
+	if (s->scope.is_of_all)
+		return;
+	s->processes = scope_list(&s->scope, s->tracer);
+	for (size_t i = 0; i < s->processes; i++)
+		add_core_use(s->scope.root_fd, s->scope.pids[i], &now);
+	if (now.ran_ns >= before->ran_ns && now.waited_ns >= before->waited_ns) {
+		const uint64_t ran = now.ran_ns - before->ran_ns,
+			       waited = now.waited_ns - before->waited_ns;
+
+		if (waited > ran / 2 && ran + waited > passed / 2 && s->options->crowded &&
+		    !s->is_crowded && session_waits_for_others(s)) {
+			s->is_crowded = true;
+			s->options->crowded(s->options->context);
+		}
+	}
+	*before = now;
+}
+
 /* What costs more than it may goes, and is told. */
 static int session_hold(struct session *s)
 {
@@ -387,9 +448,12 @@ static int session_hold(struct session *s)
 		     cpus = tracer_cpu_count();
 	int r = 0;
 
-	if (!s->options->budget || passed < BUDGET_NS)
+	if (passed < BUDGET_NS)
 		return 0;
 	s->budget_ns = now;
+	session_watch_cores(s, passed);
+	if (!s->options->budget)
+		return 0;
 	for (size_t i = 0; i < s->sites->row_count && r == 0; i++) {
 		struct row_cost *c = session_add_cost(s, i);
 		uint64_t all = 0;
@@ -551,6 +615,11 @@ int tracing_run(const struct tracing_options *options, struct sites *sites, stru
 	for (r = r == 0 ? 1 : r; r > 0;)
 		r = session_turn(&s, endings_fd);
 	s.traced.end_ns = clock_now_ns(CLOCK_MONOTONIC);
+	for (size_t i = 0; options->owner && s.tracer && s.costs && i < sites->row_count; i++) {
+		const struct row_cost *c = session_add_cost(&s, i);
+
+		s.traced.outside_ns += c ? c->added_outside : 0;
+	}
 	if (s.tracer && r == 0)
 		r = session_drain(&s);
 	if (s.tracer && r == 0)

@@ -33,14 +33,16 @@ struct tracing_options {
 	 * what cost for others.  NULL: everybody's. */
 	const struct owner *owner;
 	uint64_t duration_ns; /* 0: until they end, or we are asked to */
-	unsigned int budget; /* what a probe may cost, in percent of a core for each process that is
-				traced; 0: whatever it costs */
+	unsigned int budget; /* what a probe may cost, in percent of a CPU; 0: whatever it costs */
 	tracer_reader read; /* gets events */
 	/* A process was found that has just begun a program, before it is looked at: events may be
 	 * read when it has gone.  NULL: nobody cares. */
 	void (*see)(void *context, pid_t pid);
 	void (*drop)(void *context, const struct site_row *row, uint64_t cost_ns); /* over its
 										      budget */
+	/* Once, where they wait for each other, and for cores a third of their time and more.
+	 * NULL: nobody cares. */
+	void (*crowded)(void *context);
 	/* All is on.  NULL: nobody waits for it. */
 	int (*begun)(void *context, struct error *err);
 	/* 1: it goes on; 0: it ends before all of those that are traced have.  NULL: by signals. */
@@ -51,7 +53,10 @@ struct tracing_options {
 	void *context;
 };
 
+#define TRACING_OUTSIDE_PART 100 /* of a core's time, that a user's traces may cost others */
+
 struct traced { /* what came of it */
+	uint64_t outside_ns; /* what a user's cost others */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: when it was on */
 	size_t files_left_out; /* for whose probes there was no room; not of all processes' */
 };

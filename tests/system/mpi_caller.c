@@ -8,6 +8,7 @@
  *	fork=N		a child that makes N calls, and is waited for
  *	leave=N		a child that makes N calls once a line comes on stdin, and is not waited for
  *	undumpable	from here on nobody but root may look
+ *	dumpable	and again others, as far as ids say
  *	ids=UID		this thread alone takes all ids of that user, while another, which is
  *			waiting, keeps those that it has
  *	other=N		calls of that other thread
@@ -106,6 +107,8 @@ static void act(char **argv)
 		wait_for_line();
 	} else if (strcmp(*argv, "undumpable") == 0) {
 		prctl(PR_SET_DUMPABLE, 0);
+	} else if (strcmp(*argv, "dumpable") == 0) {
+		prctl(PR_SET_DUMPABLE, 1);
 	} else if ((rest = is(*argv, "bcast="))) {
 		for (long i = atol(rest); i > 0; i--)
 			MPI_Bcast(argv, 101, INT, 0, COMM_WORLD);

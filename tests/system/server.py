@@ -75,10 +75,10 @@ class Server:
         elif status := self.end(signal.SIGTERM):
             raise ServerError(f"the server ended with {status}:\n{self.log()}")
 
-    def start(self, seconds=60):
-        """Returns when it serves."""
+    def start(self, seconds=60, before=()):
+        """Returns when it serves; @before: what it is started by."""
         with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen([PROGRAM, "--config", self.config], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen([*before, PROGRAM, "--config", self.config], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                             start_new_session=True, env={"PATH": os.environ["PATH"]})
         self.keeper.undo("/bin/sh", "-c", f"kill -KILL {self.process.pid}")
         end = time.monotonic() + seconds

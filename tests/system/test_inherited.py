@@ -2,13 +2,22 @@
 """What a parent hands down changes no program of ours, and reaches the command as it was."""
 
 import os
+import pathlib
+import select
+import signal
 import subprocess
+import tempfile
 
 import pytest
 
 from agent import Agent
+from made_records import lines
+from server import Server
+from up import Up
 
-STATE = "grep -E '^(Umask|SigBlk|SigIgn|ShdPnd)' /proc/self/status; ls /proc/self/fd | wc -l; ulimit -a; exit 42"
+STATE = """grep -E '^(Umask|SigBlk|SigIgn|ShdPnd|Uid|Gid|Groups|Cap|NoNewPrivs|Cpus_allowed|Speculation)' /proc/self/status
+ls /proc/self/fd | wc -l; ulimit -a; readlink /proc/self/ns/*; env | sort; nice; pwd; ps -o tty=,sess= -p $$
+cat /proc/self/oom_score_adj /proc/self/personality /proc/self/timerslack_ns; exit 42"""
 IGNORE = "for n in {}: signal.signal(n, signal.SIG_IGN)"
 HANDED_DOWN = {
     "nothing": "",
@@ -40,17 +49,42 @@ def state_of(handed_down, *argv, **environment):
 
 @pytest.mark.parametrize("words, handed_down", CASES)
 def test_the_command_has_what_its_parent_handed_down(programs, root, tmp_path, words, handed_down):
-    expected = state_of(handed_down)
+    expected = state_of(handed_down, XDG_STATE_HOME=str(tmp_path))
     assert expected[0] == 42 and "Umask" in expected[1]
     assert state_of(handed_down, programs / "jobmeter", *words, "--", XDG_STATE_HOME=str(tmp_path)) == expected
 
 
-@pytest.mark.parametrize("handed_down", ["SIGCHLD ignored", "nearly all ignored", "signals blocked", "an umask for nobody"])
+SERVICES = pytest.mark.parametrize("handed_down", ["SIGCHLD ignored", "nearly all ignored", "signals blocked", "an umask for nobody",
+                                                   "few descriptors", "no standard input"])
+
+
+@SERVICES
 def test_an_agent_checks_its_hooks_and_ends(bench, keeper, agent_user, handed_down):
     agent = Agent(bench.folder / "agent", keeper).prepare()
     agent.start(before=parent(handed_down))
     assert "hooks were not checked" not in agent.log()
     agent.stop()
+
+
+@SERVICES
+def test_a_server_takes_records_and_ends(bench, keeper, handed_down):
+    with Server(bench.folder / "server", keeper) as server:
+        server.end(signal.SIGTERM)
+        server.start(before=parent(handed_down))
+        assert server.push(lines([1]))
+
+
+@SERVICES
+def test_an_agent_and_a_server_of_up_meet_and_end(programs, root, keeper, handed_down):
+    """Neither has what `up` took aside for itself: both end with it."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="jobmeter-up-"))
+    keeper.undo("rm", "-rf", "--one-file-system", folder)
+    folder.chmod(0o755)
+    up = Up(programs, folder / "up", keeper).start(before=parent(handed_down))
+    parts = [os.pidfd_open(pid) for pid in up.children().values()]
+    assert len(parts) == 2
+    up.end(signal.SIGTERM)
+    assert len(select.select(parts, [], [], 60)[0]) == 2
 
 
 @pytest.mark.parametrize("handed_down", ["SIGCHLD ignored", "nearly all ignored"])

@@ -2,13 +2,15 @@
 """A traced program does what it does alone, whatever leaves its functions, and calls without a time are said to have none."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
 
 import pytest
 
-from mpi_programs import ENVIRONMENT, MPIS
+from mpi_programs import ENVIRONMENT, MPIS, mpirun
+from repository import REPOSITORY
 
 WORK = """
 #include <stdio.h>
@@ -89,6 +91,31 @@ func work(n int) int { return grow(n) }
 func main() { sum, done := 0, make(chan int); for i := 0; i < 7; i++ { go func(i int) { done <- work(10 + i*50) }(i) }
               for i := 0; i < 7; i++ { sum += <-done }; fmt.Println("ended well", sum) }
 """
+ENDS = WORK + """
+#include <setjmp.h>
+#include <unistd.h>
+static jmp_buf back;
+static int jump(int n) { longjmp(back, n + 1); }
+static int end(int n) { printf("ends\\n"); fflush(stdout); execl("/bin/sh", "sh", "-c", "exit 15", NULL); return n; }
+int main(void) { volatile int n = 0; for (int i = 0; i < 7; i++) work(i, NULL);
+                 setjmp(back); if (n++ < 5) work(n, jump); printf("%d ", n); work(n, end); return 1; }
+"""
+COROUTINES = WORK + """
+#include <setjmp.h>
+#include <ucontext.h>
+static ucontext_t first; static jmp_buf back, on; static char stack[65536];
+static int leave(int n) { if (!setjmp(on)) longjmp(back, 1); return n; }
+static void run(void) { for (;;) work(1, leave); }
+int main(void) { getcontext(&first); first.uc_stack.ss_sp = stack; first.uc_stack.ss_size = sizeof(stack); makecontext(&first, run, 0);
+                 for (volatile int i = 0; i < 7; i++) if (!setjmp(back)) { if (i) longjmp(on, 1); setcontext(&first); }
+                 puts("7"); return 17; }
+"""
+RUST = """
+#[no_mangle] #[inline(never)] pub extern "C-unwind" fn work(n: i32) -> i32 { if n % 2 == 0 { panic!("even") } n + 1 }
+fn main() { std::panic::set_hook(Box::new(|_| {}));
+            let caught = (0..7).filter(|n| std::panic::catch_unwind(|| work(*n)).is_err()).count();
+            println!("{}", caught); std::process::exit(19) }
+"""
 # name: (compiler, options, source's ending and text, what is said of returns)
 PROGRAMS = {
     "c": ("gcc", [], "c", PLAIN, None),
@@ -96,12 +123,22 @@ PROGRAMS = {
     "throws": ("g++", [], "cc", THROWS, "throws exceptions"),
     "throws-static": ("g++", ["-static"], "cc", THROWS, "throws exceptions"),
     "throws-stripped": ("g++", ["-s"], "cc", THROWS, "throws exceptions"),
+    "throws-with-its-own-runtime": ("g++", ["-static-libstdc++", "-static-libgcc", "-s"], "cc", THROWS, "throws exceptions"),
+    "c-stripped": ("gcc", ["-s"], "c", PLAIN, None),
+    "c-static-pie": ("gcc", ["-static-pie"], "c", PLAIN, None),
+    "ends-within": ("gcc", [], "c", ENDS, None),
+    "coroutines": ("gcc", [], "c", COROUTINES, "changes stacks"),
+    "rust": ("rustc", ["-Cstrip=none"], "rs", RUST, "throws exceptions"),
+    "rust-stripped": ("rustc", ["-Cstrip=symbols"], "rs", RUST, "throws exceptions"),
     "fibres": ("gcc", [], "c", FIBRES, "changes stacks"),
     "cancels": ("g++", ["-pthread"], "cc", CANCELS, "cancels threads"),
     "fortran": ("gfortran", ["-fno-inline", "-fno-ipa-cp"], "f90", FORTRAN, None),
     "go": ("go", [], "go", GO, "is of Go"),
     "c-with-a-section-of-go": ("gcc", [], "c", PLAIN, "is of Go"),
 }
+
+
+SHIPPED = ["--set", ",".join(sorted(path.stem for path in (REPOSITORY / "share/probes").iterdir()))]
 
 
 @pytest.fixture(scope="module")
@@ -128,13 +165,12 @@ def run(*argv, **options):
     return subprocess.run([str(a) for a in argv], capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
 
 
-@pytest.mark.parametrize("probes", ["own", "libc", "sets"])
+@pytest.mark.parametrize("probes", ["own", "shipped"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_traced_program_does_what_it_does_alone(programs, root, built, tmp_path, name, probes):
     program, said = built(name)
     symbol = "main.work" if name == "go" else "work"
-    chosen = {"own": ["--probe", f"{program}:{symbol}(exit=return)"], "libc": ["--probe", "libc.so*:qsort(exit=return)"],
-              "sets": ["--set", "mpi,mpi-io,hdf5,python,cuda-driver,cuda-runtime"]}[probes]
+    chosen = {"own": ["--probe", f"{program}:{symbol}(exit=return)"],               "shipped": [*SHIPPED, "--probe", "libc.so*:qsort(exit=return)"]}[probes]
     alone = run(program)
     traced = run(programs / "jobmeter", "trace", "--budget", "0", *chosen, "--output", tmp_path / "out", "--", program)
     assert (traced.returncode, traced.stdout) == (alone.returncode, alone.stdout), traced.stderr
@@ -147,11 +183,13 @@ def test_a_traced_program_does_what_it_does_alone(programs, root, built, tmp_pat
         assert not said or said in text
 
 
-def test_python_is_traced_with_what_it_loads(programs, root, tmp_path):
-    script = "import json, ssl; print(json.dumps([1, 2])); raise SystemExit(13)"
-    traced = run(programs / "jobmeter", "trace", "--budget", "0", "--probe", "libc.so*:getenv(exit=return)", "--output", tmp_path / "out",
-                 "--", "/usr/bin/python3", "-c", script)
-    assert (traced.returncode, traced.stdout) == (13, "[1, 2]\n"), traced.stderr
+@pytest.mark.parametrize("script", ["import json, ssl, ctypes\nprint(json.dumps([1, 2]))\nraise SystemExit(13)",
+                                    "import gc, threading\ngc.collect()\nt = threading.Thread(target=print, args=(7,))\nt.start()\nt.join()\n1 / 0"])
+def test_a_script_does_what_it_does_alone(programs, root, tmp_path, script):
+    alone = run("/usr/bin/python3", "-c", script)
+    traced = run(programs / "jobmeter", "trace", "--budget", "0", *SHIPPED, "--probe", "libc.so*:getenv(exit=return)", "--output",
+                 tmp_path / "out", "--", "/usr/bin/python3", "-c", script)
+    assert (traced.returncode, traced.stdout) == (alone.returncode, alone.stdout), traced.stderr
     assert "getenv" in (tmp_path / "out").read_text()
 
 
@@ -185,24 +223,30 @@ def test_a_library_that_is_loaded_later_takes_returns_away(programs, root, tmp_p
     assert process.returncode == 0
 
 
-HANDLER = """
+MPI_PROGRAM = """
 #include <cstdio>
 #include <mpi.h>
 #include <stdexcept>
+static int caught, fails = 1;
 static void handler(MPI_Comm *, int *, ...) { throw std::runtime_error("failed"); }
-int main(int argc, char **argv) { MPI_Errhandler made; int number = 1, caught = 0;
-    MPI_Init(&argc, &argv);
-#ifdef HANDLED
-    MPI_Comm_create_errhandler(handler, &made);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, made);
-    for (int i = 0; i < 5; i++) try { MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD); } catch (const std::exception &) { caught++; }
-#else
-    (void)made; (void)number;
-    try { if (argc > 0) throw std::runtime_error("own"); handler(nullptr, nullptr); } catch (const std::exception &) { caught++; }
-#endif
-    MPI_Barrier(MPI_COMM_WORLD);
-    std::printf("caught %d\\n", caught); MPI_Finalize(); return 0; }
+static void operation(void *, void *, int *, MPI_Datatype *) { if (fails) throw std::runtime_error("failed"); }
+static int forget(MPI_Comm, int, void *, void *) { throw std::runtime_error("failed"); }
+int main(int argc, char **argv) { int number = 1, sum, rank; MPI_Comm copy; MPI_Init(&argc, &argv); MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+#define TRY(call) try { call; } catch (const std::exception &) { caught++; }
+%s
+    MPI_Barrier(MPI_COMM_WORLD); if (caught) { std::printf("caught %%d\\n", caught); fflush(stdout); }
+    MPI_Finalize(); return 0; }
 """
+# {what throws: (the calls, functions that have no times then)}
+THROWN = {
+    "own": ("TRY(if (argc > 0) throw std::runtime_error(argv[0])) TRY(handler(nullptr, nullptr))", []),
+    "error-handler": ("""MPI_Errhandler made; MPI_Comm_create_errhandler(handler, &made); MPI_Comm_set_errhandler(MPI_COMM_WORLD, made);
+        for (int i = 0; i < 5; i++) TRY(MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD))""", ["MPI_Init", "MPI_Barrier"]),
+    "attribute": ("""int key; MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, nullptr); MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+        MPI_Comm_set_attr(copy, key, nullptr); TRY(MPI_Comm_delete_attr(copy, key)) TRY(MPI_Comm_free(&copy))""", ["MPI_Init", "MPI_Barrier"]),
+    "operation": ("""(void)copy; MPI_Op op; MPI_Op_create(operation, 1, &op); TRY(MPI_Reduce(&number, &sum, 1, MPI_INT, op, 0, MPI_COMM_WORLD))""",
+                  ["MPI_Reduce"]),
+}
 
 
 SAFE = """
@@ -235,13 +279,35 @@ def test_programs_that_nobody_traces_keep_their_returns(programs, root, tmp_path
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-@pytest.mark.parametrize("handled", [True, False], ids=["handler-throws", "own-exceptions"])
-def test_exceptions_of_mpi_programs_are_caught(programs, root, tmp_path, demand, mpi, handled):
+@pytest.mark.parametrize("thrown", THROWN)
+def test_exceptions_of_mpi_programs_are_caught(programs, root, tmp_path, demand, mpi, thrown):
     demand(shutil.which(f"mpicxx.{mpi}"), f"needs mpicxx.{mpi}")
-    (tmp_path / "p.cc").write_text(HANDLER)
-    subprocess.run([f"mpicxx.{mpi}", *(["-DHANDLED"] if handled else []), "-O1", "-o", tmp_path / "p", tmp_path / "p.cc"], check=True)
-    environment = ENVIRONMENT | {"OMPI_MCA_btl": "self,vader", "OMPI_MCA_plm": "isolated"}
-    done = run(programs / "jobmeter", "trace", "--set", "mpi", "--output", tmp_path / "out", "--", tmp_path / "p", env=environment)
-    assert (done.returncode, done.stdout) == (0, f"caught {5 if handled else 1}\n"), done.stderr
-    rows = dict(re.findall(r"(MPI_\w+) +\d+ +(.\S*)", (tmp_path / "out").read_text()))
-    assert {rows["MPI_Init"] == "-", rows["MPI_Barrier"] == "-"} == {handled}, rows
+    (tmp_path / "p.cc").write_text(MPI_PROGRAM % THROWN[thrown][0])
+    subprocess.run([f"mpicxx.{mpi}", "-O1", "-fpermissive", "-w", "-o", tmp_path / "p", tmp_path / "p.cc"], check=True)
+    environment = ENVIRONMENT | {"OMPI_MCA_btl": "self,vader"}
+    alone = run(*mpirun(mpi, tmp_path / "p"), env=environment)
+    done = run(programs / "jobmeter", "trace", "--budget", "0", *SHIPPED, "--probe", "libmpi*.so*:PMPI_Comm_*(exit=return)", "--output",
+               tmp_path / "out", "--", *mpirun(mpi, tmp_path / "p"), env=environment)
+    assert "caught" in alone.stdout and (done.returncode, done.stdout) == (alone.returncode, alone.stdout), done.stderr
+    rows = dict(reversed(re.findall(r"(MPI_\w+) +\d+ +(.\S*)", (tmp_path / "out").read_text())))  # the first of each: others are of times
+    assert {name for name in ("MPI_Init", "MPI_Barrier", "MPI_Reduce") if rows.get(name) == "-"} == set(THROWN[thrown][1]), rows
+
+
+SHARES = WORK + """
+#include <time.h>
+#include <unistd.h>
+int main(void) { for (int i = 0; i < 3; i++) if (!fork()) for (;;) { struct timespec t; work(i, NULL); clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+                                                                 if (t.tv_sec >= 2) _exit(0); }
+                 sleep(1000); return 0; }
+"""
+
+
+def test_it_is_said_where_ranks_wait_for_cores(programs, root, tmp_path):
+    """Ranks that spin for each other lose time slices then, which no cost of a probe accounts for."""
+    (tmp_path / "shares.c").write_text(SHARES)
+    subprocess.run(["gcc", "-O1", "-o", tmp_path / "shares", tmp_path / "shares.c"], check=True)
+    with subprocess.Popen(["taskset", "-c", str(min(os.sched_getaffinity(0))), programs / "jobmeter", "trace", "--budget", "0", "--probe",
+                           f"{tmp_path}/shares:work(kind=wait)", "--output", "/dev/null", "--", tmp_path / "shares"], stderr=subprocess.PIPE,
+                          text=True) as process:
+        assert "wait for cores" in process.stderr.readline()
+        process.terminate()

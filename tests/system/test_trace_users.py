@@ -320,6 +320,15 @@ class TestOthers:
         assert counted(asked.text()) == {"mpi:MPI_Barrier": BARRIERS}
         assert caller.process.wait(30) == 0  # it did call on
 
+    def test_what_becomes_set_group_id_by_exec_is_not_traced_on_though_it_is_dumpable(self, folder, start, ask):
+        program = shutil.copy(folder / "caller", folder / "becomes-of-bobs-group")
+        os.chown(program, 0, BOB)
+        os.chmod(program, 0o2755)
+        process = start(ALICE, BARRIERS, f"exec={program}", "dumpable", BCASTS)
+        asked = ask(ALICE, f"pid={process.pid}&sets=mpi")
+        process.go()
+        assert counted(asked.text()) == {"mpi:MPI_Barrier": BARRIERS}
+
     def test_what_becomes_another_program_of_the_user_is(self, folder, start, ask):
         caller = start(ALICE, BARRIERS, f"exec={folder}/caller", MORE)
         asked = ask(ALICE, f"pid={caller.pid}&sets=mpi")
@@ -399,6 +408,10 @@ class TestOthers:
         mine.go()
         (line,) = lines_of(asked.text())
         assert line == {"probe": "mpi:MPI_Barrier", "missing": 0, "over_budget": True}
+        next_one = start(ALICE, BARRIERS)
+        asked = ask(ALICE, f"pid={next_one.pid}&sets=mpi", of=own_agent)
+        assert asked.status != 200 and "cost programs of others too much; the next one can begin in" in asked.why()
+        assert ask(BOB, f"pid={start(BOB, BARRIERS).pid}&sets=mpi", of=own_agent).status == 200
 
 
 class TestEnds:

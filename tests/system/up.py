@@ -50,17 +50,18 @@ class Up:
         make_users(keeper, USERS)
         self.process = None
 
-    def launch(self):
+    def launch(self, before=()):
+        """@before: what it is started by."""
         self.keeper.undo("rm", "-rf", BPFFS / f"jobmeter-{self.port}")
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
-                [self.folder / "jobmeter", "up", "--state", self.state, "--port", str(self.port)], env=self.environment,
+                [*before, self.folder / "jobmeter", "up", "--state", self.state, "--port", str(self.port)], env=self.environment,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
         self.keeper.undo("/bin/sh", "-c", f"kill {self.process.pid}; sleep 1; kill -KILL {self.process.pid}")
 
-    def start(self, seconds=90):
+    def start(self, seconds=90, before=()):
         """Returns when both serve."""
-        self.launch()
+        self.launch(before)
         self.lines = []
         end = time.monotonic() + seconds
         while not (self.lines and self.lines[-1].startswith("end")):

@@ -58,7 +58,10 @@ static struct probe_library mpi = { .has_callbacks = true,
 				    .parts = { (char *)"libmpi*.so*" },
 				    .callback_count = 1,
 				    .part_count = 1 };
-static struct probe_library *const libraries[] = { &mpi };
+static char *const of_reductions[] = { (char *)"*MPI_Op_create*" };
+static const struct caller callers[] = { { mpi.callbacks, 1, &mpi }, { of_reductions, 1, &mpi } };
+#define OF_MPI 1
+#define OF_REDUCTIONS (OF_MPI | 2)
 
 static void read_made(const char *path, const char *symbol, bool is_import, const char *section,
 		      struct file_hazards *ret)
@@ -67,7 +70,7 @@ static void read_made(const char *path, const char *symbol, bool is_import, cons
 	struct image *image = made_file(bytes, symbol, is_import, section);
 
 	*ret = (struct file_hazards){};
-	hazards_read(image, path, libraries, 1, ret);
+	hazards_read(image, path, callers, ARRAY_SIZE(callers), ret);
 	image_free(image);
 	free(bytes);
 }
@@ -94,6 +97,8 @@ TEST(what_a_file_holds_says_which_returns_are_safe)
 		{ "/p/throws", "__cxa_throw", true, ".text", HAZARD_UNWINDING, SAFE, SAFE },
 		{ "/l/libicuuc.so.72", "_ZSt20__throw_length_errorPKc", true, ".text", SAFE, SAFE, SAFE },
 		{ "/p/static_runtime", "__cxa_throw", false, ".text", HAZARD_UNWINDING, SAFE, SAFE },
+		{ "/p/stripped_static_runtime", "_dl_find_object", true, ".text", HAZARD_UNWINDING, SAFE, SAFE },
+		{ "/l/libgcc_s.so.1", "_dl_find_object", true, ".text", SAFE, SAFE, SAFE },
 		{ "/p/rust", "_Unwind_RaiseException", true, ".text", HAZARD_UNWINDING, SAFE, SAFE },
 		{ "/l/libmpich.so.12", "pthread_exit", true, ".text", SAFE, SAFE, SAFE },
 		{ "/l/libstdc++.so.6", "_Unwind_RaiseException", true, ".text", SAFE, SAFE, SAFE },
@@ -113,7 +118,7 @@ TEST(what_a_file_holds_says_which_returns_are_safe)
 		hazards_add(&h, &file);
 		ASSERT_EQ(hazards_judge(&h, &returns, returns.exit, 0), rows[i].of_return);
 		ASSERT_EQ(hazards_judge(&h, &ret_insn, ret_insn.exit, 0), rows[i].of_ret_insn);
-		ASSERT_EQ(hazards_judge(&h, &returns, returns.exit, 1), rows[i].of_mpi);
+		ASSERT_EQ(hazards_judge(&h, &returns, returns.exit, OF_MPI), rows[i].of_mpi);
 	}
 }
 
@@ -121,12 +126,14 @@ TEST(an_exception_crosses_a_library_that_is_given_functions_to_call)
 {
 	static const struct {
 		const char *path, *symbol;
-		bool is_crossed;
+		bool is_crossed, are_reductions;
 	} rows[] = {
-		{ "/p/c", "MPI_Comm_create_errhandler", true },
-		{ "/p/fortran", "mpi_comm_create_errhandler_", true },
-		{ "/p/c", "MPI_Send", false },
-		{ "/l/libmpi_mpifh.so.40", "PMPI_Comm_create_errhandler", false },
+		{ "/p/c", "MPI_Comm_create_errhandler", true, true },
+		{ "/p/fortran", "mpi_comm_create_errhandler_", true, true },
+		{ "/p/c", "MPI_Op_create", false, true },
+		{ "/p/c", "MPI_Send", false, false },
+		{ "/l/libmpi_mpifh.so.40", "PMPI_Comm_create_errhandler", false, false },
+		{ "/l/libmpi_mpifh.so.40", "PMPI_Op_create", false, false },
 	};
 	const struct probe returns = { .exit = PROBE_EXIT_RETURN },
 			   sure = { .exit = PROBE_EXIT_RETURN, .is_never_throwing = true };
@@ -140,8 +147,10 @@ TEST(an_exception_crosses_a_library_that_is_given_functions_to_call)
 		read_made(rows[i].path, rows[i].symbol, true, ".text", &gives);
 		hazards_add(&h, &gives);
 		hazards_add(&h, &throws);
-		ASSERT_EQ(hazards_judge(&h, &returns, returns.exit, 1),
+		ASSERT_EQ(hazards_judge(&h, &returns, returns.exit, OF_MPI),
 			  rows[i].is_crossed ? HAZARD_UNWINDING : SAFE);
+		ASSERT_EQ(hazards_judge(&h, &returns, returns.exit, OF_REDUCTIONS),
+			  rows[i].are_reductions ? HAZARD_UNWINDING : SAFE);
 		ASSERT_EQ(hazards_judge(&h, &sure, sure.exit, 0), SAFE);
 		why = hazards_format(&h, HAZARD_UNWINDING, false);
 		ASSERT_CONTAINS(why, "'libsolver.so' throws exceptions");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cgroup/group_files.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -242,6 +243,7 @@ static void close_file(struct group_files *g, size_t field, int why)
 {
 	if (g->fds[field] >= 0) {
 		close(g->fds[field]);
+		assert(g->budget->used > 0);
 		g->budget->used--;
 	}
 	g->fds[field] = why;

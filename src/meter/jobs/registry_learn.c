@@ -410,6 +410,7 @@ static int add_group(struct registry *r, const struct group_life *life, struct r
 		code = -ENOMEM;
 	if (code < 0 || !g->member_count) {
 		for (size_t i = 0; i < g->member_count; i++) {
+			assert(g->members[i].job->groups > 0);
 			g->members[i].job->groups--;
 			(void)leave(&g->members[i]);
 		}
