@@ -38,11 +38,11 @@ uint64_t answer_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static uint64_t processor_ns(void)
+static uint64_t cost_ns(const struct http *h)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	clock_gettime(h->options.charges_elapsed ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -56,6 +56,30 @@ const char *http_header(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+struct each_query {
+	int (*take)(void *context, const char *key, const char *value);
+	void *context;
+	int r;
+};
+
+static enum MHD_Result take_query(void *context, enum MHD_ValueKind kind UNUSED, const char *key,
+				  const char *value)
+{
+	struct each_query *each = context;
+
+	each->r = each->take(each->context, key, value ? value : "");
+	return each->r == 0 ? MHD_YES : MHD_NO;
+}
+
+int http_each_query(const struct http_request *request,
+		    int (*take)(void *context, const char *key, const char *value), void *context)
+{
+	struct each_query each = { take, context, 0 };
+
+	MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, take_query, &each);
+	return each.r;
+}
+
 /* ---- failures ---- */
 
 static void answer_clear(struct http_answer *a)
@@ -63,6 +87,7 @@ static void answer_clear(struct http_answer *a)
 	if (a->done)
 		a->done(a->context);
 	free(a->text);
+	free(a->next_page);
 	*a = (struct http_answer){ .type = a->type };
 }
 
@@ -142,6 +167,11 @@ static void admit(struct exchange *x)
 	const struct http_options *options = &x->http->options;
 	const char *header = http_header(&x->request, MHD_HTTP_HEADER_AUTHORIZATION);
 
+	if (x->route && x->route->identify) {
+		x->refusal = x->route->identify(options->context, &x->request, &x->refused);
+		x->is_admitted = x->refusal >= 0;
+		return;
+	}
 	x->is_admitted = (!x->http->token && !options->admit) || brings_token(x);
 	if (x->is_admitted || !options->admit || !header || (x->route && x->route->is_open))
 		return;
@@ -153,20 +183,29 @@ static void admit(struct exchange *x)
 
 #define STRANGER UINT32_MAX /* over TCP, and without the token: all of them have one budget */
 
-/* Root has none, nor who brings the token, nor anybody where the site wants none. */
+/* Root has none, nor who brings the token, nor anybody where the site wants none; of a route that
+ * identifies, those without a user have none. */
 static bool has_budget(const struct exchange *x, uint32_t *ret_user)
 {
 	if (x->request.peer.is_known) {
 		*ret_user = x->request.peer.uid;
 		return x->request.peer.uid != 0;
 	}
+	if (x->request.has_user) {
+		*ret_user = x->request.user;
+		return true;
+	}
 	*ret_user = STRANGER;
-	return !x->is_admitted;
+	return !x->is_admitted || (x->route && x->route->identify && !x->request.caller);
 }
 
+/* Of one that waits. */
 static uint32_t user_of(const struct connection *c)
 {
-	return c->peer ? c->peer->uid : STRANGER;
+	uint32_t user = STRANGER;
+
+	(void)has_budget(c->waiter, &user);
+	return user;
 }
 
 void http_charge(struct http *h, uid_t uid, uint64_t cost_ns)
@@ -201,7 +240,7 @@ static bool is_first(const struct http *h, const struct connection *c)
 	return true;
 }
 
-static void call(struct connection *c, uint64_t now_ms)
+static void call_waiting(struct connection *c, uint64_t now_ms)
 {
 	struct exchange *x = c->waiter;
 
@@ -251,7 +290,9 @@ static void go_on(struct http *h, struct connection *c, uint64_t now_ms)
 
 void answer_call_waiting(struct http *h, bool is_end)
 {
+	struct connection *called[CONNECTIONS_MAX];
 	uint64_t now_ms = answer_now_ms();
+	size_t count = 0;
 
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		struct connection *c = &h->connections.items[i];
@@ -262,8 +303,11 @@ void answer_call_waiting(struct http *h, bool is_end)
 			continue;
 		if (is_end ||
 		    (is_first(h, c) && budgets_wait_ms(&h->budgets, user_of(c), now_ms) == 0))
-			call(c, now_ms);
+			called[count++] = c;
 	}
+	/* one of each user: what it costs is known before the next one is called */
+	for (size_t i = 0; i < count; i++)
+		call_waiting(called[i], now_ms);
 }
 
 int answer_timeout_ms(struct http *h)
@@ -338,14 +382,14 @@ struct stream {
 static ssize_t give_piece(void *context, uint64_t position, char *buffer, size_t size)
 {
 	struct stream *s = context;
-	uint64_t begun_ns = processor_ns();
+	uint64_t begun_ns = cost_ns(s->http);
 	ssize_t n = s->answer.fd && has_gone(s->connection)
 			    ? -EPIPE
 			    : s->answer.next(s->answer.context, buffer, size);
 
 	(void)position;
 	if (s->has_budget)
-		budgets_charge(&s->http->budgets, s->user, processor_ns() - begun_ns,
+		budgets_charge(&s->http->budgets, s->user, cost_ns(s->http) - begun_ns,
 			       answer_now_ms());
 	if (s->answer.fd && n == -EAGAIN && !s->http->is_ending &&
 	    await(s->http, s->mhd, s->connection, s->answer.fd) == 0)
@@ -407,8 +451,15 @@ static void add_headers(const struct exchange *x, const struct http_answer *a, b
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+	MHD_add_response_header(response, "Content-Security-Policy",
+				"default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+				"frame-ancestors 'none'");
 	if (is_gzip)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	if (a->next_page)
+		MHD_add_response_header(response, "X-Next-Page", a->next_page);
 	if (a->retry_after_s) {
 		char seconds[16];
 
@@ -497,8 +548,9 @@ static int refuse(struct exchange *x, struct http_answer *ret)
 				 "the head of the request is larger than %d bytes", HEAD_MAX_BYTES);
 	if (x->refusal < 0)
 		return http_fail(ret,
-				 x->refusal == -EPERM ? MHD_HTTP_UNAUTHORIZED
-						      : MHD_HTTP_SERVICE_UNAVAILABLE,
+				 x->refusal == -EPERM	 ? MHD_HTTP_UNAUTHORIZED
+				 : x->refusal == -EACCES ? MHD_HTTP_FORBIDDEN
+							 : MHD_HTTP_SERVICE_UNAVAILABLE,
 				 "%s", x->refused.text);
 	if (!x->is_admitted && !(x->route && x->route->is_open))
 		return http_fail(ret, MHD_HTTP_UNAUTHORIZED,
@@ -661,9 +713,9 @@ static enum MHD_Result end_exchange(struct exchange *x)
 	if (!x->is_called &&
 	    (count_waiting(h, user) || budgets_wait_ms(&h->budgets, user, answer_now_ms())))
 		return wait_for_turn(x, user);
-	begun_ns = processor_ns();
+	begun_ns = cost_ns(h);
 	result = answer_exchange(x);
-	budgets_charge(&h->budgets, user, BUDGETS_REQUEST_NS + processor_ns() - begun_ns,
+	budgets_charge(&h->budgets, user, BUDGETS_REQUEST_NS + cost_ns(h) - begun_ns,
 		       answer_now_ms());
 	return result;
 }

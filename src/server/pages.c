@@ -16,6 +16,8 @@
 #include "basic/timestamp.h"
 #include "model/document.h"
 #include "model/job_filter.h"
+#include "server/api/api.h"
+#include "server/api/caller.h"
 #include "server/server.h"
 #include "service/credential.h"
 #include "service/log.h"
@@ -180,6 +182,7 @@ static int answer_live(void *context UNUSED, const struct http_request *request 
 
 const struct http_route server_tcp_routes[] = {
 	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX },
+	{ "GET", "/api/v1/", api_answer, .identify = caller_identify },
 	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true },
 	{ "GET", "/health", answer_health, .is_open = true, .gives_text = true },
 	{ "GET", "/health/live", answer_live, .is_open = true, .gives_text = true },
@@ -441,6 +444,7 @@ static int get_server(void *context, const struct http_request *request, struct 
 const struct http_route server_socket_routes[] = {
 	{ "GET", "/health", answer_health, .gives_text = true },
 	{ "GET", "/health/live", answer_live, .gives_text = true },
+	{ "GET", "/api/v1/", api_answer, .identify = caller_identify },
 	{ "GET", "/v1/jobs", get_jobs },
 	{ "GET", "/v1/records", get_records },
 	{ "GET", "/v1/ledger", get_ledger },

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/rules.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/endings.h"
@@ -102,6 +103,18 @@ static int admit(void *context, const char *authorization, void **ret, struct er
 	return 0;
 }
 
+/* What is asked for on TCP and on the socket, and by whom. */
+static int open_api(struct server *s, struct error *err)
+{
+	int r = *s->config->proxy_header
+			? token_read(s->config->proxy_secret_file, s->proxy_secret, err)
+			: 0;
+
+	if (r < 0)
+		return error_prefix(err, r, "proxy.secret_file");
+	return rules_load_built_in(&s->rules, err);
+}
+
 static int listen_on_both(struct server *s, const struct service_user *user, struct error *err)
 {
 	const struct server_config *config = s->config;
@@ -111,6 +124,7 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 		.routes = server_tcp_routes,
 		.context = s,
 		.silence_s = SILENCE_S,
+		.charges_elapsed = true,
 		.address = config->listen,
 		.token = wants_token ? token : NULL,
 		.admit = s->munge ? admit : NULL,
@@ -119,6 +133,7 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 	}, socket = {
 		.routes = server_socket_routes,
 		.context = s,
+		.charges_elapsed = true,
 		.socket_path = config->socket_path,
 		.socket_mode = 0666, /* who asks is told by the kernel */
 	};
@@ -150,6 +165,8 @@ static int open_all(struct server *s, struct error *err)
 		r = make_permission(s, err);
 	if (r >= 0)
 		r = open_munge(s, err);
+	if (r >= 0)
+		r = open_api(s, err);
 	if (r >= 0)
 		r = listen_on_both(s, &user, err);
 	if (r >= 0)
@@ -243,6 +260,8 @@ int server_run(const struct server_config *config, struct error *err)
 	http_close(s.socket);
 	munge_close(s.munge);
 	permission_free(s.permission);
+	rules_free(s.rules);
+	explicit_bzero(s.proxy_secret, sizeof(s.proxy_secret));
 	store_close(s.store);
 	closep(&s.signal_fd);
 	return r;

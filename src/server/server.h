@@ -13,6 +13,7 @@
 #include "http/http.h"
 #include "server/ingest.h"
 #include "server/store/store.h"
+#include "service/token.h"
 
 struct error;
 struct server_config;
@@ -23,6 +24,11 @@ struct server { /* what its files share */
 	struct permission *permission;
 	struct munge *munge; /* NULL: not wanted */
 	uid_t munge_uid; /* of the agents */
+	char proxy_secret[TOKEN_SIZE]; /* "": there is no proxy */
+	struct rules *rules; /* of insights, for reports */
+	struct {
+		uint64_t since_ns, denied; /* requests in this minute */
+	} audit;
 	struct http *tcp, *socket; /* NULL: not wanted */
 	struct ingest_counts counts;
 	uint64_t failed_works;

@@ -54,3 +54,7 @@ CREATE TABLE IF NOT EXISTS events (
 );
 CREATE INDEX IF NOT EXISTS events_at ON events (at_ns);
 CREATE INDEX IF NOT EXISTS events_node ON events (kind, node, at_ns);
+CREATE TABLE IF NOT EXISTS tokens (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, user_name TEXT NOT NULL, uid BIGINT NOT NULL, sees_all INTEGER NOT NULL,
+  digest TEXT NOT NULL, created_ns BIGINT NOT NULL, expires_ns BIGINT NOT NULL
+);
