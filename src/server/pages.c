@@ -193,10 +193,12 @@ const struct http_route server_tcp_routes[] = {
 
 static struct store_who who_asks(struct server *s, const struct http_request *request)
 {
-	return (struct store_who){
+	const struct caller caller = {
 		.sees_all = permission_sees_all(s->permission, &request->peer),
 		.uid = request->peer.uid,
 	};
+
+	return may_see(&caller);
 }
 
 static int fail(int code, const struct error *err, struct http_answer *ret)
@@ -384,39 +386,46 @@ static void free_stream(void *context)
 	free(rs);
 }
 
-static int get_records(void *context, const struct http_request *request, struct http_answer *ret)
+int server_stream_records(struct server *s, const struct store_question *question,
+			  const struct store_who *who, struct http_answer *ret, struct error *err)
 {
-	struct server *s = context;
-	const struct store_who who = who_asks(s, request);
-	struct store_question question = {
-		.id = text_of(request, "id"),
-		.node = text_of(request, "node"),
-		.manager = text_of(request, "manager"),
-		.cluster = text_of(request, "cluster"),
-	};
 	struct record_stream *rs = calloc(1, sizeof(*rs));
-	struct error err = {};
-	int r = 0;
+	int r = rs ? store_find_records(s->store, question, who, &rs->ids, err)
+		   : error_set_errno(err, ENOMEM, "cannot answer");
 
-	if (!rs)
-		return -ENOMEM;
-	rs->store = s->store;
-	rs->tells_clock = text_of(request, "clock");
-	if (!question.id)
-		r = error_set(&err, -EINVAL, "id: the job's id is missing");
-	if (r >= 0)
-		r = take_number(request, "start", INT64_MAX, &question.start_ns, &err);
-	if (r >= 0)
-		r = store_find_records(s->store, &question, &who, &rs->ids, &err);
 	if (r < 0) {
-		free_stream(rs);
-		return fail(r, &err, ret);
+		free(rs);
+		return r;
 	}
+	rs->store = s->store;
+	rs->tells_clock = question->tells_clock;
 	ret->type = "application/x-ndjson";
 	ret->next = give_lines;
 	ret->done = free_stream;
 	ret->context = rs;
 	return 0;
+}
+
+static int get_records(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	const struct store_who who = who_asks(context, request);
+	struct store_question question = {
+		.id = text_of(request, "id"),
+		.node = text_of(request, "node"),
+		.manager = text_of(request, "manager"),
+		.cluster = text_of(request, "cluster"),
+		.tells_clock = text_of(request, "clock"),
+	};
+	struct error err = {};
+	int r = 0;
+
+	if (!question.id)
+		r = error_set(&err, -EINVAL, "id: the job's id is missing");
+	if (r >= 0)
+		r = take_number(request, "start", INT64_MAX, &question.start_ns, &err);
+	if (r >= 0)
+		r = server_stream_records(context, &question, &who, ret, &err);
+	return r < 0 ? fail(r, &err, ret) : 0;
 }
 
 /* How much others do is not everybody's. */

@@ -41,5 +41,9 @@ struct server { /* what its files share */
 extern const struct http_route server_tcp_routes[]; /* pages.c */
 extern const struct http_route server_socket_routes[]; /* pages.c */
 
+/* The records of a job as NDJSON, one after the other; errors are those of store_find_records(). */
+int server_stream_records(struct server *s, const struct store_question *question,
+			  const struct store_who *who, struct http_answer *ret, struct error *err);
+
 /* Until SIGTERM, SIGINT or SIGHUP.  Negative: it could not start, and *err says why. */
 int server_run(const struct server_config *config, struct error *err);

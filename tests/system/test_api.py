@@ -5,6 +5,8 @@ import csv
 import hashlib
 import io
 import json
+import os
+import pwd
 import shutil
 import urllib.parse
 
@@ -12,6 +14,7 @@ import pytest
 
 from made_records import line, record
 from serving import Serving, folder  # noqa: F401
+from slurm import make_users
 
 ALICE, BOB, CAROL = 61001, 61002, 61003
 NAMES = {ALICE: "made-alice", BOB: "made-bob", CAROL: "made-carol"}
@@ -147,3 +150,194 @@ def test_csv_says_the_same_as_json(server_on_a_file):
     assert [(one["id"], float(one["cpu.user_seconds"])) for one in rows] == [(one["id"], one["cpu.user_seconds"]) for one in told]
     assert rows[0]["name"] == "'=1+1,\"x\"" and list(rows[0]) == ["id", "name", "cpu.user_seconds", "account"]
     assert ask(server, token, "/jobs.csv?user=none").text.startswith("manager,id,name,")
+
+
+# ---- a walk over the description ----
+
+HOSTILE = ["'", "' OR 1=1 --", '"; DROP TABLE jobs; --', "%", "_", "\\", "../../etc/passwd", "made-bob", str(BOB), "-1", "1e9", "0x10",
+           "99999999999999999999", "NULL", "all", "a" * 5000, "é" * 600, "{id}", "?6", "$1", "=cmd", "2026-13-45", ",,,", "<script>"]
+RAW = ["%00", "%FF%FE", "%ED%A0%80", "%0d%0aX-Injected:%201", "+", "%2e%2e%2f"]
+NOT_ALICES = ("made-bob", "made-carol", str(BOB), str(CAROL), "bobs-")
+
+
+def valid_values(schema):
+    """Some that it takes; of a long list of words not all."""
+    schema = schema.get("items", schema)
+    if "enum" in schema:
+        return schema["enum"][::max(1, len(schema["enum"]) // 5)]
+    if schema["type"] == "integer":
+        return [schema["minimum"], schema["maximum"]]
+    if schema.get("format") == "date-time":
+        return ["2026-02-03T04:05:06Z", "2000-01-01T00:00:00.123Z", "1770091506000", "0"]
+    return ["made-alice", str(ALICE), "slurm", "ENDED", "x"]
+
+
+def check_schema(schema, value, where):
+    """As much of JSON Schema as the description uses."""
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "number": (int, float), "integer": int, "null": type(None)}
+    types = schema.get("type", [])
+    types = types if isinstance(types, list) else [types]
+    assert not types or any(isinstance(value, kinds[one]) for one in types), (where, value)
+    if isinstance(value, dict):
+        assert set(schema.get("required", [])) <= set(value), where
+        for key, one in value.items():
+            if "properties" in schema and (key in schema["properties"] or schema.get("additionalProperties") is False):
+                check_schema(schema["properties"][key], one, f"{where}.{key}")
+    for i, one in enumerate(value if isinstance(value, list) else []):
+        check_schema(schema.get("items", {}), one, f"{where}[{i}]")
+
+
+def questions(path, got):
+    """(path with its query, which answer it should have): each parameter valid, wrong, missing, huge and hostile."""
+    for one in ["101", "1", "%27%20OR%201%3D1", "a" * 1000, "..", "%00", "%FF", "."] if "{id}" in path else [None]:
+        yield path.replace("{id}", one or ""), None
+    here = path.replace("{id}", "1")
+    for parameter in got["parameters"]:
+        if parameter["in"] == "path":
+            continue
+        name = parameter["name"]
+        yield from ((f"{here}?{name}={urllib.parse.quote(str(one))}", 200 if name != "after" else 400)
+                    for one in valid_values(parameter["schema"]))
+        yield from ((f"{here}?{name}={urllib.parse.quote(one)}", None) for one in HOSTILE)
+        yield from ((f"{here}?{name}={one}", None) for one in RAW)
+        yield f"{here}?{name}", 200
+        yield f"{here}?{name}=&", 200
+        yield f"{here}?{name}=1&{name}=1", 400 if name != "format" else None
+    yield f"{here}?no-such=1", 400
+    yield f"{here}?{'x' * 2000}=1", 400
+
+
+def test_a_walk_over_the_description_shows_nobody_anothers_rows(server):
+    server.push([job(i) for i in range(1, 5)] +
+                [job(i, BOB, name="bobs-job", account="bobs-account", partition="bobs-part", node="bobs-node", state="bobs-state",
+                     manager="bobs-manager") for i in range(101, 104)] +
+                [job(1, CAROL, name="bobs-too", started=9000, node="bobs-node")])
+    tokens = {uid: make_token(server, uid) for uid in NAMES} | {None: None, "op": make_token(server, 0, "--scope", "operator")}
+    described = json.loads(server.get("/api/v1/openapi.json").text)
+    assert described["openapi"] == "3.1.0" and len(described["paths"]) >= 17
+    asked = 0
+    for path, got in ((path, one["get"]) for path, one in described["paths"].items()):
+        is_open = got.get("security") == []
+        schema = got["responses"]["200"]["content"].get("application/json", {}).get("schema", {})
+        for question, wanted in questions(path, got):
+            whose = [ALICE] if asked % 4 else list(tokens)  # all of them at each fourth: the walk is long
+            for who in whose:
+                answer = server.get(question.replace(" ", "%20"), **(bearer(tokens[who]) if tokens[who] else {}))
+                assert answer.status < 500, (question, answer.text)
+                assert "X-Injected" not in answer.headers
+                assert answer.headers["X-Content-Type-Options"] == "nosniff" and answer.headers["Cache-Control"] == "no-store"
+                assert not [one for one in answer.headers if one.lower().startswith("access-control-")]
+                if answer.status >= 400 or "json" in answer.headers["Content-Type"]:
+                    told = json.loads(answer.text) if "ndjson" not in answer.headers["Content-Type"] else {}
+                    assert answer.status < 400 or list(told) == ["error"]
+                    if answer.status == 200 and answer.headers["Content-Type"] == "application/json":
+                        check_schema(schema, told, question)
+                if who is None:
+                    assert is_open or answer.status in (401, 404), question
+                elif wanted and answer.status != 404:  # of a job of which there is no such part
+                    assert answer.status == wanted, (question, answer.text)
+                if who == ALICE:  # what she wrote herself comes back in what is told of an error
+                    assert answer.status >= 400 or not any(one in answer.text for one in NOT_ALICES), question
+                    assert "bobs-" not in answer.text, question
+            asked += 1
+    assert asked > 1000
+    assert server.ask_database("SELECT count(*) FROM jobs") == [(8,)]
+    assert server.log().count("audit: ") > 10
+
+
+def test_sums_counts_and_suggestions_say_nothing_of_others(server_on_a_file):
+    server = server_on_a_file
+    paths = ["/jobs", "/users", "/accounts", "/partitions", "/usage?by=day", "/usage?by=state", "/nodes", "/jobs?text=bobs", "/jobs/11",
+             "/jobs/11/nodes", "/usage?by=manager&user=made-bob", "/metrics", "/jobs?limit=2", "/jobs?sort=nodes&limit=1"]
+    server.push([job(i) for i in range(1, 4)])
+    token = make_token(server, ALICE)
+    before = [(answer.status, answer.text) for answer in (ask(server, token, path) for path in paths)]
+    server.push([job(i, BOB, name="bobs-job", account="bobs-account", node="made-node1") for i in range(11, 50)])
+    assert [(answer.status, answer.text) for answer in (ask(server, token, path) for path in paths)] == before
+    for path in paths[:3]:
+        assert "bobs-" in ask(server, make_token(server, 0, "--scope", "operator"), path).text or path == "/users"
+    assert ask(server, token, "/jobs/11").text.replace("11", "4711") == ask(server, token, "/jobs/4711").text
+
+
+def test_sums_are_those_of_the_jobs(server):
+    server.push([job(i, account=f"a{i % 2}") for i in range(6)] + [job(i, BOB, account="a0") for i in range(10, 13)])
+    operators = make_token(server, 0, "--scope", "operator")
+    jobs = ask_json(server, operators, "/jobs?fields=all")["jobs"]
+    for path, key in (("/users", "user"), ("/accounts", "account"), ("/usage?by=account", "account"), ("/usage?by=cluster", "cluster")):
+        got = ask_json(server, operators, path)
+        rows = got[path[1:].partition("?")[0]]
+        name = "key" if "usage" in path else key
+        for row in rows:
+            mine = [one for one in jobs if one[key] == row[name]]
+            assert row["jobs"] == len(mine)
+            for number in ("elapsed_seconds", "cpu.user_seconds", "io.read.bytes"):
+                assert row[number] == pytest.approx(sum(one[number] for one in mine), rel=1e-9)
+            assert row["core_seconds"] == pytest.approx(sum(one["cpu.allocated_cores"] * one["elapsed_seconds"] for one in mine))
+        assert sum(row["jobs"] for row in rows) == len(jobs)
+    assert ask_json(server, operators, "/usage?by=account&user=made-bob")["usage"][0]["jobs"] == 3
+    assert ask_json(server, operators, "/users?limit=1")["more"] is True
+
+
+def test_a_job_on_four_nodes_is_one(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(7, node=f"n{i}") for i in range(4)])
+    token = make_token(server, ALICE)
+    whole = ask_json(server, token, "/jobs/7")
+    assert (whole["schema"], whole["job"]["id"], whole["node"]) == ("jobmeter.record/1", "7", None)
+    nodes = ask_json(server, token, "/jobs/7/nodes")["nodes"]
+    assert [one["node"] for one in nodes] == ["n0", "n1", "n2", "n3"]
+    assert sum(one["cpu.user_seconds"] for one in nodes) == pytest.approx(whole["cpu"]["user_seconds"])
+    assert ask_json(server, token, "/jobs/7?node=n2")["cpu"]["user_seconds"] == nodes[2]["cpu.user_seconds"]
+    assert ask_json(server, token, "/jobs/7/timeline")["timeline"] == whole["timeline"]
+    assert ask_json(server, token, "/jobs/7/mounts")["mounts"] == whole["io"]
+    assert ask_json(server, token, "/jobs/7/insights")["insights"] == whole["insights"]
+    assert len(ask(server, token, "/jobs/7/records").text.splitlines()) == 4
+    rows = list(csv.DictReader(io.StringIO(ask(server, token, "/jobs/7/timeline.csv").text)))
+    series = whole["timeline"]["series"]["cpu.user_seconds"]["values"]
+    assert [float(one["cpu.user_seconds"]) for one in rows] == [float(one) for one in series]
+    for suffix, kind, begins in (("html", "text/html", "<!DOCTYPE html>"), ("md", "text/markdown", "## "), ("txt", "text/plain", "made-"),
+                                 ("yaml", "application/yaml", "schema: jobmeter.record/1")):
+        answer = ask(server, token, f"/jobs/7.{suffix}")
+        assert answer.status == 200 and answer.headers["Content-Type"].startswith(kind) and answer.text.startswith(begins), suffix
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert ask(server, token, "/jobs/7.csv").status == 404
+
+
+def test_requests_of_other_sites_pages_are_refused(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(1)])
+    token, here = make_token(server, ALICE), f"127.0.0.1:{server.port}"
+    for headers, status in (({"Sec-Fetch-Site": "cross-site"}, 403), ({"Sec-Fetch-Site": "same-site"}, 403),
+                            ({"Sec-Fetch-Site": "same-origin"}, 200), ({"Sec-Fetch-Site": "none"}, 200),
+                            ({"Origin": "https://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": f"http://{here}"}, 200)):
+        assert ask(server, token, "/jobs", **headers).status == status, headers
+
+
+def test_a_proxys_user_counts_with_its_secret_alone(folder, keeper):  # noqa: F811
+    secret = folder / "proxy.secret"
+    secret.write_text("proxys-secret-0123456789\n")
+    secret.chmod(0o640)
+    user = f"jm-alice-{os.getpid()}"
+    make_users(keeper, [user])
+    uid = pwd.getpwnam(user).pw_uid
+    with Serving(folder, keeper)(proxy={"header": "X-Remote-User", "secret_file": str(secret)}) as server:
+        server.push([line(record(1, uid=uid, user=user)), job(2)])
+        key = {"X-Jobmeter-Proxy-Secret": "proxys-secret-0123456789"}
+        answer = server.get("/api/v1/jobs?fields=id", **{"X-Remote-User": user}, **key)
+        assert (answer.status, json.loads(answer.text)["jobs"]) == (200, [{"id": "1"}])
+        for headers in ({"X-Remote-User": user}, {"X-Remote-User": user, "X-Jobmeter-Proxy-Secret": ""},
+                        {"X-Remote-User": user, "X-Jobmeter-Proxy-Secret": "proxys-secret-012345678"}, key,
+                        {"X-Remote-User": "no-such-user"} | key, {"X-Remote-User": ""} | key):
+            assert server.get("/api/v1/jobs", **headers).status == 401, headers
+        root = server.get("/api/v1/jobs?fields=id", **{"X-Remote-User": "root"}, **key)
+        assert json.loads(root.text)["jobs"] == []  # no operator, whoever says so
+        assert f"audit: somebody unknown by TCP: GET /api/v1/jobs: the header 'X-Remote-User' is for the proxy alone" in server.log()
+
+
+def test_members_of_the_admins_groups_see_all_on_the_socket(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(1), job(2, BOB)])
+    assert json.loads(server.ask("/api/v1/users").text)["more"] is False
+    assert len(json.loads(server.ask("/api/v1/jobs").text)["jobs"]) == 2
+    status, text = server.ask_as(ALICE, "/api/v1/jobs?fields=id")
+    assert (status, json.loads(text)["jobs"]) == (200, [{"id": "1"}])

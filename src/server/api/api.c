@@ -50,6 +50,34 @@ const struct api_route api_routes[] = {
 	{ "/jobs", "Jobs, the newest first, page by page.", API_LISTS, "jobs", api_job_columns,
 	  "manager,id,name,user,account,partition,state,start,end,elapsed_seconds,nodes,cpu.user_seconds,cpu.system_seconds,memory.peak_bytes,io.read.bytes,io.write.bytes,energy.joules,reason",
 	  api_list_jobs, .parameters = { api_filter_parameters, api_page_parameters } },
+	{ "/jobs/{id}", "All that is known of the newest job of that id, its nodes merged; as a report, too.", API_REPORTS,
+	  .answer = api_put_job, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/timeline", "What it did over time: a value for each interval.", IN(API_JSON) | IN(API_CSV),
+	  .answer = api_put_part, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/nodes", "What it did on each node.", API_LISTS, "nodes", api_node_of_job_columns,
+	  .answer = api_list_nodes_of_job, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/steps", "Its steps.", IN(API_JSON), .answer = api_put_part, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/mounts", "What it read and wrote on each mount.", IN(API_JSON) | IN(API_CSV),
+	  .answer = api_put_part, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/insights", "What stands out, with its numbers, and what to do about it.", IN(API_JSON),
+	  .answer = api_put_part, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/energy", "Its energy.", IN(API_JSON), .answer = api_put_part, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/records", "Its records as its nodes sent them, one a line.", IN(API_NDJSON),
+	  .answer = api_put_records, .parameters = { api_job_parameters } },
+	{ "/users", "The users of the jobs that match, those with most jobs first, with sums.", API_LISTS, "users", api_user_columns,
+	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	{ "/accounts", "The same of accounts.", API_LISTS, "accounts", api_account_columns,
+	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	{ "/partitions", "The same of partitions.", API_LISTS, "partitions", api_partition_columns,
+	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	{ "/usage", "Sums over the jobs that match.", API_LISTS, "usage", api_usage_columns,
+	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters, api_by_parameters } },
+	{ "/nodes", "The nodes on which jobs ran.", API_LISTS, "nodes", api_node_columns,
+	  .answer = api_list_nodes, .parameters = { api_span_parameters, api_sum_parameters } },
+	{ "/metrics", "The columns of jobs, and what they mean.", API_LISTS, "metrics", api_metric_columns,
+	  .answer = api_list_metrics },
+	{ "/health", "Whether the server takes and shows records now.", IN(API_JSON), .answer = api_put_health, .is_open = true },
+	{ "/openapi.json", "This description.", IN(API_JSON), .answer = api_put_openapi, .is_open = true },
 	{},
 };
 /* clang-format on */
@@ -317,9 +345,13 @@ static int run(struct api_call *c, struct error *err)
 		return c->route->answer(c, err);
 	if (c->format == API_CSV)
 		put_head(c);
-	document_begin_map(d);
+	if (c->route->list)
+		document_begin_map(d);
 	r = c->route->answer(c, err);
-	document_end_map(d);
+	if (c->route->list)
+		document_end_map(d);
+	if (c->answer->next)
+		return r;
 	return document_finish(d) < 0 && r >= 0 ? -ENOMEM : r;
 }
 
@@ -331,6 +363,7 @@ static int answer_call(struct api_call *c, struct http_answer *ret)
 	if (r < 0)
 		return fail(r, taking.err, ret);
 	choose_columns(c);
+	c->answer = ret;
 	c->out = open_memstream(&ret->text, &ret->length);
 	if (!c->out)
 		return -ENOMEM;
@@ -338,6 +371,11 @@ static int answer_call(struct api_call *c, struct http_answer *ret)
 	if (fclose(c->out) != 0 && r >= 0)
 		r = -ENOMEM;
 	ret->next_page = c->next_page;
+	if (ret->next) { /* nothing was written */
+		free(ret->text);
+		ret->text = NULL;
+		return 0;
+	}
 	ret->type = formats[c->format].type;
 	if (r >= 0)
 		return 0;
@@ -374,6 +412,8 @@ int api_answer(void *context, const struct http_request *request, struct http_an
 		call.format = cut_suffix(path);
 		call.route = find_route(path, &id);
 	}
+	if (call.route && call.format == API_JSON) /* of one that has no JSON */
+		call.format = (enum api_format)__builtin_ctz(call.route->formats);
 	if (!caller && !(call.route && call.route->is_open)) {
 		caller_audit(context, NULL, request, "denied: no token");
 		return http_fail(ret, 401, "this needs a token: Authorization: Bearer TOKEN");

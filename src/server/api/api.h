@@ -62,6 +62,7 @@ struct api_call {
 	struct document *document;
 	FILE *out;
 	char *next_page; /* the caller's to free */
+	struct http_answer *answer; /* for what is streamed in the place of all that */
 	bool has_column[STORE_COLUMNS_MAX]; /* of the route's, those that are shown... */
 	size_t columns[STORE_COLUMNS_MAX], column_count; /* ...in this order */
 };
@@ -98,8 +99,29 @@ uint64_t api_moment(const struct api_call *c, const char *name); /* 0: none */
 struct job_filter;
 struct job_filter api_filter(const struct api_call *c);
 extern const struct api_parameter api_filter_parameters[], api_page_parameters[],
-	api_job_parameters[], api_sum_parameters[];
+	api_job_parameters[], api_sum_parameters[], api_by_parameters[], api_span_parameters[];
 
 int api_put_openapi(struct api_call *c, struct error *err); /* openapi.c */
-int api_list_jobs(struct api_call *c, struct error *err); /* jobs.c */
-size_t api_job_columns(struct store_column ret[STORE_COLUMNS_MAX]); /* jobs.c */
+
+/* jobs.c */
+int api_list_jobs(struct api_call *c, struct error *err);
+size_t api_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+
+/* job.c: of the newest job of that id */
+int api_put_job(struct api_call *c, struct error *err);
+int api_put_part(struct api_call *c, struct error *err); /* what the path's last word names */
+int api_put_records(struct api_call *c, struct error *err);
+int api_list_nodes_of_job(struct api_call *c, struct error *err);
+size_t api_node_of_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+
+/* sums.c */
+int api_list_sums(struct api_call *c, struct error *err);
+size_t api_user_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+size_t api_account_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+size_t api_partition_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+size_t api_usage_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+int api_list_nodes(struct api_call *c, struct error *err);
+size_t api_node_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+int api_list_metrics(struct api_call *c, struct error *err);
+size_t api_metric_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+int api_put_health(struct api_call *c, struct error *err);

@@ -47,6 +47,12 @@ const struct api_parameter api_filter_parameters[] = {
 	{},
 };
 
+const struct api_parameter api_span_parameters[] = {
+	{ "since", API_MOMENT, "Jobs that ran then or later." },
+	{ "until", API_MOMENT, "Jobs that began before then." },
+	{},
+};
+
 const struct api_parameter api_page_parameters[] = {
 	{ "id", API_STRING, "Jobs of this id." },
 	{ "fields", API_WORDS, "The columns, by commas; or all.", column_word },

@@ -158,6 +158,25 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 		    int (*take)(void *context, const struct store_job *job), void *context,
 		    char **ret_next, struct error *err);
 
+/* ---- sums ---- */
+
+/* What jobs are added up by: "user", "account"... "day"; NULL behind the last. */
+const char *store_sum_word(size_t i);
+/* The columns of the sums by that word, the first of which has its name. */
+size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_MAX]);
+/* Maps of these columns in the list that has begun, the first by @name, those of most jobs first
+ * (days: the earliest). *ret_more: there are more than the filter's limit.  -ETIME: as above. */
+int store_format_sums(struct store *s, const char *by, const char *name,
+		      const struct job_filter *filter, const struct store_who *who,
+		      struct document *d, bool *ret_more, struct error *err);
+/* The same of the nodes on which jobs ran in the filter's time. */
+size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+int store_format_nodes(struct store *s, const struct job_filter *filter,
+		       const struct store_who *who, struct document *d, bool *ret_more,
+		       struct error *err);
+
+/* ---- records ---- */
+
 struct store_question {
 	const char *id;
 	const char *node, *manager, *cluster; /* NULL: any */
