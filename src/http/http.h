@@ -91,13 +91,13 @@ struct http_route {
 	const char *method, *path; /* a path that ends in "/" takes all below it, too; NULL ends the
 				      table */
 	http_function answer;
+	bool is_open; /* needs no token */
+	bool gives_text; /* failures are text, too; else they are JSON */
+	size_t body_max; /* bytes of a request's body; 0: 64 KiB */
 	/* Finds out who asks, in the place of the listener's token and admit(): sets the request's
 	 * caller, which http frees by free(3), and user.  Asked once, before the body comes.
 	 * -EPERM: 401; -EACCES: 403; else 503.  NULL: the listener's. */
 	int (*identify)(void *context, struct http_request *request, struct error *err);
-	bool is_open; /* needs no token */
-	bool gives_text; /* failures are text, too; else they are JSON */
-	size_t body_max; /* bytes of a request's body; 0: 64 KiB */
 };
 
 struct http_options {

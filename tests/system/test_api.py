@@ -8,12 +8,16 @@ import json
 import os
 import pwd
 import shutil
+import socket
+import subprocess
 import urllib.parse
 
 import pytest
 
 from made_records import line, record
-from serving import Serving, folder  # noqa: F401
+from ports import free_ports
+from server import BUILD
+from serving import Serving, batches, folder  # noqa: F401
 from slurm import make_users
 
 ALICE, BOB, CAROL = 61001, 61002, 61003
@@ -341,3 +345,71 @@ def test_members_of_the_admins_groups_see_all_on_the_socket(server_on_a_file):
     assert len(json.loads(server.ask("/api/v1/jobs").text)["jobs"]) == 2
     status, text = server.ask_as(ALICE, "/api/v1/jobs?fields=id")
     assert (status, json.loads(text)["jobs"]) == (200, [{"id": "1"}])
+
+
+# ---- the commands ----
+
+def jobmeter(*arguments, config, **environment):
+    return subprocess.run([BUILD / "jobmeter", *map(str, arguments)], capture_output=True, text=True, timeout=120, cwd="/",
+                          env={"PATH": os.environ["PATH"], "HOME": str(config), "XDG_CONFIG_HOME": str(config), **environment})
+
+
+@pytest.fixture
+def config(folder):  # noqa: F811
+    (folder / "config/jobmeter").mkdir(parents=True)
+    return folder / "config"
+
+
+def put_token(config, token, mode=0o600):
+    path = config / "jobmeter/token"
+    path.write_text(token + "\n")
+    path.chmod(mode)
+
+
+def test_commands_ask_a_server_by_its_url(folder, keeper, certificate, config):  # noqa: F811
+    for path in certificate:
+        shutil.copy(path, folder)
+    cert, key = (folder / path.name for path in certificate)
+    key.chmod(0o644)
+    ca = {"JOBMETER_SERVER_CA": str(cert)}
+    with Serving(folder, keeper)(tls={"certificate": str(cert), "key": str(key)}) as server:
+        url = f"https://127.0.0.1:{server.port}"
+        for batch in batches([job(i, started=1000) for i in range(1, 1100)] +
+                             [job(7000, node=f"n{i}") for i in range(3)] + [job(9999, BOB)], 997):
+            server.push(batch)
+        put_token(config, make_token(server, ALICE))
+        listed = jobmeter("jobs", "--server", url, "--since", "2026-01-01", "--limit", 0, "-f", "csv", "-o", "id", "--no-legend",
+                          config=config, **ca)
+        assert sorted(map(int, listed.stdout.split())) == [*range(1, 1100), 7000], listed.stderr
+        sums = jobmeter("jobs", "--server", url, "--since", "2026-01-01", "--by", "user", "--json", config=config, **ca)
+        assert [(one["user"], one["jobs"]) for one in json.loads(sums.stdout)["sums"]] == [("made-alice", 1100)], sums.stderr
+        report = jobmeter("report", "--server", url, "--json", 7000, config=config, **ca)
+        assert json.loads(report.stdout)["cpu"]["user_seconds"] == ask_json(
+            server, (config / "jobmeter/token").read_text().strip(), "/jobs/7000")["cpu"]["user_seconds"]
+        assert jobmeter("insights", "--server", url, "slurm/7000", config=config, **ca).returncode == 0
+        missing = jobmeter("report", "--server", url, 9999, config=config, **ca)
+        assert (missing.returncode, missing.stderr) == (1, f"jobmeter report: the server '{url}': there is no job '9999'\n")
+        untrusted = jobmeter("jobs", "--server", url, config=config)
+        assert untrusted.returncode == 1 and untrusted.stderr.startswith(f"jobmeter jobs: cannot reach the server '{url}': ")
+        put_token(config, "wrong")
+        wrong = jobmeter("jobs", "--server", url, config=config, **ca)
+        assert (wrong.returncode, wrong.stderr) == (1, f"jobmeter jobs: the server '{url}': this is no valid token\n")
+
+
+def test_an_unreachable_server_is_named_in_one_line(config, tmp_path):
+    put_token(config, "jm_1_x")
+    port, = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    for command in (["jobs"], ["report", "1"], ["insights", "1"]):
+        done = jobmeter(*command, "--server", url, config=config)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith(f"jobmeter {command[0]}: cannot reach the server '{url}': ")
+    beyond = jobmeter("jobs", "--server", "http://192.0.2.1:9841", config=config)
+    assert beyond.stderr == "jobmeter jobs: 'http://192.0.2.1:9841': a token goes over https:// only, beyond this machine\n"
+    put_token(config, "jm_1_x", 0o644)
+    assert "can be read by others (chmod 0600)" in jobmeter("jobs", "--server", url, config=config).stderr
+    dead = tmp_path / "server.sock"
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(dead))
+    away = jobmeter("report", 25, config=config, JOBMETER_SERVER_SOCKET=str(dead), JOBMETER_SOCKET=str(tmp_path / "none"))
+    assert away.stderr == f"jobmeter report: there is no file, directory or local run '25': no server answers at '{dead}': Connection refused\n"
