@@ -19,18 +19,26 @@
 /* By the job's number or one of its other names. */
 #define NAMED(name) "(job_id = " name " OR part = " name " OR sluid = " name ")"
 
+static bool parse_uid(const char *text, uint64_t *ret)
+{
+	return parse_u64(text, ret) == 0 && *ret <= UINT32_MAX;
+}
+
 void store_print_filter(const struct store *s, const struct job_filter *filter,
 			const struct store_who *who, FILE *out)
 {
 	static const char *const searched[] = { "job_id", "name", "user_name", "account",
 						"reason" };
+	uint64_t uid;
 	const struct {
 		bool is_wanted;
 		const char *condition;
 	} rows[] = {
 		{ !who->sees_all, "uid = ?3" },
 		{ filter->id, s->has_facts ? NAMED("?4") : "job_id = ?4" },
-		{ filter->user, "(user_name = ?5 OR uid = ?6)" },
+		{ filter->user, filter->user && parse_uid(filter->user, &uid)
+					? "(user_name = ?5 OR uid = ?6)"
+					: "user_name = ?5" },
 		{ filter->account, "account = ?7" },
 		{ filter->partition, "partition_name = ?8" },
 		{ filter->manager, "manager = ?9" },
@@ -54,7 +62,7 @@ void store_put_filter(const struct job_filter *filter, const struct store_who *w
 		      struct arg args[STORE_FILTER_ARGS])
 {
 	uint64_t until_ns = filter->until_ns ? filter->until_ns : INT64_MAX, uid = 0;
-	bool is_number = filter->user && parse_u64(filter->user, &uid) == 0 && uid <= UINT32_MAX;
+	bool is_number = filter->user && parse_uid(filter->user, &uid);
 	const struct arg all[STORE_FILTER_ARGS] = { NUMBER(MIN(filter->since_ns, INT64_MAX)),
 						    NUMBER(MIN(until_ns, INT64_MAX)),
 						    NUMBER(who->uid),
