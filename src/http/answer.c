@@ -187,6 +187,8 @@ static void admit(struct exchange *x)
  * identifies, those without a user have none. */
 static bool has_budget(const struct exchange *x, uint32_t *ret_user)
 {
+	if (x->route && x->route->is_free)
+		return false;
 	if (x->request.peer.is_known) {
 		*ret_user = x->request.peer.uid;
 		return x->request.peer.uid != 0;

@@ -94,6 +94,7 @@ struct http_route {
 	bool is_open; /* needs no token */
 	bool gives_text; /* failures are text, too; else they are JSON */
 	size_t body_max; /* bytes of a request's body; 0: 64 KiB */
+	bool is_free; /* of no budget: it costs next to nothing, and who watches must get it */
 	/* Finds out who asks, in the place of the listener's token and admit(): sets the request's
 	 * caller, which http frees by free(3), and user.  Asked once, before the body comes.
 	 * -EPERM: 401; -EACCES: 403; else 503.  NULL: the listener's. */

@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "basic/error.h"
 #include "http/http.h"
 #include "server/ingest.h"
 #include "server/store/store.h"
 #include "service/token.h"
 
-struct error;
 struct server_config;
 
 struct server { /* what its files share */
@@ -29,6 +29,11 @@ struct server { /* what its files share */
 	struct {
 		uint64_t since_ns, denied; /* requests in this minute */
 	} audit;
+	struct {
+		uint64_t until_ns; /* by CLOCK_MONOTONIC: so long it is not asked again */
+		int r;
+		struct error err;
+	} health;
 	struct http *tcp, *socket; /* NULL: not wanted */
 	struct ingest_counts counts;
 	uint64_t failed_works;
@@ -40,6 +45,9 @@ struct server { /* what its files share */
 
 extern const struct http_route server_tcp_routes[]; /* pages.c */
 extern const struct http_route server_socket_routes[]; /* pages.c */
+
+/* store_check(), once a second: whoever reaches the port may ask. */
+int server_check(struct server *s, struct error *err);
 
 /* The records of a job as NDJSON, one after the other; errors are those of store_find_records(). */
 int server_stream_records(struct server *s, const struct store_question *question,

@@ -113,7 +113,7 @@ int api_list_metrics(struct api_call *c, struct error *err UNUSED)
 
 int api_put_health(struct api_call *c, struct error *err)
 {
-	int r = store_check(c->server->store, err);
+	int r = server_check(c->server, err);
 
 	document_begin_map(c->document);
 	document_put_string(c->document, "status", "ok");

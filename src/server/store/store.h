@@ -46,7 +46,7 @@ void store_closep(struct store **s);
 struct database;
 int store_open_with(const struct database *database, const char *where, enum store_mode mode,
 		    struct store **ret, struct error *err);
-/* Whether it answers. */
+/* Whether it answers, and could take a record. */
 int store_check(struct store *s, struct error *err);
 
 /* ---- what nodes send ---- */

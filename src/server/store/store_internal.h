@@ -159,6 +159,9 @@ void store_fold(struct store *s, enum store_stale stale, unsigned int limit, str
 #define SQL_MAKE_STALE \
 	"UPDATE jobs SET is_stale = 1 WHERE id = (SELECT job FROM records WHERE id = ?1)"
 
+/* What makes each version of a record one row. */
+#define STORE_ON_CONFLICT "ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns)"
+
 /* ---- job_list.c ---- */
 /* " WHERE ...": which of the jobs are wanted, and who sees them; what no filter names is not asked.
  * Its values are the first STORE_FILTER_ARGS. */
