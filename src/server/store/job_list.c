@@ -176,6 +176,11 @@ static int take_of_page(void *context, const struct store_job *job)
 	return p->left || p->next ? p->take(p->context, job) : -ENOMEM;
 }
 
+static bool is_by_start(const struct store_page *page)
+{
+	return strcmp(store_column(page->order).name, "start") == 0;
+}
+
 /* What the rows are ordered by, all of it one way: the last of these differ. */
 static char *make_page_text(const struct store *s, const struct job_filter *filter,
 			    const struct store_page *page, const struct store_who *who)
@@ -196,6 +201,8 @@ static char *make_page_text(const struct store *s, const struct job_filter *filt
 		store_print_order(s, page->order, out);
 		fprintf(out, ", " CURSOR_COLUMNS ") %s (?15, ?16, ?17, ?18, ?19, ?20, ?21)",
 			page->is_ascending ? ">" : "<");
+		if (page->is_ascending && is_by_start(page))
+			fputs(" AND start_ns >= ?16", out);
 	}
 	fputs(" ORDER BY ", out);
 	store_print_order(s, page->order, out);
@@ -216,6 +223,7 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 	struct paging paging = { take, context, page->order, limit, NULL };
 	struct arg args[STORE_FILTER_ARGS + 1 + CURSOR_PARTS];
 	struct store_cursor cursor = {};
+	struct job_filter from_there = *filter;
 	_cleanup_free_ char *text = make_page_text(s, filter, page, who), *kept = NULL;
 	bool has_more = false;
 	int r = text ? 0 : error_set_errno(err, ENOMEM, "cannot list the jobs");
@@ -224,7 +232,11 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 		r = store_cursor_parse(page->after, &cursor, &kept, err);
 	if (r < 0)
 		return r;
-	store_put_filter(filter, who, args);
+	/* said of the first column alone, so that an index begins where the page does */
+	if (page->after && !page->is_ascending && is_by_start(page))
+		from_there.until_ns = MIN(filter->until_ns ? filter->until_ns : UINT64_MAX,
+					  (uint64_t)MAX(cursor.start_ns, INT64_C(0)) + 1);
+	store_put_filter(&from_there, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(limit + 1);
 	for (size_t i = 0; i < CURSOR_PARTS; i++)
 		args[STORE_FILTER_ARGS + 1 + i] = i == 0   ? NUMBER(cursor.order)
