@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the server shows over HTTP (/api/v1), and to whom: on SQLite, and on a PostgreSQL that is started for it."""
 
+import concurrent.futures
 import csv
 import hashlib
 import io
@@ -304,6 +305,24 @@ def test_a_job_on_four_nodes_is_one(server_on_a_file):
         assert answer.status == 200 and answer.headers["Content-Type"].startswith(kind) and answer.text.startswith(begins), suffix
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     assert ask(server, token, "/jobs/7.csv").status == 404
+
+
+def test_one_user_keeps_nobody_from_the_server(server_on_a_file):
+    """All of one token's connections share a budget: others are answered while they wait."""
+    server = server_on_a_file
+    for batch in batches([job(i) for i in range(3000)] + [job(5000, BOB)], 997):
+        server.push(batch)
+    alice, bob = make_token(server, ALICE), make_token(server, BOB)
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        asked = [pool.submit(ask, server, alice, "/jobs?fields=all&limit=1000") for _ in range(20)]
+        wait_for(lambda: any(one.done() for one in asked))
+        before = 0
+        while not all(one.done() for one in asked):
+            assert ask(server, bob, "/jobs").status == 200
+            assert server.get("/health").status == 200
+            before += 1
+        assert all(one.result().status == 200 for one in asked)
+    assert before > 20  # bob has more turns than alice
 
 
 def test_requests_of_other_sites_pages_are_refused(server_on_a_file):

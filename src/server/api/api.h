@@ -78,7 +78,6 @@ struct api_route {
 	const char *fields;
 	int (*answer)(struct api_call *c, struct error *err);
 	bool is_open; /* needs no caller */
-	bool is_of_operators;
 	const struct api_parameter *parameters[API_GROUPS_MAX]; /* arrays, up to a NULL */
 };
 extern const struct api_route api_routes[]; /* up to one without a path */

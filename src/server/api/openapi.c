@@ -57,34 +57,39 @@ static void put_parameter(const struct api_parameter *p, bool is_of_path, struct
 	document_end_map(d);
 }
 
-static const struct api_route *formats_of; /* of the route that is being written */
-
-static const char *format_word(size_t i)
+/* The format, which the path's suffix may say as well. */
+static void put_format(const struct api_route *route, struct document *d)
 {
-	const char *type, *name;
+	const char *name, *type;
 
-	for (size_t format = 0; (name = api_format_name((enum api_format)format, &type));
-	     format++) {
-		if (formats_of->formats >> format & 1 && i-- == 0)
-			return name;
+	document_begin_map(d);
+	document_put_string(d, "name", "format");
+	document_put_string(d, "in", "query");
+	document_put_boolean(d, "required", false);
+	document_put_string(d, "description", "The format, as the path's suffix.");
+	document_begin_map_of(d, "schema");
+	document_put_string(d, "type", "string");
+	document_begin_flat_list_of(d, "enum");
+	for (size_t i = 0; (name = api_format_name((enum api_format)i, &type)); i++) {
+		if (route->formats >> i & 1)
+			document_string(d, name);
 	}
-	return NULL;
+	document_end_list(d);
+	document_end_map(d);
+	document_end_map(d);
 }
 
 static void put_parameters(const struct api_route *route, struct document *d)
 {
-	static const struct api_parameter id = { "id", API_STRING, "The job's id." }, format = {
-		"format", API_WORD, "The format, as the path's suffix.", format_word
-	};
+	static const struct api_parameter id = { "id", API_STRING, "The job's id." };
 	const struct api_parameter *p;
 
-	formats_of = route;
 	document_begin_list_of(d, "parameters");
 	if (strchr(route->path, '{'))
 		put_parameter(&id, true, d);
 	for (size_t i = 0; (p = api_parameter(route, i)); i++)
 		put_parameter(p, false, d);
-	put_parameter(&format, false, d);
+	put_format(route, d);
 	document_end_list(d);
 }
 
