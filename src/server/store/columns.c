@@ -438,43 +438,50 @@ struct store_column store_column(size_t i)
 				      store_value_metric(i)->help };
 }
 
-/* What a column is ordered by, as SQL.  Texts are ours: none is a request's. */
-void store_print_order(const struct store *s, size_t column, FILE *out)
+/* What these are ordered by, as SQL: texts of ours, and none of a request. */
+static const char *const orders[FIXED_COUNT] = {
+	[START] = "start_ns",
+	[END] = "CASE WHEN final <> 0 THEN end_ns ELSE 0 END",
+	[ELAPSED] = "COALESCE(elapsed_ns, -1)",
+	[NODES] = "COALESCE(nodes, -1)",
+};
+
+/* Behind the texts and facts; those are as far as can be. */
+static size_t place_of(size_t column)
 {
-	size_t before = ARRAY_SIZE(texts) + store_fact_count();
-
-	if (column >= before + FIXED_COUNT && s->has_column[column - before - FIXED_COUNT])
-		fprintf(out, "COALESCE(\"%s\", -1)",
-			store_value_name(column - before - FIXED_COUNT));
-	else
-		fputs(column == before + ELAPSED ? "COALESCE(elapsed_ns, -1)"
-		      : column == before + NODES ? "COALESCE(nodes, -1)"
-		      : column == before + END	 ? "CASE WHEN final <> 0 THEN end_ns ELSE 0 END"
-						 : "start_ns",
-		      out);
-}
-
-/* The same of a job that was read. */
-int64_t store_job_order(const struct store_job *job, size_t column)
-{
-	size_t before = ARRAY_SIZE(texts) + store_fact_count();
-	const struct value *value = column == before + ELAPSED ? &job->elapsed_ns
-				    : column == before + NODES ? &job->nodes
-				    : column >= before + FIXED_COUNT
-					    ? &job->values[column - before - FIXED_COUNT]
-					    : NULL;
-
-	if (value)
-		return value->is_known ? (int64_t)value->number : -1;
-	return (int64_t)(column == before + END ? job->end_ns : job->start_ns);
+	return column - ARRAY_SIZE(texts) - store_fact_count();
 }
 
 bool store_can_order(size_t column)
 {
-	size_t before = ARRAY_SIZE(texts) + store_fact_count();
+	size_t i = place_of(column);
 
-	return column == before + START || column == before + END || column == before + ELAPSED ||
-	       column == before + NODES || column >= before + FIXED_COUNT;
+	return column < store_column_count() && i < store_column_count() &&
+	       (i >= FIXED_COUNT || orders[i]);
+}
+
+void store_print_order(const struct store *s, size_t column, FILE *out)
+{
+	size_t i = place_of(column);
+
+	if (i < FIXED_COUNT)
+		fputs(orders[i], out);
+	else if (s->has_column[i - FIXED_COUNT])
+		fprintf(out, "COALESCE(\"%s\", -1)", store_value_name(i - FIXED_COUNT));
+	else
+		fputs("COALESCE(NULL, -1)", out);
+}
+
+int64_t store_job_order(const struct store_job *job, size_t column)
+{
+	size_t i = place_of(column);
+	const struct value value = i == START	  ? known(true, job->start_ns)
+				   : i == END	  ? known(true, job->end_ns)
+				   : i == ELAPSED ? job->elapsed_ns
+				   : i == NODES	  ? job->nodes
+						  : job->values[i - FIXED_COUNT];
+
+	return value.is_known ? (int64_t)value.number : -1;
 }
 
 static void put_fixed(const struct store_job *job, size_t i, struct document *d)
