@@ -132,6 +132,19 @@ size_t utf8_columns(const char *text)
 	return columns;
 }
 
+bool utf8_is_valid(const char *text)
+{
+	for (;;) {
+		const char *before = text;
+		uint32_t c = utf8_next(&text);
+
+		if (c == 0)
+			return true;
+		if (c == UTF8_REPLACEMENT && text - before == 1) /* it has three bytes itself */
+			return false;
+	}
+}
+
 char *utf8_repair(const char *text)
 {
 	/* one bad byte becomes three */

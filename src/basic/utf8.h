@@ -27,6 +27,9 @@ bool utf8_is_printable(uint32_t c);
 unsigned int utf8_width(uint32_t c);
 size_t utf8_columns(const char *text);
 
+/* No byte of it is invalid. */
+bool utf8_is_valid(const char *text);
+
 /* A copy without invalid bytes, for writers that refuse them.  NULL: no memory. */
 char *utf8_repair(const char *text);
 

@@ -10,6 +10,7 @@
 #include "basic/cleanup.h"
 #include "basic/cli.h"
 #include "client/client.h"
+#include "client/web.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/text.h"
@@ -19,8 +20,18 @@
 #include "cli/runs.h"
 #include "cli/watch_target.h"
 
+int argument_parse_url(const char *text, void *at, struct error *err)
+{
+	if (!web_is_url(text))
+		return error_set(err, -EINVAL,
+				 "'--server' is a URL such as https://server:9841, not '%s'", text);
+	*(const char **)at = text;
+	return 0;
+}
+
 /* clang-format off */
 const struct cli_option arguments_options[] = {
+	{ "server", 0, "URL", "search for IDs with the server at this URL alone", offsetof(struct arguments, database), argument_parse_url },
 	{ "database", 0, "FILE", "search for IDs in a server's database or in files of records alone", offsetof(struct arguments, database), NULL },
 };
 /* clang-format on */
@@ -137,7 +148,7 @@ static int find_job(struct arguments *a, struct complaint *complaint, const char
 	r = find_with_reader(a, complaint, &name, records, &server);
 	if (r == 0)
 		return 0;
-	if (r != -ENOTCONN)
+	if (r != -ENOTCONN) /* one that is away may have it */
 		said = server.text;
 	return error_set(err, -ENOENT, "there is no file, directory or local run '%s'%s%s",
 			 argument, said ? ": " : "", said ? said : "");
@@ -182,7 +193,8 @@ int arguments_read(const struct cli_command *command, struct arguments *a, int a
 		   struct records *records, struct error *err)
 {
 	if (argc == 0 && a->database)
-		return error_set(err, -EINVAL, "'--database' goes with the id of a job");
+		return error_set(err, -EINVAL,
+				 "'--database' and '--server' go with the id of a job");
 	if (argc == 0) {
 		struct record *newest = NULL;
 		int r = runs_find_newest(&newest, err);

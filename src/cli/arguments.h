@@ -24,6 +24,8 @@ struct complaint {
 };
 void complaint_tell(void *complaint, const struct error *err);
 
+/* As struct cli_option wants it. */
+int argument_parse_url(const char *text, void *at, struct error *err);
 extern const struct cli_option arguments_options[]; /* their target is a struct arguments */
 extern const size_t arguments_option_count;
 

@@ -21,6 +21,7 @@
 #include "cli/output.h"
 #include "cli/reader.h"
 #include "cli/runs.h"
+#include "client/web.h"
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "model/json_place.h"
@@ -78,6 +79,7 @@ static const struct cli_option options[] = {
 	{ "name", 'n', "NAME", "jobs of this name", AT(filter.name), NULL },
 	{ "text", 0, "TEXT", "jobs with this in their id, name, user, account or reason", AT(filter.text), NULL },
 	{ "limit", 0, "N", "at most the newest N jobs (default: 1000, with --by all); 0: all", AT(filter.limit), parse_limit },
+	{ "server", 0, "URL", "ask the server at this URL: jobs that its token may see", AT(database), argument_parse_url },
 	{ "database", 0, "FILE", "read all jobs of a server's database, of a file of records, or of a directory of such", AT(database), NULL },
 };
 /* clang-format on */
@@ -111,7 +113,7 @@ static int settle(struct listing *l, struct output *output, int argc, char **arg
 				 argv[0], argv[0]);
 	if (l->is_of_all && filter->user)
 		return error_set(err, -EINVAL, "'--all' and '--user' exclude each other");
-	l->is_recent = !filter->since_ns && !l->database;
+	l->is_recent = !filter->since_ns && (!l->database || web_is_url(l->database));
 	l->has_standard_columns = !l->columns.count;
 	if (filter->limit == LIMIT_UNSET)
 		filter->limit = l->by.name ? 0 : JOB_LIMIT_DEFAULT;
@@ -352,7 +354,7 @@ static int list_jobs(const struct cli_command *command, struct listing *l,
 	_cleanup_(json_freep) json_t *jobs = NULL;
 	int r = find_jobs(l, &jobs, err);
 
-	if (r == -ENOTCONN && !l->database) {
+	if ((r == -ENOTCONN || r == -ECONNREFUSED) && !l->database) {
 		json_decref(jobs);
 		jobs = NULL;
 		r = find_runs(l, &jobs, err);

@@ -14,6 +14,7 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "client/server_client.h"
+#include "client/web.h"
 #include "codec/record_format.h"
 #include "codec/records.h"
 #include "model/document.h"
@@ -136,6 +137,8 @@ int reader_open(const char *path, void (*refuse)(void *context, const struct err
 	reader->path = path;
 	if (!path)
 		r = server_client_open(NULL, &reader->client, err);
+	else if (web_is_url(path))
+		r = server_client_open_url(path, &reader->client, err);
 	else if (is_database(path))
 		r = store_open(path, STORE_READ, &reader->store, err);
 	else

@@ -14,7 +14,8 @@ struct reader;
 struct records;
 
 /* @path: a database of jobmeter-server, a file of records, or a directory with such files
- * (*.json), which are taken into a database in memory; NULL: the server.  Of a server that is not
+ * (*.json), which are taken into a database in memory; or a URL, of a server that is asked by HTTP;
+ * NULL: the server of this machine.  Of a server that is not
  * there, only the first question tells.  @refuse is called for what a directory has that is no
  * record, or one that the database does not take. */
 int reader_open(const char *path, void (*refuse)(void *context, const struct error *err),
@@ -23,7 +24,8 @@ struct reader *reader_close(struct reader *r); /* NULL is fine; returns NULL */
 void reader_closep(struct reader **r);
 
 /* The jobs that match, the newest first, added to the empty list @jobs, each a map as GET /v1/jobs
- * has it (docs/sites/server.md).  -ENOTCONN, here and below: there is no server. */
+ * has it (docs/sites/server.md).  -ENOTCONN, here and below: there is no server;
+ * -ECONNREFUSED: it is away. */
 int reader_list_jobs(struct reader *r, const struct job_filter *filter, json_t *jobs,
 		     struct error *err);
 

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/timestamp.h"
 #include "client/endpoint.h"
+#include "client/web.h"
 #include "codec/records.h"
 #include "model/job_filter.h"
 #include "model/job_name.h"
@@ -19,13 +21,18 @@
 #define KEYS_MAX 16 /* of one question */
 
 struct server_client {
-	struct endpoint server;
+	struct endpoint server; /* or: */
+	struct web *web; /* NULL: it is not asked by HTTP */
+	char *after; /* of the list that was asked for last: where its next page begins */
 };
 
 struct server_client *server_client_close(struct server_client *c)
 {
-	if (c)
+	if (c) {
 		endpoint_clear(&c->server);
+		web_close(c->web);
+		free(c->after);
+	}
 	free(c);
 	return NULL;
 }
@@ -52,6 +59,20 @@ int server_client_open(const char *socket_path, struct server_client **ret, stru
 	return 0;
 }
 
+int server_client_open_url(const char *url, struct server_client **ret, struct error *err)
+{
+	_cleanup_(server_client_closep) struct server_client *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return error_set_errno(err, ENOMEM, "cannot ask the server");
+	r = web_open(url, SERVER_ANSWER_MAX, &c->web, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
 /* ---- what is asked ---- */
 
 struct query { /* what stands behind the '?'; what has no text is left out */
@@ -66,8 +87,8 @@ static void query_add(struct query *q, const char *key, const char *text)
 	q->count += text != NULL;
 }
 
-static int ask(const struct server_client *c, const char *path, const struct query *q,
-	       int timeout_ms, struct reply *ret, struct error *err)
+static int ask(struct server_client *c, const char *path, const struct query *q, int timeout_ms,
+	       struct reply *ret, struct error *err)
 {
 	_cleanup_free_ char *target = NULL;
 	size_t length;
@@ -85,8 +106,12 @@ static int ask(const struct server_client *c, const char *path, const struct que
 	}
 	if (!out || fclose(out) != 0 || !is_whole)
 		return error_set_errno(err, ENOMEM, "cannot ask the server");
+	if (c->web) {
+		ret->max = SERVER_ANSWER_MAX;
+		return web_get(c->web, target, timeout_ms, ret, err);
+	}
 	r = endpoint_ask(&c->server, target, NULL, timeout_ms, ret, err);
-	return !ret->status && (r == -ENOENT || r == -ECONNREFUSED) ? -ENOTCONN : r;
+	return !ret->status && r == -ENOENT ? -ENOTCONN : r;
 }
 
 int server_client_greet(struct server_client *c, struct error *err)
@@ -108,7 +133,8 @@ static int check_job(const struct place *place, const json_t *map, void *context
 	return r == 0 && !text ? place_refuse(place, "", "lacks manager or id") : r;
 }
 
-int server_parse_jobs(const char *text, size_t length, json_t *ret, bool *ret_more,
+/* *ret_next: where the next page begins, which the caller frees; NULL: it does not say. */
+static int parse_page(const char *text, size_t length, json_t *ret, bool *ret_more, char **ret_next,
 		      struct error *err)
 {
 	_cleanup_(json_freep) json_t *root = NULL;
@@ -130,6 +156,32 @@ int server_parse_jobs(const char *text, size_t length, json_t *ret, bool *ret_mo
 	if (json_array_extend(ret, json_object_get(root, "jobs")) < 0)
 		return error_set_errno(err, ENOMEM, "cannot read the server's answer");
 	*ret_more = has_more;
+	if (ret_next) {
+		const char *next = json_string_value(json_object_get(root, "next"));
+
+		*ret_next = next ? strdup(next) : NULL;
+	}
+	return 0;
+}
+
+int server_parse_jobs(const char *text, size_t length, json_t *ret, bool *ret_more,
+		      struct error *err)
+{
+	return parse_page(text, length, ret, ret_more, NULL, err);
+}
+
+/* By HTTP pages follow each other by where the one before ended. */
+static int add_page(struct server_client *c, const struct job_filter *filter, const char *offset,
+		    struct query *query, struct error *err)
+{
+	if (!c->web) {
+		query_add(query, "offset", filter->offset ? offset : NULL);
+		return 0;
+	}
+	if (filter->offset && !c->after)
+		return error_set(err, -EPROTO, "the server does not say where its page ended");
+	query_add(query, "fields", "all");
+	query_add(query, "after", filter->offset ? c->after : NULL);
 	return 0;
 }
 
@@ -157,9 +209,15 @@ int server_client_list_jobs(struct server_client *c, const struct job_filter *fi
 	query_add(&query, "state", filter->state);
 	query_add(&query, "text", filter->text);
 	query_add(&query, "limit", filter->limit ? limit : NULL);
-	query_add(&query, "offset", filter->offset ? offset : NULL);
-	r = ask(c, "/v1/jobs", &query, SERVER_ANSWER_MS, &answer, err);
-	return r < 0 ? r : server_parse_jobs(answer.text, answer.length, jobs, ret_more, err);
+	r = add_page(c, filter, offset, &query, err);
+	if (r == 0)
+		r = ask(c, c->web ? "/api/v1/jobs" : "/v1/jobs", &query, SERVER_ANSWER_MS, &answer,
+			err);
+	if (r < 0)
+		return r;
+	free(c->after);
+	c->after = NULL;
+	return parse_page(answer.text, answer.length, jobs, ret_more, &c->after, err);
 }
 
 /* ---- records ---- */
@@ -168,17 +226,23 @@ int server_client_get_records(struct server_client *c, const struct job_name *na
 			      struct records *records, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
+	_cleanup_free_ char *id = percent_encode(name->id), *path = NULL;
 	struct query query = {};
 	int r;
 
-	query_add(&query, "id", name->id);
+	if (!id || asprintf(&path, "/api/v1/jobs/%s/records", id) < 0) {
+		path = NULL;
+		return error_set_errno(err, ENOMEM, "cannot ask the server");
+	}
+	query_add(&query, "id", c->web ? NULL : name->id);
 	query_add(&query, "node", name->node);
 	query_add(&query, "manager", name->manager);
-	query_add(&query, "clock", "1"); /* so that nodes are merged on one axis of time */
-	r = ask(c, "/v1/records", &query, SERVER_ANSWER_MS, &answer, err);
+	/* so that nodes are merged on one axis of time */
+	query_add(&query, "clock", c->web ? NULL : "1");
+	r = ask(c, c->web ? path : "/v1/records", &query, SERVER_ANSWER_MS, &answer, err);
 	if (r < 0)
 		return r;
-	r = records_parse(answer.text ? answer.text : "", answer.length, c->server.path, records,
+	r = records_parse(answer.text ? answer.text : "", answer.length, "its records", records,
 			  err);
 	return r < 0 ? error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the server's answer") : 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server_client - asks the site's server for jobs of the past, on its Unix socket (docs/jobs.md).
+ * server_client - asks the site's server for jobs of the past, on its Unix socket (docs/jobs.md) or
+ * by HTTP.
  *
  * Every function returns in a bounded time, whatever the server does, with errors as client.h has
- * them; -ENOTCONN: no server answers there.
+ * them; -ENOTCONN: there is no server; -ECONNREFUSED: there was one, and it is away.
  */
 #pragma once
 
@@ -24,6 +25,8 @@ struct server_client;
 
 /* @socket_path NULL: $JOBMETER_SERVER_SOCKET, else SERVER_SOCKET.  Nobody is asked yet. */
 int server_client_open(const char *socket_path, struct server_client **ret, struct error *err);
+/* The same by HTTP, as web.h has it: its errors go before those of client.h. */
+int server_client_open_url(const char *url, struct server_client **ret, struct error *err);
 struct server_client *server_client_close(struct server_client *c); /* NULL is fine; returns NULL */
 void server_client_closep(struct server_client **c);
 

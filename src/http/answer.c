@@ -38,11 +38,11 @@ uint64_t answer_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static uint64_t processor_ns(void)
+static uint64_t cost_ns(const struct http *h)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	clock_gettime(h->options.charges_elapsed ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -56,6 +56,30 @@ const char *http_header(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+struct each_query {
+	int (*take)(void *context, const char *key, const char *value);
+	void *context;
+	int r;
+};
+
+static enum MHD_Result take_query(void *context, enum MHD_ValueKind kind UNUSED, const char *key,
+				  const char *value)
+{
+	struct each_query *each = context;
+
+	each->r = each->take(each->context, key, value ? value : "");
+	return each->r == 0 ? MHD_YES : MHD_NO;
+}
+
+int http_each_query(const struct http_request *request,
+		    int (*take)(void *context, const char *key, const char *value), void *context)
+{
+	struct each_query each = { take, context, 0 };
+
+	MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, take_query, &each);
+	return each.r;
+}
+
 /* ---- failures ---- */
 
 static void answer_clear(struct http_answer *a)
@@ -63,6 +87,7 @@ static void answer_clear(struct http_answer *a)
 	if (a->done)
 		a->done(a->context);
 	free(a->text);
+	free(a->next_page);
 	*a = (struct http_answer){ .type = a->type };
 }
 
@@ -142,6 +167,11 @@ static void admit(struct exchange *x)
 	const struct http_options *options = &x->http->options;
 	const char *header = http_header(&x->request, MHD_HTTP_HEADER_AUTHORIZATION);
 
+	if (x->route && x->route->identify) {
+		x->refusal = x->route->identify(options->context, &x->request, &x->refused);
+		x->is_admitted = x->refusal >= 0;
+		return;
+	}
 	x->is_admitted = (!x->http->token && !options->admit) || brings_token(x);
 	if (x->is_admitted || !options->admit || !header || (x->route && x->route->is_open))
 		return;
@@ -151,9 +181,11 @@ static void admit(struct exchange *x)
 
 /* ---- budgets ---- */
 
+#define NO_USER (UINT32_MAX - 1) /* without a budget */
 #define STRANGER UINT32_MAX /* over TCP, and without the token: all of them have one budget */
 
-/* Root has none, nor who brings the token, nor anybody where the site wants none. */
+/* Root has none, nor who brings the token, nor anybody where the site wants none; of a route that
+ * identifies, those without a user have none. */
 static bool has_budget(const struct exchange *x, uint32_t *ret_user)
 {
 	if (x->route && x->route->is_free)
@@ -162,13 +194,31 @@ static bool has_budget(const struct exchange *x, uint32_t *ret_user)
 		*ret_user = x->request.peer.uid;
 		return x->request.peer.uid != 0;
 	}
+	if (x->request.has_user) {
+		*ret_user = x->request.user;
+		return true;
+	}
 	*ret_user = STRANGER;
-	return !x->is_admitted;
+	return !x->is_admitted || (x->route && x->route->identify && !x->request.caller);
 }
 
+/* Of one that waits. */
 static uint32_t user_of(const struct connection *c)
 {
-	return c->peer ? c->peer->uid : STRANGER;
+	uint32_t user = STRANGER;
+
+	(void)has_budget(c->waiter, &user);
+	return user;
+}
+
+void http_charge_sender(const struct http_request *request, uint64_t cost_ns)
+{
+	const struct exchange *x =
+		(const void *)((const char *)request - offsetof(struct exchange, request));
+	uint32_t user;
+
+	if (has_budget(x, &user))
+		budgets_charge(&x->http->budgets, user, cost_ns, answer_now_ms());
 }
 
 void http_charge(struct http *h, uid_t uid, uint64_t cost_ns)
@@ -197,7 +247,7 @@ static bool keeps_threads_busy(const struct http *h, uint32_t user)
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		const struct connection *c = &h->connections.items[i];
 
-		count += c->state == CONNECTION_AWAITING && c->awaits_thread && user_of(c) == user;
+		count += c->state == CONNECTION_AWAITING && c->awaits_thread && c->user == user;
 	}
 	return count >= HTTP_OF_THREAD_MAX;
 }
@@ -216,7 +266,7 @@ static bool is_first(const struct http *h, const struct connection *c)
 	return true;
 }
 
-static void call(struct connection *c, uint64_t now_ms)
+static void call_waiting(struct connection *c, uint64_t now_ms)
 {
 	struct exchange *x = c->waiter;
 
@@ -244,7 +294,7 @@ static bool has_gone(const struct connection *c)
 
 /* Until there is more behind @a->fd, or the client goes. */
 static int await(struct http *h, struct MHD_Connection *mhd, struct connection *c,
-		 const struct http_answer *a)
+		 const struct http_answer *a, uint32_t user)
 {
 	connections_set(c, CONNECTION_AWAITING, answer_now_ms());
 	if (c->state != CONNECTION_AWAITING) /* it was cut just now */
@@ -252,6 +302,7 @@ static int await(struct http *h, struct MHD_Connection *mhd, struct connection *
 	c->waiter = mhd;
 	c->awaited_fd = a->fd;
 	c->awaits_thread = a->is_of_thread;
+	c->user = user;
 	(void)epoll_ctl(h->epoll_fd, EPOLL_CTL_ADD, a->fd,
 			&(struct epoll_event){ .events = EPOLLIN });
 	if (!a->is_of_thread)
@@ -271,7 +322,9 @@ static void go_on(struct http *h, struct connection *c, uint64_t now_ms)
 
 void answer_call_waiting(struct http *h, bool is_end)
 {
+	struct connection *called[CONNECTIONS_MAX];
 	uint64_t now_ms = answer_now_ms();
+	size_t count = 0;
 
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		struct connection *c = &h->connections.items[i];
@@ -282,8 +335,11 @@ void answer_call_waiting(struct http *h, bool is_end)
 			continue;
 		if (is_end || (is_first(h, c) && !keeps_threads_busy(h, user_of(c)) &&
 			       budgets_wait_ms(&h->budgets, user_of(c), now_ms) == 0))
-			call(c, now_ms);
+			called[count++] = c;
 	}
+	/* one of each user: what it costs is known before the next one is called */
+	for (size_t i = 0; i < count; i++)
+		call_waiting(called[i], now_ms);
 }
 
 int answer_timeout_ms(struct http *h)
@@ -358,17 +414,17 @@ struct stream {
 static ssize_t give_piece(void *context, uint64_t position, char *buffer, size_t size)
 {
 	struct stream *s = context;
-	uint64_t begun_ns = processor_ns();
+	uint64_t begun_ns = cost_ns(s->http);
 	ssize_t n = s->answer.fd && !s->answer.is_of_thread && has_gone(s->connection)
 			    ? -EPIPE
 			    : s->answer.next(s->answer.context, buffer, size);
 
 	(void)position;
 	if (s->has_budget)
-		budgets_charge(&s->http->budgets, s->user, processor_ns() - begun_ns,
+		budgets_charge(&s->http->budgets, s->user, cost_ns(s->http) - begun_ns,
 			       answer_now_ms());
 	if (s->answer.fd && n == -EAGAIN && !s->http->is_ending &&
-	    await(s->http, s->mhd, s->connection, &s->answer) == 0)
+	    await(s->http, s->mhd, s->connection, &s->answer, s->user) == 0)
 		return 0;
 	if (s->answer.fd && n > 0) /* it may go on for long: silence alone is too much */
 		connections_set(s->connection, CONNECTION_ANSWERING, answer_now_ms());
@@ -404,6 +460,7 @@ static struct MHD_Response *make_response(struct exchange *x, struct http_answer
 		.answer = *a, .http = x->http, .mhd = x->mhd, .connection = connection_of(x->mhd)
 	};
 	kept->has_budget = has_budget(x, &kept->user);
+	kept->user = kept->has_budget ? kept->user : NO_USER;
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, give_piece,
 						     kept, give_back);
 	if (response)
@@ -427,8 +484,15 @@ static void add_headers(const struct exchange *x, const struct http_answer *a, b
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+	MHD_add_response_header(response, "Content-Security-Policy",
+				"default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+				"frame-ancestors 'none'");
 	if (is_gzip)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	if (a->next_page)
+		MHD_add_response_header(response, "X-Next-Page", a->next_page);
 	if (a->retry_after_s) {
 		char seconds[16];
 
@@ -517,8 +581,9 @@ static int refuse(struct exchange *x, struct http_answer *ret)
 				 "the head of the request is larger than %d bytes", HEAD_MAX_BYTES);
 	if (x->refusal < 0)
 		return http_fail(ret,
-				 x->refusal == -EPERM ? MHD_HTTP_UNAUTHORIZED
-						      : MHD_HTTP_SERVICE_UNAVAILABLE,
+				 x->refusal == -EPERM	 ? MHD_HTTP_UNAUTHORIZED
+				 : x->refusal == -EACCES ? MHD_HTTP_FORBIDDEN
+							 : MHD_HTTP_SERVICE_UNAVAILABLE,
 				 "%s", x->refused.text);
 	if (!x->is_admitted && !(x->route && x->route->is_open))
 		return http_fail(ret, MHD_HTTP_UNAUTHORIZED,
@@ -652,6 +717,7 @@ static enum MHD_Result answer_exchange(struct exchange *x)
 {
 	struct connection *connection = connection_of(x->mhd);
 	struct http_answer answer = x->begun.begin ? x->begun : empty_answer(x);
+	uint32_t user;
 	int r = 0;
 
 	x->begun = (struct http_answer){};
@@ -665,7 +731,9 @@ static enum MHD_Result answer_exchange(struct exchange *x)
 			    : -EPIPE;
 	if (r == -EAGAIN && answer.begin && !x->http->is_ending) {
 		x->begun = answer;
-		return await(x->http, x->mhd, connection, &answer) < 0 ? MHD_NO : MHD_YES;
+		if (!has_budget(x, &user))
+			user = NO_USER;
+		return await(x->http, x->mhd, connection, &answer, user) < 0 ? MHD_NO : MHD_YES;
 	}
 	if (r < 0)
 		answer_clear(&answer);
@@ -684,9 +752,9 @@ static enum MHD_Result end_exchange(struct exchange *x)
 	if (!x->is_called && (count_waiting(h, user) || keeps_threads_busy(h, user) ||
 			      budgets_wait_ms(&h->budgets, user, answer_now_ms())))
 		return wait_for_turn(x, user);
-	begun_ns = processor_ns();
+	begun_ns = cost_ns(h);
 	result = answer_exchange(x);
-	budgets_charge(&h->budgets, user, BUDGETS_REQUEST_NS + processor_ns() - begun_ns,
+	budgets_charge(&h->budgets, user, BUDGETS_REQUEST_NS + cost_ns(h) - begun_ns,
 		       answer_now_ms());
 	return result;
 }

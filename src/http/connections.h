@@ -33,6 +33,7 @@ struct connection {
 	void *waiter; /* the caller's, of one that waits; of one that awaits the library's */
 	int awaited_fd; /* readable when there is more */
 	bool awaits_thread; /* and until then the client may go unseen */
+	uint32_t user; /* whose budget it is, of one that awaits */
 	uint64_t since_ms;
 	struct http_peer *peer; /* NULL: not known */
 };

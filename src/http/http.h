@@ -10,7 +10,7 @@
  * without 10 s of silence.  Where connections get scarce, those without a request go first.
  *
  * The requests of one user but root may take a tenth of a core, and those without the token
- * together as much: beyond that they wait (see budgets.h).
+ * together as much: beyond that they wait, and come one a turn (see budgets.h).
  */
 #pragma once
 
@@ -38,13 +38,20 @@ struct http_request {
 	struct http_peer peer;
 	const char *body;
 	size_t body_length;
-	void *caller; /* what admit() made of who asks; else NULL */
+	void *caller; /* who asks, as admit() or the route's identify() has it; else NULL */
+	bool has_user; /* identify() says whose budget it is that the request takes of: */
+	uint32_t user;
 	void *connection; /* http's own */
 };
 
 /* NULL: the query has no such field, or the request no such header. */
 const char *http_query(const struct http_request *request, const char *key);
 const char *http_header(const struct http_request *request, const char *name);
+
+/* Each field of the query, as often as it is there; @value is "" where it has none.  What is not 0
+ * ends it, and is returned. */
+int http_each_query(const struct http_request *request,
+		    int (*take)(void *context, const char *key, const char *value), void *context);
 
 /*
  * What is answered.  A body is either @text, which http frees, or made piece by piece: @next writes
@@ -56,6 +63,7 @@ struct http_answer {
 	unsigned int status; /* 200 */
 	const char *type; /* Content-Type, of static duration */
 	unsigned int retry_after_s; /* 0: it is not said */
+	char *next_page; /* what X-Next-Page says, which http frees; NULL: nothing */
 	char *text;
 	size_t length;
 	ssize_t (*next)(void *context, char *buffer, size_t size);
@@ -89,11 +97,15 @@ struct http_route {
 				      table */
 	http_function answer;
 	bool is_open; /* needs no token */
-	bool is_free; /* of any budget: it costs next to nothing */
+	bool is_free; /* of no budget: it costs next to nothing, and who watches must get it */
 	bool gives_text; /* failures are text, too; else they are JSON */
 	size_t body_max; /* bytes of a request's body; 0: 64 KiB */
 	unsigned int thread; /* not 0: http_options.defer has it answered in a thread of that kind
 			      */
+	/* Finds out who asks, in the place of the listener's token and admit(): sets the request's
+	 * caller, which http frees by free(3), and user.  Asked once, before the body comes.
+	 * -EPERM: 401; -EACCES: 403; else 503.  NULL: the listener's. */
+	int (*identify)(void *context, struct http_request *request, struct error *err);
 };
 
 struct http_options {
@@ -106,6 +118,8 @@ struct http_options {
 	int (*defer)(void *context, const struct http_route *route,
 		     const struct http_request *request, struct http_answer *ret);
 	unsigned int silence_s; /* 0: 10 */
+	bool charges_elapsed; /* requests cost their users the time that they take, waiting for a
+				 database or not; else that of the processor */
 	/* Either: */
 	const char *address; /* "127.0.0.1:9840", "[::1]:9840", "0.0.0.0:9840" */
 	const char *token; /* the bearer token that every request must bring; NULL: none */
@@ -132,3 +146,5 @@ void http_run(struct http *h); /* do what can be done without waiting */
 
 /* A user's request had this done behind its answer. */
 void http_charge(struct http *h, uid_t uid, uint64_t cost_ns);
+/* The same of whoever sent the request, while its answer is being made. */
+void http_charge_sender(const struct http_request *request, uint64_t cost_ns);

@@ -23,6 +23,9 @@ enum document_style {
 /* @out stays the caller's, and is not locked: one thread writes to it.  NULL: no memory. */
 struct document *document_new_json(FILE *out, enum document_style style);
 struct document *document_new_yaml(FILE *out);
+/* As CSV the flat maps in the list @list of a map, a row each, whose keys are the columns: the line
+ * with their names is the caller's.  All else is left out. */
+struct document *document_new_csv(FILE *out, const char *list);
 struct document *document_free(struct document *d); /* NULL is fine; returns NULL */
 void document_freep(struct document **d);
 

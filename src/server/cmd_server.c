@@ -14,16 +14,52 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
+#include "server/api/caller.h"
 #include "server/server.h"
 #include "server/server_config.h"
 #include "server/store/pg.h"
 
 #define PREFIX "JOBMETER_SERVER_"
+#define TOKEN_EXPIRES "90d"
+#define DAY_NS (UINT64_C(86400) * 1000000000)
+#define TOKEN_DAYS_MAX 3660
 
 struct settings_given {
-	const char *config, *database, *listen, *socket, *user, *from, *to;
+	const char *config, *database, *listen, *socket, *user, *from, *to, *scope;
+	uint64_t expires_ns; /* from now; 0: not given */
 	bool dumps, is_insecure, is_version_asked;
 };
+
+static const char *scope_word(const void *target UNUSED, size_t i)
+{
+	return i == 0 ? "user" : i == 1 ? "operator" : NULL;
+}
+
+static int parse_scope(const char *text, void *at, struct error *err)
+{
+	for (size_t i = 0; scope_word(NULL, i); i++) {
+		if (strcmp(text, scope_word(NULL, i)) != 0)
+			continue;
+		*(const char **)at = text;
+		return 0;
+	}
+	return error_set(err, -EINVAL, "'--scope' is user or operator, not '%s'", text);
+}
+
+/* "90d" */
+static int parse_days(const char *text, void *at, struct error *err)
+{
+	const char *rest = text;
+	uint64_t days;
+
+	if (parse_leading_u64(&rest, &days) < 0 || strcmp(rest, "d") != 0 || !days ||
+	    days > TOKEN_DAYS_MAX)
+		return error_set(err, -EINVAL,
+				 "'--expires' is a number of days such as 90d, up to %dd, not '%s'",
+				 TOKEN_DAYS_MAX, text);
+	*(uint64_t *)at = days * DAY_NS;
+	return 0;
+}
 
 #define AT(member) offsetof(struct settings_given, member)
 /* clang-format off */
@@ -33,7 +69,9 @@ static const struct cli_option options[] = {
 	{ "listen", 0, "ADDRESS", "where nodes push, as the setting 'listen'", AT(listen), NULL },
 	{ "socket", 0, "PATH", "where users ask, as the setting 'socket.path'", AT(socket), NULL },
 	{ "insecure", 0, NULL, "take records without a token, as 'insecure: on' does", AT(is_insecure), NULL },
-	{ "user", 0, "USER", "with 'forget': whose records are deleted, a name or a number", AT(user), NULL },
+	{ "user", 0, "USER", "with 'forget': whose records are deleted; with 'token create': whose jobs it shows; a name or a number", AT(user), NULL },
+	{ "scope", 0, "SCOPE", "with 'token create': user (their own jobs) or operator (all)", AT(scope), parse_scope, scope_word },
+	{ "expires", 0, "DAYS", "with 'token create': for how long it holds (" TOKEN_EXPIRES ")", AT(expires_ns), parse_days },
 	{ "from", 0, "DATABASE", "with 'move': sqlite:FILE or postgresql://...", AT(from), NULL },
 	{ "to", 0, "DATABASE", "with 'move': the same; it is empty, or has a part of what is moved", AT(to), NULL },
 	{ "dump-config", 0, NULL, "show what holds, and where it comes from, and end", AT(dumps), NULL },
@@ -41,7 +79,8 @@ static const struct cli_option options[] = {
 };
 /* clang-format on */
 
-static int run_reindex(struct store *s, const char *none UNUSED, struct error *err)
+static int run_reindex(struct store *s, const struct settings_given *given UNUSED,
+		       const char *none UNUSED, struct error *err)
 {
 	uint64_t records;
 	int r = store_reindex(s, &records, err);
@@ -51,8 +90,10 @@ static int run_reindex(struct store *s, const char *none UNUSED, struct error *e
 	return r;
 }
 
-static int run_forget(struct store *s, const char *user, struct error *err)
+static int run_forget(struct store *s, const struct settings_given *given, const char *none UNUSED,
+		      struct error *err)
 {
+	const char *user = given->user;
 	const struct passwd *entry = getpwnam(user);
 	uint64_t records, number;
 	int64_t uid = entry ? (int64_t)entry->pw_uid : -1;
@@ -78,34 +119,68 @@ static const char *file_of(const char *database)
 	return database + (is_named ? strlen("sqlite:") : 0);
 }
 
-static int run_move(struct store *to, const char *from, struct error *err)
+static int run_move(struct store *to, const struct settings_given *given, const char *none UNUSED,
+		    struct error *err)
 {
 	_cleanup_(store_closep) struct store *source = NULL;
-	int r = store_open_any(file_of(from), STORE_READ, &source, err);
+	int r = store_open_any(file_of(given->from), STORE_READ, &source, err);
 
 	return r < 0 ? r : store_move(source, to, stdout, err);
 }
 
+static int run_backup(struct store *s, const struct settings_given *given UNUSED, const char *path,
+		      struct error *err)
+{
+	return store_backup(s, path, err);
+}
+
+static int create_token(struct store *s, const struct settings_given *given,
+			const char *none UNUSED, struct error *err)
+{
+	uint64_t expires_ns = given->expires_ns;
+	bool sees_all = given->scope && strcmp(given->scope, "operator") == 0;
+
+	if (!expires_ns)
+		(void)parse_days(TOKEN_EXPIRES, &expires_ns, NULL);
+	return caller_make_token(s, given->user, sees_all, expires_ns, stdout, err);
+}
+
+static int list_tokens(struct store *s, const struct settings_given *given UNUSED,
+		       const char *none UNUSED, struct error *err)
+{
+	return caller_print_tokens(s, stdout, err);
+}
+
+static int revoke_token(struct store *s, const struct settings_given *given UNUSED,
+			const char *number, struct error *err)
+{
+	uint64_t id;
+
+	if (parse_u64(number, &id) < 0 || id > INT64_MAX)
+		return error_set(err, -EINVAL, "'%s' is no number of a token", number);
+	return store_revoke_token(s, id, err);
+}
+
 static const struct task {
-	const char *word, *takes; /* behind the word; NULL: nothing */
+	const char *word, *second; /* "token", "create"; second: NULL: there is none */
+	const char *takes; /* behind the words; NULL: nothing */
 	size_t wants; /* an option of its own, in struct settings_given; 0: none */
 	const char *wants_name;
 	enum store_mode mode;
-	int (*run)(struct store *s, const char *argument, struct error *err); /* or the option */
+	int (*run)(struct store *s, const struct settings_given *given, const char *argument,
+		   struct error *err);
 } tasks[] = {
-	{ "backup", "the name of a file", 0, NULL, STORE_READ, store_backup },
-	{ "reindex", NULL, 0, NULL, STORE_WRITE, run_reindex },
-	{ "forget", NULL, AT(user), "--user NAME", STORE_WRITE, run_forget },
-	{ "move", NULL, AT(from), "--from DATABASE --to DATABASE", STORE_MOVE, run_move },
+	{ "backup", NULL, "the name of a file", 0, NULL, STORE_READ, run_backup },
+	{ "reindex", NULL, NULL, 0, NULL, STORE_WRITE, run_reindex },
+	{ "forget", NULL, NULL, AT(user), "--user NAME", STORE_WRITE, run_forget },
+	{ "move", NULL, NULL, AT(from), "--from DATABASE --to DATABASE", STORE_MOVE, run_move },
+	{ "token", "create", NULL, AT(user), "--user NAME", STORE_WRITE, create_token },
+	{ "token", "list", NULL, 0, NULL, STORE_WRITE, list_tokens },
+	{ "token", "revoke", "the number of a token", 0, NULL, STORE_WRITE, revoke_token },
 };
 
-static const char *option_of(const struct task *task, const struct settings_given *given)
-{
-	return task->wants ? *(const char *const *)((const char *)given + task->wants) : NULL;
-}
-
-static int run_task(const struct task *task, const char *database, const char *argument,
-		    struct error *err)
+static int run_task(const struct task *task, const struct settings_given *given,
+		    const char *database, const char *argument, struct error *err)
 {
 	_cleanup_(store_closep) struct store *store = NULL;
 	int r;
@@ -114,7 +189,7 @@ static int run_task(const struct task *task, const char *database, const char *a
 	if (task->mode != STORE_MOVE && !store_is_url(database) && access(database, F_OK) < 0)
 		return error_set_errno(err, errno, "cannot open the database '%s'", database);
 	r = store_open_any(database, task->mode, &store, err);
-	return r < 0 ? r : task->run(store, argument, err);
+	return r < 0 ? r : task->run(store, given, argument, err);
 }
 
 /* An option goes before the environment, which goes before the file.  Settings want absolute paths;
@@ -151,23 +226,34 @@ static int find_task(int argc, char **argv, const struct settings_given *given,
 		     const struct task **ret, struct error *err)
 {
 	const struct task *task = NULL;
+	int words = 1;
 
 	for (size_t i = 0; i < ARRAY_SIZE(tasks) && argc; i++) {
-		if (strcmp(tasks[i].word, argv[0]) == 0)
+		const char *second = tasks[i].second;
+
+		if (strcmp(tasks[i].word, argv[0]) == 0 &&
+		    (!second || (argc > 1 && strcmp(second, argv[1]) == 0)))
 			task = &tasks[i];
 	}
+	if (argc && !task && strcmp(argv[0], "token") == 0)
+		return error_set(err, -EINVAL, "'token' goes with create, list or revoke");
 	if (argc && !task)
-		return error_set(err, -EINVAL, "'%s' is none of backup, reindex, forget, move",
-				 argv[0]);
-	if (task && argc != (task->takes ? 2 : 1))
-		return error_set(err, -EINVAL, "'%s' takes %s", argv[0],
+		return error_set(err, -EINVAL,
+				 "'%s' is none of backup, reindex, forget, move, token", argv[0]);
+	words += task && task->second;
+	if (task && argc != words + (task->takes ? 1 : 0))
+		return error_set(err, -EINVAL, "'%s' takes %s", argv[words - 1],
 				 task->takes ? task->takes : "no argument");
-	if (task && task->wants && (!option_of(task, given) || !given->to != !given->from))
-		return error_set(err, -EINVAL, "'%s' wants %s", argv[0], task->wants_name);
-	if (given->user && !(task && task->run == run_forget))
-		return error_set(err, -EINVAL, "--user goes with 'forget' only");
+	if (task && task->wants &&
+	    (!*(const char *const *)((const char *)given + task->wants) ||
+	     !given->to != !given->from))
+		return error_set(err, -EINVAL, "'%s' wants %s", argv[words - 1], task->wants_name);
+	if (given->user && !(task && task->wants == AT(user)))
+		return error_set(err, -EINVAL, "--user goes with 'forget' and 'token create' only");
 	if ((given->from || given->to) && !(task && task->run == run_move))
 		return error_set(err, -EINVAL, "--from and --to go with 'move' only");
+	if ((given->scope || given->expires_ns) && !(task && task->run == create_token))
+		return error_set(err, -EINVAL, "--scope and --expires go with 'token create' only");
 	*ret = task;
 	return 0;
 }
@@ -197,20 +283,23 @@ static int run_server(const struct cli_command *command, int argc, char **argv)
 		cli_say(command, &unknown);
 	if (given.dumps)
 		return server_config_dump(config, stdout) < 0 ? CLI_FAILED : CLI_WELL;
-	r = task ? run_task(task, given.to ? file_of(given.to) : config->database,
-			    task->takes ? argv[1] : option_of(task, &given), &err)
+	r = task ? run_task(task, &given, given.to ? file_of(given.to) : config->database,
+			    task->takes ? argv[argc - 1] : NULL, &err)
 		 : server_run(config, &err);
 	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
 }
 
 const struct cli_command cmd_server = {
 	.program = "jobmeter-server",
-	.arguments = "[OPTION...] [backup FILE | reindex | forget | move]",
+	.arguments =
+		"[OPTION...] [backup FILE | reindex | forget | move | token create | list | revoke N]",
 	.summary = "Keep the records of a site's jobs, and show users their own",
 	.details =
 		"backup FILE   copy the database, while the server goes on\n"
 		"reindex       make the columns of the jobs again of their records; it can be broken off\n"
 		"forget        delete all records of the user that --user names\n"
-		"move          copy all from one database into another, and compare; again, it goes on\n",
+		"move          copy all from one database into another, and compare; again, it goes on\n"
+		"token         create one for --user, with which they read their jobs by HTTP: it is\n"
+		"              printed once; list them all; revoke one\n",
 	.run = run_server,
 };

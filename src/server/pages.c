@@ -19,6 +19,8 @@
 #include "basic/timestamp.h"
 #include "model/document.h"
 #include "model/job_filter.h"
+#include "server/api/api.h"
+#include "server/api/caller.h"
 #include "server/server.h"
 #include "server/server_config.h"
 #include "server/workers.h"
@@ -27,6 +29,7 @@
 #include "service/permission.h"
 
 #define RETRY_AFTER_S 30
+#define HEALTH_NS UINT64_C(1000000000)
 #define NS INT64_C(1000000000)
 #define SOON_BYTES (1u << 20) /* are here within a second */
 
@@ -195,6 +198,17 @@ static int say_ok(struct http_answer *ret)
 	return ret->text ? 0 : -ENOMEM;
 }
 
+int server_check(struct server *s, struct error *err)
+{
+	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+
+	if (now_ns >= s->health.until_ns) {
+		s->health.r = store_check(s->store, &s->health.err);
+		s->health.until_ns = now_ns + HEALTH_NS;
+	}
+	return s->health.r < 0 ? error_set(err, s->health.r, "%s", s->health.err.text) : 0;
+}
+
 /* Whether it takes and shows records now, for who distributes requests. */
 static int answer_health(void *context, const struct http_request *request UNUSED,
 			 struct http_answer *ret)
@@ -202,7 +216,7 @@ static int answer_health(void *context, const struct http_request *request UNUSE
 	struct server *s = context;
 	struct error err = {};
 
-	if (store_check(s->store, &err) < 0)
+	if (server_check(s, &err) < 0)
 		return http_fail(ret, 503, "it lives, and is not ready: %s", err.text);
 	return say_ok(ret);
 }
@@ -229,6 +243,7 @@ static int answer_live(void *context UNUSED, const struct http_request *request 
 /* clang-format off */
 const struct http_route server_tcp_routes[] = {
 	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX, .thread = WORKER_WRITER },
+	{ "GET", "/api/v1/", api_answer, .identify = caller_identify, .thread = WORKER_READER },
 	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true, .thread = WORKER_WATCH },
 	HEALTH_ROUTES
 	{},
@@ -239,10 +254,12 @@ const struct http_route server_tcp_routes[] = {
 
 static struct store_who who_asks(struct server *s, const struct http_request *request)
 {
-	return (struct store_who){
+	const struct caller caller = {
 		.sees_all = permission_sees_all(s->permission, &request->peer),
 		.uid = request->peer.uid,
 	};
+
+	return may_see(&caller);
 }
 
 static int fail(int code, const struct error *err, struct http_answer *ret)
@@ -502,36 +519,24 @@ static void free_stream(void *context)
 	free(rs);
 }
 
-static int get_records(void *context, const struct http_request *request, struct http_answer *ret)
+int server_stream_records(struct server *s, const struct store_question *question,
+			  const struct store_who *who, struct http_answer *ret, struct error *err)
 {
-	struct server *s = context;
-	const struct store_who who = who_asks(s, request);
-	struct store_question question = {
-		.id = text_of(request, "id"),
-		.node = text_of(request, "node"),
-		.manager = text_of(request, "manager"),
-		.cluster = text_of(request, "cluster"),
-	};
 	struct record_stream *rs = calloc(1, sizeof(*rs));
-	struct error err = {};
-	int r = 0;
+	int r = rs ? store_find_records(s->store, question, who, &rs->ids, err)
+		   : error_set_errno(err, ENOMEM, "cannot answer");
 
-	if (!rs)
-		return -ENOMEM;
-	rs->server = s;
-	rs->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	rs->tells_clock = text_of(request, "clock");
-	if (rs->fd < 0)
-		r = error_set_errno(&err, errno, "cannot answer");
-	else if (!question.id)
-		r = error_set(&err, -EINVAL, "id: the job's id is missing");
-	if (r >= 0)
-		r = take_number(request, "start", INT64_MAX, &question.start_ns, &err);
-	if (r >= 0)
-		r = store_find_records(s->store, &question, &who, &rs->ids, &err);
 	if (r < 0) {
+		free(rs);
+		return r;
+	}
+	rs->server = s;
+	rs->tells_clock = question->tells_clock;
+	rs->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (rs->fd < 0) {
+		r = error_set_errno(err, errno, "cannot answer");
 		free_stream(rs);
-		return fail(r, &err, ret);
+		return r;
 	}
 	read_piece(s, rs);
 	ret->type = "application/x-ndjson";
@@ -541,6 +546,28 @@ static int get_records(void *context, const struct http_request *request, struct
 	ret->context = rs;
 	ret->is_of_thread = true;
 	return 0;
+}
+
+static int get_records(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	const struct store_who who = who_asks(context, request);
+	struct store_question question = {
+		.id = text_of(request, "id"),
+		.node = text_of(request, "node"),
+		.manager = text_of(request, "manager"),
+		.cluster = text_of(request, "cluster"),
+		.tells_clock = text_of(request, "clock"),
+	};
+	struct error err = {};
+	int r = 0;
+
+	if (!question.id)
+		r = error_set(&err, -EINVAL, "id: the job's id is missing");
+	if (r >= 0)
+		r = take_number(request, "start", INT64_MAX, &question.start_ns, &err);
+	if (r >= 0)
+		r = server_stream_records(context, &question, &who, ret, &err);
+	return r < 0 ? fail(r, &err, ret) : 0;
 }
 
 /* How much others do is not everybody's. */
@@ -568,6 +595,7 @@ static int get_server(void *context, const struct http_request *request, struct 
 /* clang-format off */
 const struct http_route server_socket_routes[] = {
 	HEALTH_ROUTES
+	{ "GET", "/api/v1/", api_answer, .identify = caller_identify, .thread = WORKER_READER },
 	{ "GET", "/v1/jobs", get_jobs, .thread = WORKER_READER },
 	{ "GET", "/v1/records", get_records, .thread = WORKER_READER },
 	{ "GET", "/v1/ledger", get_ledger, .thread = WORKER_READER },

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/rules.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/endings.h"
@@ -130,6 +131,18 @@ static int admit(void *context, const char *authorization, void **ret, struct er
 	return 0;
 }
 
+/* What is asked for on TCP and on the socket, and by whom. */
+static int open_api(struct server *s, struct error *err)
+{
+	int r = *s->config->proxy_header
+			? token_read(s->config->proxy_secret_file, s->proxy_secret, err)
+			: 0;
+
+	if (r < 0)
+		return error_prefix(err, r, "proxy.secret_file");
+	return rules_load_built_in(&s->rules, err);
+}
+
 static int listen_on_both(struct server *s, const struct service_user *user, struct error *err)
 {
 	const struct server_config *config = s->config;
@@ -140,6 +153,7 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 		.context = s,
 		.defer = workers_defer,
 		.silence_s = SILENCE_S,
+		.charges_elapsed = true,
 		.address = config->listen,
 		.token = wants_token ? token : NULL,
 		.admit = s->munge ? admit : NULL,
@@ -149,6 +163,7 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 		.routes = server_socket_routes,
 		.context = s,
 		.defer = workers_defer,
+		.charges_elapsed = true,
 		.socket_path = config->socket_path,
 		.socket_mode = 0666, /* who asks is told by the kernel */
 	};
@@ -183,6 +198,8 @@ static int open_all(struct server *s, struct error *err)
 	if (r >= 0)
 		r = open_munge(s, err);
 	if (r >= 0)
+		r = open_api(s, err);
+	if (r >= 0)
 		r = listen_on_both(s, &user, err);
 	if (r >= 0)
 		r = privileges_drop(&no_rights, NULL, err);
@@ -195,6 +212,8 @@ static int open_all(struct server *s, struct error *err)
 	}
 	if (r >= 0)
 		r = workers_open(s, &s->workers, err);
+	if (r >= 0)
+		r = store_open_any(config->database, STORE_READ, &s->store, err);
 	return r < 0 ? r : workers_start(s->workers, err);
 }
 
@@ -277,6 +296,9 @@ int server_run(const struct server_config *config, struct error *err)
 	munge_close(s.munge);
 	emission_factors_clear(&s.factors);
 	permission_free(s.permission);
+	rules_free(s.rules);
+	explicit_bzero(s.proxy_secret, sizeof(s.proxy_secret));
+	store_close(s.store);
 	closep(&s.signal_fd);
 	return r;
 }

@@ -10,12 +10,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "basic/error.h"
 #include "energy/emission.h"
 #include "http/http.h"
 #include "server/ingest.h"
 #include "server/store/store.h"
+#include "service/token.h"
 
-struct error;
 struct server_config;
 struct workers;
 
@@ -27,11 +28,21 @@ struct server_figures { /* counted since the start, by the writer */
 
 struct server { /* what its files share; each worker has a copy of its own, with its store */
 	const struct server_config *config;
-	struct store *store; /* NULL in the loop of HTTP */
+	struct store *store; /* in the loop of HTTP: for tokens alone */
 	struct workers *workers;
 	struct permission *permission;
 	struct munge *munge; /* NULL: not wanted */
 	uid_t munge_uid; /* of the agents */
+	char proxy_secret[TOKEN_SIZE]; /* "": there is no proxy */
+	struct rules *rules; /* of insights, for reports */
+	struct {
+		uint64_t since_ns, denied; /* requests in this minute */
+	} audit;
+	struct {
+		uint64_t until_ns; /* by CLOCK_MONOTONIC: so long it is not asked again */
+		int r;
+		struct error err;
+	} health;
 	struct http *tcp, *socket; /* NULL: not wanted */
 	struct emission_factors factors; /* of the site's zone and others; empty: not wanted */
 	uint64_t begun_ns; /* since the epoch: nothing is closed for what came before */
@@ -47,6 +58,12 @@ extern const struct http_route server_socket_routes[]; /* pages.c */
 
 /* The upkeep that is due, by CLOCK_MONOTONIC, in the writer's thread. */
 void server_work(struct server *s, uint64_t now_ms);
+/* store_check(), once a second: whoever reaches the port may ask. */
+int server_check(struct server *s, struct error *err);
+
+/* The records of a job as NDJSON, one after the other; errors are those of store_find_records(). */
+int server_stream_records(struct server *s, const struct store_question *question,
+			  const struct store_who *who, struct http_answer *ret, struct error *err);
 
 /* Until SIGTERM, SIGINT or SIGHUP.  Negative: it could not start, and *err says why. */
 int server_run(const struct server_config *config, struct error *err);

@@ -29,6 +29,12 @@ static bool is_zone(size_t field UNUSED, const char *text)
 	return strlen(text) < EMISSION_ZONE_SIZE && !strpbrk(text, "\"\\ ,");
 }
 
+static bool is_header(size_t field UNUSED, const char *text)
+{
+	return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-") ==
+	       strlen(text);
+}
+
 #define AT(member) .offset = offsetof(struct server_config, member)
 
 /* Rows of one map stand together. */
@@ -62,6 +68,12 @@ static const struct setting rows[] = {
 	{ "socket.admin_groups", SETTING_LIST, AT(admin_groups), .standard = "", .max = 32, .needs_restart = true,
 	  .is_allowed = setting_is_account, .allowed = "names of groups",
 	  .help = "Members of these see all jobs by the socket, as root does." },
+	{ "proxy.header", SETTING_TEXT, AT(proxy_header), .standard = "", .needs_restart = true,
+	  .is_allowed = is_header, .allowed = "the name of a header, such as X-Remote-User, or '' for no proxy",
+	  .help = "The header in which a proxy that knows its users names the one who asks. It counts only beside the proxy's secret, in X-Jobmeter-Proxy-Secret." },
+	{ "proxy.secret_file", SETTING_TEXT, AT(proxy_secret_file), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for no proxy",
+	  .help = "The proxy's secret: one line of at least 16 letters, in a file of mode 0640 or less." },
 	{ "database", SETTING_TEXT, AT(database), .standard = "/var/lib/jobmeter-server/jobs.db", .needs_restart = true,
 	  .is_allowed = is_database, .allowed = "an absolute path, or postgresql://HOST/DATABASE",
 	  .help = "The database's file, whose log stands beside it; or a PostgreSQL, which several servers may share." },
@@ -107,6 +119,10 @@ static int check(const struct server_config *c, struct error *err)
 	if (!*c->tls_certificate != !*c->tls_key)
 		return error_set(err, -EINVAL,
 				 "one of tls.certificate and tls.key is set; TLS wants both");
+	if (!*c->proxy_header != !*c->proxy_secret_file)
+		return error_set(err, -EINVAL,
+				 "one of proxy.header and proxy.secret_file is set; a proxy wants "
+				 "both");
 	if (!setting_is_loopback(c->listen) && !*c->tls_certificate && !c->is_insecure)
 		return error_set(err, -EINVAL,
 				 "listen: '%s' can be reached from other machines, which wants "

@@ -29,6 +29,7 @@ struct server_config {
 	char *tls_certificate, *tls_key; /* both or none */
 	char *socket_path;
 	struct setting_list admin_groups;
+	char *proxy_header, *proxy_secret_file; /* both or none */
 	char *database;
 	uint64_t checkpoint_interval_ns;
 	uint64_t timelines_ns, records_ns, ledger_ns; /* how long they are kept */

@@ -322,12 +322,10 @@ static int take_answer(void *context, struct http_answer *ret)
 {
 	struct deferred *d = context;
 	struct http_answer answer;
-	uid_t uid = d->request->peer.is_known ? d->request->peer.uid : 0;
 
 	if (!work_is_done(d->work))
 		return -EAGAIN;
-	if (d->workers->server->socket)
-		http_charge(d->workers->server->socket, uid, d->work->took_ns);
+	http_charge_sender(d->request, d->work->took_ns);
 	answer = d->answer;
 	d->answer = (struct http_answer){};
 	if (d->code < 0)

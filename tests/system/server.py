@@ -16,6 +16,7 @@ import pathlib
 import signal
 import socket
 import sqlite3
+import ssl
 import subprocess
 import time
 
@@ -116,7 +117,11 @@ class Server:
             connection.close()
 
     def get(self, path, method="GET", body=None, **headers):
-        return self.request(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60), method, path, body, **headers)
+        tls = self.settings.get("tls")
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60,
+                                                 context=ssl.create_default_context(cafile=tls["certificate"])) \
+            if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        return self.request(connection, method, path, body, **headers)
 
     def post(self, body, **headers):
         """The whole answer."""

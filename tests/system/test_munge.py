@@ -155,3 +155,21 @@ def test_an_agent_sends_with_credentials(serving, munged, start_agent, groups):
     wait_for(lambda: "munge gives no credential" in agent.log())
     munged.start()
     wait_for(lambda: server.jobs("id=19"))
+
+
+def test_a_user_reads_their_own_jobs_by_a_credential_of_nothing(munged, serving):
+    server, alice = serving(), 61001
+    body = line(record(7, node=HOST, uid=alice, user="made-alice")) + b"\n" + line(record(8, node=HOST, uid=61002, user="made-bob")) + b"\n"
+    sent = server.get("/api/v1/records", "POST", body, Authorization=munged.sign(body, user=0), **{"Content-Type": "application/x-ndjson"})
+    assert sent.status == 200
+
+    def ask(credential):
+        answer = server.get("/api/v1/jobs?fields=id", Authorization=credential)
+        return answer.status, json.loads(answer.text).get("jobs")
+
+    once = munged.sign(b"", user=alice, group=alice, extra_groups=[])
+    assert ask(once) == (200, [{"id": "7"}])
+    assert ask(once)[0] == 401  # munged knows it
+    assert ask(munged.sign(b"", user=0)) == (200, [])  # root of some node is no operator
+    assert ask(munged.sign(body, user=alice, group=alice, extra_groups=[]))[0] == 401  # it is of another request
+    assert ask(munged.sign(b"", "something else ", user=alice, group=alice, extra_groups=[]))[0] == 401

@@ -341,7 +341,7 @@ def test_it_goes_on_as_its_user_without_a_right(server_on_a_file):
 
 def test_wrong_usage_is_one_line(server_on_a_file):
     for arguments, words in ((["backup"], "'backup' takes the name of a file"), (["forget"], "'forget' wants --user NAME"),
-                             (["sing"], "'sing' is none of"), (["--user", "x"], "--user goes with 'forget' only"),
+                             (["sing"], "'sing' is none of"), (["--user", "x"], "--user goes with 'forget' and 'token create' only"),
                              (["reindex", "x"], "'reindex' takes no argument")):
         done = server_on_a_file.run(*arguments)
         assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1, arguments

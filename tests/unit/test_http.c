@@ -580,6 +580,31 @@ TEST(who_is_over_the_budget_waits_and_who_brings_the_token_does_not)
 	ASSERT_EQ(w.answered[200], 3u);
 }
 
+TEST(those_of_one_user_who_wait_come_one_a_turn)
+{
+	struct world w;
+	struct http_options options = options_of(&w);
+	_cleanup_(http_closep) struct http *h = NULL;
+	int fds[5];
+
+	options.token = "sesame";
+	h = listen_with(&options);
+	http_charge(h, STRANGERS, 500000000);
+	http_charge(h, STRANGERS, 7000000); /* 70 ms until they are called */
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = ask_open(h);
+	while (w.answered[200] < ARRAY_SIZE(fds)) {
+		struct pollfd fd = { http_fd(h), POLLIN, 0 };
+		unsigned int before = w.answered[200];
+
+		(void)poll(&fd, 1, http_timeout_ms(h));
+		http_run(h);
+		ASSERT(w.answered[200] <= before + 1);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
+}
+
 TEST(a_server_closes_while_some_wait)
 {
 	struct world w;

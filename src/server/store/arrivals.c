@@ -290,8 +290,8 @@ static enum store_answer write_record(struct store *s, const struct arrival *a, 
 		s,
 		"INSERT INTO records (cluster, node, boot_id, manager, job_id, start_ns, sequence, final, "
 		"digest, arrived_ns, clock_offset_ns, record, timeline, timeline_at, end_ns) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0) "
-		"ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns) DO UPDATE SET "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0) " STORE_ON_CONFLICT
+		" DO UPDATE SET "
 		"sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, clock_offset_ns = ?11, "
 		"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL "
 		"WHERE records.sequence < ?7 AND (records.final = 0 OR ?8 = 1) RETURNING id, job",

@@ -28,11 +28,18 @@
 static const struct text { /* in the order of the columns */
 	const char *key;
 	size_t offset;
+	const char *help;
 } texts[] = {
-	{ "cluster", AT(cluster) }, { "node", AT(node) },	    { "manager", AT(manager) },
-	{ "id", AT(id) },	    { "name", AT(name) },	    { "user", AT(user) },
-	{ "account", AT(account) }, { "partition", AT(partition) }, { "state", AT(state) },
-	{ "reason", AT(reason) },
+	{ "cluster", AT(cluster), "Where it ran, as the nodes' agents have it set." },
+	{ "node", AT(node), "Its node; null where it ran on several." },
+	{ "manager", AT(manager), "What made the job: slurm, pbs, run..." },
+	{ "id", AT(id), "Its id." },
+	{ "name", AT(name), "Its name." },
+	{ "user", AT(user), "Whose it is." },
+	{ "account", AT(account), "What is charged for it." },
+	{ "partition", AT(partition), "The partition or queue." },
+	{ "state", AT(state), "As its manager says it; RUNNING until it has ended." },
+	{ "reason", AT(reason), "The class of job that it is, or what stands out first." },
 };
 
 static const char **text_of(const struct store_job *job, size_t i)
@@ -334,11 +341,15 @@ void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 	}
 }
 
-void store_print_columns(const struct store *s, FILE *out)
+void store_print_columns(const struct store *s, const bool *wanted, FILE *out)
 {
+	size_t first = store_column_count() - store_value_count();
+
 	fputs(JOB_COLUMNS, out);
 	for (size_t i = 0; i < store_value_count(); i++)
-		fprintf(out, s->has_column[i] ? ", \"%s\"" : ", NULL", store_value_name(i));
+		fprintf(out,
+			s->has_column[i] && (!wanted || wanted[first + i]) ? ", \"%s\"" : ", NULL",
+			store_value_name(i));
 	for (size_t i = 0; i < store_fact_count(); i++)
 		fprintf(out, ", %s", s->has_facts ? store_fact(i)->key : "NULL");
 }
@@ -390,32 +401,130 @@ static void put_decimal(struct document *d, const char *key, const struct value 
 		document_null(d);
 }
 
-void store_job_format(const struct store_job *job, struct document *d)
+/* ---- as a list shows them ---- */
+
+/* What stands between the facts and the metrics. */
+enum { UID, FINAL, START, END, ELAPSED, NODES, EXIT_CODE, SIGNAL, FIXED_COUNT };
+static const struct store_column fixed[FIXED_COUNT] = {
+	[UID] = { "uid", STORE_NUMBER, "The user's number." },
+	[FINAL] = { "final", STORE_BOOLEAN, "The job has ended, and all its nodes have said so." },
+	[START] = { "start", STORE_TIME, "When it started." },
+	[END] = { "end", STORE_TIME, "When it ended; null while it runs." },
+	[ELAPSED] = { "elapsed_seconds", STORE_NUMBER, "How long it took, or has taken so far." },
+	[NODES] = { "nodes", STORE_NUMBER, "How many nodes sent a record of it." },
+	[EXIT_CODE] = { "exit_code", STORE_NUMBER, "Of its command, where that is known." },
+	[SIGNAL] = { "signal", STORE_NUMBER, "The signal that ended its command." },
+};
+
+size_t store_column_count(void)
+{
+	return ARRAY_SIZE(texts) + store_fact_count() + FIXED_COUNT + store_value_count();
+}
+
+struct store_column store_column(size_t i)
+{
+	if (i < ARRAY_SIZE(texts))
+		return (struct store_column){ texts[i].key, STORE_TEXT, texts[i].help };
+	i -= ARRAY_SIZE(texts);
+	if (i < store_fact_count())
+		return (struct store_column){ store_fact(i)->key,
+					      is_text(store_fact(i)) ? STORE_TEXT : STORE_NUMBER,
+					      store_fact(i)->help };
+	i -= store_fact_count();
+	if (i < FIXED_COUNT)
+		return fixed[i];
+	i -= FIXED_COUNT;
+	return (struct store_column){ store_value_name(i), STORE_NUMBER,
+				      store_value_metric(i)->help };
+}
+
+/* What these are ordered by, as SQL: texts of ours, and none of a request. */
+static const char *const orders[FIXED_COUNT] = {
+	[START] = "start_ns",
+	[END] = "CASE WHEN final <> 0 THEN end_ns ELSE 0 END",
+	[ELAPSED] = "COALESCE(elapsed_ns, -1)",
+	[NODES] = "COALESCE(nodes, -1)",
+};
+
+/* Behind the texts and facts; those are as far as can be. */
+static size_t place_of(size_t column)
+{
+	return column - ARRAY_SIZE(texts) - store_fact_count();
+}
+
+bool store_can_order(size_t column)
+{
+	size_t i = place_of(column);
+
+	return column < store_column_count() && i < store_column_count() &&
+	       (i >= FIXED_COUNT || orders[i]);
+}
+
+void store_print_order(const struct store *s, size_t column, FILE *out)
+{
+	size_t i = place_of(column);
+
+	if (i < FIXED_COUNT)
+		fputs(orders[i], out);
+	else if (s->has_column[i - FIXED_COUNT])
+		fprintf(out, "COALESCE(\"%s\", -1)", store_value_name(i - FIXED_COUNT));
+	else
+		fputs("COALESCE(NULL, -1)", out);
+}
+
+int64_t store_job_order(const struct store_job *job, size_t column)
+{
+	size_t i = place_of(column);
+	const struct value value = i == START	  ? known(true, job->start_ns)
+				   : i == END	  ? known(true, job->end_ns)
+				   : i == ELAPSED ? job->elapsed_ns
+				   : i == NODES	  ? job->nodes
+						  : job->values[i - FIXED_COUNT];
+
+	return value.is_known ? (int64_t)value.number : -1;
+}
+
+static void put_fixed(const struct store_job *job, size_t i, struct document *d)
 {
 	const struct value uid = known(job->uid >= 0, (uint64_t)job->uid);
+	const struct value *const numbers[FIXED_COUNT] = { [UID] = &uid,
+							   [ELAPSED] = &job->elapsed_ns,
+							   [NODES] = &job->nodes,
+							   [EXIT_CODE] = &job->exit_code,
+							   [SIGNAL] = &job->signal };
 
+	if (i == FINAL)
+		document_put_boolean(d, fixed[i].name, job->is_final);
+	else if (i == START || i == END)
+		document_put_time(d, fixed[i].name, i == START ? job->start_ns : job->end_ns);
+	else
+		put_decimal(d, fixed[i].name, numbers[i],
+			    i == ELAPSED ? metric_unit_places(UNIT_SECONDS) : 0);
+}
+
+void store_job_put(const struct store_job *job, size_t i, struct document *d)
+{
+	const char *text = i < ARRAY_SIZE(texts) ? *text_of(job, i) : NULL;
+
+	if (i < ARRAY_SIZE(texts))
+		return document_put_string(d, texts[i].key, text && *text ? text : NULL);
+	i -= ARRAY_SIZE(texts);
+	if (i < store_fact_count() && is_text(store_fact(i)))
+		return document_put_string(d, store_fact(i)->key, job->facts[i].text);
+	if (i < store_fact_count())
+		return put_decimal(d, store_fact(i)->key, &job->facts[i].number, 0);
+	i -= store_fact_count();
+	if (i < FIXED_COUNT)
+		return put_fixed(job, i, d);
+	i -= FIXED_COUNT;
+	put_decimal(d, store_value_name(i), &job->values[i],
+		    metric_unit_places(store_value_metric(i)->unit));
+}
+
+void store_job_format(const struct store_job *job, struct document *d)
+{
 	document_begin_map(d);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		const char *text = *text_of(job, i);
-
-		document_put_string(d, texts[i].key, text && *text ? text : NULL);
-	}
-	for (size_t i = 0; i < store_fact_count(); i++) {
-		if (is_text(store_fact(i)))
-			document_put_string(d, store_fact(i)->key, job->facts[i].text);
-		else
-			put_decimal(d, store_fact(i)->key, &job->facts[i].number, 0);
-	}
-	put_decimal(d, "uid", &uid, 0);
-	document_put_boolean(d, "final", job->is_final);
-	document_put_time(d, "start", job->start_ns);
-	document_put_time(d, "end", job->end_ns);
-	put_decimal(d, "elapsed_seconds", &job->elapsed_ns, metric_unit_places(UNIT_SECONDS));
-	put_decimal(d, "nodes", &job->nodes, 0);
-	put_decimal(d, "exit_code", &job->exit_code, 0);
-	put_decimal(d, "signal", &job->signal, 0);
-	for (size_t i = 0; i < store_value_count(); i++)
-		put_decimal(d, store_value_name(i), &job->values[i],
-			    metric_unit_places(store_value_metric(i)->unit));
+	for (size_t i = 0; i < store_column_count(); i++)
+		store_job_put(job, i, d);
 	document_end_map(d);
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
@@ -12,70 +13,89 @@
 #include "codec/records.h"
 #include "model/document.h"
 #include "model/job_filter.h"
+#include "server/store/cursor.h"
 #include "server/store/store_internal.h"
 
 /* By the job's number or one of its other names. */
 #define NAMED(name) "(job_id = " name " OR part = " name " OR sluid = " name ")"
 
-/* What an index finds stands there only where it is asked for; of the rest NULL is any. */
-static char *make_list_text(const struct store *s, const struct job_filter *filter,
-			    const struct store_who *who)
+static bool parse_uid(const char *text, uint64_t *ret)
+{
+	return parse_u64(text, ret) == 0 && *ret <= UINT32_MAX;
+}
+
+void store_print_filter(const struct store *s, const struct job_filter *filter,
+			const struct store_who *who, FILE *out)
 {
 	static const char *const searched[] = { "job_id", "name", "user_name", "account",
 						"reason" };
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	uint64_t uid;
+	const struct {
+		bool is_wanted;
+		const char *condition;
+	} rows[] = {
+		{ !who->sees_all, "uid = ?3" },
+		{ filter->id, s->has_facts ? NAMED("?4") : "job_id = ?4" },
+		{ filter->user, filter->user && parse_uid(filter->user, &uid)
+					? "(user_name = ?5 OR uid = ?6)"
+					: "user_name = ?5" },
+		{ filter->account, "account = ?7" },
+		{ filter->partition, "partition_name = ?8" },
+		{ filter->manager, "manager = ?9" },
+		{ filter->state, "lower(state) = lower(?10)" },
+		{ filter->name, "name = ?11" },
+		{ filter->cluster, "cluster = ?13" },
+	};
 
-	if (!out)
-		return NULL;
-	fputs("SELECT ", out);
-	store_print_columns(s, out);
-	fprintf(out, " FROM jobs WHERE end_ns >= ?1 AND start_ns < ?2%s%s",
-		who->sees_all ? "" : " AND uid = ?3",
-		!filter->id    ? ""
-		: s->has_facts ? " AND " NAMED("?4")
-			       : " AND job_id = ?4");
-	fputs(" AND (?5 IS NULL OR user_name = ?5 OR uid = ?6)"
-	      " AND (?7 IS NULL OR account = ?7)"
-	      " AND (?8 IS NULL OR partition_name = ?8)"
-	      " AND (?9 IS NULL OR manager = ?9)"
-	      " AND (?10 IS NULL OR lower(state) = lower(?10))"
-	      " AND (?11 IS NULL OR name = ?11)"
-	      " AND (?12 IS NULL",
-	      out);
-	for (size_t i = 0; i < ARRAY_SIZE(searched); i++)
-		fprintf(out, " OR %s(lower(%s), lower(?12)) > 0", s->database->position,
-			searched[i]);
-	fputs(") AND (?13 IS NULL OR cluster = ?13)"
-	      " ORDER BY start_ns DESC, id DESC LIMIT ?14 OFFSET ?15",
-	      out);
-	fclose(out);
-	return text;
+	fputs(" WHERE end_ns >= ?1 AND start_ns < ?2", out);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].is_wanted)
+			fprintf(out, " AND %s", rows[i].condition);
+	}
+	for (size_t i = 0; filter->text && i < ARRAY_SIZE(searched); i++)
+		fprintf(out, "%s%s(lower(%s), lower(?12)) > 0", i ? " OR " : " AND (",
+			s->database->position, searched[i]);
+	fputs(filter->text ? ")" : "", out);
 }
 
-int store_list_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
-		    int (*take)(void *context, const struct store_job *job), void *context,
-		    bool *ret_more, struct error *err)
+void store_put_filter(const struct job_filter *filter, const struct store_who *who,
+		      struct arg args[STORE_FILTER_ARGS])
 {
-	size_t limit = filter->limit ? MIN(filter->limit, (size_t)STORE_LIMIT_MAX)
-				     : STORE_LIMIT_MAX;
-	_cleanup_free_ char *text = make_list_text(s, filter, who);
-	uint64_t until_ns = filter->until_ns ? filter->until_ns : INT64_MAX, count = 0, uid;
-	bool is_number = filter->user && parse_u64(filter->user, &uid) == 0 && uid <= UINT32_MAX;
+	uint64_t until_ns = filter->until_ns ? filter->until_ns : INT64_MAX, uid = 0;
+	bool is_number = filter->user && parse_uid(filter->user, &uid);
+	const struct arg all[STORE_FILTER_ARGS] = { NUMBER(MIN(filter->since_ns, INT64_MAX)),
+						    NUMBER(MIN(until_ns, INT64_MAX)),
+						    NUMBER(who->uid),
+						    TEXT(filter->id),
+						    TEXT(filter->user),
+						    NUMBER_IF(is_number, uid),
+						    TEXT(filter->account),
+						    TEXT(filter->partition),
+						    TEXT(filter->manager),
+						    TEXT(filter->state),
+						    TEXT(filter->name),
+						    TEXT(filter->text),
+						    TEXT(filter->cluster) };
+
+	memcpy(args, all, sizeof(all));
+}
+
+static size_t limit_of(const struct job_filter *filter)
+{
+	return filter->limit ? MIN(filter->limit, (size_t)STORE_LIMIT_MAX) : STORE_LIMIT_MAX;
+}
+
+/* Jobs that @text asks for, as far as the limit. */
+static int take_jobs(struct store *s, const char *text, const struct arg *args, size_t arg_count,
+		     size_t limit, int (*take)(void *context, const struct store_job *job),
+		     void *context, bool *ret_more, struct error *err)
+{
 	struct value values[STORE_VALUES_MAX];
 	struct statement rows = { .text = text };
+	size_t count = 0;
 	int r = 0;
 
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot list the jobs");
-	store_ask_once(s, &rows,
-		       ARGS(NUMBER(MIN(filter->since_ns, INT64_MAX)),
-			    NUMBER(MIN(until_ns, INT64_MAX)), NUMBER(who->uid), TEXT(filter->id),
-			    TEXT(filter->user), NUMBER_IF(is_number, uid), TEXT(filter->account),
-			    TEXT(filter->partition), TEXT(filter->manager), TEXT(filter->state),
-			    TEXT(filter->name), TEXT(filter->text), TEXT(filter->cluster),
-			    NUMBER(limit + 1), NUMBER(filter->offset)));
+	store_ask_once(s, &rows, args, arg_count);
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 	while (r >= 0 && store_next(s, &rows) && ++count <= limit) {
 		const struct store_job job = store_read_job(&rows, values);
@@ -87,6 +107,30 @@ int store_list_jobs(struct store *s, const struct job_filter *filter, const stru
 	if (ret_more)
 		*ret_more = count > limit;
 	return r < 0 ? r : store_told(s, err);
+}
+
+int store_list_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
+		    int (*take)(void *context, const struct store_job *job), void *context,
+		    bool *ret_more, struct error *err)
+{
+	const size_t limit = limit_of(filter);
+	struct arg args[STORE_FILTER_ARGS + 2];
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return error_set_errno(err, ENOMEM, "cannot list the jobs");
+	fputs("SELECT ", out);
+	store_print_columns(s, NULL, out);
+	fputs(" FROM jobs", out);
+	store_print_filter(s, filter, who, out);
+	fputs(" ORDER BY start_ns DESC, id DESC LIMIT ?14 OFFSET ?15", out);
+	fclose(out);
+	store_put_filter(filter, who, args);
+	args[STORE_FILTER_ARGS] = NUMBER(limit + 1);
+	args[STORE_FILTER_ARGS + 1] = NUMBER(filter->offset);
+	return take_jobs(s, text, args, ARRAY_SIZE(args), limit, take, context, ret_more, err);
 }
 
 static int put_job(void *context, const struct store_job *job)
@@ -107,6 +151,109 @@ int store_format_jobs(struct store *s, const struct job_filter *filter, const st
 	document_put_boolean(d, "more", has_more);
 	return r;
 }
+
+/* ---- pages ---- */
+
+struct paging {
+	int (*take)(void *context, const struct store_job *job);
+	void *context;
+	size_t order, left;
+	char *next; /* behind the job that came last */
+};
+
+static int take_of_page(void *context, const struct store_job *job)
+{
+	struct paging *p = context;
+	struct store_cursor cursor = {
+		.order = store_job_order(job, p->order),
+		.start_ns = (int64_t)job->start_ns,
+		.uid = job->uid,
+		.texts = { job->id, job->manager, job->cluster, job->node },
+	};
+
+	if (--p->left == 0)
+		p->next = store_cursor_format(&cursor);
+	return p->left || p->next ? p->take(p->context, job) : -ENOMEM;
+}
+
+static bool is_by_start(const struct store_page *page)
+{
+	return strcmp(store_column(page->order).name, "start") == 0;
+}
+
+/* What the rows are ordered by, all of it one way: the last of these differ. */
+static char *make_page_text(const struct store *s, const struct job_filter *filter,
+			    const struct store_page *page, const struct store_who *who)
+{
+	const char *way = page->is_ascending ? "" : " DESC";
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fputs("SELECT ", out);
+	store_print_columns(s, page->columns, out);
+	fputs(" FROM jobs", out);
+	store_print_filter(s, filter, who, out);
+	if (page->after) {
+		fputs(" AND (", out);
+		store_print_order(s, page->order, out);
+		fprintf(out, ", " CURSOR_COLUMNS ") %s (?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+			page->is_ascending ? ">" : "<");
+		if (page->is_ascending && is_by_start(page))
+			fputs(" AND start_ns >= ?16", out);
+	}
+	fputs(" ORDER BY ", out);
+	store_print_order(s, page->order, out);
+	fprintf(out,
+		"%s, start_ns%s, COALESCE(uid, -1)%s, job_id%s, manager%s, cluster%s, node%s "
+		"LIMIT ?14",
+		way, way, way, way, way, way, way);
+	fclose(out);
+	return text;
+}
+
+int store_page_jobs(struct store *s, const struct job_filter *filter, const struct store_page *page,
+		    const struct store_who *who,
+		    int (*take)(void *context, const struct store_job *job), void *context,
+		    char **ret_next, struct error *err)
+{
+	const size_t limit = limit_of(filter);
+	struct paging paging = { take, context, page->order, limit, NULL };
+	struct arg args[STORE_FILTER_ARGS + 1 + CURSOR_PARTS];
+	struct store_cursor cursor = {};
+	struct job_filter from_there = *filter;
+	_cleanup_free_ char *text = make_page_text(s, filter, page, who), *kept = NULL;
+	bool has_more = false;
+	int r = text ? 0 : error_set_errno(err, ENOMEM, "cannot list the jobs");
+
+	if (r == 0 && page->after)
+		r = store_cursor_parse(page->after, &cursor, &kept, err);
+	if (r < 0)
+		return r;
+	/* said of the first column alone, so that an index begins where the page does */
+	if (page->after && !page->is_ascending && is_by_start(page))
+		from_there.until_ns = MIN(filter->until_ns ? filter->until_ns : UINT64_MAX,
+					  (uint64_t)MAX(cursor.start_ns, INT64_C(0)) + 1);
+	store_put_filter(&from_there, who, args);
+	args[STORE_FILTER_ARGS] = NUMBER(limit + 1);
+	for (size_t i = 0; i < CURSOR_PARTS; i++)
+		args[STORE_FILTER_ARGS + 1 + i] = i == 0   ? NUMBER(cursor.order)
+						  : i == 1 ? NUMBER(cursor.start_ns)
+						  : i == 2 ? NUMBER(cursor.uid)
+							   : TEXT(cursor.texts[i - 3]);
+	r = take_jobs(s, text, args, ARRAY_SIZE(args), limit, take_of_page, &paging, &has_more,
+		      err);
+	if (r < 0 || !has_more) {
+		free(paging.next);
+		paging.next = NULL;
+	}
+	*ret_next = paging.next;
+	return r;
+}
+
+/* ---- records ---- */
 
 /* The newest job, and of it the records that were asked for.  @who stands first, so that another's
  * job is not even looked at: that it is there shall not be told by the time that it takes. */

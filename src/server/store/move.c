@@ -23,7 +23,7 @@ static const struct moved {
 	{ "records", "id", true },	{ "jobs", "id", true },
 	{ "job_mounts", "job", false }, { "job_steps", "job", false },
 	{ "ledger_lines", "id", true }, { "ledger", "id", true },
-	{ "events", "id", true },
+	{ "events", "id", true },	{ "tokens", "id", true },
 };
 
 struct columns { /* that both have */
@@ -236,6 +236,10 @@ static int move_one(struct store *from, struct store *to, const struct moved *m,
 	int r;
 
 	open_columns(from, to, m->table, &columns);
+	if (!columns.count) { /* it was written before there was such a table */
+		free(columns.names);
+		return tell_failure(from, to, err);
+	}
 	if (!to->failure && !from->failure)
 		move_table(from, to, m, &columns);
 	if (!to->failure && !from->failure) {

@@ -46,7 +46,7 @@ void store_closep(struct store **s);
 struct database;
 int store_open_with(const struct database *database, const char *where, enum store_mode mode,
 		    struct store **ret, struct error *err);
-/* Whether it answers. */
+/* Whether it answers, and could take a record. */
 int store_check(struct store *s, struct error *err);
 
 /* ---- what nodes send ---- */
@@ -119,6 +119,19 @@ size_t store_value_count(void);
 const char *store_value_name(size_t i); /* "cpu.user_seconds", "io.read.bytes" */
 const struct metric *store_value_metric(size_t i);
 
+/* The columns of a list of jobs: texts, facts and numbers of a job, and its metrics. */
+struct store_column {
+	const char *name; /* "user", "cpu.user_seconds" */
+	enum store_column_type { STORE_TEXT, STORE_NUMBER, STORE_TIME, STORE_BOOLEAN } type;
+	const char *help;
+};
+#define STORE_COLUMNS_MAX 256
+size_t store_column_count(void);
+struct store_column store_column(size_t i);
+bool store_can_order(size_t column); /* times and numbers */
+/* The job's value as a member of a map. */
+void store_job_put(const struct store_job *job, size_t column, struct document *d);
+
 /* The newest first.  @take may be called for none; negative ends it and is returned.
  * *ret_more (may be NULL): there are more than the limit.  -ETIME: it took longer than 5 s. */
 int store_list_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
@@ -127,8 +140,42 @@ int store_list_jobs(struct store *s, const struct job_filter *filter, const stru
 /* The same as the members "jobs" and "more" of a map, as GET /v1/jobs has them. */
 int store_format_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
 		      struct document *d, struct error *err);
-/* A job as a map of JSON. */
+/* A job as a map of JSON, with all columns. */
 void store_job_format(const struct store_job *job, struct document *d);
+
+/* A page of a list in some order, whose last key is unique: jobs of one moment fall on one page
+ * each. */
+struct store_page {
+	const bool *columns; /* store_column_count() of them: the metrics that are read */
+	size_t order; /* a column of store_can_order() */
+	bool is_ascending;
+	const char *after; /* what *ret_next was before; NULL: from the first one on */
+};
+/* *ret_next: where the next page begins, which the caller frees; NULL: there is none.  @filter's
+ * offset means nothing.  -EINVAL: @after is no such text. */
+int store_page_jobs(struct store *s, const struct job_filter *filter, const struct store_page *page,
+		    const struct store_who *who,
+		    int (*take)(void *context, const struct store_job *job), void *context,
+		    char **ret_next, struct error *err);
+
+/* ---- sums ---- */
+
+/* What jobs are added up by: "user", "account"... "day"; NULL behind the last. */
+const char *store_sum_word(size_t i);
+/* The columns of the sums by that word, the first of which has its name. */
+size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_MAX]);
+/* Maps of these columns in the list that has begun, the first by @name, those of most jobs first
+ * (days: the earliest). *ret_more: there are more than the filter's limit.  -ETIME: as above. */
+int store_format_sums(struct store *s, const char *by, const char *name,
+		      const struct job_filter *filter, const struct store_who *who,
+		      struct document *d, bool *ret_more, struct error *err);
+/* The same of the nodes on which jobs ran in the filter's time. */
+size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+int store_format_nodes(struct store *s, const struct job_filter *filter,
+		       const struct store_who *who, struct document *d, bool *ret_more,
+		       struct error *err);
+
+/* ---- records ---- */
 
 struct store_question {
 	const char *id;

@@ -99,8 +99,12 @@ int store_check_version(const char *where, uint64_t version, enum store_mode mod
 /* ---- columns.c: the metric table as columns ---- */
 /* Columns that a table lacks are added; statements that name them are made. */
 void store_open_columns(struct store *s, enum store_mode mode);
-/* The columns of struct store_job for SELECT, as store_read_job() wants them. */
-void store_print_columns(const struct store *s, FILE *out);
+/* The columns of struct store_job for SELECT, as store_read_job() wants them.  @wanted: those of
+ * metrics that are not are read as NULL; NULL: all are, of store_column_count(). */
+void store_print_columns(const struct store *s, const bool *wanted, FILE *out);
+/* What a column of store_can_order() is ordered by, and what that is of a job. */
+void store_print_order(const struct store *s, size_t column, FILE *out);
+int64_t store_job_order(const struct store_job *job, size_t column);
 /* @values: room for store_value_count(). */
 struct store_job store_read_job(const struct statement *row, struct value *values);
 /* Add the row of a job, and those of its mounts and steps. */
@@ -154,6 +158,18 @@ void store_fold(struct store *s, enum store_stale stale, unsigned int limit, str
 /* Have a record's job, ?1, made anew before the commit. */
 #define SQL_MAKE_STALE \
 	"UPDATE jobs SET is_stale = 1 WHERE id = (SELECT job FROM records WHERE id = ?1)"
+
+/* What makes each version of a record one row. */
+#define STORE_ON_CONFLICT "ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns)"
+
+/* ---- job_list.c ---- */
+/* " WHERE ...": which of the jobs are wanted, and who sees them; what no filter names is not asked.
+ * Its values are the first STORE_FILTER_ARGS. */
+#define STORE_FILTER_ARGS 13
+void store_print_filter(const struct store *s, const struct job_filter *filter,
+			const struct store_who *who, FILE *out);
+void store_put_filter(const struct job_filter *filter, const struct store_who *who,
+		      struct arg args[STORE_FILTER_ARGS]);
 
 /* ---- upkeep.c ---- */
 /* Close records, with this reason. */

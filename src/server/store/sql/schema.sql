@@ -27,6 +27,9 @@ CREATE INDEX IF NOT EXISTS jobs_start ON jobs (start_ns);
 CREATE INDEX IF NOT EXISTS jobs_of_user ON jobs (uid, start_ns);
 CREATE INDEX IF NOT EXISTS jobs_id_of_user ON jobs (uid, job_id);
 CREATE INDEX IF NOT EXISTS jobs_id ON jobs (job_id, manager, cluster);
+CREATE INDEX IF NOT EXISTS jobs_user_name ON jobs (user_name, start_ns);
+CREATE INDEX IF NOT EXISTS jobs_account ON jobs (account, start_ns);
+CREATE INDEX IF NOT EXISTS jobs_partition ON jobs (partition_name, start_ns);
 CREATE INDEX IF NOT EXISTS jobs_waiting ON jobs (is_stale) WHERE is_stale > 0;
 CREATE TABLE IF NOT EXISTS job_mounts (job BIGINT NOT NULL, mount TEXT NOT NULL, fstype TEXT);
 CREATE INDEX IF NOT EXISTS job_mounts_job ON job_mounts (job);
@@ -54,3 +57,7 @@ CREATE TABLE IF NOT EXISTS events (
 );
 CREATE INDEX IF NOT EXISTS events_at ON events (at_ns);
 CREATE INDEX IF NOT EXISTS events_node ON events (kind, node, at_ns);
+CREATE TABLE IF NOT EXISTS tokens (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, user_name TEXT NOT NULL, uid BIGINT NOT NULL, sees_all INTEGER NOT NULL,
+  digest TEXT NOT NULL, created_ns BIGINT NOT NULL, expires_ns BIGINT NOT NULL
+);

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/api/api.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/csv.h"
+#include "basic/error.h"
+#include "basic/guess.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "basic/timestamp.h"
+#include "basic/utf8.h"
+#include "model/document.h"
+#include "model/job_filter.h"
+#include "server/api/caller.h"
+#include "server/server.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define RETRY_AFTER_S 5
+#define SUFFIX_MAX 8
+#define WORDS_MAX (STORE_COLUMNS_MAX + 1)
+
+static const struct {
+	const char *name, *suffix, *type;
+} formats[] = {
+	[API_JSON] = { "json", ".json", "application/json" },
+	[API_CSV] = { "csv", ".csv", "text/csv; charset=utf-8; header=present" },
+	[API_YAML] = { "yaml", ".yaml", "application/yaml" },
+	[API_NDJSON] = { "ndjson", ".ndjson", "application/x-ndjson" },
+	[API_TXT] = { "txt", ".txt", "text/plain; charset=utf-8" },
+	[API_MARKDOWN] = { "md", ".md", "text/markdown; charset=utf-8" },
+	[API_HTML] = { "html", ".html", "text/html; charset=utf-8" },
+};
+
+const char *api_format_name(enum api_format format, const char **ret_type)
+{
+	if ((size_t)format >= ARRAY_SIZE(formats))
+		return NULL;
+	*ret_type = formats[format].type;
+	return formats[format].name;
+}
+
+/* ---- the routes ---- */
+
+/* clang-format off */
+const struct api_route api_routes[] = {
+	{ "/jobs", "Jobs, the newest first, page by page.", API_LISTS, "jobs", api_job_columns,
+	  "manager,id,name,user,account,partition,state,start,end,elapsed_seconds,nodes,cpu.user_seconds,cpu.system_seconds,memory.peak_bytes,io.read.bytes,io.write.bytes,energy.joules,reason",
+	  api_list_jobs, .parameters = { api_filter_parameters, api_page_parameters } },
+	{ "/jobs/{id}", "All that is known of the newest job of that id, its nodes merged; as a report, too.", API_REPORTS,
+	  .answer = api_put_job, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/timeline", "What it did over time: a value for each interval.", IN(API_JSON) | IN(API_CSV),
+	  .answer = api_put_part, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/nodes", "What it did on each node.", API_LISTS, "nodes", api_node_of_job_columns,
+	  .answer = api_list_nodes_of_job, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/steps", "Its steps.", IN(API_JSON), .answer = api_put_part, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/mounts", "What it read and wrote on each mount.", IN(API_JSON) | IN(API_CSV),
+	  .answer = api_put_part, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/insights", "What stands out, with its numbers, and what to do about it.", IN(API_JSON),
+	  .answer = api_put_part, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/energy", "Its energy.", IN(API_JSON), .answer = api_put_part, .parameters = { api_job_parameters } },
+	{ "/jobs/{id}/records", "Its records as its nodes sent them, one a line.", IN(API_NDJSON),
+	  .answer = api_put_records, .parameters = { api_job_parameters } },
+	{ "/users", "The users of the jobs that match, those with most jobs first, with sums.", API_LISTS, "users", api_user_columns,
+	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	{ "/accounts", "The same of accounts.", API_LISTS, "accounts", api_account_columns,
+	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	{ "/partitions", "The same of partitions.", API_LISTS, "partitions", api_partition_columns,
+	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	{ "/usage", "Sums over the jobs that match.", API_LISTS, "usage", api_usage_columns,
+	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters, api_by_parameters } },
+	{ "/nodes", "The nodes on which jobs ran.", API_LISTS, "nodes", api_node_columns,
+	  .answer = api_list_nodes, .parameters = { api_span_parameters, api_sum_parameters } },
+	{ "/metrics", "The columns of jobs, and what they mean.", API_LISTS, "metrics", api_metric_columns,
+	  .answer = api_list_metrics },
+	{ "/health", "Whether the server takes and shows records now.", IN(API_JSON), .answer = api_put_health, .is_open = true },
+	{ "/openapi.json", "This description.", IN(API_JSON), .answer = api_put_openapi, .is_open = true },
+	{},
+};
+/* clang-format on */
+
+const struct api_parameter *api_parameter(const struct api_route *route, size_t i)
+{
+	for (size_t group = 0; group < API_GROUPS_MAX && route->parameters[group]; group++) {
+		for (const struct api_parameter *p = route->parameters[group]; p->name; p++) {
+			if (i-- == 0)
+				return p;
+		}
+	}
+	return NULL;
+}
+
+/* "/jobs/{id}/nodes" is "/jobs/17/nodes"; *ret_id is a copy. */
+static bool is_path(const char *pattern, const char *path, char **ret_id)
+{
+	size_t before = strcspn(pattern, "{"), length = strlen(path);
+	const char *behind = strchr(pattern, '}');
+
+	if (!behind)
+		return strcmp(pattern, path) == 0;
+	behind++;
+	if (length <= before + strlen(behind) || strncmp(pattern, path, before) != 0 ||
+	    strcmp(path + length - strlen(behind), behind) != 0)
+		return false;
+	length -= before + strlen(behind);
+	if (memchr(path + before, '/', length))
+		return false;
+	*ret_id = strndup(path + before, length);
+	return *ret_id;
+}
+
+static const struct api_route *find_route(const char *path, char **ret_id)
+{
+	for (const struct api_route *route = api_routes; route->path; route++) {
+		if (is_path(route->path, path, ret_id))
+			return route;
+	}
+	return NULL;
+}
+
+/* ---- parameters ---- */
+
+static bool parse_moment(const char *text, uint64_t *ret)
+{
+	uint64_t ms;
+
+	if (timestamp_parse(text, ret) == 0)
+		return true;
+	if (parse_u64(text, &ms) < 0 || ms > INT64_MAX / NS_PER_MS)
+		return false;
+	*ret = ms * NS_PER_MS;
+	return true;
+}
+
+static int refuse_word(const struct api_parameter *p, const char *word, struct error *err)
+{
+	const char *words[WORDS_MAX];
+	size_t count = 0;
+	const char *guess;
+
+	while (count < WORDS_MAX && (words[count] = p->word(count)))
+		count++;
+	guess = guess_nearest(word, words, count, sizeof(*words));
+	return error_set(err, -EINVAL, "%s: there is no '%.64s'%s%s%s", p->name, word,
+			 guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+}
+
+static bool is_word(const struct api_parameter *p, const char *word, size_t *ret)
+{
+	const char *known;
+
+	for (size_t i = 0; (known = p->word(i)); i++) {
+		if (strcmp(known, word) == 0) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int check_words(const struct api_parameter *p, const char *text, struct error *err)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	char *rest = copy, *word;
+	size_t count = 0, unused;
+
+	if (!copy)
+		return -ENOMEM;
+	while ((word = p->type == API_WORDS ? strsep(&rest, ",") : TAKE_PTR(rest))) {
+		if (!is_word(p, word, &unused))
+			return refuse_word(p, word, err);
+		if (++count > STORE_COLUMNS_MAX)
+			return error_set(err, -EINVAL, "%s: these are too many", p->name);
+	}
+	return 0;
+}
+
+static int check_value(const struct api_parameter *p, const char *text, struct error *err)
+{
+	uint64_t number = 0;
+
+	if (strlen(text) > (p->type == API_STRING && p->most ? p->most : API_TEXT_MAX) &&
+	    p->type != API_WORDS)
+		return error_set(err, -EINVAL, "%s: this is too long", p->name);
+	if (!utf8_is_valid(text))
+		return error_set(err, -EINVAL, "%s: this is no UTF-8", p->name);
+	if (!*text || p->type == API_STRING)
+		return 0;
+	if (p->type == API_MOMENT)
+		return parse_moment(text, &number)
+			       ? 0
+			       : error_set(err, -EINVAL,
+					   "%s: '%.64s' is no time such as 2026-02-03T04:05:06Z",
+					   p->name, text);
+	if (p->type != API_NUMBER)
+		return check_words(p, text, err);
+	if (parse_u64(text, &number) < 0 || number < p->least || number > p->most)
+		return error_set(err, -EINVAL, "%s: '%.64s' is no number from %llu to %llu",
+				 p->name, text, (unsigned long long)p->least,
+				 (unsigned long long)p->most);
+	return 0;
+}
+
+struct taking {
+	struct api_call *call;
+	struct error *err;
+};
+
+static int take_format(struct api_call *c, const char *text, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (strcmp(formats[i].name, text) != 0 || !(c->route->formats >> i & 1))
+			continue;
+		c->format = (enum api_format)i;
+		return 0;
+	}
+	return *text ? error_set(err, -EINVAL, "format: this has no '%.64s'", text) : 0;
+}
+
+static int take_value(void *context, const char *key, const char *text)
+{
+	struct taking *t = context;
+	const struct api_parameter *p;
+	const char *names[API_VALUES_MAX], *guess;
+	size_t i = 0;
+	int r;
+
+	if (!*key && !*text) /* "?a=1&" */
+		return 0;
+	if (strcmp(key, "format") == 0)
+		return take_format(t->call, text, t->err);
+	for (; (p = api_parameter(t->call->route, i)); i++) {
+		assert(i < API_VALUES_MAX);
+		if (strcmp((names[i] = p->name), key) != 0)
+			continue;
+		if (t->call->values[i])
+			return error_set(t->err, -EINVAL, "%s: it is given twice", key);
+		r = check_value(p, text, t->err);
+		t->call->values[i] = text;
+		return r;
+	}
+	guess = guess_nearest(key, names, i, sizeof(*names));
+	return error_set(t->err, -EINVAL, "there is no parameter '%.64s' here%s%s%s", key,
+			 guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+}
+
+const char *api_text(const struct api_call *c, const char *name)
+{
+	const struct api_parameter *p;
+
+	for (size_t i = 0; (p = api_parameter(c->route, i)); i++) {
+		if (strcmp(p->name, name) == 0)
+			return c->values[i] && *c->values[i] ? c->values[i] : NULL;
+	}
+	return NULL;
+}
+
+uint64_t api_number(const struct api_call *c, const char *name, uint64_t standard)
+{
+	const char *text = api_text(c, name);
+	uint64_t number;
+
+	return text && parse_u64(text, &number) == 0 ? number : standard;
+}
+
+uint64_t api_moment(const struct api_call *c, const char *name)
+{
+	const char *text = api_text(c, name);
+	uint64_t ns = 0;
+
+	return text && parse_moment(text, &ns) ? ns : 0;
+}
+
+/* Which columns are shown: those that are asked for, which have been checked. */
+static void choose_columns(struct api_call *c)
+{
+	const char *rest = api_text(c, "fields");
+	struct store_column columns[STORE_COLUMNS_MAX];
+	size_t count = c->route->columns ? c->route->columns(columns) : 0;
+	bool is_all = !(rest = rest ? rest : c->route->fields) || strcmp(rest, "all") == 0;
+
+	for (size_t i = 0; is_all && i < count; i++) {
+		c->columns[c->column_count++] = i;
+		c->has_column[i] = true;
+	}
+	while (!is_all && rest) {
+		size_t length = strcspn(rest, ",");
+
+		for (size_t i = 0; i < count; i++) {
+			if (strlen(columns[i].name) != length ||
+			    strncmp(columns[i].name, rest, length) != 0 || c->has_column[i])
+				continue;
+			c->columns[c->column_count++] = i;
+			c->has_column[i] = true;
+		}
+		rest = rest[length] ? rest + length + 1 : NULL;
+	}
+}
+
+/* ---- answers ---- */
+
+static int fail(int code, const struct error *err, struct http_answer *ret)
+{
+	unsigned int status = code == -EINVAL	? 400
+			      : code == -EPERM	? 403
+			      : code == -ENOENT ? 404
+						: 503;
+	int r = http_fail(ret, status, "%s", *err->text ? err->text : "this went wrong inside");
+
+	if (status == 503)
+		ret->retry_after_s = RETRY_AFTER_S;
+	return r;
+}
+
+static void put_head(const struct api_call *c)
+{
+	struct store_column columns[STORE_COLUMNS_MAX];
+
+	(void)c->route->columns(columns);
+	for (size_t i = 0; i < c->column_count; i++) {
+		fputs(i ? "," : "", c->out);
+		csv_put(columns[c->columns[i]].name, c->out);
+	}
+	fputc('\n', c->out);
+}
+
+static struct document *new_document(const struct api_call *c)
+{
+	if (c->format == API_JSON)
+		return document_new_json(c->out, DOCUMENT_ONE_LINE);
+	if (c->format == API_YAML)
+		return document_new_yaml(c->out);
+	return c->format == API_CSV && c->route->list ? document_new_csv(c->out, c->route->list)
+						      : NULL;
+}
+
+static int run(struct api_call *c, struct error *err)
+{
+	_cleanup_(document_freep) struct document *d = c->document = new_document(c);
+	int r;
+
+	if (!d)
+		return c->route->answer(c, err);
+	if (c->format == API_CSV)
+		put_head(c);
+	if (c->route->list)
+		document_begin_map(d);
+	r = c->route->answer(c, err);
+	if (c->route->list)
+		document_end_map(d);
+	if (c->answer->next)
+		return r;
+	return document_finish(d) < 0 && r >= 0 ? -ENOMEM : r;
+}
+
+static int answer_call(struct api_call *c, struct http_answer *ret)
+{
+	struct taking taking = { c, &(struct error){} };
+	int r = http_each_query(c->request, take_value, &taking);
+
+	if (r < 0)
+		return fail(r, taking.err, ret);
+	choose_columns(c);
+	c->answer = ret;
+	c->out = open_memstream(&ret->text, &ret->length);
+	if (!c->out)
+		return -ENOMEM;
+	r = run(c, taking.err);
+	if (fclose(c->out) != 0 && r >= 0)
+		r = -ENOMEM;
+	ret->next_page = c->next_page;
+	if (ret->next) { /* nothing was written */
+		free(ret->text);
+		ret->text = NULL;
+		return 0;
+	}
+	ret->type = formats[c->format].type;
+	if (r >= 0)
+		return 0;
+	ret->type = formats[API_JSON].type; /* of all failures */
+	return fail(r, taking.err, ret);
+}
+
+/* Cut a suffix that names a format. */
+static enum api_format cut_suffix(char *path)
+{
+	char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_SIZE(formats); i++) {
+		if (strcmp(formats[i].suffix, dot) != 0)
+			continue;
+		*dot = '\0';
+		return (enum api_format)i;
+	}
+	return API_JSON;
+}
+
+int api_answer(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	_cleanup_free_ char *path = strdup(request->path + strlen(API_PATH)), *id = NULL;
+	const struct caller *caller = request->caller;
+	struct api_call call = { .server = context, .request = request };
+
+	if (!path)
+		return -ENOMEM;
+	call.route = find_route(path, &id); /* "/openapi.json" is a path of its own */
+	if (!call.route || id) {
+		free(id);
+		id = NULL;
+		call.format = cut_suffix(path);
+		call.route = find_route(path, &id);
+	}
+	if (call.route && call.format == API_JSON) /* of one that has no JSON */
+		call.format = (enum api_format)__builtin_ctz(call.route->formats);
+	if (!caller && !(call.route && call.route->is_open)) {
+		caller_audit(context, NULL, request, "denied: no token");
+		return http_fail(ret, 401, "this needs a token: Authorization: Bearer TOKEN");
+	}
+	if (!call.route || !(call.route->formats >> call.format & 1) || !utf8_is_valid(path))
+		return http_fail(ret, 404, "there is nothing at this path");
+	if (caller && caller->sees_all)
+		caller_audit(context, caller, request, "seen as operator");
+	if (caller)
+		call.who = may_see(caller);
+	call.id = id;
+	return answer_call(&call, ret);
+}

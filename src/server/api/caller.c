@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/api/caller.h"
+
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "basic/timestamp.h"
+#include "basic/utf8.h"
+#include "server/server.h"
+#include "server/server_config.h"
+#include "service/credential.h"
+#include "service/log.h"
+#include "service/permission.h"
+
+#define BEARER "Bearer "
+#define MUNGE "MUNGE "
+#define PREFIX "jm_" /* of a token: "jm_NUMBER_SECRET" */
+#define SECRET_BYTES 32
+#define SECRET_LETTERS (2 * SECRET_BYTES)
+#define NUMBER_LETTERS 20
+#define AUDIT_PATH_MAX 256
+#define DENIED_A_MINUTE 60 /* lines of the log: a stranger shall not fill it */
+#define MINUTE_NS UINT64_C(60000000000)
+
+struct store_who may_see(const struct caller *caller)
+{
+	return (struct store_who){ .sees_all = caller->sees_all, .uid = caller->uid };
+}
+
+/* ---- tokens ---- */
+
+static void format_hex(const unsigned char *bytes, size_t length, char *ret)
+{
+	for (size_t i = 0; i < length; i++)
+		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static int digest_secret(const char *secret, char ret[TOKEN_DIGEST_SIZE])
+{
+	unsigned char bytes[(TOKEN_DIGEST_SIZE - 1) / 2];
+
+	if (gnutls_hash_fast(GNUTLS_DIG_SHA256, secret, strlen(secret), bytes) < 0)
+		return -EIO;
+	format_hex(bytes, sizeof(bytes), ret);
+	return 0;
+}
+
+/* "jm_17_SECRET": its number, and where the secret begins.  NULL: it is none of ours. */
+static const char *parse_token(const char *text, uint64_t *ret_id)
+{
+	char number[NUMBER_LETTERS + 1] = "";
+	const char *secret;
+	size_t length;
+
+	if (strncmp(text, PREFIX, strlen(PREFIX)) != 0)
+		return NULL;
+	text += strlen(PREFIX);
+	length = strcspn(text, "_");
+	if (text[length] != '_' || length >= sizeof(number))
+		return NULL;
+	memcpy(number, text, length);
+	secret = text + length + 1;
+	if (parse_u64(number, ret_id) < 0 || *ret_id > INT64_MAX ||
+	    strspn(secret, "0123456789abcdef") != SECRET_LETTERS || secret[SECRET_LETTERS])
+		return NULL;
+	return secret;
+}
+
+/* The same words whatever is wrong with it, but where it has expired. */
+static int take_token(struct server *s, const char *text, struct caller *ret, struct error *err)
+{
+	char digest[TOKEN_DIGEST_SIZE];
+	struct store_token token;
+	uint64_t id = 0;
+	const char *secret = parse_token(text, &id);
+	int r = secret ? store_find_token(s->store, id, &token, err) : -ENOENT;
+
+	if (r == 0)
+		r = digest_secret(secret, digest);
+	/* the time it takes tells nothing of where they differ */
+	if (r == 0 && gnutls_memcmp(digest, token.digest, TOKEN_DIGEST_SIZE) != 0)
+		r = -ENOENT;
+	if (r == -ENOENT)
+		return error_set(err, -EPERM, "this is no valid token");
+	if (r < 0)
+		return r;
+	if (token.expires_ns <= clock_now_ns(CLOCK_REALTIME))
+		return error_set(err, -EPERM, "this token has expired");
+	ret->sees_all = token.sees_all;
+	ret->uid = token.uid;
+	snprintf(ret->user, sizeof(ret->user), "%s", token.user);
+	snprintf(ret->by, sizeof(ret->by), "token %" PRIu64, id);
+	return 0;
+}
+
+int caller_make_token(struct store *s, const char *user, bool sees_all, uint64_t expires_ns,
+		      FILE *out, struct error *err)
+{
+	const struct passwd *entry = getpwnam(user);
+	struct store_token token = { .sees_all = sees_all,
+				     .created_ns = clock_now_ns(CLOCK_REALTIME) };
+	char secret[SECRET_LETTERS + 1], until[TIMESTAMP_SIZE];
+	unsigned char bytes[SECRET_BYTES];
+	uint64_t number = 0;
+	int r;
+
+	if (!entry && (parse_u64(user, &number) < 0 || number >= UINT32_MAX))
+		return error_set(err, -ENOENT,
+				 "there is no user '%.64s' on this machine: name one, or a number",
+				 user);
+	if (strlen(user) >= sizeof(token.user))
+		return error_set(err, -EINVAL, "the user's name is too long");
+	token.uid = entry ? entry->pw_uid : (uint32_t)number;
+	token.expires_ns = token.created_ns + expires_ns;
+	snprintf(token.user, sizeof(token.user), "%s", user);
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return error_set_errno(err, EIO, "cannot make a token");
+	format_hex(bytes, sizeof(bytes), secret);
+	r = digest_secret(secret, token.digest);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot make a token");
+	r = store_add_token(s, &token, &token.id, err);
+	if (r == 0)
+		fprintf(out, PREFIX "%" PRIu64 "_%s\n", token.id, secret);
+	explicit_bzero(secret, sizeof(secret));
+	explicit_bzero(bytes, sizeof(bytes));
+	if (r == 0)
+		fprintf(stderr,
+			"token %" PRIu64 " of '%s', who sees %s jobs, until %s; it is shown this "
+			"once\n",
+			token.id, token.user, sees_all ? "all" : "their own",
+			timestamp_format(until, token.expires_ns / 1000000000 * 1000000000));
+	return r;
+}
+
+static void print_token(void *context, const struct store_token *t)
+{
+	char until[TIMESTAMP_SIZE];
+	bool has_expired = t->expires_ns <= clock_now_ns(CLOCK_REALTIME);
+
+	fprintf(context, "%6" PRIu64 "  %-16s %6u  %-8s  %.19sZ%s\n", t->id, t->user, t->uid,
+		t->sees_all ? "operator" : "user", timestamp_format(until, t->expires_ns),
+		has_expired ? "  expired" : "");
+}
+
+int caller_print_tokens(struct store *s, FILE *out, struct error *err)
+{
+	fprintf(out, "%6s  %-16s %6s  %-8s  %s\n", "TOKEN", "USER", "UID", "SCOPE", "EXPIRES");
+	return store_list_tokens(s, print_token, out, err);
+}
+
+/* ---- users that others vouch for ---- */
+
+/* A user by name, with the groups that they have here. */
+static int take_user(struct server *s, const struct passwd *entry, const char *by,
+		     struct caller *ret)
+{
+	struct http_peer peer = { .is_known = true, .uid = entry->pw_uid, .gid = entry->pw_gid };
+	int count = HTTP_GROUPS_MAX;
+
+	snprintf(ret->user, sizeof(ret->user), "%s", entry->pw_name);
+	snprintf(ret->by, sizeof(ret->by), "%s", by);
+	ret->uid = entry->pw_uid;
+	if (getgrouplist(entry->pw_name, entry->pw_gid, peer.groups, &count) < 0)
+		count = HTTP_GROUPS_MAX;
+	peer.group_count = (size_t)count;
+	/* root of another machine, or of a proxy, is nobody's operator */
+	ret->sees_all = peer.uid != 0 && permission_sees_all(s->permission, &peer);
+	return 0;
+}
+
+static int take_munge(struct server *s, const char *header, struct caller *ret, struct error *err)
+{
+	struct credential credential = {};
+	const struct passwd *entry;
+	int r = munge_check(s->munge, header, &credential, err);
+
+	if (r < 0)
+		return r;
+	if (!credential_is_of_body(&credential, "", 0))
+		return error_set(err, -EPERM, "the munge credential is of another request");
+	entry = getpwuid(credential.uid);
+	if (entry)
+		return take_user(s, entry, "munge", ret);
+	ret->uid = credential.uid;
+	snprintf(ret->user, sizeof(ret->user), "%u", credential.uid);
+	snprintf(ret->by, sizeof(ret->by), "munge");
+	return 0;
+}
+
+static bool is_proxy(const struct server *s, const struct http_request *request)
+{
+	const char *secret = http_header(request, PROXY_SECRET_HEADER);
+	char given[TOKEN_DIGEST_SIZE], known[TOKEN_DIGEST_SIZE];
+
+	/* digests have one length, so that the time tells nothing of the secret's either */
+	return secret && *s->proxy_secret && digest_secret(secret, given) == 0 &&
+	       digest_secret(s->proxy_secret, known) == 0 &&
+	       gnutls_memcmp(given, known, sizeof(known)) == 0;
+}
+
+static int take_proxy(struct server *s, const struct http_request *request, const char *user,
+		      struct caller *ret, struct error *err)
+{
+	const struct passwd *entry;
+
+	if (!is_proxy(s, request))
+		return error_set(err, -EPERM, "the header '%s' is for the proxy alone",
+				 s->config->proxy_header);
+	entry = getpwnam(user);
+	if (!entry)
+		return error_set(err, -EPERM, "the proxy's user is not known here");
+	return take_user(s, entry, "proxy", ret);
+}
+
+/* ---- who asks ---- */
+
+/* What a page of another site makes a browser send. */
+static bool is_cross_site(const struct http_request *request)
+{
+	const char *site = http_header(request, "Sec-Fetch-Site");
+	const char *origin = http_header(request, "Origin"), *host = http_header(request, "Host");
+
+	if (site && strcasecmp(site, "same-origin") != 0 && strcasecmp(site, "none") != 0)
+		return true;
+	if (!origin)
+		return false;
+	origin = strstr(origin, "://") ? strstr(origin, "://") + strlen("://") : origin;
+	return !host || strcasecmp(origin, host) != 0;
+}
+
+static int take_socket(struct server *s, const struct http_peer *peer, struct caller *ret)
+{
+	ret->uid = peer->uid;
+	ret->sees_all = permission_sees_all(s->permission, peer);
+	snprintf(ret->user, sizeof(ret->user), "%u", peer->uid);
+	snprintf(ret->by, sizeof(ret->by), "socket");
+	return 0;
+}
+
+static int identify(struct server *s, const struct http_request *request, struct caller *ret,
+		    struct error *err)
+{
+	const char *header = http_header(request, "Authorization");
+	const char *user = *s->config->proxy_header ? http_header(request, s->config->proxy_header)
+						    : NULL;
+
+	if (is_cross_site(request))
+		return error_set(err, -EACCES, "requests of other sites' pages are refused");
+	if (request->peer.is_known)
+		return take_socket(s, &request->peer, ret);
+	if (user)
+		return take_proxy(s, request, user, ret, err);
+	if (!header)
+		return 0;
+	if (s->munge && strncmp(header, MUNGE, strlen(MUNGE)) == 0)
+		return take_munge(s, header, ret, err);
+	if (strncasecmp(header, BEARER, strlen(BEARER)) != 0)
+		return error_set(err, -EPERM, "this takes 'Authorization: Bearer TOKEN'");
+	header += strlen(BEARER);
+	return take_token(s, header + strspn(header, " "), ret, err);
+}
+
+int caller_identify(void *context, struct http_request *request, struct error *err)
+{
+	struct caller *caller = calloc(1, sizeof(*caller));
+	int r = caller ? identify(context, request, caller, err) : -ENOMEM;
+
+	if (r < 0 || !*caller->by) { /* nobody */
+		if (r == -EPERM || r == -EACCES)
+			caller_audit(context, NULL, request, err->text);
+		free(caller);
+		return r;
+	}
+	request->caller = caller;
+	request->has_user = !caller->sees_all;
+	request->user = caller->uid;
+	return 0;
+}
+
+/* ---- the audit ---- */
+
+/* What a request brings, without what would begin another line. */
+static void clean(const char *text, char ret[AUDIT_PATH_MAX])
+{
+	size_t length = 0;
+	uint32_t c;
+
+	while ((c = utf8_next(&text)) != 0 && length + UTF8_MAX < AUDIT_PATH_MAX)
+		length += utf8_encode(utf8_is_printable(c) ? c : '?', ret + length);
+	ret[length] = '\0';
+}
+
+void caller_audit(struct server *s, const struct caller *caller, const struct http_request *request,
+		  const char *what)
+{
+	char path[AUDIT_PATH_MAX];
+	uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+
+	if (now_ns - s->audit.since_ns > MINUTE_NS) {
+		if (s->audit.denied > DENIED_A_MINUTE)
+			log_say(CONFIG_LOG_WARNING, "audit: %" PRIu64 " more requests were denied",
+				s->audit.denied - DENIED_A_MINUTE);
+		s->audit.since_ns = now_ns;
+		s->audit.denied = 0;
+	}
+	if ((!caller || !caller->sees_all) && ++s->audit.denied > DENIED_A_MINUTE)
+		return;
+	clean(request->path, path);
+	log_say(CONFIG_LOG_INFO, "audit: %s by %s: %s %s: %s",
+		caller ? caller->user : "somebody unknown", caller ? caller->by : "TCP",
+		request->method, path, what);
+}

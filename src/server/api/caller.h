@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * caller - who asks for jobs, and which of them they may see.
+ *
+ * The other end of the Unix socket as the kernel names it; over TCP a munge credential, a token of
+ * `jobmeter-server token create`, or the user that a proxy names together with the proxy's secret.
+ * A user sees their own jobs; root on the socket, the members of socket.admin_groups and the tokens
+ * of operators see all.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "server/store/tokens.h"
+
+struct error;
+struct http_request;
+struct server;
+struct store;
+struct store_who;
+
+#define PROXY_SECRET_HEADER "X-Jobmeter-Proxy-Secret"
+#define CALLER_BY_SIZE 32
+
+struct caller {
+	bool sees_all;
+	uint32_t uid;
+	char user[TOKEN_USER_SIZE];
+	char by[CALLER_BY_SIZE]; /* "socket", "munge", "proxy", "token 3" */
+};
+
+/* The one place that says whose jobs a caller sees: every question to the store carries it. */
+struct store_who may_see(const struct caller *caller);
+
+/* As struct http_route wants it; @context is the struct server.  Without any credential the
+ * request has no caller, and is no failure. */
+int caller_identify(void *context, struct http_request *request, struct error *err);
+
+/* A line in the log of what was denied, or of what an operator asked for.  @caller may be NULL. */
+void caller_audit(struct server *s, const struct caller *caller, const struct http_request *request,
+		  const char *what);
+
+/* Make a token, and print it: this once. */
+int caller_make_token(struct store *s, const char *user, bool sees_all, uint64_t expires_ns,
+		      FILE *out, struct error *err);
+int caller_print_tokens(struct store *s, FILE *out, struct error *err);

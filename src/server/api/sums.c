@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums over jobs, the nodes that there are, what the columns mean, and how the server is. */
+#include "basic/error.h"
+#include "model/document.h"
+#include "model/job_filter.h"
+#include "server/api/api.h"
+#include "server/server.h"
+
+/* clang-format off */
+const struct api_parameter api_sum_parameters[] = {
+	{ "limit", API_NUMBER, "Rows at most.", .least = 1, .most = API_LIMIT_MAX },
+	{},
+};
+
+const struct api_parameter api_by_parameters[] = {
+	{ "by", API_WORD, "What they are added up by (user).", store_sum_word },
+	{},
+};
+/* clang-format on */
+
+size_t api_user_columns(struct store_column ret[STORE_COLUMNS_MAX])
+{
+	return store_sum_columns("user", ret);
+}
+
+size_t api_account_columns(struct store_column ret[STORE_COLUMNS_MAX])
+{
+	return store_sum_columns("account", ret);
+}
+
+size_t api_partition_columns(struct store_column ret[STORE_COLUMNS_MAX])
+{
+	return store_sum_columns("partition", ret);
+}
+
+/* Of whatever they are by. */
+size_t api_usage_columns(struct store_column ret[STORE_COLUMNS_MAX])
+{
+	size_t count = store_sum_columns("user", ret);
+
+	ret[0] = (struct store_column){ "key", STORE_TEXT, "What the sums of this row are of." };
+	return count;
+}
+
+int api_list_sums(struct api_call *c, struct error *err)
+{
+	const struct job_filter filter = api_filter(c);
+	struct store_column columns[STORE_COLUMNS_MAX];
+	const char *by = api_text(c, "by");
+	bool has_more = false;
+	int r;
+
+	(void)c->route->columns(columns);
+	by = by ? by : "user";
+	if (c->route->columns != api_usage_columns)
+		by = columns[0].name;
+	else
+		document_put_string(c->document, "by", by);
+	document_begin_list_of(c->document, c->route->list);
+	r = store_format_sums(c->server->store, by, columns[0].name, &filter, &c->who, c->document,
+			      &has_more, err);
+	document_end_list(c->document);
+	document_put_boolean(c->document, "more", has_more);
+	return r;
+}
+
+size_t api_node_columns(struct store_column ret[STORE_COLUMNS_MAX])
+{
+	return store_node_columns(ret);
+}
+
+int api_list_nodes(struct api_call *c, struct error *err)
+{
+	const struct job_filter filter = api_filter(c);
+	bool has_more = false;
+	int r;
+
+	document_begin_list_of(c->document, c->route->list);
+	r = store_format_nodes(c->server->store, &filter, &c->who, c->document, &has_more, err);
+	document_end_list(c->document);
+	document_put_boolean(c->document, "more", has_more);
+	return r;
+}
+
+size_t api_metric_columns(struct store_column ret[STORE_COLUMNS_MAX])
+{
+	ret[0] = (struct store_column){ "name", STORE_TEXT, "The column's name." };
+	ret[1] = (struct store_column){ "type", STORE_TEXT, "text, number, time or boolean." };
+	ret[2] = (struct store_column){ "help", STORE_TEXT, "What it means." };
+	return 3;
+}
+
+int api_list_metrics(struct api_call *c, struct error *err UNUSED)
+{
+	static const char *const types[] = { [STORE_TEXT] = "text",
+					     [STORE_NUMBER] = "number",
+					     [STORE_TIME] = "time",
+					     [STORE_BOOLEAN] = "boolean" };
+
+	document_begin_list_of(c->document, c->route->list);
+	for (size_t i = 0; i < store_column_count(); i++) {
+		const struct store_column column = store_column(i);
+
+		document_begin_map(c->document);
+		document_put_string(c->document, "name", column.name);
+		document_put_string(c->document, "type", types[column.type]);
+		document_put_string(c->document, "help", column.help);
+		document_end_map(c->document);
+	}
+	document_end_list(c->document);
+	return 0;
+}
+
+int api_put_health(struct api_call *c, struct error *err)
+{
+	int r = server_check(c->server, err);
+
+	document_begin_map(c->document);
+	document_put_string(c->document, "status", "ok");
+	document_end_map(c->document);
+	return r;
+}

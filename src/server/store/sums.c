@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums over jobs, made by the database. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "model/document.h"
+#include "model/job_filter.h"
+#include "server/store/store_internal.h"
+
+#define DAY "86400000000000"
+#define LIMIT "?14" /* behind those of the filter */
+
+static const struct key {
+	const char *word, *expression;
+	bool is_time; /* else it is a text */
+} keys[] = {
+	{ "user", "COALESCE(user_name, CAST(uid AS TEXT), '')", false },
+	{ "account", "COALESCE(account, '')", false },
+	{ "partition", "COALESCE(partition_name, '')", false },
+	{ "manager", "manager", false },
+	{ "cluster", "cluster", false },
+	{ "state", "COALESCE(state, '')", false },
+	{ "name", "COALESCE(name, '')", false },
+	{ "reason", "COALESCE(reason, '')", false },
+	{ "day", "start_ns / " DAY " * " DAY, true },
+};
+
+/* Numbers of jobs that are added up: a column, or what is made of some.  @places: as stored. */
+static const struct sum {
+	struct store_column column;
+	const char *of; /* columns of metrics that it is made of, at most two, by a blank */
+	const char *expression;
+	unsigned int places;
+} sums[] = {
+	{ { "elapsed_seconds", STORE_NUMBER, "How long they took, added up." },
+	  "",
+	  "elapsed_ns",
+	  9 },
+	{ { "core_seconds", STORE_NUMBER, "Their cores, for as long as each took." },
+	  "cpu.allocated_cores",
+	  "\"cpu.allocated_cores\" / 1000.0 * elapsed_ns",
+	  9 },
+	{ { "cpu.user_seconds", STORE_NUMBER, "Their user time." },
+	  "cpu.user_seconds",
+	  "\"cpu.user_seconds\"",
+	  9 },
+	{ { "cpu.system_seconds", STORE_NUMBER, "Their system time." },
+	  "cpu.system_seconds",
+	  "\"cpu.system_seconds\"",
+	  9 },
+	{ { "energy.joules", STORE_NUMBER, "Their energy, of those of which it is known." },
+	  "energy.joules",
+	  "\"energy.joules\"",
+	  6 },
+	{ { "io.read.bytes", STORE_NUMBER, "What they read." },
+	  "io.read.bytes",
+	  "\"io.read.bytes\"",
+	  0 },
+	{ { "io.write.bytes", STORE_NUMBER, "What they wrote." },
+	  "io.write.bytes",
+	  "\"io.write.bytes\"",
+	  0 },
+};
+
+const char *store_sum_word(size_t i)
+{
+	return i < ARRAY_SIZE(keys) ? keys[i].word : NULL;
+}
+
+static const struct key *find_key(const char *word)
+{
+	const struct key *key = keys;
+
+	while (strcmp(key->word, word) != 0)
+		key++;
+	return key;
+}
+
+size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_MAX])
+{
+	const struct key *key = find_key(by);
+	size_t count = 0;
+
+	ret[count++] = (struct store_column){ key->word, key->is_time ? STORE_TIME : STORE_TEXT,
+					      "What the sums of this row are of." };
+	ret[count++] = (struct store_column){ "jobs", STORE_NUMBER, "How many jobs." };
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+		ret[count++] = sums[i].column;
+	ret[count++] = (struct store_column){ "first_start", STORE_TIME,
+					      "When the first started." };
+	ret[count++] = (struct store_column){ "last_seen", STORE_TIME,
+					      "When the last ended, or was last seen." };
+	return count;
+}
+
+static bool has_metric(const struct store *s, const char *name)
+{
+	for (size_t i = 0; i < store_value_count(); i++) {
+		if (strcmp(store_value_name(i), name) == 0)
+			return s->has_column[i];
+	}
+	return !*name;
+}
+
+/* In doubles, which any number of jobs adds up in, and no more than a column holds. */
+static void print_sum(const char *expression, FILE *out)
+{
+	fprintf(out,
+		", CAST(CASE WHEN sum(CAST(%s AS DOUBLE PRECISION)) > 9.0e18 THEN 9.0e18 "
+		"ELSE sum(CAST(%s AS DOUBLE PRECISION)) END AS BIGINT)",
+		expression, expression);
+}
+
+static char *make_sums_text(const struct store *s, const struct key *key,
+			    const struct job_filter *filter, const struct store_who *who)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "SELECT %s, count(*)", key->expression);
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+		print_sum(has_metric(s, sums[i].of) ? sums[i].expression : "NULL", out);
+	fputs(", min(start_ns), max(end_ns) FROM jobs", out);
+	store_print_filter(s, filter, who, out);
+	fprintf(out, " GROUP BY 1 ORDER BY %s LIMIT " LIMIT, key->is_time ? "1" : "2 DESC, 1");
+	fclose(out);
+	return text;
+}
+
+static void put_key(const struct statement *row, const struct key *key, const char *name,
+		    struct document *d)
+{
+	const char *text = COLUMN_TEXT(row, 0);
+
+	if (key->is_time)
+		document_put_time(d, name, COLUMN_NUMBER(row, 0));
+	else
+		document_put_string(d, name, text && *text ? text : NULL);
+}
+
+static void put_row(const struct statement *row, const struct key *key, const char *name,
+		    struct document *d)
+{
+	int column = 1;
+
+	document_begin_map(d);
+	put_key(row, key, name, d);
+	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, column));
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++) {
+		const struct cell cell = store_cell(row, ++column);
+
+		document_key(d, sums[i].column.name);
+		if (cell.is_known)
+			document_decimal(d, cell.number, sums[i].places);
+		else
+			document_null(d);
+	}
+	document_put_time(d, "first_start", COLUMN_NUMBER(row, ++column));
+	document_put_time(d, "last_seen", COLUMN_NUMBER(row, ++column));
+	document_end_map(d);
+}
+
+static void ask_rows(struct store *s, struct statement *rows, const struct job_filter *filter,
+		     const struct store_who *who)
+{
+	struct arg args[STORE_FILTER_ARGS + 1];
+
+	store_put_filter(filter, who, args);
+	args[STORE_FILTER_ARGS] = NUMBER(filter->limit + 1);
+	store_ask_once(s, rows, args, ARRAY_SIZE(args));
+	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+}
+
+int store_format_sums(struct store *s, const char *by, const char *name,
+		      const struct job_filter *filter, const struct store_who *who,
+		      struct document *d, bool *ret_more, struct error *err)
+{
+	const struct key *key = find_key(by);
+	_cleanup_free_ char *text = make_sums_text(s, key, filter, who);
+	struct statement rows = { .text = text };
+	size_t count = 0;
+
+	if (!text)
+		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	ask_rows(s, &rows, filter, who);
+	while (store_next(s, &rows) && ++count <= filter->limit)
+		put_row(&rows, key, name, d);
+	s->deadline_ns = 0;
+	store_release(s, &rows);
+	*ret_more = count > filter->limit;
+	return store_told(s, err);
+}
+
+/* ---- nodes ---- */
+
+size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX])
+{
+	size_t count = 0;
+
+	ret[count++] = (struct store_column){ "cluster", STORE_TEXT, "The node's cluster." };
+	ret[count++] = (struct store_column){ "node", STORE_TEXT, "The node." };
+	ret[count++] = (struct store_column){ "jobs", STORE_NUMBER, "How many jobs ran on it." };
+	ret[count++] = (struct store_column){ "last_record", STORE_TIME,
+					      "When the last record of one of them came." };
+	return count;
+}
+
+int store_format_nodes(struct store *s, const struct job_filter *filter,
+		       const struct store_who *who, struct document *d, bool *ret_more,
+		       struct error *err)
+{
+#define NODES_OF(who)                                                                      \
+	"SELECT cluster, node, count(DISTINCT job), max(arrived_ns) FROM records "         \
+	"WHERE end_ns >= ?1 AND start_ns < ?2" who " GROUP BY cluster, node ORDER BY 1, 2" \
+	" LIMIT " LIMIT
+	struct statement rows = { .text = who->sees_all ? NODES_OF("")
+							: NODES_OF(" AND uid = ?3") };
+	size_t count = 0;
+
+	ask_rows(s, &rows, filter, who);
+	while (store_next(s, &rows) && ++count <= filter->limit) {
+		const char *cluster = COLUMN_TEXT(&rows, 0);
+
+		document_begin_map(d);
+		document_put_string(d, "cluster", *cluster ? cluster : NULL);
+		document_put_string(d, "node", COLUMN_TEXT(&rows, 1));
+		document_put_unsigned(d, "jobs", COLUMN_NUMBER(&rows, 2));
+		document_put_time(d, "last_record", COLUMN_NUMBER(&rows, 3));
+		document_end_map(d);
+	}
+	s->deadline_ns = 0;
+	store_release(s, &rows);
+	*ret_more = count > filter->limit;
+	return store_told(s, err);
+}

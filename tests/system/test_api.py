@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: MIT
+"""What the server shows over HTTP (/api/v1), and to whom: on SQLite, and on a PostgreSQL that is started for it."""
+
+import concurrent.futures
+import csv
+import hashlib
+import io
+import json
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import urllib.parse
+
+import pytest
+
+from made_records import line, record
+from ports import free_ports
+from server import BUILD
+from serving import Serving, batches, folder, wait_for  # noqa: F401
+from slurm import make_users
+
+ALICE, BOB, CAROL = 61001, 61002, 61003
+NAMES = {ALICE: "made-alice", BOB: "made-bob", CAROL: "made-carol"}
+
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def serving(request, folder, keeper, demand):  # noqa: F811
+    demand(shutil.which("curl"), "needs curl")
+    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    with Serving(folder, keeper, postgres) as serving:
+        yield serving
+
+
+@pytest.fixture
+def server(serving):
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def server_on_a_file(folder, keeper):  # noqa: F811
+    with Serving(folder, keeper)() as server:
+        yield server
+
+
+def job(number, uid=ALICE, account=None, partition=None, **more):
+    made = record(number, uid=uid, user=NAMES[uid], **more)
+    made["job"] |= {"account": account, "partition": partition}
+    return line(made)
+
+
+def make_token(server, user, *options):
+    done = server.run("token", "create", "--user", user, *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+def ask(server, token, path, **headers):
+    return server.get(f"/api/v1{path}", **(bearer(token) if token else {}), **headers)
+
+
+def ask_json(server, token, path):
+    answer = ask(server, token, path)
+    assert answer.status == 200, answer.text
+    return json.loads(answer.text)
+
+
+def pages(server, token, query, limit):
+    after, got = "", []
+    while True:
+        page = ask_json(server, token, f"/jobs?{query}&limit={limit}&after={urllib.parse.quote(after)}")
+        got.append(page["jobs"])
+        assert page["more"] == bool(page["next"]) and len(page["jobs"]) <= limit
+        if not page["more"]:
+            return got
+        after = page["next"]
+
+
+def test_a_token_shows_its_user_their_own_jobs_and_the_operators_all(server):
+    server.push([job(i) for i in range(1, 6)] + [job(i, BOB, name="bobs-job") for i in range(11, 14)])
+    token, operators = make_token(server, ALICE), make_token(server, BOB, "--scope", "operator")
+    assert sorted(one["id"] for one in ask_json(server, token, "/jobs")["jobs"]) == ["1", "2", "3", "4", "5"]
+    assert len(ask_json(server, operators, "/jobs")["jobs"]) == 8
+    for query in ("user=made-bob", f"user={BOB}", "id=11", "name=bobs-job", "text=bobs"):
+        assert ask_json(server, token, f"/jobs?{query}") == {"jobs": [], "more": False, "next": None}
+
+
+def test_a_token_is_kept_as_a_hash_expires_and_can_be_revoked(server):
+    server.push([job(1)])
+    token, other = make_token(server, ALICE), make_token(server, BOB, "--expires", "1d")
+    kept = server.ask_database("SELECT id, digest, expires_ns - created_ns FROM tokens ORDER BY id")
+    assert kept[0] == (1, hashlib.sha256(token.split("_")[2].encode()).hexdigest(), 90 * 86400 * 10**9)
+    assert kept[1][2] == 86400 * 10**9
+    listed = server.run("token", "list").stdout
+    assert str(ALICE) in listed and token.split("_")[2] not in listed
+    assert ask(server, other, "/jobs").status == 200
+    assert server.run("token", "revoke", 2).returncode == 0
+    assert ask(server, other, "/jobs").status == 401
+    done = server.run("token", "revoke", 2)
+    assert (done.returncode, done.stderr) == (1, "jobmeter-server: there is no token 2\n")
+    server.ask_database("UPDATE tokens SET expires_ns = 1")
+    answer = ask(server, token, "/jobs")
+    assert (answer.status, json.loads(answer.text)) == (401, {"error": "this token has expired"})
+
+
+def test_what_is_no_token_shows_nothing(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(1)])
+    token = make_token(server, ALICE)
+    name, number, secret = token.split("_")
+    wrong = ["", " ", "_", "jm_", f"jm_{number}_", f"jm_{number}", f"jm_0_{secret}", f"jm_99_{secret}", f"jm_-1_{secret}",
+             f"jm_{number}_{'0' * 64}", f"jm_{number}_{secret}0", f"jm_{number}_{secret[:-1]}", f"jm_{number}_{secret.upper()}",
+             f"jm_{2**64}_{secret}", f"jm_{number} _{secret}", secret, server.token, "jm_1_" + "a" * 6000]
+    for one in wrong:
+        answer = server.get("/api/v1/jobs", Authorization=f"Bearer {one}")
+        assert answer.status in (401, 431) and "made-alice" not in answer.text, one
+    for header in ({}, {"Authorization": ""}, {"Authorization": "Basic eDp5"}, {"Authorization": token},
+                   {"X-Remote-User": "root"}, {"X-Jobmeter-Proxy-Secret": ""}):
+        assert server.get("/api/v1/jobs", **header).status == 401, header
+    assert server.get("/api/v1/records", "POST", b"{}", **bearer(token)).status == 401  # it writes nothing
+
+
+def test_jobs_of_one_moment_fall_on_one_page_each(server):
+    server.push([job(i, started=1000, account=f"a{i % 3}") for i in range(30)] + [job(99, BOB, started=1000)])
+    token = make_token(server, ALICE)
+    for query in ("", "order=asc", "sort=elapsed_seconds", "sort=end&order=asc", "sort=io.read.bytes", "sort=energy.joules"):
+        got = pages(server, token, query, 7)
+        assert [len(page) for page in got] == [7, 7, 7, 7, 2], query
+        assert {one["id"] for page in got for one in page} == {str(i) for i in range(30)}
+    numbers = [one["io.read.bytes"] for page in pages(server, token, "sort=io.read.bytes", 4) for one in page]
+    assert numbers == sorted(numbers, reverse=True)
+    assert len(pages(server, token, "account=a1", 10)) == 1
+    next_one = ask_json(server, token, "/jobs?limit=7")["next"]
+    assert next_one.split("~")[2] == str(ALICE)  # it has nothing that counts others' jobs
+    for after in ("x", "1~2", "~" * 6, next_one + "~", next_one.replace(str(ALICE), "x"), "1~1~1~*~a~b~c", "1~1~1~*zz~a~b~c", "%FF"):
+        assert ask(server, token, f"/jobs?after={after}").status == 400, after
+
+
+def test_csv_says_the_same_as_json(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(i, name='=1+1,"x"') for i in range(3)])
+    token = make_token(server, ALICE)
+    rows = list(csv.DictReader(io.StringIO(ask(server, token, "/jobs.csv?fields=id,name,cpu.user_seconds,account").text)))
+    assert rows == list(csv.DictReader(io.StringIO(
+        ask(server, token, "/jobs?format=csv&fields=id,name,cpu.user_seconds,account").text)))
+    told = ask_json(server, token, "/jobs?fields=id,name,cpu.user_seconds,account")["jobs"]
+    assert [(one["id"], float(one["cpu.user_seconds"])) for one in rows] == [(one["id"], one["cpu.user_seconds"]) for one in told]
+    assert rows[0]["name"] == "'=1+1,\"x\"" and list(rows[0]) == ["id", "name", "cpu.user_seconds", "account"]
+    assert ask(server, token, "/jobs.csv?user=none").text.startswith("manager,id,name,")
+
+
+# ---- a walk over the description ----
+
+HOSTILE = ["'", "' OR 1=1 --", '"; DROP TABLE jobs; --', "%", "_", "\\", "../../etc/passwd", "made-bob", str(BOB), "-1", "1e9", "0x10",
+           "99999999999999999999", "NULL", "all", "a" * 5000, "é" * 600, "{id}", "?6", "$1", "=cmd", "2026-13-45", ",,,", "<script>"]
+RAW = ["%00", "%FF%FE", "%ED%A0%80", "%0d%0aX-Injected:%201", "+", "%2e%2e%2f"]
+NOT_ALICES = ("made-bob", "made-carol", str(BOB), str(CAROL), "bobs-")
+
+
+def valid_values(schema):
+    """Some that it takes; of a long list of words not all."""
+    schema = schema.get("items", schema)
+    if "enum" in schema:
+        return schema["enum"][::max(1, len(schema["enum"]) // 5)]
+    if schema["type"] == "integer":
+        return [schema["minimum"], schema["maximum"]]
+    if schema.get("format") == "date-time":
+        return ["2026-02-03T04:05:06Z", "2000-01-01T00:00:00.123Z", "1770091506000", "0"]
+    return ["made-alice", str(ALICE), "slurm", "ENDED", "x"]
+
+
+def check_schema(schema, value, where):
+    """As much of JSON Schema as the description uses."""
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "number": (int, float), "integer": int, "null": type(None)}
+    types = schema.get("type", [])
+    types = types if isinstance(types, list) else [types]
+    assert not types or any(isinstance(value, kinds[one]) for one in types), (where, value)
+    if isinstance(value, dict):
+        assert set(schema.get("required", [])) <= set(value), where
+        for key, one in value.items():
+            if "properties" in schema and (key in schema["properties"] or schema.get("additionalProperties") is False):
+                check_schema(schema["properties"][key], one, f"{where}.{key}")
+    for i, one in enumerate(value if isinstance(value, list) else []):
+        check_schema(schema.get("items", {}), one, f"{where}[{i}]")
+
+
+def questions(path, got):
+    """(path with its query, which answer it should have): each parameter valid, wrong, missing, huge and hostile."""
+    for one in ["101", "1", "%27%20OR%201%3D1", "a" * 1000, "..", "%00", "%FF", "."] if "{id}" in path else [None]:
+        yield path.replace("{id}", one or ""), None
+    here = path.replace("{id}", "1")
+    for parameter in got["parameters"]:
+        if parameter["in"] == "path":
+            continue
+        name = parameter["name"]
+        yield from ((f"{here}?{name}={urllib.parse.quote(str(one))}", 200 if name != "after" else 400)
+                    for one in valid_values(parameter["schema"]))
+        yield from ((f"{here}?{name}={urllib.parse.quote(one)}", None) for one in HOSTILE)
+        yield from ((f"{here}?{name}={one}", None) for one in RAW)
+        yield f"{here}?{name}", 200
+        yield f"{here}?{name}=&", 200
+        yield f"{here}?{name}=1&{name}=1", 400 if name != "format" else None
+    yield f"{here}?no-such=1", 400
+    yield f"{here}?{'x' * 2000}=1", 400
+
+
+def test_a_walk_over_the_description_shows_nobody_anothers_rows(server):
+    server.push([job(i) for i in range(1, 5)] +
+                [job(i, BOB, name="bobs-job", account="bobs-account", partition="bobs-part", node="bobs-node", state="bobs-state",
+                     manager="bobs-manager") for i in range(101, 104)] +
+                [job(1, CAROL, name="bobs-too", started=9000, node="bobs-node")])
+    tokens = {uid: make_token(server, uid) for uid in NAMES} | {None: None, "op": make_token(server, 0, "--scope", "operator")}
+    described = json.loads(server.get("/api/v1/openapi.json").text)
+    assert described["openapi"] == "3.1.0" and len(described["paths"]) >= 17
+    asked = 0
+    for path, got in ((path, one["get"]) for path, one in described["paths"].items()):
+        is_open = got.get("security") == []
+        schema = got["responses"]["200"]["content"].get("application/json", {}).get("schema", {})
+        for question, wanted in questions(path, got):
+            whose = [ALICE] if asked % 4 else list(tokens)  # all of them at each fourth: the walk is long
+            for who in whose:
+                answer = server.get(question.replace(" ", "%20"), **(bearer(tokens[who]) if tokens[who] else {}))
+                assert answer.status < 500, (question, answer.text)
+                assert "X-Injected" not in answer.headers
+                assert answer.headers["X-Content-Type-Options"] == "nosniff" and answer.headers["Cache-Control"] == "no-store"
+                assert not [one for one in answer.headers if one.lower().startswith("access-control-")]
+                if answer.status >= 400 or "json" in answer.headers["Content-Type"]:
+                    told = json.loads(answer.text) if "ndjson" not in answer.headers["Content-Type"] else {}
+                    assert answer.status < 400 or list(told) == ["error"]
+                    if answer.status == 200 and answer.headers["Content-Type"] == "application/json":
+                        check_schema(schema, told, question)
+                if who is None:
+                    assert is_open or answer.status in (401, 404), question
+                elif wanted and answer.status != 404:  # of a job of which there is no such part
+                    assert answer.status == wanted, (question, answer.text)
+                if who == ALICE:  # what she wrote herself comes back in what is told of an error
+                    assert answer.status >= 400 or not any(one in answer.text for one in NOT_ALICES), question
+                    assert "bobs-" not in answer.text, question
+            asked += 1
+    assert asked > 1000
+    assert server.ask_database("SELECT count(*) FROM jobs") == [(8,)]
+    assert server.log().count("audit: ") > 10
+
+
+def test_sums_counts_and_suggestions_say_nothing_of_others(server_on_a_file):
+    server = server_on_a_file
+    paths = ["/jobs", "/users", "/accounts", "/partitions", "/usage?by=day", "/usage?by=state", "/nodes", "/jobs?text=bobs", "/jobs/11",
+             "/jobs/11/nodes", "/usage?by=manager&user=made-bob", "/metrics", "/jobs?limit=2", "/jobs?sort=nodes&limit=1"]
+    server.push([job(i) for i in range(1, 4)])
+    token = make_token(server, ALICE)
+    before = [(answer.status, answer.text) for answer in (ask(server, token, path) for path in paths)]
+    server.push([job(i, BOB, name="bobs-job", account="bobs-account", node="made-node1") for i in range(11, 50)])
+    assert [(answer.status, answer.text) for answer in (ask(server, token, path) for path in paths)] == before
+    for path in paths[:3]:
+        assert "bobs-" in ask(server, make_token(server, 0, "--scope", "operator"), path).text or path == "/users"
+    assert ask(server, token, "/jobs/11").text.replace("11", "4711") == ask(server, token, "/jobs/4711").text
+
+
+def test_sums_are_those_of_the_jobs(server):
+    server.push([job(i, account=f"a{i % 2}") for i in range(6)] + [job(i, BOB, account="a0") for i in range(10, 13)])
+    operators = make_token(server, 0, "--scope", "operator")
+    jobs = ask_json(server, operators, "/jobs?fields=all")["jobs"]
+    for path, key in (("/users", "user"), ("/accounts", "account"), ("/usage?by=account", "account"), ("/usage?by=cluster", "cluster")):
+        got = ask_json(server, operators, path)
+        rows = got[path[1:].partition("?")[0]]
+        name = "key" if "usage" in path else key
+        for row in rows:
+            mine = [one for one in jobs if one[key] == row[name]]
+            assert row["jobs"] == len(mine)
+            for number in ("elapsed_seconds", "cpu.user_seconds", "io.read.bytes"):
+                assert row[number] == pytest.approx(sum(one[number] for one in mine), rel=1e-9)
+            assert row["core_seconds"] == pytest.approx(sum(one["cpu.allocated_cores"] * one["elapsed_seconds"] for one in mine))
+        assert sum(row["jobs"] for row in rows) == len(jobs)
+    assert ask_json(server, operators, "/usage?by=account&user=made-bob")["usage"][0]["jobs"] == 3
+    assert ask_json(server, operators, "/users?limit=1")["more"] is True
+
+
+def test_a_job_on_four_nodes_is_one(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(7, node=f"n{i}") for i in range(4)])
+    token = make_token(server, ALICE)
+    whole = ask_json(server, token, "/jobs/7")
+    assert (whole["schema"], whole["job"]["id"], whole["node"]) == ("jobmeter.record/1", "7", None)
+    nodes = ask_json(server, token, "/jobs/7/nodes")["nodes"]
+    assert [one["node"] for one in nodes] == ["n0", "n1", "n2", "n3"]
+    assert sum(one["cpu.user_seconds"] for one in nodes) == pytest.approx(whole["cpu"]["user_seconds"])
+    assert ask_json(server, token, "/jobs/7?node=n2")["cpu"]["user_seconds"] == nodes[2]["cpu.user_seconds"]
+    assert ask_json(server, token, "/jobs/7/timeline")["timeline"] == whole["timeline"]
+    assert ask_json(server, token, "/jobs/7/mounts")["mounts"] == whole["io"]
+    assert ask_json(server, token, "/jobs/7/insights")["insights"] == whole["insights"]
+    assert len(ask(server, token, "/jobs/7/records").text.splitlines()) == 4
+    rows = list(csv.DictReader(io.StringIO(ask(server, token, "/jobs/7/timeline.csv").text)))
+    series = whole["timeline"]["series"]["cpu.user_seconds"]["values"]
+    assert [float(one["cpu.user_seconds"]) for one in rows] == [float(one) for one in series]
+    for suffix, kind, begins in (("html", "text/html", "<!DOCTYPE html>"), ("md", "text/markdown", "## "), ("txt", "text/plain", "made-"),
+                                 ("yaml", "application/yaml", "schema: jobmeter.record/1")):
+        answer = ask(server, token, f"/jobs/7.{suffix}")
+        assert answer.status == 200 and answer.headers["Content-Type"].startswith(kind) and answer.text.startswith(begins), suffix
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert ask(server, token, "/jobs/7.csv").status == 404
+
+
+def test_one_user_keeps_nobody_from_the_server(server_on_a_file):
+    """All of one token's connections share a budget: others are answered while they wait."""
+    server = server_on_a_file
+    for batch in batches([job(i) for i in range(3000)] + [job(5000, BOB)], 997):
+        server.push(batch)
+    alice, bob = make_token(server, ALICE), make_token(server, BOB)
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        asked = [pool.submit(ask, server, alice, "/jobs?fields=all&limit=1000") for _ in range(20)]
+        wait_for(lambda: any(one.done() for one in asked))
+        before = 0
+        while not all(one.done() for one in asked):
+            assert ask(server, bob, "/jobs").status == 200
+            assert server.get("/health").status == 200
+            before += 1
+        assert all(one.result().status == 200 for one in asked)
+    assert before > 20  # bob has more turns than alice
+
+
+def test_requests_of_other_sites_pages_are_refused(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(1)])
+    token, here = make_token(server, ALICE), f"127.0.0.1:{server.port}"
+    for headers, status in (({"Sec-Fetch-Site": "cross-site"}, 403), ({"Sec-Fetch-Site": "same-site"}, 403),
+                            ({"Sec-Fetch-Site": "same-origin"}, 200), ({"Sec-Fetch-Site": "none"}, 200),
+                            ({"Origin": "https://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": f"http://{here}"}, 200)):
+        assert ask(server, token, "/jobs", **headers).status == status, headers
+
+
+def test_a_proxys_user_counts_with_its_secret_alone(folder, keeper):  # noqa: F811
+    secret = folder / "proxy.secret"
+    secret.write_text("proxys-secret-0123456789\n")
+    secret.chmod(0o640)
+    user = f"jm-alice-{os.getpid()}"
+    make_users(keeper, [user])
+    uid = pwd.getpwnam(user).pw_uid
+    with Serving(folder, keeper)(proxy={"header": "X-Remote-User", "secret_file": str(secret)}) as server:
+        server.push([line(record(1, uid=uid, user=user)), job(2)])
+        key = {"X-Jobmeter-Proxy-Secret": "proxys-secret-0123456789"}
+        answer = server.get("/api/v1/jobs?fields=id", **{"X-Remote-User": user}, **key)
+        assert (answer.status, json.loads(answer.text)["jobs"]) == (200, [{"id": "1"}])
+        for headers in ({"X-Remote-User": user}, {"X-Remote-User": user, "X-Jobmeter-Proxy-Secret": ""},
+                        {"X-Remote-User": user, "X-Jobmeter-Proxy-Secret": "proxys-secret-012345678"}, key,
+                        {"X-Remote-User": "no-such-user"} | key, {"X-Remote-User": ""} | key):
+            assert server.get("/api/v1/jobs", **headers).status == 401, headers
+        root = server.get("/api/v1/jobs?fields=id", **{"X-Remote-User": "root"}, **key)
+        assert json.loads(root.text)["jobs"] == []  # no operator, whoever says so
+        assert f"audit: somebody unknown by TCP: GET /api/v1/jobs: the header 'X-Remote-User' is for the proxy alone" in server.log()
+
+
+def test_members_of_the_admins_groups_see_all_on_the_socket(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(1), job(2, BOB)])
+    assert json.loads(server.ask("/api/v1/users").text)["more"] is False
+    assert len(json.loads(server.ask("/api/v1/jobs").text)["jobs"]) == 2
+    status, text = server.ask_as(ALICE, "/api/v1/jobs?fields=id")
+    assert (status, json.loads(text)["jobs"]) == (200, [{"id": "1"}])
+
+
+# ---- the commands ----
+
+def jobmeter(*arguments, config, **environment):
+    return subprocess.run([BUILD / "jobmeter", *map(str, arguments)], capture_output=True, text=True, timeout=120, cwd="/",
+                          env={"PATH": os.environ["PATH"], "HOME": str(config), "XDG_CONFIG_HOME": str(config), **environment})
+
+
+@pytest.fixture
+def config(folder):  # noqa: F811
+    (folder / "config/jobmeter").mkdir(parents=True)
+    return folder / "config"
+
+
+def put_token(config, token, mode=0o600):
+    path = config / "jobmeter/token"
+    path.write_text(token + "\n")
+    path.chmod(mode)
+
+
+def test_commands_ask_a_server_by_its_url(folder, keeper, certificate, config):  # noqa: F811
+    for path in certificate:
+        shutil.copy(path, folder)
+    cert, key = (folder / path.name for path in certificate)
+    key.chmod(0o644)
+    ca = {"JOBMETER_SERVER_CA": str(cert)}
+    with Serving(folder, keeper)(tls={"certificate": str(cert), "key": str(key)}) as server:
+        url = f"https://127.0.0.1:{server.port}"
+        for batch in batches([job(i, started=1000) for i in range(1, 1100)] +
+                             [job(7000, node=f"n{i}") for i in range(3)] + [job(9999, BOB)], 997):
+            server.push(batch)
+        put_token(config, make_token(server, ALICE))
+        listed = jobmeter("jobs", "--server", url, "--since", "2026-01-01", "--limit", 0, "-f", "csv", "-o", "id", "--no-legend",
+                          config=config, **ca)
+        assert sorted(map(int, listed.stdout.split())) == [*range(1, 1100), 7000], listed.stderr
+        sums = jobmeter("jobs", "--server", url, "--since", "2026-01-01", "--by", "user", "--json", config=config, **ca)
+        assert [(one["user"], one["jobs"]) for one in json.loads(sums.stdout)["sums"]] == [("made-alice", 1100)], sums.stderr
+        report = jobmeter("report", "--server", url, "--json", 7000, config=config, **ca)
+        assert json.loads(report.stdout)["cpu"]["user_seconds"] == ask_json(
+            server, (config / "jobmeter/token").read_text().strip(), "/jobs/7000")["cpu"]["user_seconds"]
+        assert jobmeter("insights", "--server", url, "slurm/7000", config=config, **ca).returncode == 0
+        missing = jobmeter("report", "--server", url, 9999, config=config, **ca)
+        assert (missing.returncode, missing.stderr) == (1, f"jobmeter report: the server '{url}': there is no job '9999'\n")
+        untrusted = jobmeter("jobs", "--server", url, config=config)
+        assert untrusted.returncode == 1 and untrusted.stderr.startswith(f"jobmeter jobs: cannot reach the server '{url}': ")
+        put_token(config, "wrong")
+        wrong = jobmeter("jobs", "--server", url, config=config, **ca)
+        assert (wrong.returncode, wrong.stderr) == (1, f"jobmeter jobs: the server '{url}': this is no valid token\n")
+
+
+def test_an_unreachable_server_is_named_in_one_line(config, tmp_path):
+    put_token(config, "jm_1_x")
+    port, = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    for command in (["jobs"], ["report", "1"], ["insights", "1"]):
+        done = jobmeter(*command, "--server", url, config=config)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith(f"jobmeter {command[0]}: cannot reach the server '{url}': ")
+    beyond = jobmeter("jobs", "--server", "http://192.0.2.1:9841", config=config)
+    assert beyond.stderr == "jobmeter jobs: 'http://192.0.2.1:9841': a token goes over https:// only, beyond this machine\n"
+    put_token(config, "jm_1_x", 0o644)
+    assert "can be read by others (chmod 0600)" in jobmeter("jobs", "--server", url, config=config).stderr
+    dead = tmp_path / "server.sock"
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(dead))
+    away = jobmeter("report", 25, config=config, JOBMETER_SERVER_SOCKET=str(dead), JOBMETER_SOCKET=str(tmp_path / "none"))
+    assert away.stderr == f"jobmeter report: there is no file, directory or local run '25': no server answers at '{dead}': Connection refused\n"
+
+
+def test_a_database_that_was_restored_in_part_is_not_well(folder, keeper, postgres):  # noqa: F811
+    with Serving(folder, keeper, postgres) as serving, serving() as server:
+        assert server.get("/health").status == 200
+        name, = server.ask_database("SELECT conname FROM pg_constraint WHERE conrelid = 'records'::regclass AND contype = 'u'")[0]
+        server.ask_database(f'ALTER TABLE records DROP CONSTRAINT "{name}"')
+        wait_for(lambda: server.get("/health").status == 503)
+        assert "no unique or exclusion constraint" in server.get("/health").text
+        assert server.get("/api/v1/health").status == 503
+        assert server.get("/health/live").status == 200
