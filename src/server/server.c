@@ -19,6 +19,7 @@
 #include "basic/notify.h"
 #include "server/server_config.h"
 #include "server/store/pg.h"
+#include "server/sync/sync.h"
 #include "service/credential.h"
 #include "service/log.h"
 #include "service/permission.h"
@@ -133,6 +134,19 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 	return r >= 0 && *config->socket_path ? http_listen(&socket, &s->socket, err) : r;
 }
 
+static int start_sync(struct server *s, const struct service_user *user, struct error *err)
+{
+	const struct server_config *config = s->config;
+	const struct sync_options options = {
+		.manager = server_managers[config->sync_manager],
+		.directory = config->sync_directory,
+		.interval_ns = config->sync_interval_ns,
+		.user = user,
+	};
+
+	return config->sync_manager ? sync_start(&options, &s->sync, err) : 0;
+}
+
 static int open_all(struct server *s, struct error *err)
 {
 	const struct server_config *config = s->config;
@@ -152,6 +166,8 @@ static int open_all(struct server *s, struct error *err)
 		r = open_munge(s, err);
 	if (r >= 0)
 		r = listen_on_both(s, &user, err);
+	if (r >= 0)
+		r = start_sync(s, &user, err);
 	if (r >= 0)
 		r = privileges_drop(&no_rights, NULL, err);
 	if (r >= 0)
@@ -186,6 +202,8 @@ static void work(struct server *s, uint64_t now_ms)
 		log_say(CONFIG_LOG_ERROR, "nothing is closed or deleted: %s", err.text);
 	else if (r == 0 && *err.text)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
+	if (s->sync)
+		has_more |= sync_work(s->sync, s->store, now_ns);
 	ended_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
 	s->next_work_ms = ended_ms + MAX((uint64_t)(has_more ? BUSY_WORK_MS : IDLE_WORK_MS),
 					 WORK_REST * (ended_ms - now_ms));
@@ -194,7 +212,7 @@ static void work(struct server *s, uint64_t now_ms)
 static void serve(struct server *s)
 {
 	struct http *const listeners[] = { s->tcp, s->socket };
-	struct pollfd fds[ARRAY_SIZE(listeners) + 1] = { { s->signal_fd, POLLIN, 0 } };
+	struct pollfd fds[ARRAY_SIZE(listeners) + 2] = { { s->signal_fd, POLLIN, 0 } };
 
 	log_say(CONFIG_LOG_INFO, "started, with the database %s%s%s", s->config->database,
 		s->tcp ? "; takes records on " : "", s->tcp ? s->config->listen : "");
@@ -214,8 +232,11 @@ static void serve(struct server *s)
 			fds[i + 1] = (struct pollfd){ listeners[i] ? http_fd(listeners[i]) : -1,
 						      POLLIN, 0 };
 		}
+		fds[ARRAY_SIZE(fds) - 1] = (struct pollfd){ sync_fd(s->sync), POLLIN, 0 };
 		if (poll(fds, ARRAY_SIZE(fds), timeout) < 0)
 			continue;
+		if (fds[ARRAY_SIZE(fds) - 1].revents)
+			sync_read(s->sync);
 		for (size_t i = 0; i < ARRAY_SIZE(listeners); i++) {
 			if (listeners[i])
 				http_run(listeners[i]);
@@ -242,6 +263,7 @@ int server_run(const struct server_config *config, struct error *err)
 	http_close(s.tcp);
 	http_close(s.socket);
 	munge_close(s.munge);
+	sync_stop(s.sync);
 	permission_free(s.permission);
 	store_close(s.store);
 	closep(&s.signal_fd);

@@ -16,12 +16,14 @@
 
 struct error;
 struct server_config;
+struct sync;
 
 struct server { /* what its files share */
 	const struct server_config *config;
 	struct store *store;
 	struct permission *permission;
 	struct munge *munge; /* NULL: not wanted */
+	struct sync *sync; /* likewise */
 	uid_t munge_uid; /* of the agents */
 	struct http *tcp, *socket; /* NULL: not wanted */
 	struct ingest_counts counts;

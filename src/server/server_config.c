@@ -15,6 +15,7 @@
 #define DAY (24 * HOUR)
 
 static const char *const authentications[] = { "token", "munge", "either", NULL };
+const char *const server_managers[] = { "none", "slurm", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 static bool is_database(size_t field, const char *text)
@@ -70,6 +71,14 @@ static const struct setting rows[] = {
 	{ "retention.ledger", SETTING_DURATION, AT(ledger_ns), .standard = "1826d", .min = SECOND, .max = 36500 * DAY,
 	  .needs_restart = true,
 	  .help = "How long it is kept whose the energy of the nodes was." },
+	{ "sync.manager", SETTING_CHOICE, AT(sync_manager), .standard = "none", .words = server_managers, .needs_restart = true,
+	  .help = "Whose database says what became of the jobs: slurm by sacct, for the whole cluster at once." },
+	{ "sync.interval", SETTING_DURATION, AT(sync_interval_ns), .standard = "5m", .min = SECOND, .max = 24 * HOUR,
+	  .needs_restart = true,
+	  .help = "How often it is asked." },
+	{ "sync.directory", SETTING_TEXT, AT(sync_directory), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for those in PATH",
+	  .help = "Where the manager's programs are." },
 	{ "user", SETTING_TEXT, AT(user), .standard = "jobmeter-server", .needs_restart = true,
 	  .is_allowed = setting_is_account, .allowed = "the name of a user",
 	  .help = "Who the server is after its start, where root starts it. It keeps no right of root, also as 'root'." },

@@ -19,6 +19,8 @@ enum server_authentication {
 	SERVER_BY_EITHER,
 };
 
+extern const char *const server_managers[]; /* "none" first; NULL-ended */
+
 /* Texts are never NULL; "" is none. */
 struct server_config {
 	char *listen; /* "127.0.0.1:9841" */
@@ -32,6 +34,9 @@ struct server_config {
 	char *database;
 	uint64_t checkpoint_interval_ns;
 	uint64_t timelines_ns, records_ns, ledger_ns; /* how long they are kept */
+	unsigned int sync_manager; /* place in server_managers[] */
+	char *sync_directory;
+	uint64_t sync_interval_ns;
 	char *user;
 	unsigned int log_level; /* enum config_log_level */
 

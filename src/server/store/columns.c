@@ -18,10 +18,10 @@
 #include "model/record_field.h"
 #include "server/store/store_internal.h"
 
-#define HEAD_MAX 22 /* columns of a table before those of metrics */
-#define JOB_NUMBERS 8 /* before the texts */
-#define JOB_COLUMNS                                                                                                       \
-	"final, start_ns, end_ns, elapsed_ns, nodes, uid, exit_code, exit_signal, cluster, node, manager, job_id, name, " \
+#define HEAD_MAX 24 /* columns of a table before those of metrics */
+#define JOB_NUMBERS 10 /* before the texts */
+#define JOB_COLUMNS                                                                                                                               \
+	"final, start_ns, end_ns, elapsed_ns, nodes, uid, exit_code, exit_signal, is_measured, has_begun, cluster, node, manager, job_id, name, " \
 	"user_name, account, partition_name, state, reason"
 
 #define AT(member) offsetof(struct store_job, member)
@@ -150,7 +150,7 @@ static const struct table {
 	size_t head_count;
 	unsigned int scopes; /* of its metrics */
 } tables[TABLE_COUNT] = {
-	[TABLE_JOBS] = { "jobs", "id, is_stale, " JOB_COLUMNS, 20, ~0U },
+	[TABLE_JOBS] = { "jobs", "id, is_stale, " JOB_COLUMNS, 22, ~0U },
 	[TABLE_MOUNTS] = { "job_mounts", "job, mount, fstype", 3, OF_MOUNTS },
 	[TABLE_STEPS] = { "job_steps", "job, step, start_ns, end_ns", 4, 1U << SCOPE_JOB },
 };
@@ -208,8 +208,11 @@ static char *make_insert(const struct table *table)
 	}
 	for (size_t i = 0; table == &tables[TABLE_JOBS] && i < store_fact_count(); i++, count++)
 		fprintf(out, ", %s", store_fact(i)->key);
-	if (table == &tables[TABLE_JOBS] && ++count)
+	if (table == &tables[TABLE_JOBS]) {
 		fputs(", " PART, out);
+		store_print_run_columns(true, out);
+		count += 1 + store_put_run_facts(NULL, (struct arg[RUN_FIELDS_MAX]){});
+	}
 	fputs(") VALUES (?1", out);
 	for (size_t i = 2; i <= count; i++)
 		fprintf(out, ", ?%zu", i);
@@ -221,6 +224,7 @@ static char *make_insert(const struct table *table)
 void store_open_columns(struct store *s, enum store_mode mode)
 {
 	open_facts(s, mode);
+	store_open_runs(s, mode);
 	for (size_t i = 0; i < TABLE_COUNT; i++) {
 		open_table(s, &tables[i], mode);
 		s->inserts[i] = make_insert(&tables[i]);
@@ -277,9 +281,11 @@ static size_t put_facts(const struct record *record, const char *part, struct ar
 	return count;
 }
 
-static void insert(struct store *s, enum store_table which, const struct arg *head, const void *of)
+/* @run: of a job's row; NULL: none. */
+static void insert(struct store *s, enum store_table which, const struct arg *head, const void *of,
+		   const struct store_run *run)
 {
-	struct arg args[HEAD_MAX + STORE_VALUES_MAX + STORE_FACTS_MAX + 1];
+	struct arg args[HEAD_MAX + STORE_VALUES_MAX + STORE_FACTS_MAX + 1 + RUN_FIELDS_MAX];
 	_cleanup_free_ char *part = NULL;
 	size_t count = tables[which].head_count;
 
@@ -298,6 +304,7 @@ static void insert(struct store *s, enum store_table which, const struct arg *he
 		part = job_name_of_part(record->job.id, record->job.array_id,
 					record->job.array_index, record->job.het_offset);
 		count += put_facts(record, part, args + count);
+		count += store_put_run_facts(run, args + count);
 	}
 	store_finish(s, store_ask_with(s, s->inserts[which], args, count));
 }
@@ -305,24 +312,28 @@ static void insert(struct store *s, enum store_table which, const struct arg *he
 void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 		     const struct record *record)
 {
-	const uint64_t numbers[] = { job->is_final, job->start_ns, job->end_ns,
-				     job->elapsed_ns.number, job->nodes.number };
+	const uint64_t numbers[] = { job->is_final, job->start_ns, job->end_ns };
 	struct arg head[HEAD_MAX] = { NUMBER(id), NUMBER(0) };
 	size_t count = 2;
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		head[count++] = NUMBER(numbers[i]);
+	head[count++] = NUMBER_IF(job->elapsed_ns.is_known, job->elapsed_ns.number);
+	head[count++] = NUMBER_IF(job->nodes.is_known, job->nodes.number);
 	head[count++] = NUMBER_IF(job->uid >= 0, job->uid);
 	head[count++] = NUMBER_IF(job->exit_code.is_known, job->exit_code.number);
 	head[count++] = NUMBER_IF(job->signal.is_known, job->signal.number);
+	head[count++] = NUMBER_IF(job->is_known, !job->is_unmeasured);
+	head[count++] = NUMBER(!job->waits);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		head[count++] = TEXT(*text_of(job, i));
-	insert(s, TABLE_JOBS, head, record);
+	insert(s, TABLE_JOBS, head, record, job->is_known ? &job->run : NULL);
 	for (size_t i = 0; i < record->reading.mount_count; i++) {
 		const struct mount_row *row = &record->reading.mounts[i];
 
 		insert(s, TABLE_MOUNTS,
-		       (struct arg[]){ NUMBER(id), TEXT(row->mount), TEXT(row->fstype) }, row);
+		       (struct arg[]){ NUMBER(id), TEXT(row->mount), TEXT(row->fstype) }, row,
+		       NULL);
 	}
 	for (size_t i = 0; i < record->steps.count; i++) {
 		const struct step *step = &record->steps.items[i];
@@ -330,7 +341,7 @@ void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 					       NUMBER_IF(step->start_ns, step->start_ns),
 					       NUMBER_IF(step->end_ns, step->end_ns) };
 
-		insert(s, TABLE_STEPS, of_step, step);
+		insert(s, TABLE_STEPS, of_step, step, NULL);
 	}
 }
 
@@ -341,6 +352,7 @@ void store_print_columns(const struct store *s, FILE *out)
 		fprintf(out, s->has_column[i] ? ", \"%s\"" : ", NULL", store_value_name(i));
 	for (size_t i = 0; i < store_fact_count(); i++)
 		fprintf(out, ", %s", s->has_facts ? store_fact(i)->key : "NULL");
+	store_print_run_columns(s->has_runs, out);
 }
 
 static struct value read_value(const struct statement *row, int column)
@@ -361,6 +373,9 @@ struct store_job store_read_job(const struct statement *row, struct value *value
 		.nodes = read_value(row, 4),
 		.exit_code = read_value(row, 6),
 		.signal = read_value(row, 7),
+		.is_known = store_cell(row, 8).is_known,
+		.is_unmeasured = store_cell(row, 8).is_known && !COLUMN_NUMBER(row, 8),
+		.waits = store_cell(row, 9).is_known && !COLUMN_NUMBER(row, 9),
 		.uid = uid.is_known ? (int64_t)uid.number : -1,
 		.values = values,
 	};
@@ -377,6 +392,10 @@ struct store_job store_read_job(const struct statement *row, struct value *value
 		else
 			job.facts[i].number = read_value(row, column);
 	}
+	store_read_run_facts(
+		row,
+		JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + store_fact_count()),
+		&job.run);
 	return job;
 }
 
@@ -408,12 +427,14 @@ void store_job_format(const struct store_job *job, struct document *d)
 	}
 	put_decimal(d, "uid", &uid, 0);
 	document_put_boolean(d, "final", job->is_final);
-	document_put_time(d, "start", job->start_ns);
+	document_put_boolean(d, "measured", !job->is_unmeasured);
+	document_put_time(d, "start", job->waits ? 0 : job->start_ns);
 	document_put_time(d, "end", job->end_ns);
 	put_decimal(d, "elapsed_seconds", &job->elapsed_ns, metric_unit_places(UNIT_SECONDS));
 	put_decimal(d, "nodes", &job->nodes, 0);
 	put_decimal(d, "exit_code", &job->exit_code, 0);
 	put_decimal(d, "signal", &job->signal, 0);
+	store_format_run(&job->run, d);
 	for (size_t i = 0; i < store_value_count(); i++)
 		put_decimal(d, store_value_name(i), &job->values[i],
 			    metric_unit_places(store_value_metric(i)->unit));
