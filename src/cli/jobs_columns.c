@@ -124,6 +124,19 @@ static int find_column(const char *name, struct jobs_column *ret, struct error *
 			return 0;
 		}
 	}
+	for (size_t i = 0; i < run_field_count; i++) {
+		static const enum jobs_kind run_kinds[] = { [RUN_TEXT] = JOBS_TEXT,
+							    [RUN_COUNT] = JOBS_COUNT,
+							    [RUN_BYTES] = JOBS_BYTES,
+							    [RUN_MOMENT] = JOBS_MOMENT,
+							    [RUN_SECONDS] = JOBS_SECONDS };
+		const char *key = run_fields[i].key;
+
+		if (!run_fields[i].is_in_run_alone && strcmp(key, name) == 0) {
+			*ret = (struct jobs_column){ key, key, run_kinds[run_fields[i].kind], key };
+			return 0;
+		}
+	}
 	guess = guess_nearest(name, &columns[0].name, ARRAY_SIZE(columns), sizeof(columns[0]));
 	return error_set(err, -EINVAL, "there is no column '%s'%s%s%s", name,
 			 guess ? "; did you mean '" : "; 'jobmeter jobs --help' lists them",

@@ -23,6 +23,7 @@
 #include "server/api/caller.h"
 #include "server/server.h"
 #include "server/server_config.h"
+#include "server/sync/sync.h"
 #include "server/workers.h"
 #include "service/credential.h"
 #include "service/log.h"
@@ -109,6 +110,7 @@ static void put_metrics(const struct server_figures *figures, uint64_t database_
 {
 	const struct ingest_counts *c = &figures->counts;
 	const struct store_facts *facts = &figures->facts;
+	const struct sync_facts *sync = &figures->sync;
 	const struct family {
 		const char *name; /* behind jobmeter_server_ */
 		const char *type, *help; /* help: "" where another row of the family stands before */
@@ -132,6 +134,16 @@ static void put_metrics(const struct server_figures *figures, uint64_t database_
 		{ "deleted_records_total", "counter", "Records that were deleted since they were too old.", facts->deleted_records },
 		{ "deleted_ledger_lines_total", "counter", "Lines of the ledger that were deleted since they were too old.",
 		  facts->deleted_ledger },
+		{ "sync_questions_total", "counter", "Questions to the resource manager.", sync->questions },
+		{ "sync_failures_total", "counter", "Those that were not answered whole; the log says why.", sync->failures },
+		{ "sync_runs_total", "counter", "Runs of jobs in its answers, most of them again and again.", sync->runs },
+		{ "sync_news_total", "counter", "Those of which it said something new.", sync->news },
+		{ "sync_refused_total", "counter", "Rows of its answers that made no sense.", sync->refused },
+		{ "sync_timestamp_seconds", "gauge", "Up to when the manager has said what became of its jobs.",
+		  sync->known_until_ns / 1000000000 },
+		{ "sync_jobs{measured=\"yes\"}", "gauge", "Jobs of the last day that the manager knows, by whether a node measured them.",
+		  sync->jobs - sync->unmeasured },
+		{ "sync_jobs{measured=\"no\"}", "gauge", "", sync->unmeasured },
 		{ "failed_upkeep_total", "counter", "Times that closing and deleting failed; the log says why.", figures->failed_works },
 	};
 

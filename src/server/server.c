@@ -36,6 +36,7 @@
  * each of its records that comes. */
 #define WORK_REST 3
 #define MISSED_CHECKPOINTS 3
+#define SYNC_PARTS 256 /* of a manager's answer that are read at a time */
 
 /* The directory of @path: what is there stays as it is; what is made is @user's alone where it is
  * private, else everybody may look into it. */
@@ -178,6 +179,19 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 	return r >= 0 && *config->socket_path ? http_listen(&socket, &s->socket, err) : r;
 }
 
+static int start_sync(struct server *s, const struct service_user *user, struct error *err)
+{
+	const struct server_config *config = s->config;
+	const struct sync_options options = {
+		.manager = server_managers[config->sync_manager],
+		.directory = config->sync_directory,
+		.interval_ns = config->sync_interval_ns,
+		.user = user,
+	};
+
+	return config->sync_manager ? sync_start(&options, &s->sync, err) : 0;
+}
+
 static int open_all(struct server *s, struct error *err)
 {
 	const struct server_config *config = s->config;
@@ -202,6 +216,8 @@ static int open_all(struct server *s, struct error *err)
 	if (r >= 0)
 		r = listen_on_both(s, &user, err);
 	if (r >= 0)
+		r = start_sync(s, &user, err);
+	if (r >= 0)
 		r = privileges_drop(&no_rights, NULL, err);
 	if (r >= 0)
 		r = syscall_filter_apply(FILTER_SERVER, err);
@@ -215,6 +231,21 @@ static int open_all(struct server *s, struct error *err)
 	if (r >= 0)
 		r = store_open_any(config->database, STORE_READ, &s->store, err);
 	return r < 0 ? r : workers_start(s->workers, err);
+}
+
+/* True: there is more to do soon. */
+static bool run_sync(struct server *s, uint64_t now_ns)
+{
+	struct pollfd fd = { sync_fd(s->sync), POLLIN, 0 };
+	bool has_more;
+
+	for (int parts = 0; parts < SYNC_PARTS && fd.fd >= 0 && poll(&fd, 1, 0) > 0; parts++) {
+		sync_read(s->sync);
+		fd.fd = sync_fd(s->sync);
+	}
+	has_more = sync_work(s->sync, s->store, now_ns);
+	s->figures.sync = *sync_facts(s->sync);
+	return has_more || sync_fd(s->sync) >= 0;
 }
 
 void server_work(struct server *s, uint64_t now_ms)
@@ -241,6 +272,7 @@ void server_work(struct server *s, uint64_t now_ms)
 		log_say(CONFIG_LOG_ERROR, "nothing is closed or deleted: %s", err.text);
 	else if (r == 0 && *err.text)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
+	has_more |= s->sync && run_sync(s, now_ns);
 	ended_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
 	s->next_work_ms = ended_ms + MAX((uint64_t)(has_more ? BUSY_WORK_MS : IDLE_WORK_MS),
 					 WORK_REST * (ended_ms - now_ms));
@@ -294,6 +326,7 @@ int server_run(const struct server_config *config, struct error *err)
 	http_close(s.socket);
 	workers_close(s.workers);
 	munge_close(s.munge);
+	sync_stop(s.sync);
 	emission_factors_clear(&s.factors);
 	permission_free(s.permission);
 	rules_free(s.rules);

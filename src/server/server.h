@@ -15,6 +15,7 @@
 #include "http/http.h"
 #include "server/ingest.h"
 #include "server/store/store.h"
+#include "server/sync/sync.h"
 #include "service/token.h"
 
 struct server_config;
@@ -23,6 +24,7 @@ struct workers;
 struct server_figures { /* counted since the start, by the writer */
 	struct ingest_counts counts;
 	struct store_facts facts;
+	struct sync_facts sync;
 	uint64_t failed_works;
 };
 
@@ -48,6 +50,7 @@ struct server { /* what its files share; each worker has a copy of its own, with
 	uint64_t begun_ns; /* since the epoch: nothing is closed for what came before */
 	int signal_fd;
 	/* Of the writer: */
+	struct sync *sync; /* NULL: not wanted */
 	struct server_figures figures;
 	uint64_t next_work_ms; /* by CLOCK_MONOTONIC */
 	bool has_failed; /* it has been said that the database does not take what comes */

@@ -17,6 +17,7 @@
 #define DAY (24 * HOUR)
 
 static const char *const authentications[] = { "token", "munge", "either", NULL };
+const char *const server_managers[] = { "none", "slurm", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 static bool is_database(size_t field, const char *text)
@@ -99,6 +100,14 @@ static const struct setting rows[] = {
 	  .needs_restart = true, .help = "Which factors of the table hold, or what kind emissions.grams_per_kwh is of." },
 	{ "emissions.grams_per_kwh", SETTING_NUMBER, AT(emission_grams), .standard = "0", .max = 5000, .needs_restart = true,
 	  .help = "The site's own factor in g CO2e per kWh, for all times and instead of a table; 0: none." },
+	{ "sync.manager", SETTING_CHOICE, AT(sync_manager), .standard = "none", .words = server_managers, .needs_restart = true,
+	  .help = "Whose database says what became of the jobs: slurm by sacct, for the whole cluster at once." },
+	{ "sync.interval", SETTING_DURATION, AT(sync_interval_ns), .standard = "5m", .min = SECOND, .max = 24 * HOUR,
+	  .needs_restart = true,
+	  .help = "How often it is asked." },
+	{ "sync.directory", SETTING_TEXT, AT(sync_directory), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for those in PATH",
+	  .help = "Where the manager's programs are." },
 	{ "user", SETTING_TEXT, AT(user), .standard = "jobmeter-server", .needs_restart = true,
 	  .is_allowed = setting_is_account, .allowed = "the name of a user",
 	  .help = "Who the server is after its start, where root starts it. It keeps no right of root, also as 'root'." },

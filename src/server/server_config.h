@@ -19,6 +19,8 @@ enum server_authentication {
 	SERVER_BY_EITHER,
 };
 
+extern const char *const server_managers[]; /* "none" first; NULL-ended */
+
 /* Texts are never NULL; "" is none. */
 struct server_config {
 	char *listen; /* "127.0.0.1:9841" */
@@ -36,6 +38,9 @@ struct server_config {
 	char *emission_zone, *emission_factors; /* "": none */
 	unsigned int emission_kind; /* enum emission_kind */
 	uint64_t emission_grams; /* per kWh, instead of a table; 0: none */
+	unsigned int sync_manager; /* place in server_managers[] */
+	char *sync_directory;
+	uint64_t sync_interval_ns;
 	char *user;
 	unsigned int log_level; /* enum config_log_level */
 

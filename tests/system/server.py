@@ -48,8 +48,9 @@ class UnixConnection(http.client.HTTPConnection):
 class Server:
     """@folder: where its user may go.  @data: where the database is, if the folder's own will not do; @settings: more of server.yaml."""
 
-    def __init__(self, folder, keeper, data=None, **settings):
+    def __init__(self, folder, keeper, data=None, environment=None, **settings):
         self.folder, self.keeper = folder, keeper
+        self.environment = {"PATH": os.environ["PATH"], **(environment or {})}
         self.port, = free_ports(1)
         self.socket = folder / "server.sock"
         self.database = (data or folder / "data") / "jobs.db"
@@ -80,7 +81,7 @@ class Server:
         """Returns when it serves; @before: what it is started by."""
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen([*before, PROGRAM, "--config", self.config], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                                            start_new_session=True, env={"PATH": os.environ["PATH"]})
+                                            start_new_session=True, env=self.environment)
         self.keeper.undo("/bin/sh", "-c", f"kill -KILL {self.process.pid}")
         end = time.monotonic() + seconds
         while not self.is_ready():

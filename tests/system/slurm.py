@@ -167,9 +167,13 @@ class Slurm:
                     f"--key-file={key}", f"--pid-file={self.folder}/munged.pid",
                     f"--log-file={self.folder}/munged.log", f"--seed-file={self.folder}/munge.seed")
         self.wait_for(lambda: (self.folder / "munge.sock").exists())
+        self.start_accounting()
         self.daemon("slurmctld", "-D", "-c", "-f", self.folder / "slurm.conf")
         self.daemon("slurmd", "-D", "-N", self.node, "-f", self.folder / "slurm.conf")
         self.wait_for(lambda: "idle" in self.run("sinfo", "-h", "-o", "%t", check=False).stdout)
+
+    def start_accounting(self):
+        """Nothing: see accounting.py."""
 
     def daemon(self, *argv, **options):
         log = open(self.folder / f"{argv[0]}.out", "wb")

@@ -1000,7 +1000,10 @@ TEST(an_older_database_gets_what_it_lacks)
 	store_close(s);
 	s = NULL;
 	place_execute("older", "ALTER TABLE jobs DROP COLUMN exit_code; "
-			       "ALTER TABLE jobs DROP COLUMN exit_signal");
+			       "ALTER TABLE jobs DROP COLUMN exit_signal; "
+			       "ALTER TABLE jobs DROP COLUMN is_measured; "
+			       "ALTER TABLE jobs DROP COLUMN has_begun; "
+			       "ALTER TABLE records DROP COLUMN sluid; DROP TABLE runs");
 	set_version("older", 1);
 	ASSERT_ERR(store_open_any(place_of("older"), STORE_READ, &s, &err), -EINVAL);
 	ASSERT_CONTAINS(err.text, "older jobmeter-server");
@@ -1041,7 +1044,7 @@ TEST(what_is_no_database_of_ours_is_left_alone)
 	place_execute("foreign", "CREATE TABLE mine (x BIGINT)");
 	refuse_to_open("foreign", "is no database of jobmeter");
 	store_close(open_store("tomorrow"));
-	set_version("tomorrow", 3);
+	set_version("tomorrow", 4);
 	refuse_to_open("tomorrow", "newer jobmeter-server");
 }
 

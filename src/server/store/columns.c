@@ -18,10 +18,10 @@
 #include "model/record_field.h"
 #include "server/store/store_internal.h"
 
-#define HEAD_MAX 22 /* columns of a table before those of metrics */
-#define JOB_NUMBERS 8 /* before the texts */
-#define JOB_COLUMNS                                                                                                       \
-	"final, start_ns, end_ns, elapsed_ns, nodes, uid, exit_code, exit_signal, cluster, node, manager, job_id, name, " \
+#define HEAD_MAX 24 /* columns of a table before those of metrics */
+#define JOB_NUMBERS 10 /* before the texts */
+#define JOB_COLUMNS                                                                                                                               \
+	"final, start_ns, end_ns, elapsed_ns, nodes, uid, exit_code, exit_signal, is_measured, has_begun, cluster, node, manager, job_id, name, " \
 	"user_name, account, partition_name, state, reason"
 
 #define AT(member) offsetof(struct store_job, member)
@@ -157,7 +157,7 @@ static const struct table {
 	size_t head_count;
 	unsigned int scopes; /* of its metrics */
 } tables[TABLE_COUNT] = {
-	[TABLE_JOBS] = { "jobs", "id, is_stale, " JOB_COLUMNS, 20, ~0U },
+	[TABLE_JOBS] = { "jobs", "id, is_stale, " JOB_COLUMNS, 22, ~0U },
 	[TABLE_MOUNTS] = { "job_mounts", "job, mount, fstype", 3, OF_MOUNTS },
 	[TABLE_STEPS] = { "job_steps", "job, step, start_ns, end_ns", 4, 1U << SCOPE_JOB },
 };
@@ -215,8 +215,11 @@ static char *make_insert(const struct table *table)
 	}
 	for (size_t i = 0; table == &tables[TABLE_JOBS] && i < store_fact_count(); i++, count++)
 		fprintf(out, ", %s", store_fact(i)->key);
-	if (table == &tables[TABLE_JOBS] && ++count)
+	if (table == &tables[TABLE_JOBS]) {
 		fputs(", " PART, out);
+		store_print_run_columns(true, out);
+		count += 1 + store_put_run_facts(NULL, (struct arg[RUN_FIELDS_MAX]){});
+	}
 	fputs(") VALUES (?1", out);
 	for (size_t i = 2; i <= count; i++)
 		fprintf(out, ", ?%zu", i);
@@ -228,6 +231,7 @@ static char *make_insert(const struct table *table)
 void store_open_columns(struct store *s, enum store_mode mode)
 {
 	open_facts(s, mode);
+	store_open_runs(s, mode);
 	for (size_t i = 0; i < TABLE_COUNT; i++) {
 		open_table(s, &tables[i], mode);
 		s->inserts[i] = make_insert(&tables[i]);
@@ -284,9 +288,11 @@ static size_t put_facts(const struct record *record, const char *part, struct ar
 	return count;
 }
 
-static void insert(struct store *s, enum store_table which, const struct arg *head, const void *of)
+/* @run: of a job's row; NULL: none. */
+static void insert(struct store *s, enum store_table which, const struct arg *head, const void *of,
+		   const struct store_run *run)
 {
-	struct arg args[HEAD_MAX + STORE_VALUES_MAX + STORE_FACTS_MAX + 1];
+	struct arg args[HEAD_MAX + STORE_VALUES_MAX + STORE_FACTS_MAX + 1 + RUN_FIELDS_MAX];
 	_cleanup_free_ char *part = NULL;
 	size_t count = tables[which].head_count;
 
@@ -305,6 +311,7 @@ static void insert(struct store *s, enum store_table which, const struct arg *he
 		part = job_name_of_part(record->job.id, record->job.array_id,
 					record->job.array_index, record->job.het_offset);
 		count += put_facts(record, part, args + count);
+		count += store_put_run_facts(run, args + count);
 	}
 	store_finish(s, store_ask_with(s, s->inserts[which], args, count));
 }
@@ -312,24 +319,28 @@ static void insert(struct store *s, enum store_table which, const struct arg *he
 void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 		     const struct record *record)
 {
-	const uint64_t numbers[] = { job->is_final, job->start_ns, job->end_ns,
-				     job->elapsed_ns.number, job->nodes.number };
+	const uint64_t numbers[] = { job->is_final, job->start_ns, job->end_ns };
 	struct arg head[HEAD_MAX] = { NUMBER(id), NUMBER(0) };
 	size_t count = 2;
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		head[count++] = NUMBER(numbers[i]);
+	head[count++] = NUMBER_IF(job->elapsed_ns.is_known, job->elapsed_ns.number);
+	head[count++] = NUMBER_IF(job->nodes.is_known, job->nodes.number);
 	head[count++] = NUMBER_IF(job->uid >= 0, job->uid);
 	head[count++] = NUMBER_IF(job->exit_code.is_known, job->exit_code.number);
 	head[count++] = NUMBER_IF(job->signal.is_known, job->signal.number);
+	head[count++] = NUMBER_IF(job->is_known, !job->is_unmeasured);
+	head[count++] = NUMBER(!job->waits);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		head[count++] = TEXT(*text_of(job, i));
-	insert(s, TABLE_JOBS, head, record);
+	insert(s, TABLE_JOBS, head, record, job->is_known ? &job->run : NULL);
 	for (size_t i = 0; i < record->reading.mount_count; i++) {
 		const struct mount_row *row = &record->reading.mounts[i];
 
 		insert(s, TABLE_MOUNTS,
-		       (struct arg[]){ NUMBER(id), TEXT(row->mount), TEXT(row->fstype) }, row);
+		       (struct arg[]){ NUMBER(id), TEXT(row->mount), TEXT(row->fstype) }, row,
+		       NULL);
 	}
 	for (size_t i = 0; i < record->steps.count; i++) {
 		const struct step *step = &record->steps.items[i];
@@ -337,7 +348,7 @@ void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 					       NUMBER_IF(step->start_ns, step->start_ns),
 					       NUMBER_IF(step->end_ns, step->end_ns) };
 
-		insert(s, TABLE_STEPS, of_step, step);
+		insert(s, TABLE_STEPS, of_step, step, NULL);
 	}
 }
 
@@ -352,6 +363,7 @@ void store_print_columns(const struct store *s, const bool *wanted, FILE *out)
 			store_value_name(i));
 	for (size_t i = 0; i < store_fact_count(); i++)
 		fprintf(out, ", %s", s->has_facts ? store_fact(i)->key : "NULL");
+	store_print_run_columns(s->has_runs, out);
 }
 
 static struct value read_value(const struct statement *row, int column)
@@ -372,6 +384,9 @@ struct store_job store_read_job(const struct statement *row, struct value *value
 		.nodes = read_value(row, 4),
 		.exit_code = read_value(row, 6),
 		.signal = read_value(row, 7),
+		.is_known = store_cell(row, 8).is_known,
+		.is_unmeasured = store_cell(row, 8).is_known && !COLUMN_NUMBER(row, 8),
+		.waits = store_cell(row, 9).is_known && !COLUMN_NUMBER(row, 9),
 		.uid = uid.is_known ? (int64_t)uid.number : -1,
 		.values = values,
 	};
@@ -388,6 +403,10 @@ struct store_job store_read_job(const struct statement *row, struct value *value
 		else
 			job.facts[i].number = read_value(row, column);
 	}
+	store_read_run_facts(
+		row,
+		JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + store_fact_count()),
+		&job.run);
 	return job;
 }
 
@@ -404,10 +423,12 @@ static void put_decimal(struct document *d, const char *key, const struct value 
 /* ---- as a list shows them ---- */
 
 /* What stands between the facts and the metrics. */
-enum { UID, FINAL, START, END, ELAPSED, NODES, EXIT_CODE, SIGNAL, FIXED_COUNT };
+enum { UID, FINAL, MEASURED, START, END, ELAPSED, NODES, EXIT_CODE, SIGNAL, FIXED_COUNT };
 static const struct store_column fixed[FIXED_COUNT] = {
 	[UID] = { "uid", STORE_NUMBER, "The user's number." },
 	[FINAL] = { "final", STORE_BOOLEAN, "The job has ended, and all its nodes have said so." },
+	[MEASURED] = { "measured", STORE_BOOLEAN,
+		       "A node sent a record of it; else the manager alone knows it." },
 	[START] = { "start", STORE_TIME, "When it started." },
 	[END] = { "end", STORE_TIME, "When it ended; null while it runs." },
 	[ELAPSED] = { "elapsed_seconds", STORE_NUMBER, "How long it took, or has taken so far." },
@@ -418,7 +439,8 @@ static const struct store_column fixed[FIXED_COUNT] = {
 
 size_t store_column_count(void)
 {
-	return ARRAY_SIZE(texts) + store_fact_count() + FIXED_COUNT + store_value_count();
+	return ARRAY_SIZE(texts) + store_fact_count() + FIXED_COUNT + store_run_count() +
+	       store_value_count();
 }
 
 struct store_column store_column(size_t i)
@@ -434,6 +456,9 @@ struct store_column store_column(size_t i)
 	if (i < FIXED_COUNT)
 		return fixed[i];
 	i -= FIXED_COUNT;
+	if (i < store_run_count())
+		return store_run_column(i);
+	i -= store_run_count();
 	return (struct store_column){ store_value_name(i), STORE_NUMBER,
 				      store_value_metric(i)->help };
 }
@@ -457,17 +482,17 @@ bool store_can_order(size_t column)
 	size_t i = place_of(column);
 
 	return column < store_column_count() && i < store_column_count() &&
-	       (i >= FIXED_COUNT || orders[i]);
+	       (i < FIXED_COUNT ? orders[i] != NULL : i >= FIXED_COUNT + store_run_count());
 }
 
 void store_print_order(const struct store *s, size_t column, FILE *out)
 {
-	size_t i = place_of(column);
+	size_t i = place_of(column), value = i - FIXED_COUNT - store_run_count();
 
 	if (i < FIXED_COUNT)
 		fputs(orders[i], out);
-	else if (s->has_column[i - FIXED_COUNT])
-		fprintf(out, "COALESCE(\"%s\", -1)", store_value_name(i - FIXED_COUNT));
+	else if (s->has_column[value])
+		fprintf(out, "COALESCE(\"%s\", -1)", store_value_name(value));
 	else
 		fputs("COALESCE(NULL, -1)", out);
 }
@@ -479,7 +504,7 @@ int64_t store_job_order(const struct store_job *job, size_t column)
 				   : i == END	  ? known(true, job->end_ns)
 				   : i == ELAPSED ? job->elapsed_ns
 				   : i == NODES	  ? job->nodes
-						  : job->values[i - FIXED_COUNT];
+						: job->values[i - FIXED_COUNT - store_run_count()];
 
 	return value.is_known ? (int64_t)value.number : -1;
 }
@@ -493,10 +518,14 @@ static void put_fixed(const struct store_job *job, size_t i, struct document *d)
 							   [EXIT_CODE] = &job->exit_code,
 							   [SIGNAL] = &job->signal };
 
-	if (i == FINAL)
-		document_put_boolean(d, fixed[i].name, job->is_final);
+	if (i == FINAL || i == MEASURED)
+		document_put_boolean(d, fixed[i].name,
+				     i == FINAL ? job->is_final : !job->is_unmeasured);
 	else if (i == START || i == END)
-		document_put_time(d, fixed[i].name, i == START ? job->start_ns : job->end_ns);
+		document_put_time(d, fixed[i].name,
+				  i == END     ? job->end_ns
+				  : job->waits ? 0
+					       : job->start_ns);
 	else
 		put_decimal(d, fixed[i].name, numbers[i],
 			    i == ELAPSED ? metric_unit_places(UNIT_SECONDS) : 0);
@@ -517,14 +546,27 @@ void store_job_put(const struct store_job *job, size_t i, struct document *d)
 	if (i < FIXED_COUNT)
 		return put_fixed(job, i, d);
 	i -= FIXED_COUNT;
+	if (i < store_run_count())
+		return store_run_put(&job->run, i, d);
+	i -= store_run_count();
 	put_decimal(d, store_value_name(i), &job->values[i],
 		    metric_unit_places(store_value_metric(i)->unit));
+}
+
+/* Where no manager was asked, a whole row has none of what only a manager says. */
+static bool is_absent_of_run(const struct store_job *job, size_t column)
+{
+	size_t i = place_of(column) - FIXED_COUNT;
+
+	return i < store_run_count() && !store_run_knows(&job->run, i);
 }
 
 void store_job_format(const struct store_job *job, struct document *d)
 {
 	document_begin_map(d);
-	for (size_t i = 0; i < store_column_count(); i++)
-		store_job_put(job, i, d);
+	for (size_t i = 0; i < store_column_count(); i++) {
+		if (!is_absent_of_run(job, i))
+			store_job_put(job, i, d);
+	}
 	document_end_map(d);
 }

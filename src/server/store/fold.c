@@ -17,7 +17,7 @@
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
-#define NEAR_NS "60000000000" /* apart, and yet one job: nodes begin and end one by one */
+#define NEAR_NS STORE_NEAR_NS
 /* Of a job; with more it waits, since each of its records comes here. */
 #define FOLDED_NOW 8 /* records */
 #define FOLDED_NOW_BYTES (128u << 10) /* of their text */
@@ -46,15 +46,30 @@ static const char *cluster_of(const struct record *record)
 static void find_jobs(struct store *s, const struct record *record, uint64_t old_job,
 		      struct id_list *ret)
 {
+	const struct run_question question = {
+		.cluster = cluster_of(record),
+		.manager = record->job.manager,
+		.id = record->job.id,
+		.sluid = record->job.sluid,
+		.start_ns = record->time.start_ns,
+		.end_ns = end_of(record),
+	};
+	uint64_t job = store_find_run_job(s, &question);
+
+	if (job && id_list_add(ret, job) < 0)
+		store_fail_at(s, -ENOMEM, "cannot read the database");
+	if (job)
+		return;
 	store_find(s, ret,
 		   "SELECT id FROM jobs WHERE cluster = ?1 AND manager = ?2 AND job_id = ?3 "
 		   "AND COALESCE(uid, -1) = ?4 AND start_ns - " NEAR_NS
 		   " <= ?5 AND end_ns >= ?6 - " NEAR_NS " AND ?2 IN " SITE_MANAGERS
+		   " AND (sluid IS NULL OR ?8 IS NULL OR sluid = ?8)"
 		   " UNION SELECT id FROM jobs WHERE id = ?7 AND ?2 NOT IN " SITE_MANAGERS
 		   " ORDER BY id",
 		   TEXT(cluster_of(record)), TEXT(record->job.manager), TEXT(record->job.id),
 		   NUMBER(record->job.uid), NUMBER(end_of(record)), NUMBER(record->time.start_ns),
-		   NUMBER(old_job));
+		   NUMBER(old_job), TEXT(record->job.sluid));
 }
 
 static uint64_t add_job(struct store *s, const struct record *record)
@@ -110,9 +125,11 @@ uint64_t store_assign(struct store *s, uint64_t id, const struct record *record,
 	if (old_job && old_job != job)
 		store_do(s, SQL_MAKE_STALE, NUMBER(id));
 	store_do(s,
-		 "UPDATE records SET uid = ?2, user_name = ?3, end_ns = ?4, job = ?5 WHERE id = ?1",
+		 "UPDATE records SET uid = ?2, user_name = ?3, end_ns = ?4, job = ?5, sluid = ?6 "
+		 "WHERE id = ?1",
 		 NUMBER(id), NUMBER_IF(record->job.uid >= 0, record->job.uid),
-		 TEXT(record->job.user), NUMBER(end_of(record)), NUMBER(job));
+		 TEXT(record->job.user), NUMBER(end_of(record)), NUMBER(job),
+		 TEXT(record->job.sluid));
 	return job;
 }
 
@@ -156,46 +173,113 @@ static const char *find_reason(const struct rules *rules, const struct record *r
 	return reason;
 }
 
+static struct value known(uint64_t number)
+{
+	return (struct value){ .number = MIN(number, VALUE_MAX), .is_known = true };
+}
+
+/* What the records say of it; @record: all of them together, NULL: there are none. */
+static void take_records(const struct folding *f, const struct record *record,
+			 struct store_job *job)
+{
+	struct record *const *records = f->records.items;
+
+	for (size_t i = 0; i < f->records.count; i++) {
+		job->start_ns = MIN(job->start_ns, records[i]->time.start_ns);
+		job->end_ns = MAX(job->end_ns, end_of(records[i]));
+	}
+	job->is_final = f->open == 0;
+	job->node = record->merged_nodes > 1 || !record->node ? "" : record->node;
+	job->state = f->open ? "RUNNING" : f->closed ? "INCOMPLETE" : record->job.state;
+	job->elapsed_ns = known(record->time.elapsed_ns);
+	job->nodes = known(MAX(record->merged_nodes, 1U));
+	if (record->job.exit_code >= 0)
+		job->exit_code = known((uint64_t)record->job.exit_code);
+	if (record->job.signal > 0)
+		job->signal = known((uint64_t)record->job.signal);
+}
+
+/* What the manager says wins; while it says that the job runs, its records may know better. */
+static void take_run(const struct store_run *run, bool is_measured, struct store_job *job)
+{
+	bool has_ended = run->end.is_known;
+
+	job->is_known = true;
+	job->run = *run;
+	job->is_unmeasured = !is_measured;
+	job->waits = !run->start.is_known && !is_measured;
+	job->is_final |= has_ended;
+	if (has_ended || !is_measured || !job->is_final)
+		job->state = run->state ? run->state : job->state;
+	if (has_ended) {
+		job->exit_code = run->exit_code;
+		job->signal = run->signal;
+	}
+	if (run->start.is_known)
+		job->start_ns = run->start.number;
+	else if (!is_measured)
+		job->start_ns = run->submit.number;
+	if (has_ended)
+		job->end_ns = MAX(run->end.number, job->start_ns);
+	else if (!is_measured)
+		job->end_ns = INT64_MAX; /* it has none yet, and is found whatever time is asked for
+					  */
+	if (!is_measured) {
+		job->elapsed_ns = run->elapsed;
+		job->node = run->nodes.number == 1 && run->node_list ? run->node_list : "";
+	} else if (run->suspended.is_known) {
+		job->elapsed_ns.number -= MIN(run->suspended.number, job->elapsed_ns.number);
+	}
+	if (run->nodes.is_known && run->start.is_known)
+		job->nodes = run->nodes;
+}
+
 /* @is_new: it has no mounts and steps yet. */
 static void write_job(struct store *s, uint64_t id, const struct folding *f, bool is_new)
 {
 	_cleanup_(record_freep) struct record *merged = NULL;
-	struct record *const *records = f->records.items;
-	const struct record *record = f->records.count ? records[0] : NULL;
-	struct store_job job = { .start_ns = UINT64_MAX, .is_final = f->open == 0 };
+	struct record *record = f->records.count ? f->records.items[0] : NULL;
+	struct store_job job = { .start_ns = UINT64_MAX };
+	struct store_run run = {};
+	struct statement *row = store_read_run(s, id, &run);
 	int r = 0;
 
-	if (!record)
+	if (!record && !row)
 		return store_do(s, "UPDATE jobs SET is_stale = 0 WHERE id = ?1", NUMBER(id));
 	if (f->records.count > 1)
-		r = record_merge((const struct record *const *)records, f->records.count, &merged);
-	if (r < 0)
+		r = record_merge((const struct record *const *)f->records.items, f->records.count,
+				 &merged);
+	else if (!record && !(merged = record_new()))
+		r = -ENOMEM;
+	record = merged ? merged : record;
+	if (r == 0 && f->records.count) {
+		take_records(f, record, &job);
+		job.reason = find_reason(s->rules, record);
+	}
+	if (r == 0 && row) {
+		take_run(&run, f->records.count, &job);
+		r = store_run_apply(&run, record);
+		if (!f->records.count && !job.waits)
+			job.reason = "not-measured";
+	}
+	if (r < 0) {
+		if (row)
+			store_reset(row);
 		return store_fail_at(s, r == -ENOMEM ? r : -EBADMSG,
 				     "cannot merge the records of a job");
-	record = merged ? merged : record;
-	for (size_t i = 0; i < f->records.count; i++) {
-		job.start_ns = MIN(job.start_ns, records[i]->time.start_ns);
-		job.end_ns = MAX(job.end_ns, end_of(records[i]));
 	}
-	job.cluster = cluster_of(records[0]);
-	job.node = record->merged_nodes > 1 || !record->node ? "" : record->node;
-	job.manager = records[0]->job.manager;
-	job.id = records[0]->job.id;
+	job.cluster = cluster_of(row ? record : f->records.items[0]);
+	job.manager = record->job.manager;
+	job.id = record->job.id;
 	job.name = record_name(record);
 	job.user = record->job.user;
 	job.account = record->job.account;
 	job.partition = record->job.partition;
-	job.state = f->open ? "RUNNING" : f->closed ? "INCOMPLETE" : record->job.state;
-	job.reason = find_reason(s->rules, record);
 	job.uid = record->job.uid;
-	job.elapsed_ns.number = MIN(record->time.elapsed_ns, (uint64_t)INT64_MAX);
-	job.nodes.number = MAX(record->merged_nodes, 1U);
-	job.exit_code = (struct value){ .number = (uint64_t)record->job.exit_code,
-					.is_known = record->job.exit_code >= 0 };
-	job.signal = (struct value){ .number = (uint64_t)record->job.signal,
-				     .is_known = record->job.signal > 0 };
 	(is_new ? delete_row : delete_job)(s, id);
 	store_write_job(s, id, &job, record);
+	if (row)
+		store_reset(row);
 }
 
 static void find_records(struct store *s, uint64_t job, struct id_list *ret)
@@ -211,7 +295,7 @@ static void fold(struct store *s, uint64_t job, enum store_stale stale)
 	bool waits;
 
 	find_records(s, job, &ids);
-	if (!ids.count)
+	if (!ids.count && !store_number(s, "SELECT count(*) FROM runs WHERE job = ?1", NUMBER(job)))
 		return delete_job(s, job);
 	waits = stale == STALE_NOW && (ids.count > FOLDED_NOW || s->folds_later);
 	for (size_t i = 0; i < ids.count && !waits && !s->failure; i++) {

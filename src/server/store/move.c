@@ -20,10 +20,11 @@ static const struct moved {
 	const char *table, *key;
 	bool is_numbered; /* the key is given to new rows */
 } moved[] = {
-	{ "records", "id", true },	{ "jobs", "id", true },
-	{ "job_mounts", "job", false }, { "job_steps", "job", false },
-	{ "ledger_lines", "id", true }, { "ledger", "id", true },
-	{ "events", "id", true },	{ "tokens", "id", true },
+	{ "records", "id", true },     { "jobs", "id", true },
+	{ "runs", "id", true },	       { "job_mounts", "job", false },
+	{ "job_steps", "job", false }, { "ledger_lines", "id", true },
+	{ "ledger", "id", true },      { "events", "id", true },
+	{ "tokens", "id", true },
 };
 
 struct columns { /* that both have */

@@ -518,7 +518,7 @@ static int pg_set_up(struct store *s, const char *url, enum store_mode mode, str
 	if (r < 0)
 		return r;
 	if (mode != STORE_READ) {
-		store_execute(s, version == 1 ? STORE_FROM_1 : "");
+		store_update(s, version);
 		store_execute(s, schema);
 		if (version != STORE_VERSION)
 			store_do(s,

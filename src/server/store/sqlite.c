@@ -14,8 +14,8 @@
 #include "server/store/store_internal.h"
 
 #define APPLICATION 1785684589 /* "jobm", in the file's head */
-static_assert(STORE_VERSION == 2, "HEAD has it, too");
-#define HEAD "PRAGMA application_id = 1785684589; PRAGMA user_version = 2"
+static_assert(STORE_VERSION == 3, "HEAD has it, too");
+#define HEAD "PRAGMA application_id = 1785684589; PRAGMA user_version = 3"
 #define BUSY_MS 10000
 #define OPERATIONS_A_LOOK 10000 /* of the database's machine, between looks at the clock */
 
@@ -170,7 +170,7 @@ static int set_up(struct store *s, const char *path, enum store_mode mode, struc
 		return r;
 	if (mode != STORE_READ) {
 		store_execute(s, SETTINGS);
-		store_execute(s, version == 1 ? STORE_FROM_1 : "");
+		store_update(s, version);
 		/* not written again, so that a full disk is no reason not to start */
 		store_execute(s, version == STORE_VERSION ? "" : HEAD);
 		store_execute(s, schema);

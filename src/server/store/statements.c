@@ -159,6 +159,14 @@ int store_check_version(const char *where, uint64_t version, enum store_mode mod
 	return 0;
 }
 
+void store_update(struct store *s, uint64_t version)
+{
+	static const char *const steps[STORE_VERSION] = { [1] = STORE_FROM_1, [2] = STORE_FROM_2 };
+
+	for (; version && version < STORE_VERSION; version++)
+		store_execute(s, steps[version]);
+}
+
 int store_open_with(const struct database *database, const char *where, enum store_mode mode,
 		    struct store **ret, struct error *err)
 {
@@ -201,6 +209,8 @@ struct store *store_close(struct store *s)
 		store_release(s, kept);
 	for (size_t i = 0; i < TABLE_COUNT; i++)
 		free(s->inserts[i]);
+	free(s->put_run);
+	free(s->select_run);
 	s->database->close(s);
 	rules_free(s->rules);
 	free(s);

@@ -26,6 +26,7 @@
 #include "basic/ids.h"
 #include "model/metric.h"
 #include "model/reading.h" /* struct value */
+#include "server/store/runs.h"
 
 struct document;
 struct error;
@@ -99,6 +100,10 @@ struct store_job {
 	const char *manager, *id, *name, *user, *account, *partition, *state, *reason;
 	int64_t uid; /* -1: not known */
 	bool is_final;
+	bool is_unmeasured; /* no node said anything of it: the manager alone */
+	bool is_known; /* to the manager: @run says what of it is no column of old */
+	bool waits; /* it has not begun, and may never: start is when it was submitted */
+	struct store_run run;
 	uint64_t start_ns, end_ns; /* end: 0 of one that has none */
 	struct value elapsed_ns, nodes;
 	struct value exit_code, signal; /* of its command, where that is known */
@@ -248,7 +253,8 @@ struct store_facts {
 	uint64_t records, jobs; /* 0 unless they are counted, which takes its time */
 	uint64_t bytes; /* of the file, without its log */
 	/* since it was opened */
-	uint64_t closed, failed_jobs, deleted_timelines, deleted_records, deleted_ledger;
+	uint64_t closed, failed_jobs, deleted_timelines, deleted_records, deleted_ledger,
+		deleted_runs;
 };
 /* Of these what was counted by this one since it was opened. */
 const struct store_facts *store_counted(const struct store *s);

@@ -5,6 +5,7 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "server/store/database.h"
+#include "server/store/runs.h"
 #include "server/store/store.h"
 
 struct record;
@@ -13,8 +14,8 @@ struct rules;
 #define STORE_VALUES_MAX 160 /* columns of metrics */
 /* Of each of the five texts of a key: PostgreSQL takes 2,704 together. */
 #define STORE_KEY_MAX_BYTES 500
-#define STORE_ARGS_MAX 192 /* of a statement */
-#define STORE_STATEMENTS_MAX 96
+#define STORE_ARGS_MAX 224 /* of a statement */
+#define STORE_STATEMENTS_MAX 128
 #define STORE_LIST_NS UINT64_C(5000000000) /* a list may take so long */
 
 enum store_table { TABLE_JOBS, TABLE_MOUNTS, TABLE_STEPS, TABLE_COUNT };
@@ -24,8 +25,10 @@ struct store {
 	void *handle; /* the database's own */
 	struct statement statements[STORE_STATEMENTS_MAX]; /* known by the address of its text */
 	char *inserts[TABLE_COUNT]; /* texts of statements that add a row */
+	char *put_run, *select_run; /* likewise, of runs */
 	bool has_column[STORE_VALUES_MAX]; /* of jobs: else it is read as NULL */
 	bool has_facts; /* the columns of facts are there, all or none */
+	bool has_runs; /* and those of runs */
 	struct boot { /* of which records were put that are not committed */
 		char cluster[STORE_KEY_MAX_BYTES + 1], node[STORE_KEY_MAX_BYTES + 1];
 		char id[STORE_KEY_MAX_BYTES + 1];
@@ -88,10 +91,16 @@ struct cell store_cell(const struct statement *row, int column);
 /* 1: rows are being moved into it, or were and not all of them. */
 #define STORE_IS_MOVING "SELECT value FROM meta WHERE name = 'moving'"
 
-#define STORE_VERSION 2 /* of the tables */
+#define STORE_VERSION 3 /* of the tables */
 #define STORE_FROM_1                                     \
 	"ALTER TABLE jobs ADD COLUMN exit_code BIGINT; " \
 	"ALTER TABLE jobs ADD COLUMN exit_signal BIGINT"
+#define STORE_FROM_2                                       \
+	"ALTER TABLE jobs ADD COLUMN is_measured BIGINT; " \
+	"ALTER TABLE jobs ADD COLUMN has_begun BIGINT; "   \
+	"ALTER TABLE records ADD COLUMN sluid TEXT"
+/* From @version, 0: there are no tables; before the tables that it lacks are made. */
+void store_update(struct store *s, uint64_t version);
 /* -EINVAL: the tables are of a later version, or of an earlier one and cannot be changed. */
 int store_check_version(const char *where, uint64_t version, enum store_mode mode,
 			struct error *err);
@@ -107,9 +116,34 @@ void store_print_order(const struct store *s, size_t column, FILE *out);
 int64_t store_job_order(const struct store_job *job, size_t column);
 /* @values: room for store_value_count(). */
 struct store_job store_read_job(const struct statement *row, struct value *values);
-/* Add the row of a job, and those of its mounts and steps. */
+/* Add the row of a job, and those of its mounts and steps.  @job->run: NULL is none. */
 void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 		     const struct record *record);
+
+/* ---- runs.c ---- */
+/* Records and jobs that lie so far apart are one: nodes begin and end one by one. */
+#define STORE_NEAR_NS "60000000000"
+void store_open_runs(struct store *s, enum store_mode mode);
+/* What a job's row has of its run: the columns for SELECT, NULLs where they are missing; their
+ * values (@run: NULL: none known), which gives how many; and back. */
+void store_print_run_columns(bool has_them, FILE *out);
+size_t store_put_run_facts(const struct store_run *run, struct arg *args);
+void store_read_run_facts(const struct statement *row, int column, struct store_run *ret);
+/* The same as columns of a list; @run: as a job has it. */
+size_t store_run_count(void);
+struct store_column store_run_column(size_t i);
+bool store_run_knows(const struct store_run *run, size_t i);
+void store_run_put(const struct store_run *run, size_t i, struct document *d);
+/* The run of a job, whose texts hold until the caller resets the statement.  NULL: none. */
+struct statement *store_read_run(struct store *s, uint64_t job, struct store_run *ret);
+/* Put what it says into a record.  -ENOMEM. */
+int store_run_apply(const struct store_run *run, struct record *record);
+struct run_question {
+	const char *cluster, *manager, *id, *sluid; /* as a record has them; sluid: may be NULL */
+	uint64_t start_ns, end_ns;
+};
+/* The job of the run that such a record is of; 0: none. */
+uint64_t store_find_run_job(struct store *s, const struct run_question *q);
 
 /* ---- arrivals.c: what all lines have ---- */
 uint64_t store_digest(const struct store_line *line); /* of its bytes */

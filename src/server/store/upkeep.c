@@ -32,6 +32,8 @@ static const char *const forgetting[] = {
 };
 static const char *const deleting_ledger[] = { "DELETE FROM ledger WHERE line = ?1",
 					       "DELETE FROM ledger_lines WHERE id = ?1", NULL };
+#define RUN_IS_STALE "UPDATE jobs SET is_stale = 1 WHERE id = (SELECT job FROM runs WHERE id = ?1)"
+static const char *const deleting_run[] = { RUN_IS_STALE, "DELETE FROM runs WHERE id = ?1", NULL };
 static const char *const forgetting_entry[] = {
 	"UPDATE ledger SET manager = NULL, job_id = NULL, job_start_ns = NULL, uid = NULL WHERE id = ?1",
 	NULL
@@ -111,6 +113,9 @@ static void work(struct store *s, const void *context, struct id_list *ids)
 		{ upkeep->records_ns,
 		  "SELECT id FROM records WHERE arrived_ns < ?1 ORDER BY arrived_ns LIMIT ?2",
 		  deleting, &s->facts.deleted_records },
+		{ upkeep->records_ns,
+		  "SELECT id FROM runs WHERE changed_ns < ?1 ORDER BY changed_ns LIMIT ?2",
+		  deleting_run, &s->facts.deleted_runs },
 		{ upkeep->ledger_ns,
 		  "SELECT id FROM ledger_lines WHERE arrived_ns < ?1 ORDER BY arrived_ns LIMIT ?2",
 		  deleting_ledger, &s->facts.deleted_ledger },
@@ -210,6 +215,15 @@ static void forget_batch(struct store *s, const void *context, struct id_list *i
 	run_each(s, forgetting, ids, 0, NULL);
 }
 
+static void forget_runs(struct store *s, const void *context, struct id_list *ids)
+{
+	const struct arg *whose = context;
+
+	store_find(s, ids, "SELECT id FROM runs WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
+		   whose[0], whose[1], NUMBER(BATCH));
+	run_each(s, deleting_run, ids, 0, NULL);
+}
+
 static void forget_entries(struct store *s, const void *context, struct id_list *ids)
 {
 	const struct arg *whose = context;
@@ -227,6 +241,8 @@ int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns
 	char detail[64];
 	int r = run_batches(s, forget_entries, whose, &entries, err);
 
+	if (r >= 0)
+		r = run_batches(s, forget_runs, whose, &entries, err);
 	if (r >= 0)
 		r = run_batches(s, forget_batch, whose, ret_records, err);
 	if (r < 0)
@@ -262,7 +278,8 @@ static void reindex_batch(struct store *s, const void *context UNUSED, struct id
 		 NUMBER(ids->count ? ids->items[ids->count - 1] : 0));
 	if (!ids->count)
 		store_do(s, "DELETE FROM jobs WHERE NOT EXISTS "
-			    "(SELECT 1 FROM records WHERE records.job = jobs.id)");
+			    "(SELECT 1 FROM records WHERE records.job = jobs.id) AND NOT EXISTS "
+			    "(SELECT 1 FROM runs WHERE runs.job = jobs.id)");
 }
 
 int store_reindex(struct store *s, uint64_t *ret_records, struct error *err)

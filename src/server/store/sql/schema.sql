@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS records (
   sequence BIGINT NOT NULL, final INTEGER NOT NULL, digest BIGINT NOT NULL,
   arrived_ns BIGINT NOT NULL, clock_offset_ns BIGINT NOT NULL, closed TEXT,
   record BLOB NOT NULL, timeline BLOB, timeline_at BIGINT NOT NULL,
-  uid BIGINT, user_name TEXT, end_ns BIGINT NOT NULL, job BIGINT,
+  uid BIGINT, user_name TEXT, end_ns BIGINT NOT NULL, job BIGINT, sluid TEXT,
   UNIQUE (cluster, node, boot_id, manager, job_id, start_ns)
 );
 CREATE INDEX IF NOT EXISTS records_of_job ON records (job);
@@ -21,7 +21,8 @@ CREATE TABLE IF NOT EXISTS jobs (
   cluster TEXT NOT NULL, node TEXT NOT NULL, manager TEXT NOT NULL, job_id TEXT NOT NULL, uid BIGINT,
   start_ns BIGINT NOT NULL, end_ns BIGINT NOT NULL, elapsed_ns BIGINT, nodes BIGINT, final INTEGER, state TEXT,
   exit_code BIGINT, exit_signal BIGINT,
-  name TEXT, user_name TEXT, account TEXT, partition_name TEXT, reason TEXT, is_stale INTEGER NOT NULL
+  name TEXT, user_name TEXT, account TEXT, partition_name TEXT, reason TEXT, is_stale INTEGER NOT NULL,
+  is_measured BIGINT, has_begun BIGINT
 );
 CREATE INDEX IF NOT EXISTS jobs_start ON jobs (start_ns);
 CREATE INDEX IF NOT EXISTS jobs_of_user ON jobs (uid, start_ns);
@@ -35,6 +36,19 @@ CREATE TABLE IF NOT EXISTS job_mounts (job BIGINT NOT NULL, mount TEXT NOT NULL,
 CREATE INDEX IF NOT EXISTS job_mounts_job ON job_mounts (job);
 CREATE TABLE IF NOT EXISTS job_steps (job BIGINT NOT NULL, step TEXT NOT NULL, start_ns BIGINT, end_ns BIGINT);
 CREATE INDEX IF NOT EXISTS job_steps_job ON job_steps (job);
+CREATE TABLE IF NOT EXISTS runs (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  cluster TEXT NOT NULL, manager TEXT NOT NULL, job_id TEXT NOT NULL, submit_ns BIGINT NOT NULL,
+  digest BIGINT NOT NULL, changed_ns BIGINT NOT NULL, job BIGINT, sluid TEXT, start_ns BIGINT, end_ns BIGINT,
+  user_name TEXT, uid BIGINT,
+  UNIQUE (cluster, manager, job_id, submit_ns)
+);
+CREATE INDEX IF NOT EXISTS runs_of_job ON runs (job);
+CREATE INDEX IF NOT EXISTS runs_id ON runs (job_id, manager);
+CREATE INDEX IF NOT EXISTS runs_sluid ON runs (sluid);
+CREATE INDEX IF NOT EXISTS runs_changed ON runs (changed_ns);
+CREATE INDEX IF NOT EXISTS runs_user ON runs (user_name);
+CREATE INDEX IF NOT EXISTS runs_uid ON runs (uid);
 CREATE TABLE IF NOT EXISTS ledger_lines (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   cluster TEXT NOT NULL, node TEXT NOT NULL, boot_id TEXT NOT NULL, start_ns BIGINT NOT NULL, sequence BIGINT NOT NULL,

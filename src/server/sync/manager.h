@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * manager - a resource manager that knows what became of its jobs: how it is asked, and how its
+ * answer is read.  One file a manager, and one line in managers[].
+ *
+ * An answer is text from outside: whatever stands in it, reading stays within it and ends.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct store_run;
+
+#define MANAGER_ARGUMENTS_MAX 24
+#define MANAGER_TEXT_MAX 1024 /* bytes of one text of a run: more is cut off */
+
+enum manager_question { QUESTION_FIELDS, QUESTION_RUNS, QUESTION_COUNT };
+
+struct query_request { /* numbers alone: nothing from outside becomes an argument */
+	uint64_t since_s, until_s; /* since the epoch: runs that were anything between them */
+	uint64_t mark; /* at random: fields are told apart by text that no user can know */
+};
+
+struct manager_command {
+	const char *argv[MANAGER_ARGUMENTS_MAX]; /* NULL-ended; argv[0]: a program's name */
+	char texts[4][512]; /* where they stand */
+};
+
+struct manager_answer {
+	char *text; /* NUL-ended; is cut into strings as it is read */
+	size_t length;
+	uint64_t mark; /* of the request */
+	char *at; /* what comes next */
+	size_t columns[64], column_count; /* places in the manager's own table of fields */
+};
+
+struct manager {
+	const char *name; /* the setting's word, and that of jobs */
+	/* @fields: what came to QUESTION_FIELDS; "" before.  False: nothing is asked. */
+	bool (*command)(enum manager_question question, const struct query_request *request,
+			const char *fields, struct manager_command *ret);
+	/* Look whether it is whole, and begin.  -EBADMSG: it is not. */
+	int (*open)(struct manager_answer *a, struct error *err);
+	/* 1: *ret is the next run, whose texts stand in the answer; 0: that was all; -EBADMSG: the
+	 * next one makes no sense and was passed over, *err says why. */
+	int (*next)(struct manager_answer *a, struct store_run *ret, struct error *err);
+};
+
+extern const struct manager manager_slurm;

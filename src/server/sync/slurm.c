@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* Slurm, by one sacct for all jobs.  Names, comments and directories may hold any character, also
+ * line breaks and whatever delimiter: so the delimiter holds a random number, and rows are told
+ * apart by counting fields. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "basic/utf8.h"
+#include "server/store/runs.h"
+#include "server/sync/manager.h"
+
+#define NS UINT64_C(1000000000)
+#define DELIMITER_SIZE 24
+
+/* ---- values ---- */
+
+typedef void (*take_function)(char *text, struct store_run *run, size_t offset);
+
+static struct value known(uint64_t number)
+{
+	return (struct value){ .number = number, .is_known = number <= VALUE_MAX };
+}
+
+static struct value *value_at(struct store_run *run, size_t offset)
+{
+	return (struct value *)(void *)((char *)run + offset);
+}
+
+/* What is too long is cut between two characters; a byte of no character is none that a database
+ * takes. */
+static void take_text(char *text, struct store_run *run, size_t offset)
+{
+	char *at = text;
+
+	while (*at) {
+		const char *next = at;
+		uint32_t c = utf8_next(&next);
+
+		if (next - text > MANAGER_TEXT_MAX)
+			*at = '\0';
+		else if (c == UTF8_REPLACEMENT && next == at + 1)
+			*at = '?';
+		at = *at ? (char *)next : at;
+	}
+	if (*text)
+		*(const char **)(void *)((char *)run + offset) = text;
+}
+
+/* "None assigned" and the like stand where there is none. */
+static void take_word(char *text, struct store_run *run, size_t offset)
+{
+	if (strncmp(text, "None", 4) != 0 && strcmp(text, "Unknown") != 0)
+		take_text(text, run, offset);
+}
+
+/* "CANCELLED by 1002" */
+static void take_state(char *text, struct store_run *run, size_t offset)
+{
+	text[strcspn(text, " +")] = '\0';
+	take_text(text, run, offset);
+}
+
+static void take_number(char *text, struct store_run *run, size_t offset)
+{
+	uint64_t number;
+
+	if (parse_u64(text, &number) == 0)
+		*value_at(run, offset) = known(number);
+}
+
+/* "2026-11-27T19:08:48" in UTC; "Unknown" and "None": not yet, or never. */
+static void take_moment(char *text, struct store_run *run, size_t offset)
+{
+	struct tm tm = {};
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	time_t seconds = end && !*end ? timegm(&tm) : 0;
+
+	if (seconds > 0)
+		*value_at(run, offset) = known((uint64_t)seconds * NS);
+}
+
+static void take_seconds(char *text, struct store_run *run, size_t offset)
+{
+	uint64_t number;
+
+	if (parse_u64(text, &number) == 0 && number <= VALUE_MAX / NS)
+		*value_at(run, offset) = known(number * NS);
+}
+
+static void take_minutes(char *text, struct store_run *run, size_t offset)
+{
+	uint64_t number;
+
+	if (parse_u64(text, &number) == 0 && number <= VALUE_MAX / NS / 60)
+		*value_at(run, offset) = known(number * 60 * NS);
+}
+
+/* "1-02:03:04", "02:03:04" or "03:04.5" */
+static void take_duration(char *text, struct store_run *run, size_t offset)
+{
+	static const unsigned int factors[] = { 60, 60, 24 };
+	uint64_t parts[4] = {}, sum = 0;
+	const char *at = text;
+	size_t count = 0;
+
+	do {
+		if (parse_leading_u64(&at, &parts[count]) < 0 || parts[count] > UINT32_MAX)
+			return;
+	} while (++count < ARRAY_SIZE(parts) && (*at == ':' || *at == '-') && at++);
+	if (*at && *at != '.')
+		return;
+	for (size_t i = 0; i < count; i++)
+		sum = sum * (i ? factors[count - 1 - i] : 1) + parts[i];
+	*value_at(run, offset) = known(sum * NS);
+}
+
+/* "3:0": exit code and signal. */
+static void take_exit(char *text, struct store_run *run, size_t offset UNUSED)
+{
+	const char *at = text;
+	uint64_t code, number;
+
+	if (parse_leading_u64(&at, &code) < 0 || *at++ != ':' || parse_u64(at, &number) < 0)
+		return;
+	if (number)
+		run->signal = known(number);
+	else
+		run->exit_code = known(code);
+}
+
+static void take_derived(char *text, struct store_run *run, size_t offset)
+{
+	text[strcspn(text, ":")] = '\0';
+	take_number(text, run, offset);
+}
+
+/* "billing=1,cpu=4,mem=16000M,node=1,gres/gpu=2": @offset: of the first of four values: nodes,
+ * cores, gpus, memory. */
+static void take_tres(char *text, struct store_run *run, size_t offset)
+{
+	static const char *const keys[] = { "node=", "cpu=", "gres/gpu=", "mem=" };
+	static const char units[] = "KMGTPE";
+	struct value *values = value_at(run, offset);
+	char *word;
+
+	while ((word = strsep(&text, ","))) {
+		for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+			const char *at = word + strlen(keys[i]), *unit;
+			uint64_t number;
+
+			if (strncmp(word, keys[i], strlen(keys[i])) != 0 ||
+			    parse_leading_u64(&at, &number) < 0)
+				continue;
+			unit = *at ? strchr(units, *at) : NULL;
+			if (unit && number >> (53 - 10 * (unit - units)) == 0)
+				number <<= 10 * (unit - units + 1);
+			else if (*at)
+				continue;
+			values[i] = known(number);
+		}
+	}
+}
+
+/* "12", "9_3", "9_[3-9%2]", "10+1"; with a point behind it is a step. */
+static void take_id(char *text, struct store_run *run, size_t offset UNUSED)
+{
+	char *part = text + strcspn(text, "_+");
+	char kind = *part;
+	uint64_t number;
+
+	if (!kind)
+		return;
+	*part++ = '\0';
+	if (kind == '_') {
+		take_text(text, run, offsetof(struct store_run, array_id));
+		if (parse_u64(part, &number) == 0)
+			run->array_index = known(number);
+		else
+			take_text(part, run, offsetof(struct store_run, array_tasks));
+	} else if (parse_u64(part, &number) == 0) {
+		run->het_offset = known(number);
+	}
+}
+
+#define AT(member) offsetof(struct store_run, member)
+/* clang-format off */
+static const struct field {
+	const char *name; /* sacct's; the last one holds no line break */
+	take_function take;
+	size_t offset;
+} fields[] = {
+	{ "JobID", take_id, 0 },
+	{ "JobIDRaw", take_text, AT(id) },
+	{ "SLUID", take_word, AT(sluid) },
+	{ "JobName", take_text, AT(name) },
+	{ "User", take_text, AT(user) },
+	{ "UID", take_number, AT(uid) },
+	{ "Account", take_text, AT(account) },
+	{ "Partition", take_text, AT(partition) },
+	{ "QOS", take_word, AT(qos) },
+	{ "State", take_state, AT(state) },
+	{ "ExitCode", take_exit, 0 },
+	{ "DerivedExitCode", take_derived, AT(derived_exit_code) },
+	{ "Reason", take_word, AT(wait_reason) },
+	{ "Submit", take_moment, AT(submit) },
+	{ "Eligible", take_moment, AT(eligible) },
+	{ "Start", take_moment, AT(start) },
+	{ "End", take_moment, AT(end) },
+	{ "ElapsedRaw", take_seconds, AT(elapsed) },
+	{ "Suspended", take_duration, AT(suspended) },
+	{ "TimelimitRaw", take_minutes, AT(time_limit) },
+	{ "NodeList", take_word, AT(node_list) },
+	{ "ReqTRES", take_tres, AT(requested_nodes) },
+	{ "AllocTRES", take_tres, AT(nodes) },
+	{ "Restarts", take_number, AT(restarts) },
+	{ "Comment", take_text, AT(comment) },
+	{ "WorkDir", take_text, AT(workdir) },
+	{ "Cluster", take_text, AT(cluster) },
+};
+/* clang-format on */
+_Static_assert(AT(requested_memory) - AT(requested_nodes) == 3 * sizeof(struct value),
+	       "take_tres()");
+_Static_assert(AT(allocated_memory) - AT(nodes) == 3 * sizeof(struct value), "take_tres()");
+
+/* ---- asking ---- */
+
+static void format_delimiter(uint64_t mark, char text[DELIMITER_SIZE])
+{
+	/* without a mark as Slurm's own recordings have it */
+	if (mark)
+		snprintf(text, DELIMITER_SIZE, "\x1f%016" PRIx64 "\x1f", mark);
+	else
+		snprintf(text, DELIMITER_SIZE, "\x1f");
+}
+
+static void format_moment(uint64_t seconds, const char *option, char *text, size_t size)
+{
+	time_t moment = (time_t)seconds;
+	struct tm tm = {};
+	char words[32] = "";
+
+	gmtime_r(&moment, &tm);
+	strftime(words, sizeof(words), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, size, "--%s=%s", option, words);
+}
+
+/* Those that this version of Slurm has, by `sacct --helpformat`. */
+static void format_fields(const char *known_fields, char *text, size_t size)
+{
+	size_t length = (size_t)snprintf(text, size, "--format=");
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields) && length < size; i++) {
+		if (parse_has_word(known_fields, fields[i].name))
+			length += (size_t)snprintf(text + length, size - length, "%s%s",
+						   text[length - 1] == '=' ? "" : ",",
+						   fields[i].name);
+	}
+}
+
+static bool make_command(enum manager_question question, const struct query_request *request,
+			 const char *known_fields, struct manager_command *ret)
+{
+	const char *const fields_argv[] = { "sacct", "--helpformat", NULL };
+	const char *const runs_argv[] = { "sacct",	   "--allusers",  "--duplicates",
+					  "--allocations", "--parsable2", "--noconvert",
+					  ret->texts[0],   ret->texts[1], ret->texts[2],
+					  ret->texts[3],   NULL };
+	char delimiter[DELIMITER_SIZE];
+
+	if (question == QUESTION_FIELDS) {
+		memcpy(ret->argv, fields_argv, sizeof(fields_argv));
+		return true;
+	}
+	format_delimiter(request->mark, delimiter);
+	snprintf(ret->texts[0], sizeof(ret->texts[0]), "--delimiter=%s", delimiter);
+	format_moment(request->since_s, "starttime", ret->texts[1], sizeof(ret->texts[1]));
+	format_moment(request->until_s, "endtime", ret->texts[2], sizeof(ret->texts[2]));
+	format_fields(known_fields, ret->texts[3], sizeof(ret->texts[3]));
+	memcpy(ret->argv, runs_argv, sizeof(runs_argv));
+	return true;
+}
+
+/* ---- reading ---- */
+
+/* The next field of a row of so many, cut off; NULL: the text ends before its end. */
+static char *cut_field(struct manager_answer *a, const char *delimiter, bool is_last)
+{
+	char *begin = a->at, *end = strstr(begin, is_last ? "\n" : delimiter);
+
+	if (!end)
+		return NULL;
+	*end = '\0';
+	a->at = end + (is_last ? 1 : strlen(delimiter));
+	return begin;
+}
+
+static size_t find_field(const char *name)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(fields) && strcmp(fields[i].name, name) != 0)
+		i++;
+	return i; /* ARRAY_SIZE(fields): one that says nothing to us */
+}
+
+static size_t count_rows(const char *at, const char *delimiter, size_t columns, bool *ret_is_whole)
+{
+	size_t rows = 0;
+
+	while (*at) {
+		for (size_t i = 0; i < columns; i++) {
+			const char *end = strstr(at, i + 1 < columns ? delimiter : "\n");
+
+			*ret_is_whole = end;
+			if (!end)
+				return rows;
+			at = end + (i + 1 < columns ? strlen(delimiter) : 1);
+		}
+		rows++;
+	}
+	return rows;
+}
+
+/* Its first line names the columns. */
+static int open_answer(struct manager_answer *a, struct error *err)
+{
+	char delimiter[DELIMITER_SIZE], *line, *at, *next;
+	bool is_whole = true, has_id = false;
+
+	format_delimiter(a->mark, delimiter);
+	if (strlen(a->text) != a->length)
+		return error_set(err, -EBADMSG, "sacct's answer has a NUL in it");
+	a->at = a->text;
+	line = cut_field(a, delimiter, true);
+	for (at = line; at && a->column_count < ARRAY_SIZE(a->columns); at = next) {
+		next = strstr(at, delimiter);
+		if (next) {
+			*next = '\0';
+			next += strlen(delimiter);
+		}
+		has_id |= strcmp(at, "JobIDRaw") == 0;
+		a->columns[a->column_count++] = find_field(at);
+	}
+	if (!has_id || a->column_count < 2)
+		return error_set(err, -EBADMSG,
+				 "sacct's answer does not begin with names of fields");
+	(void)count_rows(a->at, delimiter, a->column_count, &is_whole);
+	return is_whole ? 0 : error_set(err, -EBADMSG, "sacct's answer breaks off");
+}
+
+/* Slurm says "0:0" of what has not ended, and how long it has run so far. */
+static void settle(struct store_run *run)
+{
+	/* before 23.02 what was cancelled while it waited began when it ended, on no node */
+	if (run->end.is_known && run->start.number == run->end.number && !run->node_list)
+		run->start = (struct value){};
+	if (run->end.is_known && run->start.is_known && run->end.number >= run->start.number)
+		return;
+	run->exit_code = run->signal = run->derived_exit_code = run->elapsed = (struct value){};
+	if (!run->suspended.number)
+		run->suspended = (struct value){};
+	if (!run->start.is_known)
+		run->nodes = run->cores = run->gpus = (struct value){};
+}
+
+static int next_run(struct manager_answer *a, struct store_run *ret, struct error *err)
+{
+	char delimiter[DELIMITER_SIZE];
+
+	format_delimiter(a->mark, delimiter);
+	while (*a->at) {
+		struct store_run run = { .manager = manager_slurm.name, .cluster = "" };
+
+		for (size_t i = 0; i < a->column_count; i++) {
+			char *text = cut_field(a, delimiter, i + 1 == a->column_count);
+
+			if (!text) /* open_answer() has seen that it is whole */
+				return error_set(err, -EBADMSG, "sacct's answer breaks off");
+			if (a->columns[i] < ARRAY_SIZE(fields))
+				fields[a->columns[i]].take(text, &run,
+							   fields[a->columns[i]].offset);
+		}
+		if (run.id && strchr(run.id, '.')) /* a step */
+			continue;
+		if (!run.id || !run.submit.is_known || !run.state)
+			return error_set(
+				err, -EBADMSG,
+				"a row of sacct has no number, state or moment of submission");
+		settle(&run);
+		*ret = run;
+		return 1;
+	}
+	return 0;
+}
+
+const struct manager manager_slurm = { "slurm", make_command, open_answer, next_run };

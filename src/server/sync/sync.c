@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/sync/sync.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "server/store/store.h"
+#include "server/sync/query.h"
+#include "service/log.h"
+
+#define NS UINT64_C(1000000000)
+#define OVERLAP_NS (3600 * NS) /* what a database of the manager took late */
+#define DAY_NS (86400 * NS)
+#define FIRST_NS (7 * DAY_NS) /* before the first question */
+#define ANSWER_MAX (UINT64_C(128) << 20) /* bytes: some 200,000 jobs */
+#define RUNS_A_TURN 200
+#define LEAST (64u << 10) /* bytes of room for an answer */
+
+static const struct manager *const managers[] = { &manager_slurm };
+
+struct sync {
+	const struct manager *manager;
+	struct query *query; /* NULL: it is gone */
+	uint64_t interval_ns;
+	char mark[32]; /* its name in the database */
+	enum { IDLE, ASKING, PUTTING } state;
+	uint64_t next_ns; /* when to ask; since the epoch */
+	uint64_t asked_ns, until_ns; /* of the question under way */
+	struct manager_answer answer;
+	bool is_too_large, has_failed; /* the latter: it has been said */
+	struct sync_facts facts;
+};
+
+int sync_start(const struct sync_options *options, struct sync **ret, struct error *err)
+{
+	struct sync *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return error_set_errno(err, ENOMEM, "cannot start the sync");
+	for (size_t i = 0; i < ARRAY_SIZE(managers); i++) {
+		if (strcmp(managers[i]->name, options->manager) == 0)
+			s->manager = managers[i];
+	}
+	s->interval_ns = options->interval_ns;
+	snprintf(s->mark, sizeof(s->mark), "sync_%s", options->manager);
+	r = s->manager ? query_start(s->manager, options->directory, options->user, &s->query, err)
+		       : error_set(err, -EINVAL, "nothing is known of '%s'", options->manager);
+	if (r < 0) {
+		free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+static void drop_answer(struct sync *s)
+{
+	free(s->answer.text);
+	s->answer = (struct manager_answer){};
+	s->is_too_large = false;
+	s->state = IDLE;
+}
+
+struct sync *sync_stop(struct sync *s)
+{
+	if (!s)
+		return NULL;
+	query_stop(s->query);
+	drop_answer(s);
+	free(s);
+	return NULL;
+}
+
+int sync_fd(const struct sync *s)
+{
+	return s && s->state == ASKING ? query_fd(s->query) : -1;
+}
+
+const struct sync_facts *sync_facts(const struct sync *s)
+{
+	return &s->facts;
+}
+
+/* Said when it begins and when it ends. */
+static void tell(struct sync *s, const struct error *failure)
+{
+	if (failure) {
+		s->facts.failures++;
+		if (!s->has_failed)
+			log_say(CONFIG_LOG_WARNING,
+				"%s does not say what became of its jobs: %s; it is asked again",
+				s->manager->name, failure->text);
+	} else if (s->has_failed) {
+		log_say(CONFIG_LOG_INFO, "%s says again what became of its jobs", s->manager->name);
+	}
+	s->has_failed = failure;
+}
+
+static void fail(struct sync *s, const struct error *err)
+{
+	tell(s, err);
+	drop_answer(s);
+}
+
+/* ---- asking ---- */
+
+static void ask(struct sync *s, struct store *store, uint64_t now_ns)
+{
+	uint64_t mark_ns = store_read_mark(store, s->mark);
+	uint64_t since_ns = mark_ns ? mark_ns - MIN(mark_ns, OVERLAP_NS)
+				    : now_ns - MIN(now_ns, FIRST_NS);
+	struct query_request request = {};
+	struct error err = {};
+
+	s->asked_ns = now_ns;
+	s->until_ns = MIN(MAX(since_ns, mark_ns) + DAY_NS, now_ns);
+	s->next_ns = now_ns + s->interval_ns;
+	if (getrandom(&request.mark, sizeof(request.mark), 0) < 0 || !request.mark)
+		return;
+	request.since_s = since_ns / NS;
+	request.until_s = s->until_ns / NS + 1; /* what ends in this second, too */
+	s->facts.questions++;
+	s->answer.mark = request.mark;
+	s->state = ASKING;
+	if (query_ask(s->query, &request, &err) < 0) {
+		fail(s, &err);
+		s->query = query_stop(s->query);
+	}
+}
+
+static void take(void *context, const char *bytes, size_t length)
+{
+	struct sync *s = context;
+	struct manager_answer *a = &s->answer;
+	size_t room = a->length + length + 1;
+	char *text;
+
+	s->is_too_large |= room > ANSWER_MAX;
+	if (s->is_too_large)
+		return;
+	/* to the next power of two, so that it is not copied at each part */
+	room = room < LEAST ? (size_t)LEAST : UINT64_C(1) << (64 - __builtin_clzll(room - 1));
+	text = realloc(a->text, room);
+	s->is_too_large = !text;
+	if (!text)
+		return;
+	a->text = text;
+	memcpy(text + a->length, bytes, length);
+	a->length += length;
+	text[a->length] = '\0';
+}
+
+void sync_read(struct sync *s)
+{
+	struct error err = {};
+	enum query_state state = query_read(s->query, take, s, &err);
+
+	if (state == QUERY_GOES_ON)
+		return;
+	if (state == QUERY_IS_WHOLE && s->is_too_large)
+		error_set(&err, -EFBIG,
+			  "its answer is larger than %d MiB, or than the memory that there is",
+			  (int)(ANSWER_MAX >> 20));
+	else if (state == QUERY_IS_WHOLE && !s->answer.text)
+		error_set(&err, -EBADMSG, "its answer is empty");
+	else if (state == QUERY_IS_WHOLE)
+		(void)s->manager->open(&s->answer, &err);
+	if (*err.text)
+		fail(s, &err);
+	else
+		s->state = PUTTING;
+	if (state == QUERY_IS_GONE)
+		s->query = query_stop(s->query);
+}
+
+/* ---- taking ---- */
+
+/* Some; 0: there are no more. */
+static int put_some(struct sync *s, struct store *store, struct error *err)
+{
+	int r = 1, put;
+
+	for (int i = 0; i < RUNS_A_TURN && r > 0; i++) {
+		struct store_run run;
+		struct error reason = {};
+		bool is_news = false;
+
+		r = s->manager->next(&s->answer, &run, &reason);
+		if (r < 0) {
+			if (s->facts.refused++ == 0)
+				log_say(CONFIG_LOG_WARNING, "%s: %s: it is passed over",
+					s->manager->name, reason.text);
+			r = 1;
+			continue;
+		}
+		put = r ? store_put_run(store, &run, &is_news, err) : 0;
+		if (put < 0)
+			return put;
+		s->facts.runs += r > 0;
+		s->facts.news += is_news;
+	}
+	return r;
+}
+
+static void put(struct sync *s, struct store *store, uint64_t now_ns)
+{
+	const struct sync_facts before = s->facts;
+	struct error err = {};
+	int r = store_begin(store, &err), more = 0;
+
+	if (r >= 0)
+		r = more = put_some(s, store, &err);
+	if (r == 0)
+		store_set_mark(store, s->mark, s->until_ns);
+	if (r >= 0)
+		r = store_commit(store, &err);
+	if (r < 0) {
+		store_abandon(store);
+		s->facts = before;
+		return fail(s, &err);
+	}
+	if (more)
+		return;
+	tell(s, NULL);
+	s->facts.known_until_ns = s->until_ns;
+	if (s->until_ns < s->asked_ns) /* days of the past, one after another */
+		s->next_ns = now_ns;
+	store_count_unmeasured(store, now_ns - MIN(now_ns, DAY_NS), &s->facts.jobs,
+			       &s->facts.unmeasured);
+	drop_answer(s);
+}
+
+bool sync_work(struct sync *s, struct store *store, uint64_t now_ns)
+{
+	if (s->state == PUTTING)
+		put(s, store, now_ns);
+	else if (s->state == IDLE && s->query &&
+		 (now_ns >= s->next_ns || s->next_ns > now_ns + s->interval_ns) &&
+		 store_may_sync(store, now_ns))
+		ask(s, store, now_ns);
+	return s->state == PUTTING || (s->state == IDLE && s->query && s->next_ns <= now_ns);
+}
