@@ -83,6 +83,22 @@ const char *probe_shown_name(enum probe_shown shown, const char *symbol, size_t 
 	return before;
 }
 
+int probe_read_words(const char *text, size_t max, char **words, size_t *count)
+{
+	for (const char *p = text; *p; p += strspn(p, " \t")) {
+		const size_t length = strcspn(p, " \t");
+
+		if (*count == max || length >= PROBE_PATTERN_MAX)
+			return -E2BIG;
+		words[*count] = strndup(p, length);
+		if (!words[*count])
+			return -ENOMEM;
+		++*count;
+		p += length;
+	}
+	return 0;
+}
+
 static void texts_free(char **texts, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -23,38 +23,15 @@ static int read_alias(struct probe_scope *scope, const char *value)
 	return 0;
 }
 
-static int add_word(struct probe_scope *scope, const char *word, size_t length, char **words,
-		    size_t *count)
+static int read_words(const struct probe_scope *scope, const char *text, char **words,
+		      size_t *count)
 {
-	if (length >= PROBE_PATTERN_MAX)
-		return error_set(scope->err, -EINVAL, "'%.40s...' is too long", word);
-	if (*count == PROBE_PATTERNS_MAX)
-		return error_set(scope->err, -EINVAL, "a probe can have at most %d of these",
-				 PROBE_PATTERNS_MAX);
-	words[*count] = strndup(word, length);
-	if (!words[*count])
-		return -ENOMEM;
-	++*count;
-	return 0;
-}
+	int r = probe_read_words(text, PROBE_PATTERNS_MAX, words, count);
 
-static int add_symbol(struct probe_scope *scope, const char *symbol)
-{
-	return add_word(scope, symbol, strlen(symbol), scope->probe->symbols,
-			&scope->probe->symbol_count);
-}
-
-static int read_words(struct probe_scope *scope, const char *value, char **words, size_t *count)
-{
-	int r = 0;
-
-	for (const char *p = value; *p && r == 0; p += strspn(p, " \t")) {
-		const size_t length = strcspn(p, " \t");
-
-		r = add_word(scope, p, length, words, count);
-		p += length;
-	}
-	return r;
+	return r == -E2BIG ? error_set(scope->err, -EINVAL,
+				       "a probe has at most %d of these, each below %d bytes",
+				       PROBE_PATTERNS_MAX, PROBE_PATTERN_MAX)
+			   : r;
 }
 
 static int read_symbol(struct probe_scope *scope, const char *value)
@@ -81,7 +58,7 @@ static int read_site(struct probe_scope *scope, const char *value, enum probe_si
 		return error_set(scope->err, -EINVAL, "%s must stand here, and not '%.40s'",
 				 has_colon ? "NAME:NAME" : "one name", value);
 	probe->site = site;
-	return add_symbol(scope, value);
+	return read_symbol(scope, value);
 }
 
 static int read_usdt(struct probe_scope *scope, const char *value)
@@ -257,7 +234,7 @@ static int add_aliases(struct probe_scope *scope)
 
 			snprintf(name, sizeof(name), "%.*s%s%.*s", (int)MIN(before, 64U), p,
 				 probe->symbols[i], (int)MIN(after, 64U), p + before + 1);
-			r = add_symbol(scope, name);
+			r = read_symbol(scope, name);
 		}
 		p += before + 1 + after;
 	}
@@ -277,7 +254,7 @@ int probe_scope_finish(struct probe_scope *scope)
 	int r = 0;
 
 	if (!probe->symbol_count)
-		r = add_symbol(scope, probe->name);
+		r = read_symbol(scope, probe->name);
 	if (r == 0 && probe->site == PROBE_FUNCTION)
 		r = add_aliases(scope);
 	for (size_t i = 0; !scope->is_throws_said && i < probe->symbol_count; i++)

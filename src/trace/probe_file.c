@@ -249,20 +249,12 @@ static int file_read_set_section(struct file_reader *r)
 static int file_read_patterns(const struct file_reader *r, const struct field *field, size_t max,
 			      char **patterns, size_t *ret_count)
 {
-	for (const char *p = field->value; *p; p += strspn(p, " \t")) {
-		size_t length = strcspn(p, " \t");
+	int result = probe_read_words(field->value, max, patterns, ret_count);
 
-		if (*ret_count == max || length >= PROBE_PATTERN_MAX)
-			return file_refuse(r, field->line,
-					   "%s: at most %zu patterns, each below %d bytes",
-					   field->key, max, PROBE_PATTERN_MAX);
-		patterns[*ret_count] = strndup(p, length);
-		if (!patterns[*ret_count])
-			return -ENOMEM;
-		++*ret_count;
-		p += length;
-	}
-	return 0;
+	return result == -E2BIG ? file_refuse(r, field->line,
+					      "%s: at most %zu patterns, each below %d bytes",
+					      field->key, max, PROBE_PATTERN_MAX)
+				: result;
 }
 
 static int file_read_library_field(struct file_reader *r, const struct field *field,
@@ -376,19 +368,7 @@ static int file_read_words_section(struct file_reader *r)
 		return file_refuse(r, r->section_line, "[words] wants 'rows' and nothing else");
 	snprintf(words->name, sizeof(words->name), "%s", r->names.items[0]);
 	set->words_count++;
-	for (const char *p = rows->value; *p; p += strspn(p, " \t")) {
-		size_t length = strcspn(p, " \t");
-
-		if (words->row_count == PROBE_TABLE_ROWS)
-			return file_refuse(r, rows->line, "rows: at most %d words",
-					   PROBE_TABLE_ROWS);
-		words->rows[words->row_count] = strndup(p, length);
-		if (!words->rows[words->row_count])
-			return -ENOMEM;
-		words->row_count++;
-		p += length;
-	}
-	return 0;
+	return file_read_patterns(r, rows, PROBE_TABLE_ROWS, words->rows, &words->row_count);
 }
 
 static int file_read_map_section(struct file_reader *r)

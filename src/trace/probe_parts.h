@@ -44,6 +44,10 @@ size_t probe_word_length(const char *text);
 /* A decimal or 0x number at *@text, which moves behind it. */
 int probe_read_number(const char **text, uint64_t *ret);
 
+/* The words of @text, behind the @*count that are there already, of at most @max.  -E2BIG: there
+ * are more, or one is not below PROBE_PATTERN_MAX; -ENOMEM. */
+int probe_read_words(const char *text, size_t max, char **words, size_t *count);
+
 /* May it stand in [set], for all probes? */
 bool probe_is_default_field(const char *key);
 /* Is "NAME=..." or "NAME = ..." a field of a probe, and no capture? */

@@ -12,6 +12,7 @@
 
 #include "basic/array.h"
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/fnv.h"
 #include "basic/idmap.h"
@@ -418,6 +419,7 @@ struct process_visit {
 	struct tracer *t;
 	uint64_t hash; /* of the file that it is at */
 	bool may_execute;
+	uint64_t until_ns;
 	struct error *err;
 };
 
@@ -446,7 +448,7 @@ static int tracer_take_mapped(void *context, const struct mapped_file *file)
 	if (known)
 		(void)idmap_put(&v->t->known, v->hash, known);
 	sites_see(v->t->sites, known);
-	return r;
+	return r == 0 && clock_now_ns(CLOCK_MONOTONIC) > v->until_ns ? -EAGAIN : r;
 }
 
 /* Calls that are under way keep their changed return addresses: these cannot be taken back. */
@@ -468,9 +470,12 @@ static int tracer_renew(struct tracer *t, struct error *err)
 	return r;
 }
 
-int tracer_add_process(struct tracer *t, pid_t pid, bool may_execute, struct error *err)
+int tracer_add_process(struct tracer *t, pid_t pid, bool may_execute, uint64_t until_ns,
+		       struct error *err)
 {
-	struct process_visit v = { .t = t, .may_execute = may_execute, .err = err };
+	struct process_visit v = {
+		.t = t, .may_execute = may_execute, .until_ns = until_ns, .err = err
+	};
 	int r;
 
 	sites_begin_process(t->sites);

@@ -51,8 +51,10 @@ void tracer_detach(struct tracer *t);
 /* Look for probes in a file, and attach them; one that is known costs next to nothing. */
 int tracer_add_file(struct tracer *t, int fd, const char *path, bool is_program, struct error *err);
 /* The same for all files of a process; @may_execute: each may be what it will execute.  What these
- * files show to be unsafe of returns is traced no more. */
-int tracer_add_process(struct tracer *t, pid_t pid, bool may_execute, struct error *err);
+ * files show to be unsafe of returns is traced no more.  -EAGAIN: there are more at @until_ns, of
+ * CLOCK_MONOTONIC. */
+int tracer_add_process(struct tracer *t, pid_t pid, bool may_execute, uint64_t until_ns,
+		       struct error *err);
 /* A process will begin with the program at @path: returns that are unsafe there are not traced. */
 int tracer_await_program(struct tracer *t, const char *path, struct error *err);
 /* Trace a process, too, and what it forks: not of a cgroup. */

@@ -36,6 +36,7 @@
 #define TURN_MS 10 /* between two looks at the ring, where no event fills it */
 #define TURN_OF_ALL_MS 100 /* of a trace that goes on for days */
 #define RESCAN_NS UINT64_C(100000000) /* between two looks at what is mapped, at first */
+#define SCAN_NS UINT64_C(30000000) /* after that events are read, and then it goes on */
 #define RESCAN_LATER_NS UINT64_C(1000000000)
 #define FIRST_NS UINT64_C(10000000000)
 #define SCANS_PART 10 /* of the time: scans because of new programs take at most a tenth */
@@ -163,6 +164,7 @@ struct session {
 	uint64_t scanned_ns, budget_ns, told_ns;
 	uint64_t groups; /* when that was told */
 	uint64_t fresh_ns, execs; /* when traced processes last began programs, and how many */
+	bool is_cut; /* the last scan: files are left */
 	uint64_t scan_ns; /* CPU time that the last scan took */
 	struct row_cost **costs; /* of each row */
 	struct core_use core_use; /* of the traced processes, so far */
@@ -272,7 +274,10 @@ static int session_look(struct session *s, pid_t pid, bool is_held)
 		return 0;
 	if (s->options->is_of_all && !session_is_due(s, pid))
 		return 0;
-	r = tracer_add_process(s->tracer, pid, is_held, s->err);
+	r = tracer_add_process(
+		s->tracer, pid, is_held,
+		s->options->is_of_all || !s->traced.start_ns ? UINT64_MAX : s->scanned_ns + SCAN_NS,
+		s->err);
 	if (s->options->is_of_all)
 		return r == -E2BIG || r == -ENOMEM ? r : 0;
 	s->traced.files_left_out += r == -E2BIG;
@@ -291,7 +296,7 @@ static int session_scan(struct session *s)
 
 	if (is_fresh || !s->scanned_ns)
 		s->fresh_ns = now;
-	if (s->scanned_ns &&
+	if (s->scanned_ns && !s->is_cut &&
 	    now - s->scanned_ns < (is_fresh ? MIN(s->scan_ns * SCANS_PART, RESCAN_LATER_NS)
 				   : now - s->fresh_ns < FIRST_NS ? RESCAN_NS
 								  : RESCAN_LATER_NS))
@@ -303,9 +308,10 @@ static int session_scan(struct session *s)
 		s->options->see(s->options->context, s->scope.pids[i]);
 	for (size_t i = 0; i < s->processes && r == 0; i++)
 		r = session_look(s, s->scope.pids[i], is_held);
+	s->is_cut = r == -EAGAIN;
 	session_forget_looks(s, now);
 	s->scan_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
-	return r;
+	return s->is_cut ? 0 : r;
 }
 
 /* What a row cost since it was looked at last. */

@@ -128,8 +128,8 @@ PROGRAMS = {
     "c-static-pie": ("gcc", ["-static-pie"], "c", PLAIN, None),
     "ends-within": ("gcc", [], "c", ENDS, None),
     "coroutines": ("gcc", [], "c", COROUTINES, "changes stacks"),
-    "rust": ("rustc", ["-Cstrip=none"], "rs", RUST, "throws exceptions"),
-    "rust-stripped": ("rustc", ["-Cstrip=symbols"], "rs", RUST, "throws exceptions"),
+    "rust": ("rustc", ["-Copt-level=1", "-Cstrip=none"], "rs", RUST, "throws exceptions"),
+    "rust-stripped": ("rustc", ["-Copt-level=1", "-Cstrip=symbols"], "rs", RUST, "throws exceptions"),
     "fibres": ("gcc", [], "c", FIBRES, "changes stacks"),
     "cancels": ("g++", ["-pthread"], "cc", CANCELS, "cancels threads"),
     "fortran": ("gfortran", ["-fno-inline", "-fno-ipa-cp"], "f90", FORTRAN, None),
@@ -148,11 +148,11 @@ def built(tmp_path_factory, demand):
     def get(name):
         compiler, options, ending, text, said = PROGRAMS[name]
         program, source = folder / name, folder / f"{name}.{ending}"
-        if compiler == "go" and not shutil.which("go"):
-            pytest.skip("needs Go, which is large; a C program with Go's section is tried as well")
+        if compiler in ("go", "rustc") and not shutil.which(compiler):
+            pytest.skip(f"needs {compiler}, which is large; what tells of it is tried with C and C++ as well")
         demand(shutil.which(compiler), f"needs {compiler}")
         source.write_text(text)
-        how = ["go", "build"] if compiler == "go" else [compiler, "-O1", *options]
+        how = ["go", "build"] if compiler == "go" else [compiler, *([] if compiler == "rustc" else ["-O1"]), *options]
         subprocess.run([*how, "-o", program, source], check=True, cwd=folder)
         if "section" in name:
             subprocess.run(["objcopy", "--add-section", f".go.buildinfo={source}", program], check=True)
@@ -176,7 +176,7 @@ def test_a_traced_program_does_what_it_does_alone(programs, root, built, tmp_pat
     assert (traced.returncode, traced.stdout) == (alone.returncode, alone.stdout), traced.stderr
     text = " ".join((tmp_path / "out").read_text().split())  # lines are broken
     row = re.search(rf"{symbol} +([\d,]+) +(\S+)", text)
-    if probes == "own" and "-s" not in PROGRAMS[name][1]:
+    if probes == "own" and not {"-s", "-Cstrip=symbols"} & set(PROGRAMS[name][1]):
         assert row and int(row[1]) == 7, text
         assert (row[2] == "-") == bool(said), text
         assert ("returns not traced" in text) == bool(said)
