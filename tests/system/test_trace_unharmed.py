@@ -293,6 +293,33 @@ def test_exceptions_of_mpi_programs_are_caught(programs, root, tmp_path, demand,
     assert {name for name in ("MPI_Init", "MPI_Barrier", "MPI_Reduce") if rows.get(name) == "-"} == set(THROWN[thrown][1]), rows
 
 
+BYSTANDER = """
+#include <cstdio>
+#include <mpi.h>
+#include <stdexcept>
+static void handler(MPI_Comm *, int *, ...) { throw std::runtime_error("failed"); }
+int main(int argc, char **argv) { MPI_Errhandler made; int number = 1, caught = 0; MPI_Init(&argc, &argv);
+    MPI_Comm_create_errhandler(handler, &made); MPI_Comm_set_errhandler(MPI_COMM_WORLD, made);
+    std::puts("begun"); std::fflush(stdout);
+    while (getchar() == 'x') try { MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD); } catch (const std::exception &) { caught++; }
+    std::printf("caught %d\\n", caught); MPI_Finalize(); return 0; }
+"""
+
+
+def test_a_process_that_is_not_traced_is_unharmed(programs, root, tmp_path, demand):
+    """The kernel puts probes into a file, for all who use it."""
+    demand(shutil.which("mpicxx.openmpi"), "needs mpicxx.openmpi")
+    (tmp_path / "p.cc").write_text(BYSTANDER)
+    subprocess.run(["mpicxx.openmpi", "-O1", "-o", tmp_path / "p", tmp_path / "p.cc"], check=True)
+    environment = ENVIRONMENT | {"OMPI_MCA_btl": "self,vader", "OMPI_MCA_plm": "isolated"}
+    with subprocess.Popen([tmp_path / "p"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as bystander:
+        assert bystander.stdout.readline() == "begun\n"
+        traced = run(programs / "jobmeter", "trace", "--set", "mpi", "--output", tmp_path / "out", "--",
+                     "sh", "-c", f"printf xxxxx >/proc/{bystander.pid}/fd/0; sleep 1")
+        assert bystander.communicate()[0] == "caught 5\n"
+    assert traced.returncode == 0
+
+
 SHARES = WORK + """
 #include <time.h>
 #include <unistd.h>
