@@ -54,7 +54,7 @@ static int parse_line(char *line, struct emission_factor *ret, const char **ret_
 	*ret_wrong = "the zone is no word of 1 to 31 characters";
 	if (!*cells[0] || strlen(cells[0]) >= sizeof(ret->zone) || strpbrk(cells[0], "\"\\ "))
 		return -EINVAL;
-	strcpy(ret->zone, cells[0]);
+	memcpy(ret->zone, cells[0], strlen(cells[0]) + 1);
 	while (kind < EMISSION_KINDS && strcmp(emission_kinds[kind], cells[1]) != 0)
 		kind++;
 	*ret_wrong = "the kind is none of average_lifecycle, average_direct and marginal";
