@@ -131,6 +131,7 @@ def holds(server, postgres, pid):
 def test_ready_and_live_are_told_apart(server, postgres):
     assert [server.get(path).status for path in ("/health", "/health/live")] == [200, 200]
     postgres.end()
+    wait_for(lambda: server.get("/health").status == 503)  # it is asked once a second
     answer = server.get("/health")
     assert answer.status == 503 and answer.text.startswith("it lives, and is not ready: the database: ")
     assert server.get("/health/live").status == 200
@@ -251,7 +252,7 @@ def test_a_move_that_was_broken_off_twice_brings_all(folder, keeper, serving, po
             assert refused.returncode == 1 and "a move into it was broken off" in refused.stderr
     done = new.run(*move)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"records      {len(sent) + 1:10} rows, hash " in done.stdout and len(done.stdout.splitlines()) == 7
+    assert f"records      {len(sent) + 1:10} rows, hash " in done.stdout and len(done.stdout.splitlines()) == 8
     with new:
         assert all_of(new) == before
         assert new.push(sent[:17]) == [KNOWN] * 17
