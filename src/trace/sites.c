@@ -16,6 +16,8 @@
 #include "basic/macro.h"
 #include "trace/libraries.h"
 
+#define KNOWN_MAX (1 << 18) /* files, of all processes */
+
 static void sites_free_row(struct site_row *row)
 {
 	if (row) {
@@ -135,11 +137,36 @@ static uint8_t sites_find_group(const struct sites *s, const char *group)
 	return (uint8_t)i;
 }
 
-/* What finds no room is taken to call whatever it is given. */
-static void sites_add_caller(struct sites *s, char *const *callbacks, size_t count,
-			     const struct probe_library *library)
+static bool are_same(char *const *a, size_t count, char *const *b, size_t other_count)
 {
-	if (s->caller_count < HAZARDS_CALLERS_MAX)
+	size_t i = 0;
+
+	while (i < count && count == other_count && strcmp(a[i], b[i]) == 0)
+		i++;
+	return i == count && count == other_count;
+}
+
+/* Its bit; 0: there is none.  Many probes, and libraries of several sets, say the same: each name
+ * of a file is matched once. */
+static uint64_t find_caller(const struct sites *s, char *const *callbacks, size_t count,
+			    const struct probe_library *library)
+{
+	for (size_t i = 0; i < s->caller_count; i++) {
+		const struct caller *c = &s->callers[i];
+
+		if (are_same(c->callbacks, c->callback_count, callbacks, count) &&
+		    are_same(c->library->parts, c->library->part_count, library->parts,
+			     library->part_count))
+			return UINT64_C(1) << i;
+	}
+	return 0;
+}
+
+/* What finds no room is taken to call whatever it is given. */
+static void add_caller(struct sites *s, char *const *callbacks, size_t count,
+		       const struct probe_library *library)
+{
+	if (s->caller_count < HAZARDS_CALLERS_MAX && !find_caller(s, callbacks, count, library))
 		s->callers[s->caller_count++] = (struct caller){ callbacks, count, library };
 }
 
@@ -157,15 +184,13 @@ int sites_begin(struct sites *s, struct error *err)
 		}
 		for (size_t n = 0; n < set->library_count; n++) {
 			if (set->libraries[n]->has_callbacks)
-				sites_add_caller(s, set->libraries[n]->callbacks,
-						 set->libraries[n]->callback_count,
-						 set->libraries[n]);
+				add_caller(s, set->libraries[n]->callbacks,
+					   set->libraries[n]->callback_count, set->libraries[n]);
 		}
 		for (size_t n = 0; n < set->probe_count; n++) {
-			if (set->probes[n]->callback_count)
-				sites_add_caller(s, set->probes[n]->callbacks,
-						 set->probes[n]->callback_count,
-						 set->probes[n]->library);
+			if (set->probes[n]->callback_count && set->probes[n]->library)
+				add_caller(s, set->probes[n]->callbacks,
+					   set->probes[n]->callback_count, set->probes[n]->library);
 		}
 		maps = sites_number_maps(s, i, maps);
 		if (maps >= TRACE_NONE || entries > TRACE_TABLE_ENTRIES)
@@ -414,6 +439,8 @@ struct known_file *sites_know(struct sites *s, int fd, const char *path)
 	hash = fnv_bytes(hash, &st.st_ctim, sizeof(st.st_ctim)); /* the number may come again */
 	known = idmap_get(&s->known, hash);
 	if (!known) {
+		if (s->known.count >= KNOWN_MAX)
+			return NULL;
 		known = calloc(1, sizeof(*known));
 		if (!known || idmap_put(&s->known, hash, known) < 0) {
 			free(known);
@@ -431,13 +458,14 @@ struct known_file *sites_know(struct sites *s, int fd, const char *path)
 /* A bit each: of a probe's library, and of itself.  0: it is not known what may call it. */
 static uint64_t find_callers(const struct sites *s, const struct probe *probe)
 {
+	const struct probe_library *library = probe->library;
 	uint64_t of_library = 0, own = 0;
 
-	for (size_t n = 0; probe->library && n < s->caller_count; n++) {
-		of_library |= (uint64_t)(s->callers[n].callbacks == probe->library->callbacks) << n;
-		own |= (uint64_t)(s->callers[n].callbacks == probe->callbacks) << n;
-	}
-	return of_library && (own || !probe->callback_count) ? of_library | own : 0;
+	if (library && library->has_callbacks)
+		of_library = find_caller(s, library->callbacks, library->callback_count, library);
+	if (of_library && probe->callback_count)
+		own = find_caller(s, probe->callbacks, probe->callback_count, library);
+	return own || !probe->callback_count ? of_library | own : 0;
 }
 
 static void withhold_returns(struct sites *s, struct site_file *file, bool is_late)
