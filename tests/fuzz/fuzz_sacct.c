@@ -23,12 +23,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	_cleanup_free_ char *text = malloc(size + 1);
 	struct manager_answer a = { .text = text, .length = size };
 	struct error err = {};
+	const char *account, *user;
 	struct store_run run;
 	int r;
 
 	CHECK(text);
 	memcpy(text, data, size);
 	text[size] = '\0';
+	a.at = text;
+	while (manager_slurm.next_coordinator(&a, &account, &user))
+		CHECK(account >= text && user > account && user < text + size);
+	memcpy(text, data, size);
+	a = (struct manager_answer){ .text = text, .length = size };
 	if (manager_slurm.open(&a, &err) < 0) {
 		CHECK(*err.text && !strchr(err.text, '\n'));
 		return 0;

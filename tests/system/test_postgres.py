@@ -37,10 +37,12 @@ def server(serving):
         yield server
 
 
-def test_the_stores_own_suite_holds(programs, postgres):
+@pytest.mark.parametrize("suite", ["test_store", "test_slurm_runs"])
+def test_the_stores_own_suites_hold(programs, postgres, suite):
+    postgres.ask("postgres", "DROP ROLE IF EXISTS jm_unit")
     postgres.ask("postgres", "CREATE ROLE jm_unit LOGIN")
     postgres.ask("postgres", "CREATE DATABASE unit OWNER jm_unit")
-    done = subprocess.run([programs / "tests/unit/test_store"], capture_output=True, text=True,
+    done = subprocess.run([programs / "tests/unit" / suite], capture_output=True, text=True,
                           env={**os.environ, "JOBMETER_TEST_DATABASE": postgres.url("jm_unit", "unit")})
     postgres.drop_database("unit")
     assert done.returncode == 0, done.stdout + done.stderr

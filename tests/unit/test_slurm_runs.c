@@ -201,6 +201,50 @@ TEST(records_that_have_a_sluid_alone_find_their_run)
 	ASSERT_ASKED("sluid", "SELECT count(*) FROM jobs", "22\n");
 }
 
+/* Jobs wait for the upkeep where there are many records, or none. */
+static void work(struct store *s)
+{
+	const struct store_upkeep upkeep = { .now_ns = DAY };
+	struct error err = {};
+	bool has_more = true;
+
+	while (has_more)
+		ASSERT_OK(store_work(s, &upkeep, &has_more, &err));
+}
+
+TEST(the_index_is_made_again_of_records_and_runs)
+{
+	_cleanup_(store_closep) struct store *s = open_store("again");
+	_cleanup_free_ char *text = test_data(CAPTURED), *before = NULL;
+	struct error err = {};
+	uint64_t count;
+
+	put_record(s, "s925M8F6J11E00", "s925M8F6J11E00", DAY + 68928 * SECOND,
+		   DAY + 68931 * SECOND);
+	ASSERT_EQ(put_answer(s, text), 22);
+	before = list(s);
+	for (int i = 0; i < 2; i++) {
+		ASSERT_OK(store_reindex(s, &count, &err));
+		work(s);
+		ASSERT_LIST(s, before);
+		place_execute("again", "DELETE FROM jobs");
+	}
+}
+
+TEST(who_is_forgotten_has_no_runs)
+{
+	_cleanup_(store_closep) struct store *s = open_store("forgotten");
+	_cleanup_free_ char *text = test_data(CAPTURED);
+	struct error err = {};
+	uint64_t count;
+
+	ASSERT_EQ(put_answer(s, text), 22);
+	ASSERT_OK(store_forget(s, "cyd", -1, DAY, &count, &err));
+	ASSERT_ASKED("forgotten", "SELECT user_name, count(*) FROM jobs GROUP BY 1 ORDER BY 1",
+		     "ann|10\nbob|3\n");
+	ASSERT_ASKED("forgotten", "SELECT count(*) FROM runs", "13\n");
+}
+
 TEST(a_requeue_without_sluids_is_told_apart_by_time)
 {
 	_cleanup_(store_closep) struct store *s = open_store("requeue");

@@ -483,6 +483,20 @@ void store_set_mark(struct store *s, const char *name, uint64_t moment_ns)
 		 TEXT(name), NUMBER(moment_ns));
 }
 
+void store_clear_coordinators(struct store *s, const char *manager)
+{
+	store_do(s, "DELETE FROM coordinators WHERE manager = ?1", TEXT(manager));
+}
+
+void store_add_coordinator(struct store *s, const char *manager, const char *account,
+			   const char *user)
+{
+	store_do(s,
+		 "INSERT INTO coordinators (manager, account, user_name) VALUES (?1, ?2, ?3) "
+		 "ON CONFLICT DO NOTHING",
+		 TEXT(manager), TEXT(account), TEXT(user));
+}
+
 void store_count_unmeasured(struct store *s, uint64_t since_ns, uint64_t *ret_jobs,
 			    uint64_t *ret_unmeasured)
 {

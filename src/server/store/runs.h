@@ -57,6 +57,10 @@ bool store_may_sync(struct store *s, uint64_t now_ns);
 /* A moment that outlives the server, by name; 0: there is none. */
 uint64_t store_read_mark(struct store *s, const char *name);
 void store_set_mark(struct store *s, const char *name, uint64_t moment_ns); /* as store_put_run() */
+/* Who coordinates which account, as the manager says it; within a transaction, too. */
+void store_clear_coordinators(struct store *s, const char *manager);
+void store_add_coordinator(struct store *s, const char *manager, const char *account,
+			   const char *user);
 /* Jobs that began since then and are known to the manager, and those of them that no node measured.
  */
 void store_count_unmeasured(struct store *s, uint64_t since_ns, uint64_t *ret_jobs,

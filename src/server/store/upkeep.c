@@ -284,7 +284,18 @@ static void reindex_batch(struct store *s, const void *context UNUSED, struct id
 
 int store_reindex(struct store *s, uint64_t *ret_records, struct error *err)
 {
-	/* where the jobs were dropped, numbers of jobs that will be made must mean nothing yet */
-	store_execute(s, "UPDATE records SET job = NULL WHERE NOT EXISTS (SELECT 1 FROM jobs)");
+	/* where the jobs were dropped, numbers of jobs that will be made must mean nothing yet, and
+	 * runs get theirs first, so that records find them */
+	store_execute(
+		s,
+		"UPDATE records SET job = NULL WHERE NOT EXISTS (SELECT 1 FROM jobs); "
+		"UPDATE jobs SET is_stale = 2 WHERE is_measured = 0; "
+		"INSERT INTO jobs (cluster, node, manager, job_id, start_ns, end_ns, is_stale) "
+		"SELECT cluster, '', manager, job_id, submit_ns, submit_ns, 2 FROM runs "
+		"WHERE NOT EXISTS (SELECT 1 FROM jobs); "
+		"UPDATE runs SET job = (SELECT MIN(id) FROM jobs WHERE jobs.job_id = runs.job_id "
+		"AND jobs.manager = runs.manager AND jobs.cluster = runs.cluster "
+		"AND jobs.start_ns = runs.submit_ns) "
+		"WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = runs.job)");
 	return run_batches(s, reindex_batch, NULL, ret_records, err);
 }

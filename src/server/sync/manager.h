@@ -17,9 +17,14 @@ struct store_run;
 #define MANAGER_ARGUMENTS_MAX 24
 #define MANAGER_TEXT_MAX 1024 /* bytes of one text of a run: more is cut off */
 
-enum manager_question { QUESTION_FIELDS, QUESTION_RUNS, QUESTION_COUNT };
+enum manager_question {
+	QUESTION_FIELDS, /* which fields it knows: once, before the others */
+	QUESTION_RUNS,
+	QUESTION_ACCOUNTS, /* and who coordinates them */
+};
 
 struct query_request { /* numbers alone: nothing from outside becomes an argument */
+	uint64_t question; /* enum manager_question */
 	uint64_t since_s, until_s; /* since the epoch: runs that were anything between them */
 	uint64_t mark; /* at random: fields are told apart by text that no user can know */
 };
@@ -34,6 +39,7 @@ struct manager_answer {
 	size_t length;
 	uint64_t mark; /* of the request */
 	char *at; /* what comes next */
+	char *account, *users; /* of the row of accounts that is being read; users: that are left */
 	size_t columns[64], column_count; /* places in the manager's own table of fields */
 };
 
@@ -47,6 +53,10 @@ struct manager {
 	/* 1: *ret is the next run, whose texts stand in the answer; 0: that was all; -EBADMSG: the
 	 * next one makes no sense and was passed over, *err says why. */
 	int (*next)(struct manager_answer *a, struct store_run *ret, struct error *err);
+	/* Of an answer to QUESTION_ACCOUNTS, from its beginning: the next account and one of its
+	 * coordinators; false: that was all. */
+	bool (*next_coordinator)(struct manager_answer *a, const char **ret_account,
+				 const char **ret_user);
 };
 
 extern const struct manager manager_slurm;

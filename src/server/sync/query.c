@@ -183,7 +183,8 @@ static void answer(struct process *p, const struct query_request *request)
 		r = run_command(p, &command, keep_fields, p, &err);
 	p->has_fields = r >= 0;
 	command = (struct manager_command){};
-	if (r >= 0 && p->manager->command(QUESTION_RUNS, request, p->fields, &command))
+	if (r >= 0 && p->manager->command((enum manager_question)request->question, request,
+					  p->fields, &command))
 		r = run_command(p, &command, send_part, p, &err);
 	if (r < 0 && !*err.text)
 		error_set_errno(&err, r, "%s", p->manager->name);

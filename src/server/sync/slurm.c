@@ -18,6 +18,7 @@
 
 #define NS UINT64_C(1000000000)
 #define DELIMITER_SIZE 24
+#define KEY_MAX 255 /* bytes of what an index holds */
 
 /* ---- values ---- */
 
@@ -268,6 +269,14 @@ static bool make_command(enum manager_question question, const struct query_requ
 			 const char *known_fields, struct manager_command *ret)
 {
 	const char *const fields_argv[] = { "sacct", "--helpformat", NULL };
+	const char *const accounts_argv[] = { "sacctmgr",
+					      "--parsable2",
+					      "--noheader",
+					      "show",
+					      "account",
+					      "withcoordinator",
+					      "format=account,coordinators",
+					      NULL };
 	const char *const runs_argv[] = { "sacct",	   "--allusers",  "--duplicates",
 					  "--allocations", "--parsable2", "--noconvert",
 					  ret->texts[0],   ret->texts[1], ret->texts[2],
@@ -276,6 +285,10 @@ static bool make_command(enum manager_question question, const struct query_requ
 
 	if (question == QUESTION_FIELDS) {
 		memcpy(ret->argv, fields_argv, sizeof(fields_argv));
+		return true;
+	}
+	if (question == QUESTION_ACCOUNTS) {
+		memcpy(ret->argv, accounts_argv, sizeof(accounts_argv));
 		return true;
 	}
 	format_delimiter(request->mark, delimiter);
@@ -389,7 +402,8 @@ static int next_run(struct manager_answer *a, struct store_run *ret, struct erro
 		}
 		if (run.id && strchr(run.id, '.')) /* a step */
 			continue;
-		if (!run.id || !run.submit.is_known || !run.state)
+		if (!run.id || !run.submit.is_known || !run.state || strlen(run.id) > KEY_MAX ||
+		    strlen(run.cluster) > KEY_MAX || (run.sluid && strlen(run.sluid) > KEY_MAX))
 			return error_set(
 				err, -EBADMSG,
 				"a row of sacct has no number, state or moment of submission");
@@ -400,4 +414,23 @@ static int next_run(struct manager_answer *a, struct store_run *ret, struct erro
 	return 0;
 }
 
-const struct manager manager_slurm = { "slurm", make_command, open_answer, next_run };
+/* "chem|ann,bob" */
+static bool next_coordinator(struct manager_answer *a, const char **ret_account,
+			     const char **ret_user)
+{
+	char *line;
+
+	while (!a->users || !*a->users) {
+		line = parse_next_line(&a->at);
+		if (!line)
+			return false;
+		a->account = strsep(&line, "|");
+		a->users = line;
+	}
+	*ret_account = a->account;
+	*ret_user = strsep(&a->users, ",");
+	return true;
+}
+
+const struct manager manager_slurm = { "slurm", make_command, open_answer, next_run,
+				       next_coordinator };

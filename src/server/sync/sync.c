@@ -20,6 +20,7 @@
 #define DAY_NS (86400 * NS)
 #define FIRST_NS (7 * DAY_NS) /* before the first question */
 #define ANSWER_MAX (UINT64_C(128) << 20) /* bytes: some 200,000 jobs */
+#define ACCOUNTS_INTERVALS 12 /* between questions for accounts */
 #define RUNS_A_TURN 200
 #define LEAST (64u << 10) /* bytes of room for an answer */
 
@@ -32,7 +33,9 @@ struct sync {
 	char mark[32]; /* its name in the database */
 	enum { IDLE, ASKING, PUTTING } state;
 	uint64_t next_ns; /* when to ask; since the epoch */
-	uint64_t asked_ns, until_ns; /* of the question under way */
+	enum manager_question question; /* the one under way */
+	uint64_t asked_ns, until_ns; /* of it */
+	uint64_t accounts_ns; /* when to ask for accounts */
 	struct manager_answer answer;
 	bool is_too_large, has_failed; /* the latter: it has been said */
 	struct sync_facts facts;
@@ -121,10 +124,15 @@ static void ask(struct sync *s, struct store *store, uint64_t now_ns)
 	struct error err = {};
 
 	s->asked_ns = now_ns;
+	s->question = mark_ns && now_ns >= s->accounts_ns ? QUESTION_ACCOUNTS : QUESTION_RUNS;
 	s->until_ns = MIN(MAX(since_ns, mark_ns) + DAY_NS, now_ns);
-	s->next_ns = now_ns + s->interval_ns;
+	if (s->question == QUESTION_ACCOUNTS)
+		s->accounts_ns = now_ns + ACCOUNTS_INTERVALS * s->interval_ns;
+	else
+		s->next_ns = now_ns + s->interval_ns;
 	if (getrandom(&request.mark, sizeof(request.mark), 0) < 0 || !request.mark)
 		return;
+	request.question = s->question;
 	request.since_s = since_ns / NS;
 	request.until_s = s->until_ns / NS + 1; /* what ends in this second, too */
 	s->facts.questions++;
@@ -171,6 +179,8 @@ void sync_read(struct sync *s)
 			  (int)(ANSWER_MAX >> 20));
 	else if (state == QUERY_IS_WHOLE && !s->answer.text)
 		error_set(&err, -EBADMSG, "its answer is empty");
+	else if (state == QUERY_IS_WHOLE && s->question == QUESTION_ACCOUNTS)
+		s->answer.at = s->answer.text;
 	else if (state == QUERY_IS_WHOLE)
 		(void)s->manager->open(&s->answer, &err);
 	if (*err.text)
@@ -210,15 +220,27 @@ static int put_some(struct sync *s, struct store *store, struct error *err)
 	return r;
 }
 
+/* All at once, in the place of those before. */
+static void put_accounts(struct sync *s, struct store *store)
+{
+	const char *account, *user;
+
+	store_clear_coordinators(store, s->manager->name);
+	while (s->manager->next_coordinator(&s->answer, &account, &user))
+		store_add_coordinator(store, s->manager->name, account, user);
+}
+
 static void put(struct sync *s, struct store *store, uint64_t now_ns)
 {
 	const struct sync_facts before = s->facts;
 	struct error err = {};
 	int r = store_begin(store, &err), more = 0;
 
-	if (r >= 0)
+	if (r >= 0 && s->question == QUESTION_ACCOUNTS)
+		put_accounts(s, store);
+	else if (r >= 0)
 		r = more = put_some(s, store, &err);
-	if (r == 0)
+	if (r == 0 && s->question == QUESTION_RUNS)
 		store_set_mark(store, s->mark, s->until_ns);
 	if (r >= 0)
 		r = store_commit(store, &err);
@@ -230,6 +252,8 @@ static void put(struct sync *s, struct store *store, uint64_t now_ns)
 	if (more)
 		return;
 	tell(s, NULL);
+	if (s->question == QUESTION_ACCOUNTS)
+		return drop_answer(s);
 	s->facts.known_until_ns = s->until_ns;
 	if (s->until_ns < s->asked_ns) /* days of the past, one after another */
 		s->next_ns = now_ns;
