@@ -16,8 +16,7 @@ DbdAddr={address}
 DbdHost=localhost
 DbdPort={port}
 SlurmUser=root
-DebugLevel=verbose
-DebugFlags=DB_QUERY
+DebugLevel=debug2
 LogFile={folder}/slurmdbd.log
 PidFile={folder}/slurmdbd.pid
 StorageType=accounting_storage/mysql
@@ -72,6 +71,12 @@ class AccountedSlurm(Slurm):
         self.daemon("slurmdbd", "-D")
         self.wait_for(lambda: self.run("sacctmgr", "-n", "show", "cluster", check=False).returncode == 0)
 
+    def stop_slurmdbd(self):
+        process = next(p for p in self.processes if p.args[0] == "slurmdbd")
+        self.processes.remove(process)
+        process.terminate()
+        process.wait()
+
     def sql(self, text, check=False):
         return subprocess.run(["mariadb", "--no-defaults", f"--socket={self.data}/sock", "-N", "-e", text], check=check,
                               capture_output=True, text=True)
@@ -80,6 +85,11 @@ class AccountedSlurm(Slurm):
         return self.run("sacctmgr", "-i", *arguments).stdout
 
     def sacct(self, *columns):
-        """{column: text} of each run, without steps, of all users."""
-        done = self.run("sacct", "-aDXPn", "--delimiter=\x1f", "--noconvert", "-S", "now-1day", "-o", ",".join(columns))
-        return [dict(zip(columns, row.split("\x1f"), strict=True)) for row in done.stdout.splitlines()]
+        """{column: text} of each run, without steps, of all users; a name may hold a line break, the last column none."""
+        done = self.run("sacct", "-aDXPn", "--delimiter=<made>", "--noconvert", "-S", "now-1day", "-o", ",".join((*columns, "Cluster")))
+        rest, rows = done.stdout, []
+        while rest:
+            *fields, rest = rest.split("<made>", len(columns))
+            rows.append(dict(zip(columns, fields, strict=True)))
+            rest = rest.partition("\n")[2]
+        return rows

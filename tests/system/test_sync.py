@@ -45,7 +45,7 @@ class Site:
         """As a person sees them, by `jobmeter jobs`."""
         done = subprocess.run([self.server.program, "jobs", "--all", "--json", "--limit", "0"], capture_output=True, text=True,
                               env={**environment(), "JOBMETER_SERVER_SOCKET": str(self.server.socket)}, timeout=60, check=True)
-        return [job for job in json.loads(done.stdout)["jobs"] if job["manager"] == "slurm"]
+        return [job for job in json.loads(done.stdout)["jobs"] if job["user"] in USERS]  # the agent sees others, too
 
     def asked(self):
         return int(self.metric("sync_questions_total"))
@@ -57,7 +57,7 @@ class Site:
     def sync(self):
         """Until a question that is asked from now on was answered."""
         now = time.time()
-        wait_for(lambda: int(self.metric("sync_timestamp_seconds")) > now)
+        wait_for(lambda: int(self.metric("sync_timestamp_seconds")) > now, 120)
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +83,9 @@ def moment(text):
 def test_jobs_have_the_states_and_exit_codes_of_sacct(site, slurm):
     ids = [slurm.submit(f"exit {i % 4}", "-A", "bio", user=USERS[i % 2], name=f"job {i}") for i in range(17)]
     ids.append(slurm.submit("kill -SEGV $$", "-A", "chem", user=ANN))
-    ids.append(slurm.submit(f"echo >{slurm.out}/runs; sleep 600", "-A", "chem", "--exclusive", user=ANN))
+    ids.append(slurm.submit(f"echo >{slurm.out}/runs; sleep 600", "-A", "chem", "--mem=900M", user=ANN))
     slurm.wait_for((slurm.out / "runs").exists)
-    ids.append(slurm.submit("true", "-A", "chem", "--exclusive", user=ANN))  # waits, and does not begin
+    ids.append(slurm.submit("true", "-A", "chem", "--mem=900M", user=ANN))  # waits, and does not begin
     slurm.wait_for(lambda: "Resources" in slurm.run("squeue", "-h", "-j", ids[19], "-o", "%r").stdout)
     slurm.run("scancel", ids[19], ids[18])
     slurm.wait_until_over()
@@ -104,3 +104,117 @@ def test_jobs_have_the_states_and_exit_codes_of_sacct(site, slurm):
         assert (moment(job["start"]), moment(job["end"])) == (moment(row["Start"]) if began else None, moment(row["End"]))
         assert job["measured"] == began
     assert {job["state"] for job in ours.values()} == {"COMPLETED", "FAILED", "CANCELLED"}
+
+
+COLUMNS = ["JobIDRaw", "JobID", "State", "ExitCode", "User", "UID", "Account", "Partition", "QOS", "JobName", "Submit", "Start", "End",
+           "ElapsedRaw", "NodeList", "WorkDir", "TimelimitRaw", "DerivedExitCode", "Cluster"]
+
+
+def of_sacct(row):
+    """A row as ours has it."""
+    code, signal = map(int, row["ExitCode"].split(":"))
+    ended, began = row["End"] != "Unknown", row["NodeList"] != "None assigned"
+    array, _, index = row["JobID"].partition("_")
+    _, plus, offset = row["JobID"].partition("+")
+    return {
+        "id": row["JobIDRaw"], "state": row["State"].split()[0], "name": row["JobName"], "user": row["User"], "uid": int(row["UID"]),
+        "account": row["Account"], "partition": row["Partition"], "qos": row["QOS"] if row["QOS"] != "Unknown" else None, "cluster": row["Cluster"],
+        "exit_code": code if ended and began and not signal else None, "signal": signal or None if ended and began else None,
+        "submit": moment(row["Submit"]), "start": moment(row["Start"]) if began else None, "end": moment(row["End"]),
+        "array_id": array if index else None, "array_index": int(index) if index.isdigit() else None,
+        "het_offset": int(offset) if plus else None, "workdir": row["WorkDir"],
+        "derived_exit_code": int(row["DerivedExitCode"].split(":")[0]) if ended and began else None,
+        "time_limit_seconds": int(row["TimelimitRaw"]) * 60 if row["TimelimitRaw"].isdigit() else None,
+    }
+
+
+def of_ours(job):
+    row = {key: job.get(key) for key in ("id", "state", "name", "user", "uid", "account", "partition", "qos", "cluster", "exit_code",
+                                         "signal", "array_id", "array_index", "het_offset", "workdir", "derived_exit_code",
+                                         "time_limit_seconds")}
+    return row | {key: moment(job.get(key)) for key in ("submit", "start", "end")}
+
+
+def ordered(rows):
+    return sorted(rows, key=lambda row: (row["id"], row["submit"]))
+
+
+def assert_same(site, slurm):
+    rows = slurm.sacct(*COLUMNS)
+    assert ordered(map(of_ours, site.jobs())) == ordered(map(of_sacct, rows))
+    return rows
+
+
+def test_in_every_state_our_rows_and_saccts_are_the_same(site, slurm):
+    before = len(slurm.sacct("JobID"))
+    out = slurm.out
+    array = slurm.submit("sleep 1", "-A", "bio", "--array=3-7%2", user=BOB, name="many")
+    late = slurm.submit("sleep 600", "-A", "chem", "-t", "1", user=ANN, name="late")
+    again = slurm.submit(f"echo >>{out}/again; test $(wc -l <{out}/again) -gt 1 || sleep 600", "-A", "chem", "--requeue", user=ANN)
+    site.sync()  # some of it waits, or runs
+    slurm.wait_for((out / "again").exists)
+    slurm.run("scontrol", "requeue", again)
+    slurm.wait_for(lambda: slurm.states(again) == {"PENDING"})
+    slurm.run("scontrol", "update", f"JobId={again}", "StartTime=now")  # else in two minutes
+    stopped = slurm.submit(f"echo >{out}/stopped; sleep 4", "-A", "bio", user=BOB, name="stopped")
+    slurm.wait_for((out / "stopped").exists)
+    slurm.run("scontrol", "suspend", stopped)
+    time.sleep(3)
+    slurm.run("scontrol", "resume", stopped)
+    names = ["a|b", "two\nlines\tand a tab", "\x1f0000000000000000\x1f", "äöü 'x' \"y\" \\ ; $(false)"]
+    for name in names:
+        slurm.submit("true", "-A", "bio", user=BOB, name=name)
+    both = slurm.run("sbatch", "--parsable", "-A", "chem", "-J", "both", "-n1", "--wrap", "true", ":", "-n1", user=ANN).stdout.strip()
+    slurm.wait_for(lambda: "Resources" in slurm.run("squeue", "-h", "-j", both, "-o", "%r").stdout)  # it wants a second node
+    slurm.run("scancel", both)
+    slurm.wait_until_over()
+    site.sync()
+    assert len(assert_same(site, slurm)) >= before + 11
+    ours = site.jobs()
+    assert len(ours) == len({(job["id"], job["submit"]) for job in ours})
+    assert {"TIMEOUT", "REQUEUED", "COMPLETED"} <= {job["state"] for job in ours}
+    assert not [job for job in ours if job.get("array_tasks")]  # nothing of the placeholder is left
+    assert sorted(job["array_index"] for job in ours if job["array_id"] == str(array)) == [3, 4, 5, 6, 7]
+    held = next(job for job in ours if job["id"] == str(stopped))
+    assert held["suspended_seconds"] >= 2 and held["elapsed_seconds"] < 4 + 2  # not charged
+    assert sorted(job["het_offset"] for job in ours if job["name"] == "both") == [0, 1]
+    assert sorted(job["state"] for job in ours if job["id"] == str(again)) == ["COMPLETED", "REQUEUED"]
+    assert len({job["name"] for job in ours if job["account"] == "bio"}) >= len(names)  # as sacct has them
+
+
+def test_a_second_sync_changes_nothing(site, slurm):
+    site.sync()
+    news, rows = site.metric("sync_news_total"), site.server.database_rows("SELECT * FROM runs ORDER BY id")
+    site.sync()
+    assert (site.metric("sync_news_total"), site.server.database_rows("SELECT * FROM runs ORDER BY id")) == (news, rows)
+    assert site.metric("sync_refused_total") == "0"
+
+
+def test_without_slurmdbd_nothing_is_lost_and_later_it_comes(site, slurm):
+    rows = site.server.database_rows("SELECT * FROM runs ORDER BY id")
+    slurm.stop_slurmdbd()
+    job = slurm.submit("exit 5", "-A", "bio", user=BOB)
+    failures = int(site.metric("sync_failures_total"))
+    wait_for(lambda: int(site.metric("sync_failures_total")) > failures + 1)
+    assert site.server.database_rows("SELECT * FROM runs ORDER BY id") == rows
+    slurm.wait_until_over()
+    slurm.start_slurmdbd()
+    wait_for(lambda: [one["exit_code"] for one in site.jobs() if one["id"] == str(job)] == [5])
+
+
+def test_one_question_an_interval_is_one_query_of_jobs(site, slurm):
+    def queries():
+        return sum("DBD_GET_JOBS_COND" in line and "called" in line for line in (slurm.folder / "slurmdbd.log").read_text().splitlines())
+    asked, seen = site.asked(), queries()
+    site.sync()
+    site.sync()
+    time.sleep(0.2)
+    assert 0 < queries() - seen <= site.asked() - asked + 1
+
+
+def test_coordinators_are_those_of_sacctmgr(site, slurm):
+    question = "SELECT manager, account, user_name FROM coordinators"
+    slurm.sacctmgr("add", "coordinator", "account=chem", f"names={BOB}")
+    wait_for(lambda: site.server.database_rows(question) == [("slurm", "chem", BOB)])
+    slurm.sacctmgr("delete", "coordinator", "account=chem", f"names={BOB}")
+    wait_for(lambda: site.server.database_rows(question) == [])
