@@ -97,9 +97,9 @@ struct http_route {
 				      table */
 	http_function answer;
 	bool is_open; /* needs no token */
-	bool is_free; /* of no budget: it costs next to nothing, and who watches must get it */
 	bool gives_text; /* failures are text, too; else they are JSON */
 	size_t body_max; /* bytes of a request's body; 0: 64 KiB */
+	bool is_free; /* of no budget: it costs next to nothing, and who watches must get it */
 	unsigned int thread; /* not 0: http_options.defer has it answered in a thread of that kind
 			      */
 	/* Finds out who asks, in the place of the listener's token and admit(): sets the request's
