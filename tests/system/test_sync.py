@@ -87,6 +87,8 @@ def test_jobs_have_the_states_and_exit_codes_of_sacct(site, slurm):
     slurm.wait_for((slurm.out / "runs").exists)
     ids.append(slurm.submit("true", "-A", "chem", "--mem=900M", user=ANN))  # waits, and does not begin
     slurm.wait_for(lambda: "Resources" in slurm.run("squeue", "-h", "-j", ids[19], "-o", "%r").stdout)
+    # one that is cancelled before slurmdbd has heard of it is in no database
+    slurm.wait_for(lambda: str(ids[19]) in [row["JobIDRaw"] for row in slurm.sacct("JobIDRaw")])
     slurm.run("scancel", ids[19], ids[18])
     slurm.wait_until_over()
     site.sync()
