@@ -38,8 +38,8 @@ struct jobs_column {
 #define JOBS_SUMS_DEFAULT \
 	"jobs,core_time,cpu_time,read,written,energy,energy_rate" /* behind what they are by */
 /* Of a row of sums: what its energy per core-hour is made of. */
-#define JOBS_RATED_JOULES "rated.joules"
-#define JOBS_RATED_CORE_SECONDS "rated.core_seconds"
+#define JOBS_RATED_JOULES STORE_RATED_JOULES
+#define JOBS_RATED_CORE_SECONDS STORE_RATED_CORE_SECONDS
 
 struct jobs_columns {
 	struct jobs_column items[ROWS_COLUMNS_MAX]; /* copies */

@@ -121,19 +121,15 @@ static int compare_rows(const void *a, const void *b)
 	return (left_s < right_s) - (left_s > right_s);
 }
 
-json_t *jobs_sums_rows(struct jobs_sums *s)
+json_t *jobs_sums_sort(json_t *rows)
 {
-	_cleanup_free_ json_t **order = calloc(json_object_size(s->rows) + 1, sizeof(json_t *));
-	json_t *sorted = json_array(), *row;
-	size_t count = 0;
-	const char *text;
+	const size_t count = json_array_size(rows);
+	_cleanup_free_ json_t **order = calloc(count + 1, sizeof(json_t *));
+	json_t *sorted = json_array();
 	int r = order && sorted ? 0 : -1;
 
-	json_object_foreach(s->rows, text, row)
-	{
-		if (order)
-			order[count++] = row;
-	}
+	for (size_t i = 0; r == 0 && i < count; i++)
+		order[i] = json_array_get(rows, i);
 	if (order)
 		qsort(order, count, sizeof(json_t *), compare_rows);
 	for (size_t i = 0; r == 0 && i < count; i++) {
@@ -144,4 +140,18 @@ json_t *jobs_sums_rows(struct jobs_sums *s)
 		return sorted;
 	json_decref(sorted);
 	return NULL;
+}
+
+json_t *jobs_sums_rows(struct jobs_sums *s)
+{
+	_cleanup_(json_freep) json_t *rows = json_array();
+	json_t *row;
+	const char *text;
+	int r = rows ? 0 : -1;
+
+	json_object_foreach(s->rows, text, row)
+	{
+		r = r == 0 ? json_array_append(rows, row) : r;
+	}
+	return r == 0 ? jobs_sums_sort(rows) : NULL;
 }

@@ -24,6 +24,9 @@ int jobs_sums_add(struct jobs_sums *s, const json_t *jobs);
 /* The rows, the one with the most core time first.  NULL: no memory.  The caller unrefs. */
 json_t *jobs_sums_rows(struct jobs_sums *s);
 
+/* The same order of rows that another has added up, which it completes. */
+json_t *jobs_sums_sort(json_t *rows);
+
 static inline void jobs_sums_freep(struct jobs_sums **s)
 {
 	jobs_sums_free(*s);

@@ -219,6 +219,40 @@ int reader_list_jobs(struct reader *reader, const struct job_filter *filter, jso
 	return 0;
 }
 
+struct summing {
+	struct store *store;
+	const char *by;
+	const struct job_filter *filter;
+	int *ret;
+	struct error *err;
+};
+
+static void format_sums(const void *what, struct document *d)
+{
+	const struct summing *s = what;
+
+	document_begin_map(d);
+	*s->ret = store_format_counters(s->store, s->by, s->filter, &everybody, d, s->err);
+	document_end_map(d);
+}
+
+int reader_sum_jobs(struct reader *reader, const char *by, const struct job_filter *filter,
+		    json_t **ret, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r = 0, format;
+
+	if (reader->client)
+		return server_client_sum_jobs(reader->client, by, filter, ret, err);
+	format = document_format_line(format_sums,
+				      &(struct summing){ reader->store, by, filter, &r, err },
+				      &text, &length);
+	if (r == 0 && format < 0)
+		r = error_set_errno(err, format, "cannot add up the jobs");
+	return r < 0 ? r : server_parse_sums(text, length, ret, err);
+}
+
 /* ---- records ---- */
 
 struct taking {

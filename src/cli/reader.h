@@ -29,6 +29,10 @@ void reader_closep(struct reader **r);
 int reader_list_jobs(struct reader *r, const struct job_filter *filter, json_t *jobs,
 		     struct error *err);
 
+/* What they add up to, as server_client_sum_jobs() has it.  -ENOTSUP: list them, and add. */
+int reader_sum_jobs(struct reader *r, const char *by, const struct job_filter *filter, json_t **ret,
+		    struct error *err);
+
 /* The records of the newest job of that name, one a node, added to *records.  -ENOENT: there is
  * none, or none that the caller may see. */
 int reader_get_records(struct reader *r, const struct job_name *name, struct records *records,

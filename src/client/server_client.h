@@ -39,6 +39,13 @@ int server_client_greet(struct server_client *c, struct error *err);
 int server_client_list_jobs(struct server_client *c, const struct job_filter *filter, json_t *jobs,
 			    bool *ret_more, struct error *err);
 
+/* What the jobs that match add up to, by a column: rows as `jobmeter jobs --by` has them, in no
+ * order; the caller unrefs *ret.  -ENOTSUP: it adds up nothing by that. */
+int server_client_sum_jobs(struct server_client *c, const char *by, const struct job_filter *filter,
+			   json_t **ret, struct error *err);
+/* The same out of an answer's text.  -EPROTO. */
+int server_parse_sums(const char *text, size_t length, json_t **ret, struct error *err);
+
 /* The records of the newest job of that name, one a node, added to @records.  -ENOENT: there is
  * none that the caller may see. */
 int server_client_get_records(struct server_client *c, const struct job_name *name,

@@ -431,6 +431,24 @@ static void put_emitted(const struct emitted *e, struct document *d)
 	document_end_map(d);
 }
 
+static int put_sums(struct server *s, const struct http_request *request, struct document *d,
+		    struct error *err)
+{
+	const struct store_who who = who_asks(s, request);
+	const char *by = text_of(request, "by");
+	struct job_filter filter = {};
+	int r = take_filter(request, &filter, err);
+
+	r = r == 0 && !by ? error_set(err, -EINVAL, "by: what to add up by is missing") : r;
+	r = r == 0 ? store_format_counters(s->store, by, &filter, &who, d, err) : r;
+	return r == -ENOTSUP ? -EINVAL : r;
+}
+
+static int get_sums(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	return answer_map(context, request, put_sums, ret);
+}
+
 static int put_ledger(struct server *s, const struct http_request *request, struct document *d,
 		      struct error *err)
 {
@@ -609,6 +627,7 @@ const struct http_route server_socket_routes[] = {
 	HEALTH_ROUTES
 	{ "GET", "/api/v1/", api_answer, .identify = caller_identify, .thread = WORKER_READER },
 	{ "GET", "/v1/jobs", get_jobs, .thread = WORKER_READER },
+	{ "GET", "/v1/sums", get_sums, .thread = WORKER_READER },
 	{ "GET", "/v1/records", get_records, .thread = WORKER_READER },
 	{ "GET", "/v1/ledger", get_ledger, .thread = WORKER_READER },
 	{ "GET", "/v1/server", get_server, .thread = WORKER_READER },

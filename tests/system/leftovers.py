@@ -24,7 +24,7 @@ def is_ours(pid):
     while pid > 1:
         if pid in OURS:
             return True
-        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        status = pathlib.Path(f"/proc/{pid}/status").read_text(errors="replace")
         pid = int(re.search(r"^PPid:\s*(\d+)", status, re.M)[1])
     return False
 

@@ -98,6 +98,16 @@ def test_all_that_match_are_summed_unless_a_limit_is_asked_for(jobs):
     assert count("--limit", "2") == 2
 
 
+@pytest.mark.parametrize("by", ["account", "user", "state", "reason", "manager", "name"])
+def test_the_database_adds_up_as_the_jobs_do_one_by_one(jobs, by):
+    """With a limit they are listed, and added by the command."""
+    sums, ours = (json.loads(jobs("--by", by, "--json", *options).stdout)["sums"] for options in ((), ("--limit", "1000000")))
+    assert [row[by] for row in sums] == [row[by] for row in ours]
+    for row, own in zip(sums, ours, strict=True):
+        assert row.keys() == own.keys()
+        assert {key: value for key, value in row.items() if key != by} == pytest.approx({k: v for k, v in own.items() if k != by})
+
+
 def test_sums_beyond_what_nanoseconds_hold_are_there(programs, tmp_path):
     centuries = 8 * 10 ** 9  # seconds
     folder = make(programs, tmp_path, [("all", centuries, centuries, 9e12, 0)] * 3)

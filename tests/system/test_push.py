@@ -77,7 +77,7 @@ def unsent(agent):
 def sender_of(agent):
     for path in pathlib.Path("/proc").glob("[0-9]*/status"):
         try:
-            status = dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
+            status = dict(line.split(":\t", 1) for line in path.read_text(errors="replace").splitlines() if ":\t" in line)
         except OSError:
             continue
         if status["Name"] == "jobmeter-sender" and int(status["PPid"]) == agent.process.pid:

@@ -249,35 +249,6 @@ THROWN = {
 }
 
 
-SAFE = """
-#include <mpi.h>
-#include <stdio.h>
-#include <unistd.h>
-int main(int argc, char **argv) { char x; MPI_Init(&argc, &argv); MPI_Barrier(MPI_COMM_WORLD); puts("ready"); fflush(stdout);
-    while (read(0, &x, 1) > 0) {} MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); return 0; }
-"""
-
-
-@pytest.mark.parametrize("mpi", MPIS)
-def test_programs_that_nobody_traces_keep_their_returns(programs, root, tmp_path, demand, mpi):
-    """Where a program is safe to trace, its library's returns are probed; another's program throws through that library."""
-    demand(shutil.which(f"mpicxx.{mpi}"), f"needs mpicxx.{mpi}")
-    (tmp_path / "others.cc").write_text(HANDLER)
-    (tmp_path / "safe.c").write_text(SAFE)
-    subprocess.run([f"mpicxx.{mpi}", "-DHANDLED", "-O1", "-o", tmp_path / "others", tmp_path / "others.cc"], check=True)
-    subprocess.run([f"mpicc.{mpi}", "-O1", "-o", tmp_path / "safe", tmp_path / "safe.c"], check=True)
-    environment = ENVIRONMENT | {"OMPI_MCA_btl": "self,vader", "OMPI_MCA_plm": "isolated"}
-    with subprocess.Popen([programs / "jobmeter", "trace", "--set", "mpi", "--format", "ndjson", "--output", tmp_path / "out", "--",
-                           tmp_path / "safe"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as traced:
-        assert traced.stdout.readline() == "ready\n"
-        others = [subprocess.run([tmp_path / "others"], text=True, capture_output=True, env=environment) for _ in range(3)]
-        traced.communicate("")
-    assert [(done.returncode, done.stdout) for done in others] == [(0, "caught 5\n")] * 3, others[0].stderr
-    calls = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
-    assert {call["tid"] for call in calls} == {calls[0]["tid"]}
-    assert [call["duration_ns"] is not None for call in calls if call["probe"] == "mpi:MPI_Barrier"] == [True, True]
-
-
 @pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize("thrown", THROWN)
 def test_exceptions_of_mpi_programs_are_caught(programs, root, tmp_path, demand, mpi, thrown):
@@ -318,6 +289,35 @@ def test_a_process_that_is_not_traced_is_unharmed(programs, root, tmp_path, dema
                      "sh", "-c", f"printf xxxxx >/proc/{bystander.pid}/fd/0; sleep 1")
         assert bystander.communicate()[0] == "caught 5\n"
     assert traced.returncode == 0
+
+
+SAFE = """
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) { char x; MPI_Init(&argc, &argv); MPI_Barrier(MPI_COMM_WORLD); puts("ready"); fflush(stdout);
+    while (read(0, &x, 1) > 0) {} MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); return 0; }
+"""
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_programs_that_nobody_traces_keep_their_returns(programs, root, tmp_path, demand, mpi):
+    """Where a program is safe to trace, its library's returns are probed; another's program throws through that library."""
+    demand(shutil.which(f"mpicxx.{mpi}"), f"needs mpicxx.{mpi}")
+    (tmp_path / "others.cc").write_text(BYSTANDER)
+    (tmp_path / "safe.c").write_text(SAFE)
+    subprocess.run([f"mpicxx.{mpi}", "-O1", "-o", tmp_path / "others", tmp_path / "others.cc"], check=True)
+    subprocess.run([f"mpicc.{mpi}", "-O1", "-o", tmp_path / "safe", tmp_path / "safe.c"], check=True)
+    environment = ENVIRONMENT | {"OMPI_MCA_btl": "self,vader", "OMPI_MCA_plm": "isolated"}
+    with subprocess.Popen([programs / "jobmeter", "trace", "--set", "mpi", "--format", "ndjson", "--output", tmp_path / "out", "--",
+                           tmp_path / "safe"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as traced:
+        assert traced.stdout.readline() == "ready\n"
+        others = [subprocess.run([tmp_path / "others"], text=True, capture_output=True, env=environment, input="xxxxx") for _ in range(3)]
+        traced.communicate("")
+    assert [(done.returncode, done.stdout) for done in others] == [(0, "begun\ncaught 5\n")] * 3, others[0].stderr
+    calls = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert {call["tid"] for call in calls} == {calls[0]["tid"]}
+    assert [call["duration_ns"] is not None for call in calls if call["probe"] == "mpi:MPI_Barrier"] == [True, True]
 
 
 SHARES = WORK + """

@@ -174,6 +174,13 @@ size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_M
 int store_format_sums(struct store *s, const char *by, const char *name,
 		      const struct job_filter *filter, const struct store_who *who,
 		      struct document *d, bool *ret_more, struct error *err);
+/* The same of all metrics that are counters, as the member "sums" of a map: the rows of `jobmeter
+ * jobs --by`, in no order.  -ENOTSUP: @by is no word of store_sum_word(); -ETIME. */
+int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
+			  const struct store_who *who, struct document *d, struct error *err);
+/* Of jobs that know both: for the mean power of a core. */
+#define STORE_RATED_JOULES "rated.joules"
+#define STORE_RATED_CORE_SECONDS "rated.core_seconds"
 /* The same of the nodes on which jobs ran in the filter's time. */
 size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 int store_format_nodes(struct store *s, const struct job_filter *filter,

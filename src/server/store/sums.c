@@ -10,6 +10,7 @@
 #include "basic/error.h"
 #include "model/document.h"
 #include "model/job_filter.h"
+#include "model/job_row.h"
 #include "server/store/store_internal.h"
 
 #define DAY "86400000000000"
@@ -107,7 +108,8 @@ static bool has_metric(const struct store *s, const char *name)
 	return !*name;
 }
 
-/* In doubles, which any number of jobs adds up in, and no more than a column holds. */
+#define SUM_MAX UINT64_C(9000000000000000000)
+/* In doubles, which any number of jobs adds up in, and no more than a column holds: SUM_MAX. */
 static void print_sum(const char *expression, FILE *out)
 {
 	fprintf(out,
@@ -197,6 +199,125 @@ int store_format_sums(struct store *s, const char *by, const char *name,
 	store_release(s, &rows);
 	*ret_more = count > filter->limit;
 	return store_told(s, err);
+}
+
+/* ---- all counters ---- */
+
+#define CORE_NS "\"cpu.allocated_cores\" / 1000.0 * elapsed_ns"
+#define IF_RATED(what)                                                    \
+	"CASE WHEN \"energy.joules\" IS NOT NULL THEN CASE WHEN " CORE_NS \
+	" IS NOT NULL THEN " what " END END"
+
+/* Numbers that are no metric. */
+static const struct sum made[] = {
+	{ { "elapsed_seconds", STORE_NUMBER, "" }, "", "elapsed_ns", 9 },
+	{ { "core_seconds", STORE_NUMBER, "" }, "cpu.allocated_cores", CORE_NS, 9 },
+	{ { STORE_RATED_JOULES, STORE_NUMBER, "" },
+	  "energy.joules",
+	  IF_RATED("\"energy.joules\""),
+	  6 },
+	{ { STORE_RATED_CORE_SECONDS, STORE_NUMBER, "" }, "energy.joules", IF_RATED(CORE_NS), 9 },
+};
+
+static bool is_counter(const struct store *s, size_t i)
+{
+	return store_value_metric(i)->kind == KIND_COUNTER && s->has_column[i];
+}
+
+static char *make_counters_text(const struct store *s, const struct key *key,
+				const struct job_filter *filter, const struct store_who *who)
+{
+	char *text = NULL, name[JOB_ROW_KEY_SIZE + 2];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "SELECT %s, count(*)", key->expression);
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+		print_sum(has_metric(s, made[i].of) && has_metric(s, "cpu.allocated_cores")
+				  ? made[i].expression
+				  : "NULL",
+			  out);
+	for (size_t i = 0; i < store_value_count(); i++) {
+		snprintf(name, sizeof(name), "\"%s\"", store_value_name(i));
+		if (is_counter(s, i))
+			print_sum(name, out);
+	}
+	fputs(" FROM jobs", out);
+	store_print_filter(s, filter, who, out);
+	fputs(" GROUP BY 1 LIMIT " LIMIT, out);
+	fclose(out);
+	return text;
+}
+
+/* What no job knows is left out.  False: it is more than a column holds. */
+static bool put_sum(const char *name, const struct cell *cell, unsigned int places,
+		    struct document *d)
+{
+	if (!cell->is_known)
+		return true;
+	document_key(d, name);
+	document_decimal(d, cell->number, places);
+	return cell->number < SUM_MAX;
+}
+
+static bool put_counters(const struct store *s, const struct statement *row, const struct key *key,
+			 struct document *d)
+{
+	struct cell cell;
+	bool is_whole = true;
+	int column = 1;
+
+	document_begin_map(d);
+	put_key(row, key, key->word, d);
+	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, column));
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
+		cell = store_cell(row, ++column);
+		is_whole &= put_sum(made[i].column.name, &cell, made[i].places, d);
+	}
+	for (size_t i = 0; i < store_value_count(); i++) {
+		if (!is_counter(s, i))
+			continue;
+		cell = store_cell(row, ++column);
+		is_whole &= put_sum(store_value_name(i), &cell,
+				    metric_unit_places(store_value_metric(i)->unit), d);
+	}
+	document_end_map(d);
+	return is_whole;
+}
+
+int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
+			  const struct store_who *who, struct document *d, struct error *err)
+{
+	struct job_filter all = *filter;
+	_cleanup_free_ char *text = NULL;
+	struct statement rows = {};
+	size_t i = 0, count = 0;
+	bool is_whole = true;
+	int r;
+
+	while (store_sum_word(i) && strcmp(store_sum_word(i), by) != 0)
+		i++;
+	if (!store_sum_word(i))
+		return error_set(err, -ENOTSUP, "nothing is added up by '%.64s'", by);
+	all.limit = STORE_LIMIT_MAX;
+	text = make_counters_text(s, &keys[i], &all, who);
+	if (!text)
+		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	rows.text = text;
+	document_begin_list_of(d, "sums");
+	ask_rows(s, &rows, &all, who);
+	while (store_next(s, &rows) && ++count <= all.limit)
+		is_whole &= put_counters(s, &rows, &keys[i], d);
+	s->deadline_ns = 0;
+	store_release(s, &rows);
+	document_end_list(d);
+	r = store_told(s, err);
+	if (r == 0 && (count > all.limit || !is_whole))
+		r = error_set(err, -ENOTSUP, "there are more than %d rows, or a sum is too large",
+			      STORE_LIMIT_MAX);
+	return r;
 }
 
 /* ---- nodes ---- */
