@@ -553,18 +553,16 @@ int server_stream_records(struct server *s, const struct store_question *questio
 			  const struct store_who *who, struct http_answer *ret, struct error *err)
 {
 	struct record_stream *rs = calloc(1, sizeof(*rs));
-	int r = rs ? store_find_records(s->store, question, who, &rs->ids, err)
-		   : error_set_errno(err, ENOMEM, "cannot answer");
+	int r;
 
-	if (r < 0) {
-		free(rs);
-		return r;
-	}
+	if (!rs)
+		return error_set_errno(err, ENOMEM, "cannot answer");
 	rs->server = s;
 	rs->tells_clock = question->tells_clock;
 	rs->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (rs->fd < 0) {
-		r = error_set_errno(err, errno, "cannot answer");
+	r = rs->fd < 0 ? error_set_errno(err, errno, "cannot answer")
+		       : store_find_records(s->store, question, who, &rs->ids, err);
+	if (r < 0) {
 		free_stream(rs);
 		return r;
 	}

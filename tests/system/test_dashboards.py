@@ -106,7 +106,14 @@ def write_prolog(folder, job, **facts):
 
 
 @pytest.fixture
-def site(start_agent, start_below, bench, groups, keeper, tmp_path, demand, programs):
+def device(keeper):
+    """A network device beside the loopback one, which is all that a lane has."""
+    if len(os.listdir("/sys/class/net")) < 2 or "JOBMETER_LANE" in os.environ:
+        keeper.run("ip", "link", "add", "made0", "type", "veth", "peer", "name", "made1", undo=["ip", "link", "del", "made0"])
+
+
+@pytest.fixture
+def site(device, start_agent, start_below, bench, groups, keeper, tmp_path, demand, programs):
     demand(shutil.which("prometheus") and shutil.which("promtool"), "needs prometheus")
     sensors = layouts.LAYOUTS["intel-2-sockets"][0] | layouts.LAYOUTS["amdgpu"][0] | layouts.coretemp(2, 0, 61000)
     with Server(bench.folder / "server", keeper, emissions={"grams_per_kwh": 57}) as server:

@@ -60,9 +60,11 @@ static bool unescape(char *text)
 			*to++ = *p;
 			continue;
 		}
-		if (hex_of(p[1]) < 0 || hex_of(p[2]) < 0 || (p[1] == '0' && p[2] == '0'))
+		int high = hex_of(p[1]), low = high < 0 ? -1 : hex_of(p[2]);
+
+		if (low < 0 || (high == 0 && low == 0))
 			return false;
-		*to++ = (char)(hex_of(p[1]) << 4 | hex_of(p[2]));
+		*to++ = (char)(high * 16 + low);
 		p += 2;
 	}
 	*to = '\0';

@@ -133,7 +133,7 @@ void store_open_runs(struct store *s, enum store_mode mode)
 {
 	size_t size;
 	FILE *out = open_memstream(&s->put_run, &size);
-	bool has_runs;
+	bool has_runs = false;
 
 	if (!out)
 		return store_fail_at(s, -ENOMEM, "cannot open the database");
