@@ -69,13 +69,14 @@ def near(seconds):
     return pytest.approx(seconds, rel=PART, abs=NOISE)
 
 
-def check_waits(record, truth, waits=0):
+def check_waits(record, truth, waits=0, held=0):
     """None longer than the program's own clocks have it, and together with what was stolen none shorter; @waits: how many
-    short ones there are."""
+    short ones there are; @held: for how long a quota held back, of which a part may be missing or too much, as of all time
+    (who wakes up in a group that is held back is put on no queue by newer kernels: 7 to 23 ms of 3 s)."""
     stolen, causes = record["cpu"]["stolen_seconds"], causes_of(record)
     expected = {cause: ns / 1e9 for cause, ns in truth["waits_ns"].items()}
     found = {cause: causes[cause] for cause in expected}
-    more, less = NOISE + waits * SWITCH, NOISE + stolen
+    more, less = NOISE + waits * SWITCH + held * PART, NOISE + stolen
     wrong = {cause for cause, seconds in expected.items()
              if not seconds * (1 - PART) - less <= found[cause] <= seconds * (1 + PART) + more}
     assert not wrong, (found, expected, stolen)
@@ -230,7 +231,7 @@ def test_a_quota_is_no_wait_for_files(run_throttled):
     record, truth, throttled = run_throttled(3, "storage", 2003)
     assert throttled > 0.3
     causes = causes_of(record)
-    check_waits(record, truth)
+    check_waits(record, truth, held=throttled)
     assert causes["other"] < record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + 0.02
     assert record["cpu"]["run_queue_seconds"] >= truth["queued_ns"] / 1e9 > 0.3
     check_with_shell(record, truth)
