@@ -239,13 +239,12 @@ bool sites_want(const struct sites *s, const char *path, bool is_program)
 }
 
 /* Its entries alone are traced from now on.  @why becomes the row's. */
-static int withhold(struct site_row *row, char *why)
+static void withhold(struct site_row *row, char *why)
 {
 	free(row->withheld);
 	row->exit = PROBE_EXIT_NONE;
 	row->withheld = why;
 	row->row.flags &= ~(uint32_t)TRACE_RETURNS;
-	return 0;
 }
 
 /* A visit of the places of one probe. */
@@ -311,11 +310,12 @@ static int add_place(void *context, const struct image_site *at)
 	r = add_site(v, at, false);
 	if (r == 0 && v->row->exit == PROBE_EXIT_RET_INSN)
 		r = image_visit_returns(v->image, at, add_return, v);
-	if (r == -ENODATA && v->probe->exit == PROBE_EXIT_RETURN)
-		return withhold(v->row,
-				strdup("its `ret` instructions cannot be found, and a return "
-				       "probe would change programs of others before "
-				       "Linux 6.13"));
+	if (r == -ENODATA && v->probe->exit == PROBE_EXIT_RETURN) {
+		withhold(v->row,
+			 strdup("its `ret` instructions cannot be found, and a return probe "
+				"would change programs of others before Linux 6.13"));
+		return 0;
+	}
 	return r == -ENODATA ? error_set(v->err, r, "the returns of '%s' in '%s' cannot be found",
 					 at->name, v->file->path)
 			     : r;
@@ -477,7 +477,7 @@ static void withhold_returns(struct sites *s, struct site_file *file, bool is_la
 
 		if (row->exit == PROBE_EXIT_NONE || hazard == HAZARD_COUNT)
 			continue;
-		(void)withhold(row, hazards_format(&s->found, hazard, is_late));
+		withhold(row, hazards_format(&s->found, hazard, is_late));
 		file->is_changed = true;
 	}
 }

@@ -45,7 +45,6 @@ struct tracer {
 	struct attach_costs costs;
 	struct tracer_part *parts;
 	size_t part_count, part_room;
-	bool has_spans; /* this kernel has probes of an entry with its return */
 	struct idmap known; /* struct known_file, by a hash of what maps name them by */
 	tracer_reader read; /* while tracer_read() runs */
 	int taken; /* events since it began */
@@ -78,17 +77,15 @@ static void tracer_set_up(struct tracer *t)
 		bpf->progs.enter_function,  bpf->progs.leave_function, bpf->progs.enter_sleepable,
 		bpf->progs.leave_sleepable, bpf->progs.do_nothing,
 	};
-
 	struct bpf_program *const spans[] = { bpf->progs.span_function, bpf->progs.span_sleepable };
-	const int span_type = attach_find_type(true);
+	const int type = attach_find_type(false), span_type = attach_find_type(true);
 
-	t->has_spans = span_type;
-	t->sites->has_no_returns = !t->has_spans;
+	t->sites->has_no_returns = !span_type;
 	for (size_t i = 0; i < ARRAY_SIZE(of_functions); i++)
-		bpf_program__set_expected_attach_type(of_functions[i], attach_find_type(false));
+		bpf_program__set_expected_attach_type(of_functions[i], type);
 	for (size_t i = 0; i < ARRAY_SIZE(spans); i++) {
 		bpf_program__set_expected_attach_type(spans[i], span_type);
-		bpf_program__set_autoload(spans[i], t->has_spans);
+		bpf_program__set_autoload(spans[i], span_type);
 	}
 	bpf->rodata_settings->settings.key_subsys = t->options.key_subsys;
 	bpf->data_watch->watch.id = t->options.cgroup;
@@ -321,7 +318,7 @@ static const struct variant {
 
 static const struct bpf_program *tracer_program(const struct tracer *t, const struct variant *v)
 {
-	if (v->is_leave && !v->is_on_ret && t->has_spans)
+	if (v->is_leave && !v->is_on_ret)
 		return v->is_sleepable ? t->bpf->progs.span_sleepable : t->bpf->progs.span_function;
 	if (v->is_leave)
 		return v->is_sleepable ? t->bpf->progs.leave_sleepable
