@@ -227,7 +227,7 @@ static int open_all(struct server *s, struct error *err)
 		r = 0;
 	}
 	if (r >= 0)
-		r = workers_open(s, &s->workers, err);
+		r = workers_open(s, err);
 	if (r >= 0)
 		r = store_open_any(config->database, STORE_READ, &s->store, err);
 	return r < 0 ? r : workers_start(s->workers, err);

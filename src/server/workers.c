@@ -165,21 +165,22 @@ static void finish_work(struct workers *w, struct work *work)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static void do_upkeep(struct worker *one)
+static void publish_figures(struct worker *writer)
 {
-	struct workers *w = one->workers;
-	struct server *s = &one->server;
+	struct workers *w = writer->workers;
+	struct server *s = &writer->server;
 
-	server_work(s, clock_now_ns(CLOCK_MONOTONIC) / 1000000);
 	s->figures.facts = *store_counted(s->store);
 	pthread_mutex_lock(&w->lock);
 	w->figures = s->figures;
 	pthread_mutex_unlock(&w->lock);
 }
 
+/* What a request did is counted before it is answered, and nobody waits for the upkeep. */
 static void *run_thread(void *context)
 {
 	struct worker *one = context;
+	const bool is_writer = one->kind == WORKER_WRITER;
 	struct work *work;
 
 	while (take_work(one, &work)) {
@@ -188,11 +189,14 @@ static void *run_thread(void *context)
 		if (work) {
 			work->run(&one->server, work->context);
 			work->took_ns = clock_now_ns(CLOCK_MONOTONIC) - begun_ns;
-		}
-		if (one->kind == WORKER_WRITER)
-			do_upkeep(one);
-		if (work)
+			if (is_writer)
+				publish_figures(one);
 			finish_work(one->workers, work);
+		}
+		if (is_writer) {
+			server_work(&one->server, clock_now_ns(CLOCK_MONOTONIC) / 1000000);
+			publish_figures(one);
+		}
 	}
 	return NULL;
 }
@@ -209,7 +213,7 @@ static enum worker_kind kind_of(size_t i)
 	return i == 0 ? WORKER_WRITER : i == 1 ? WORKER_WATCH : WORKER_READER;
 }
 
-int workers_open(struct server *s, struct workers **ret, struct error *err)
+int workers_open(struct server *s, struct error *err)
 {
 	struct workers *w = calloc(1, sizeof(*w));
 	pthread_condattr_t monotonic;
@@ -232,12 +236,9 @@ int workers_open(struct server *s, struct workers **ret, struct error *err)
 		r = store_open_any(s->config->database, i == 0 ? STORE_WRITE : STORE_READ,
 				   &one->server.store, err);
 	}
-	if (r < 0) {
+	if (r < 0)
 		s->workers = workers_close(w);
-		return r;
-	}
-	*ret = w;
-	return 0;
+	return r;
 }
 
 int workers_start(struct workers *w, struct error *err)
@@ -267,6 +268,7 @@ struct workers *workers_close(struct workers *w)
 		if (w->items[i].is_running)
 			pthread_join(w->items[i].thread, NULL);
 		store_close(w->items[i].server.store);
+		explicit_bzero(&w->items[i].server, sizeof(w->items[i].server)); /* a secret */
 	}
 	pthread_cond_destroy(&w->comes);
 	pthread_cond_destroy(&w->is_done);

@@ -32,8 +32,8 @@ enum worker_kind { /* http_route.thread */
 #define WORKERS_UNSENT_MAX (128u << 20) /* bytes of answers that clients have not taken */
 
 /* Open the stores, the writer's first: it makes and changes tables.  @s stays the caller's and
- * outlives them; its store becomes the writer's.  No thread runs before workers_start(). */
-int workers_open(struct server *s, struct workers **ret, struct error *err);
+ * outlives them; its member workers is set.  No thread runs before workers_start(). */
+int workers_open(struct server *s, struct error *err);
 int workers_start(struct workers *w, struct error *err);
 /* Ends the threads, when what they do is done.  NULL is fine; returns NULL. */
 struct workers *workers_close(struct workers *w);
