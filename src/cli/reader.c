@@ -165,21 +165,36 @@ void reader_closep(struct reader **reader)
 
 /* ---- jobs ---- */
 
-struct listing {
+struct question {
 	struct store *store;
+	const char *by; /* what to add up by; NULL: jobs are listed */
 	const struct job_filter *filter;
 	int *ret;
 	struct error *err;
 };
 
 /* As a server answers it. */
-static void format_jobs(const void *what, struct document *d)
+static void format_answer(const void *what, struct document *d)
 {
-	const struct listing *l = what;
+	const struct question *q = what;
 
 	document_begin_map(d);
-	*l->ret = store_format_jobs(l->store, l->filter, &everybody, d, l->err);
+	*q->ret = q->by ? store_format_counters(q->store, q->by, q->filter, &everybody, d, q->err)
+			: store_format_jobs(q->store, q->filter, &everybody, d, q->err);
 	document_end_map(d);
+}
+
+/* The caller frees *ret. */
+static int ask_stored(struct store *store, const char *by, const struct job_filter *filter,
+		      char **ret, size_t *ret_length, struct error *err)
+{
+	int r = 0;
+	const struct question q = { store, by, filter, &r, err };
+	int format = document_format_line(format_answer, &q, ret, ret_length);
+
+	if (r == 0 && format < 0)
+		r = error_set_errno(err, format, "cannot list the jobs");
+	return r;
 }
 
 static int list_stored(struct store *store, const struct job_filter *filter, json_t *jobs,
@@ -187,12 +202,8 @@ static int list_stored(struct store *store, const struct job_filter *filter, jso
 {
 	_cleanup_free_ char *text = NULL;
 	size_t length;
-	int r = 0,
-	    format = document_format_line(format_jobs, &(struct listing){ store, filter, &r, err },
-					  &text, &length);
+	int r = ask_stored(store, NULL, filter, &text, &length, err);
 
-	if (r == 0 && format < 0)
-		r = error_set_errno(err, format, "cannot list the jobs");
 	return r < 0 ? r : server_parse_jobs(text, length, jobs, ret_more, err);
 }
 
@@ -219,37 +230,16 @@ int reader_list_jobs(struct reader *reader, const struct job_filter *filter, jso
 	return 0;
 }
 
-struct summing {
-	struct store *store;
-	const char *by;
-	const struct job_filter *filter;
-	int *ret;
-	struct error *err;
-};
-
-static void format_sums(const void *what, struct document *d)
-{
-	const struct summing *s = what;
-
-	document_begin_map(d);
-	*s->ret = store_format_counters(s->store, s->by, s->filter, &everybody, d, s->err);
-	document_end_map(d);
-}
-
 int reader_sum_jobs(struct reader *reader, const char *by, const struct job_filter *filter,
 		    json_t **ret, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t length;
-	int r = 0, format;
+	int r;
 
 	if (reader->client)
 		return server_client_sum_jobs(reader->client, by, filter, ret, err);
-	format = document_format_line(format_sums,
-				      &(struct summing){ reader->store, by, filter, &r, err },
-				      &text, &length);
-	if (r == 0 && format < 0)
-		r = error_set_errno(err, format, "cannot add up the jobs");
+	r = ask_stored(reader->store, by, filter, &text, &length, err);
 	return r < 0 ? r : server_parse_sums(text, length, ret, err);
 }
 

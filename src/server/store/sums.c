@@ -14,6 +14,7 @@
 #include "server/store/store_internal.h"
 
 #define DAY "86400000000000"
+#define CORE_NS "\"cpu.allocated_cores\" / 1000.0 * elapsed_ns"
 #define LIMIT "?14" /* behind those of the filter */
 
 static const struct key {
@@ -44,7 +45,7 @@ static const struct sum {
 	  9 },
 	{ { "core_seconds", STORE_NUMBER, "Their cores, for as long as each took." },
 	  "cpu.allocated_cores",
-	  "\"cpu.allocated_cores\" / 1000.0 * elapsed_ns",
+	  CORE_NS,
 	  9 },
 	{ { "cpu.user_seconds", STORE_NUMBER, "Their user time." },
 	  "cpu.user_seconds",
@@ -99,13 +100,27 @@ size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_M
 	return count;
 }
 
-static bool has_metric(const struct store *s, const char *name)
+static bool has_metric(const struct store *s, const char *name, size_t length)
 {
 	for (size_t i = 0; i < store_value_count(); i++) {
-		if (strcmp(store_value_name(i), name) == 0)
+		if (strlen(store_value_name(i)) == length &&
+		    strncmp(store_value_name(i), name, length) == 0)
 			return s->has_column[i];
 	}
-	return !*name;
+	return false;
+}
+
+/* All of those. */
+static bool has_metrics(const struct store *s, const char *names)
+{
+	while (*names) {
+		const size_t length = strcspn(names, " ");
+
+		if (!has_metric(s, names, length))
+			return false;
+		names += length + (names[length] == ' ');
+	}
+	return true;
 }
 
 #define SUM_MAX UINT64_C(9000000000000000000)
@@ -129,7 +144,7 @@ static char *make_sums_text(const struct store *s, const struct key *key,
 		return NULL;
 	fprintf(out, "SELECT %s, count(*)", key->expression);
 	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
-		print_sum(has_metric(s, sums[i].of) ? sums[i].expression : "NULL", out);
+		print_sum(has_metrics(s, sums[i].of) ? sums[i].expression : "NULL", out);
 	fputs(", min(start_ns), max(end_ns) FROM jobs", out);
 	store_print_filter(s, filter, who, out);
 	fprintf(out, " GROUP BY 1 ORDER BY %s LIMIT " LIMIT, key->is_time ? "1" : "2 DESC, 1");
@@ -203,21 +218,22 @@ int store_format_sums(struct store *s, const char *by, const char *name,
 
 /* ---- all counters ---- */
 
-#define CORE_NS "\"cpu.allocated_cores\" / 1000.0 * elapsed_ns"
 #define IF_RATED(what)                                                    \
 	"CASE WHEN \"energy.joules\" IS NOT NULL THEN CASE WHEN " CORE_NS \
 	" IS NOT NULL THEN " what " END END"
 
-/* Numbers that are no metric. */
-static const struct sum made[] = {
-	{ { "elapsed_seconds", STORE_NUMBER, "" }, "", "elapsed_ns", 9 },
-	{ { "core_seconds", STORE_NUMBER, "" }, "cpu.allocated_cores", CORE_NS, 9 },
-	{ { STORE_RATED_JOULES, STORE_NUMBER, "" },
-	  "energy.joules",
-	  IF_RATED("\"energy.joules\""),
-	  6 },
-	{ { STORE_RATED_CORE_SECONDS, STORE_NUMBER, "" }, "energy.joules", IF_RATED(CORE_NS), 9 },
+#define RATED "energy.joules cpu.allocated_cores"
+/* Numbers that are no metric, behind the first two of sums[]. */
+#define SUMS_MADE 2
+static const struct sum rated[] = {
+	{ { STORE_RATED_JOULES, STORE_NUMBER, "" }, RATED, IF_RATED("\"energy.joules\""), 6 },
+	{ { STORE_RATED_CORE_SECONDS, STORE_NUMBER, "" }, RATED, IF_RATED(CORE_NS), 9 },
 };
+
+static const struct sum *made_at(size_t i)
+{
+	return i < SUMS_MADE ? &sums[i] : &rated[i - SUMS_MADE];
+}
 
 static bool is_counter(const struct store *s, size_t i)
 {
@@ -234,11 +250,8 @@ static char *make_counters_text(const struct store *s, const struct key *key,
 	if (!out)
 		return NULL;
 	fprintf(out, "SELECT %s, count(*)", key->expression);
-	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
-		print_sum(has_metric(s, made[i].of) && has_metric(s, "cpu.allocated_cores")
-				  ? made[i].expression
-				  : "NULL",
-			  out);
+	for (size_t i = 0; i < SUMS_MADE + ARRAY_SIZE(rated); i++)
+		print_sum(has_metrics(s, made_at(i)->of) ? made_at(i)->expression : "NULL", out);
 	for (size_t i = 0; i < store_value_count(); i++) {
 		snprintf(name, sizeof(name), "\"%s\"", store_value_name(i));
 		if (is_counter(s, i))
@@ -272,9 +285,11 @@ static bool put_counters(const struct store *s, const struct statement *row, con
 	document_begin_map(d);
 	put_key(row, key, key->word, d);
 	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, column));
-	for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
+	for (size_t i = 0; i < SUMS_MADE + ARRAY_SIZE(rated); i++) {
+		const struct sum *sum = made_at(i);
+
 		cell = store_cell(row, ++column);
-		is_whole &= put_sum(made[i].column.name, &cell, made[i].places, d);
+		is_whole &= put_sum(sum->column.name, &cell, sum->places, d);
 	}
 	for (size_t i = 0; i < store_value_count(); i++) {
 		if (!is_counter(s, i))
