@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -148,4 +149,17 @@ int file_open_own_dir(const char *path, unsigned int barred, uid_t uid, gid_t gi
 		return error_set_errno(err, errno, "cannot give '%s' to the user of the agent",
 				       path);
 	return TAKE_FD(fd);
+}
+
+char *file_find_config(const char *name)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+	int r = -1;
+
+	if (config && *config == '/') /* a relative one is to be ignored */
+		r = asprintf(&path, "%s/jobmeter/%s", config, name);
+	else if (home && *home == '/')
+		r = asprintf(&path, "%s/.config/jobmeter/%s", home, name);
+	return r < 0 ? NULL : path;
 }

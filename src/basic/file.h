@@ -29,6 +29,10 @@ int file_write_existing(int dir_fd, const char *path, const char *text);
 /* Make the directory @path and those above it, with @mode; there already is fine. */
 int file_make_dirs(const char *path, unsigned int mode);
 
+/* The path of a file of the user's own settings: $XDG_CONFIG_HOME/jobmeter/@name, or that below the
+ * home; the caller frees.  NULL: there is no such place, or no memory. */
+char *file_find_config(const char *name);
+
 /* A descriptor of the directory @path, which is made where there is none: @uid's, with none of the
  * rights @barred (S_IWOTH...), while we may still give it away.  -EPERM: somebody else has it, or
  * those rights. */

@@ -105,26 +105,12 @@ static void try_file(const struct cli_command *command, const char *path, bool i
 	cli_say(command, &err);
 }
 
-/* NULL: there is no such place, or no memory. */
-static char *users_path(void)
-{
-	const char *config = getenv("XDG_CONFIG_HOME"), *baseline = getenv("HOME");
-	char *path = NULL;
-	int r = -1;
-
-	if (config && *config == '/') /* a relative one is to be ignored */
-		r = asprintf(&path, "%s/jobmeter/insights.yaml", config);
-	else if (baseline && *baseline == '/')
-		r = asprintf(&path, "%s/.config/jobmeter/insights.yaml", baseline);
-	return r < 0 ? NULL : path;
-}
-
 int site_rules_load(const struct cli_command *command, const char *more, struct rules **ret,
 		    struct error *err)
 {
 	_cleanup_(layers_clear) struct layers layers = layers_of_built_in();
 	_cleanup_(rules_freep) struct rules *rules = NULL;
-	_cleanup_free_ char *users = users_path();
+	_cleanup_free_ char *users = file_find_config("insights.yaml");
 	const char *sites = getenv("JOBMETER_INSIGHTS");
 	int r = 0;
 

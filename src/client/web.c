@@ -54,19 +54,6 @@ static bool is_private(const char *url)
 
 /* ---- the token ---- */
 
-static char *token_path(void)
-{
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	char *path = NULL;
-	int r = -1;
-
-	if (config && *config == '/') /* a relative one is to be ignored */
-		r = asprintf(&path, "%s/jobmeter/token", config);
-	else if (home && *home == '/')
-		r = asprintf(&path, "%s/.config/jobmeter/token", home);
-	return r < 0 ? NULL : path;
-}
-
 static int take_token(struct web *w, const char *text, const char *path, struct error *err)
 {
 	size_t length = strcspn(text, "\n");
@@ -85,7 +72,7 @@ static int take_token(struct web *w, const char *text, const char *path, struct 
 
 static int read_token(struct web *w, struct error *err)
 {
-	_cleanup_free_ char *path = token_path(), *text = NULL;
+	_cleanup_free_ char *path = file_find_config("token"), *text = NULL;
 	_cleanup_close_ int fd = -EBADF;
 	struct stat st;
 	size_t length;
