@@ -62,21 +62,33 @@ def first():
         yield
 
 
+def await_report(jobmeter, job, is_good):
+    end = time.monotonic() + PATIENCE_S
+    while not is_good(document := jobmeter("report", f"made/{job}")):
+        assert time.monotonic() < end, document
+        time.sleep(0.2)
+    return document
+
+
 @pytest.fixture
 def burners(groups, jobmeter, first):
     """(one that keeps a core busy, one that sleeps beside it), two jobs of one user; root's processes may be anybody's.  New
-    ones for each test: a watch of jobs that are older has no timeline."""
+    ones for each test.  Their timelines have begun, and no other job of this user runs: a watch of jobs of which one
+    has no timeline has none."""
     become = ["setsid", "sh", "-c", GREEDY, "sh", "setpriv", f"--reuid={USER}", "--clear-groups", "--"]
     jobs = str(next(JOBS)), str(next(JOBS))
     running = [groups.start(groups.name(job), *become, "sh", "-c", what) for job, what in zip(jobs, (BURN, "exec sleep 600"))]
     await_page(jobmeter.agent, lambda page: set(jobs) <= {
         labels["jobid"] for labels, _ in page.of("jobmeter_job_info") if labels.get("user") == USER})
+    for job in jobs:
+        await_report(jobmeter, job, lambda document: document["timeline"])
     yield jobs
     for process in running:
         process.kill()
         process.wait()
     for job in jobs:
         groups.remove(groups.name(job))
+        await_report(jobmeter, job, lambda document: document["final"])
 
 
 def allowed():
@@ -109,14 +121,11 @@ def test_a_run_that_the_agent_measured_is_analysed(jobmeter, first, programs, tm
 
 def has_a_while(document):
     """Some buckets of a second, and little of its start."""
-    return len(document["timeline"]["series"]) > 1 and document["time"]["elapsed_seconds"] > 4
+    return document["timeline"] and document["time"]["elapsed_seconds"] > 4
 
 
 def test_a_live_job_is_analysed(jobmeter, burners):
-    end = time.monotonic() + PATIENCE_S
-    while not has_a_while(document := jobmeter("report", f"made/{burners[0]}")):
-        assert time.monotonic() < end, document
-        time.sleep(0.2)
+    document = await_report(jobmeter, burners[0], has_a_while)
     assert not document["final"]
     check_busy(document)
     alone = jobmeter("insights", f"made/{burners[0]}")
@@ -130,6 +139,7 @@ def test_a_session_is_analysed_job_by_job_and_as_a_whole(jobmeter, burners):
     jobs = {job["job"]["id"]: job for job in document["jobs"]}
     check_busy(jobs[burners[0]])
     assert jobs[burners[1]]["classification"]["primary"] == "idle-heavy"
+    assert set(jobs) == set(burners)
     check_busy(document["summary"])
 
 
