@@ -32,7 +32,7 @@ static double width_of(const struct record *record, size_t bucket)
 	uint64_t from_ns = t->start_ns + bucket * timeline_interval_ns(t);
 	uint64_t to_ns = from_ns + timeline_interval_ns(t);
 	uint64_t began_ns = MAX(record->time.start_ns, record->time.measured_from_ns);
-	uint64_t ended_ns = record->time.start_ns + record->time.elapsed_ns;
+	uint64_t ended_ns = record_elapsed_from(record) + record->time.elapsed_ns;
 	uint64_t ran_from_ns = MAX(from_ns, began_ns), ran_to_ns = MIN(to_ns, ended_ns);
 
 	if (!record->time.start_ns || ran_to_ns <= ran_from_ns)

@@ -549,6 +549,22 @@ TEST(a_late_look_at_a_long_job_tells_of_no_pattern)
 	ASSERT_EQ(count(&patterns, PATTERN_DIED_INSIDE), -1);
 }
 
+TEST(a_watch_of_an_older_job_has_the_patterns_of_its_time)
+{
+	struct made_rates rates = made_rates(400);
+	_cleanup_(record_freep) struct record *r = NULL;
+	struct patterns patterns;
+
+	set(rates.on_cpu, 200, 400, 0.01);
+	r = made_rates_record(&rates, 2);
+	r->time.measured_from_ns = r->time.start_ns; /* which the elapsed time counts from */
+	r->time.start_ns -= 86400 * SECOND;
+	patterns = find_in(r);
+	ASSERT_EQ(count(&patterns, PATTERN_IDLE_TAIL), 1);
+	ASSERT(is_near(number(&patterns, IDLE_TAIL_SECONDS), 800, 1e-6));
+	ASSERT(is_near(number(&patterns, IDLE_TAIL_SHARE), 0.5, 1e-6));
+}
+
 TEST(a_pattern_that_is_not_asked_for_is_not_known)
 {
 	struct made_rates rates = made_rates(400);
