@@ -3,6 +3,7 @@
 through the socket, kill -9 in the midst of jobs, and its end."""
 
 import json
+import os
 import re
 import sys
 
@@ -23,7 +24,7 @@ mount -t tmpfs -o mode=1777 x /tmp/x
 scope=/sys/fs/cgroup/system.slice/slurmstepd.scope
 
 start() {
-	jobmeter-agent --insecure 2>>/out/log 3>&- &
+	jobmeter-agent --insecure "$@" 2>>/out/log 3>&- &
 	agent=$!
 	until wget -qO /tmp/health http://127.0.0.1:9840/health 2>/dev/null; do
 		kill -0 $agent || { cat /out/log >&2; exit 1; }
@@ -165,7 +166,29 @@ def written(page, job):
             if (labels["manager"], labels["jobid"], labels["mount"]) == ("slurm", job, "/tmp/w")]
 
 
-@cases(RIGHTS, KILLED, RUN, IN_A_TASK, ORPHANED, ids=["rights", "killed", "run", "task", "orphaned"])
+# Short jobs while each reading is asked for as soon as the one before is over; a step may be met before its job.
+BORN = int(os.environ.get("JOBMETER_BORN", "97"))
+BORN_WHILE_A_SAMPLE_IS_TAKEN = Case(AGENT + f"""
+echo 'retention: 1h' >/tmp/agent.yaml
+start --config /tmp/agent.yaml
+while :; do wget -qO /dev/null http://127.0.0.1:9840/metrics; done &
+sampling=$!
+for job in $(seq {BORN}); do mkdir -p $scope/job_$job/step_0; done
+for job in $(seq {BORN}); do rmdir $scope/job_$job/step_0 $scope/job_$job; done
+kill $sampling
+ended=0
+given_up=$(($(cut -d. -f1 /proc/uptime) + 600))
+while test $ended -lt {BORN} -a $(cut -d. -f1 /proc/uptime) -lt $given_up; do
+	sleep 1
+	scrape page
+	ended=$(grep -c '^jobmeter_job_end_time' /out/page) || true
+done
+finish
+""")
+
+
+@cases(RIGHTS, KILLED, RUN, IN_A_TASK, ORPHANED, BORN_WHILE_A_SAMPLE_IS_TAKEN,
+       ids=["rights", "killed", "run", "task", "orphaned", "born"])
 def test_a_clean_end_leaves_nothing(kernel, result):
     assert result.status == 0, result.stderr + result.files["log"].decode()
     assert result.files["ended"] == b"0\n"
@@ -181,6 +204,12 @@ def test_few_rights_are_kept(kernel, result):
     assert int(status["CapEff"], 16) == 1 << 39 | 1 << 38 | 1 << 19 | 1 << 2
     assert status["CapBnd"] == status["CapPrm"] == status["CapEff"]
     assert page.of("jobmeter_node_cpu_seconds_total")
+
+
+@cases(BORN_WHILE_A_SAMPLE_IS_TAKEN, ids=["born"])
+def test_each_job_that_is_born_while_a_sample_is_taken_becomes_final(kernel, result):
+    ended = {labels["jobid"] for labels, _ in page_of(result).of("jobmeter_job_end_time_seconds")}
+    assert ended == {str(job) for job in range(1, BORN + 1)}
 
 
 @cases(KILLED, ids=["killed"])
