@@ -185,8 +185,6 @@ static int put_maps(const struct agent_facts *facts, struct samples *to)
 		r = put(to, METRIC_AGENT_MAP_BYTES, map->name, NULL, map->bytes);
 		if (r == 0)
 			r = put(to, METRIC_AGENT_MAP_CAPACITY, map->name, NULL, map->capacity);
-		if (r == 0 && map->entries.is_known)
-			r = put(to, METRIC_AGENT_MAP_ENTRIES, map->name, NULL, map->entries.number);
 	}
 	return r;
 }

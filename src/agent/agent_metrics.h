@@ -28,7 +28,6 @@ void scrapes_add(struct scrapes *s, const char *endpoint, unsigned int status);
 struct agent_map {
 	const char *name;
 	uint64_t bytes, capacity;
-	struct value entries; /* that it holds now, where somebody has just read them */
 };
 
 struct agent_facts {

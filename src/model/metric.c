@@ -591,8 +591,6 @@ static const struct metric metrics[METRIC_COUNT] = {
 		UNIT_BYTES, KIND_GAUGE, SCOPE_AGENT_MAP, "Memory that the BPF map takes in the kernel, whether full or empty." },
 	[METRIC_AGENT_MAP_CAPACITY] = { "jobmeter_agent_map_capacity_entries", NULL, NULL, NULL,
 		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_MAP, "Entries that the BPF map has room for." },
-	[METRIC_AGENT_MAP_ENTRIES] = { "jobmeter_agent_map_entries", NULL, NULL, NULL,
-		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_MAP, "Entries that the BPF map held at the last sample." },
 	[METRIC_AGENT_HOOK_ON] = { "jobmeter_agent_hook_attached", NULL, NULL, NULL,
 		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_HOOK, "1 if the hook is attached, else 0." },
 	[METRIC_AGENT_OLDER_CODE] = { "jobmeter_agent_compat_objects", NULL, NULL, NULL,

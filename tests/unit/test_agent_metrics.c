@@ -67,7 +67,7 @@ static struct agent_facts made_facts(void)
 						.reopened_files = 73,
 						.refused_files = 79 };
 	facts.losses.counts[LOST_ROW] = 47;
-	facts.maps[0] = (struct agent_map){ "rows", 53, 59, { 61, true } };
+	facts.maps[0] = (struct agent_map){ "rows", 53, 59 };
 	facts.cpu_user_ns = (struct value){ 67, true };
 	return facts;
 }
@@ -85,7 +85,7 @@ TEST(facts_become_samples)
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_REFUSED_FILES, NULL)->number, (uint64_t)79);
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_LOST_EVENTS, "row")->number, (uint64_t)47);
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_LOST_EVENTS, "compat")->number, (uint64_t)0);
-	ASSERT_EQ(samples_find(&s, METRIC_AGENT_MAP_ENTRIES, "rows")->number, (uint64_t)61);
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_MAP_CAPACITY, "rows")->number, (uint64_t)59);
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_HOOK_ON, "T2+")->number, (uint64_t)0);
 	ASSERT_STREQ(samples_find(&s, METRIC_AGENT_HOOK_ON, "T2")->labels[1], "enter_call");
 	ASSERT(!samples_find(&s, METRIC_AGENT_CPU_SYSTEM, NULL));
