@@ -19,6 +19,7 @@ import yaml
 from agent import BPFFS
 from ports import free_ports
 from repository import REPOSITORY
+from serving import wait_for
 from slurm import make_users
 from up import USERS, taken_ports
 
@@ -54,6 +55,9 @@ class Stack:
     def named(self, head):
         return re.search(rf"^{head} +(.*)$", self.said, re.MULTILINE)[1]
 
+    def rules(self):
+        return {rule["name"] for group in self.ask("rules")["groups"] for rule in group["rules"]}
+
     def ask(self, what, **arguments):
         url = f"http://127.0.0.1:{self.port + 2}/api/v1/{what}?{urllib.parse.urlencode(arguments)}"
         with urllib.request.urlopen(url, timeout=60) as answer:
@@ -80,7 +84,7 @@ def test_a_job_is_seen_everywhere_and_nothing_is_left(ready, programs, keeper):
     row, = (row for row in csv.DictReader(done.stdout.splitlines()) if row["id"] == job)
     assert row["end"] and int(row["written"]) >= BYTES
     assert {target["labels"]["job"] for target in stack.ask("targets")["activeTargets"]} == {"jobmeter", "jobmeter-server", "node"}
-    assert {"NodeHot", "DiskNearlyFull"} <= {rule["name"] for group in stack.ask("rules")["groups"] for rule in group["rules"]}
+    wait_for(lambda: {"NodeHot", "DiskNearlyFull"} <= stack.rules())  # Prometheus loads them after its targets
     managers = [urllib.parse.urlsplit(one["url"]).port for one in stack.ask("alertmanagers")["activeAlertmanagers"]]
     assert managers == [stack.port + 3]
     # on loopback, and the database on none
