@@ -6,7 +6,7 @@ s/\bINTEGER\b/BIGINT/g
 s/\bTEXT\b/TEXT COLLATE "C"/g
 # of any length
 s/ON records (user_name)/ON records USING hash (user_name)/
-s/ON jobs (\(user_name\|account\|partition_name\), start_ns)/ON jobs USING hash (\1)/
+s/ON jobs (\(user_name\|account\|partition_name\|name\), start_ns, end_ns)/ON jobs USING hash (\1)/
 # by months, which are part of each key
 /^CREATE TABLE IF NOT EXISTS \(records\|ledger\) (/,/^);/ {
 	s/ PRIMARY KEY//

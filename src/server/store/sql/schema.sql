@@ -24,13 +24,19 @@ CREATE TABLE IF NOT EXISTS jobs (
   name TEXT, user_name TEXT, account TEXT, partition_name TEXT, reason TEXT, is_stale INTEGER NOT NULL,
   is_measured BIGINT, has_begun BIGINT
 );
-CREATE INDEX IF NOT EXISTS jobs_start ON jobs (start_ns);
-CREATE INDEX IF NOT EXISTS jobs_of_user ON jobs (uid, start_ns);
+DROP INDEX IF EXISTS jobs_start;
+DROP INDEX IF EXISTS jobs_of_user;
+DROP INDEX IF EXISTS jobs_user_name;
+DROP INDEX IF EXISTS jobs_account;
+DROP INDEX IF EXISTS jobs_partition;
+CREATE INDEX IF NOT EXISTS jobs_by_start ON jobs (start_ns, end_ns);
+CREATE INDEX IF NOT EXISTS jobs_by_uid ON jobs (uid, start_ns, end_ns);
+CREATE INDEX IF NOT EXISTS jobs_by_user ON jobs (user_name, start_ns, end_ns);
+CREATE INDEX IF NOT EXISTS jobs_by_account ON jobs (account, start_ns, end_ns);
+CREATE INDEX IF NOT EXISTS jobs_by_partition ON jobs (partition_name, start_ns, end_ns);
+CREATE INDEX IF NOT EXISTS jobs_by_name ON jobs (name, start_ns, end_ns);
 CREATE INDEX IF NOT EXISTS jobs_id_of_user ON jobs (uid, job_id);
 CREATE INDEX IF NOT EXISTS jobs_id ON jobs (job_id, manager, cluster);
-CREATE INDEX IF NOT EXISTS jobs_user_name ON jobs (user_name, start_ns);
-CREATE INDEX IF NOT EXISTS jobs_account ON jobs (account, start_ns);
-CREATE INDEX IF NOT EXISTS jobs_partition ON jobs (partition_name, start_ns);
 CREATE INDEX IF NOT EXISTS jobs_waiting ON jobs (is_stale) WHERE is_stale > 0;
 CREATE TABLE IF NOT EXISTS job_mounts (job BIGINT NOT NULL, mount TEXT NOT NULL, fstype TEXT);
 CREATE INDEX IF NOT EXISTS job_mounts_job ON job_mounts (job);
