@@ -135,28 +135,25 @@ static void add_cards(const json_t *list, struct rows *rows)
 		{ "state", .is_left = true, .rank = 1 },
 	};
 	static const struct column numbers[] = {
-		{ "utilization", UNIT_LOAD },
-		{ "memory_used_bytes", UNIT_BYTES },
-		{ "memory_total_bytes", UNIT_BYTES },
-		{ "temperature_celsius", UNIT_CELSIUS },
-		{ "power_watts", UNIT_WATTS },
-		{ "power_limit_watts", UNIT_WATTS },
-		{ "fan", UNIT_LOAD },
-		{ "joules", UNIT_JOULES },
+		{ "utilization_ratio", UNIT_LOAD },   { "memory_used_bytes", UNIT_BYTES },
+		{ "memory_total_bytes", UNIT_BYTES }, { "temperature_celsius", UNIT_CELSIUS },
+		{ "power_watts", UNIT_WATTS },	      { "power_limit_watts", UNIT_WATTS },
+		{ "fan_ratio", UNIT_LOAD },	      { "energy_joules", UNIT_JOULES },
 	};
 	struct rows_table *table = rows_table(rows, ROWS_TEXT, NULL, heads, ARRAY_SIZE(heads));
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *card = json_array_get(list, i);
-		uint64_t throttled = 0, index = 0;
+		uint64_t lost = 0, throttled = 0, index = 0;
 
+		(void)place_number_of(card, "lost", 0, &lost);
 		(void)place_number_of(card, "throttled", 0, &throttled);
 		(void)place_number_of(card, "index", 0, &index);
 		rows_row(table, ROWS_TEXT);
 		rows_words(table, "%llu %s", (unsigned long long)index,
 			   place_text_of(card, "model"));
 		add_numbers(card, numbers, ARRAY_SIZE(numbers), table);
-		rows_cell(table, cell_words(json_is_true(json_object_get(card, "lost")) ? "lost"
+		rows_cell(table, cell_words(lost	? "lost"
 					    : throttled ? "throttled"
 					    : json_is_true(json_object_get(card, "mig")) ? "MIG"
 											 : "ok"));
@@ -177,8 +174,8 @@ static void add_process(const json_t *process, struct rows_table *table)
 {
 	static const struct column numbers[] = {
 		{ "memory_bytes", UNIT_BYTES },
-		{ "sm", UNIT_LOAD },
-		{ "memory_utilization", UNIT_LOAD },
+		{ "sm_ratio", UNIT_LOAD },
+		{ "memory_ratio", UNIT_LOAD },
 	};
 	const json_t *uid = json_object_get(process, "uid");
 	const struct passwd *user = json_integer_value(uid) >= 0

@@ -453,13 +453,12 @@ int nvmlDeviceRegisterEvents(void *device, u64 types, void *set)
 	return WELL;
 }
 
-int nvmlEventSetWait_v2(void *set, struct event *ret, unsigned int timeout_ms, void *unused)
+int nvmlEventSetWait_v2(void *set, struct event *ret, unsigned int timeout_ms)
 {
 	struct events *e = set;
 	char rest[256];
 
 	(void)timeout_ms;
-	(void)unused;
 	if (!find(card_of(e->device), "xid", e->told, rest))
 		return 10;
 	e->told++;

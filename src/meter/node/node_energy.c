@@ -771,8 +771,14 @@ int node_energy_take_run(struct node_energy *e, const struct energy_readings *re
 	struct snapshot_job job = { .job = &facts };
 	struct snapshot s = { .boot_ns = start_boot_ns, .jobs = &job, .job_count = record != NULL };
 	_cleanup_(energy_readings_clear) struct energy_readings begun = {};
+	struct job_gpus gpus = {};
 	int r = record ? keep_begun(e, readings, &begun) : 0;
 
+	if (r == 0 && record)
+		r = section_copy(&gpu_section, &gpus, job_gpus_of(record));
+	if (r == 0 && gpus.count)
+		r = parts_put(&job.parts, &gpu_section, &gpus);
+	job_gpus_clear(&gpus);
 	if (record) {
 		facts.start_boot_ns = start_boot_ns;
 		facts.end_boot_ns = s.boot_ns = end_boot_ns;

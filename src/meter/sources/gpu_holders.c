@@ -104,8 +104,8 @@ static void describe_card(const struct gpu_identity *card, const struct gpu_read
 	*ret = (struct gpu_unit){ .until = 1, .slices = 1 };
 	snprintf(ret->name, sizeof(ret->name), "%u", card->index);
 	memcpy(ret->uuid, card->uuid, sizeof(ret->uuid));
-	ret->memory_total = r->fields[GPU_MEMORY_BYTES];
-	ret->memory_used = r->fields[GPU_MEMORY_USED];
+	ret->memory_total = r->fields[GPU_FIELD(MEMORY_TOTAL)];
+	ret->memory_used = r->fields[GPU_FIELD(MEMORY_USED)];
 }
 
 static void describe_instance(const struct gpu_identity *card, const struct gpu_instance *i,
