@@ -185,8 +185,8 @@ static void add_process(const json_t *process, struct rows_table *table)
 	rows_row(table, ROWS_TEXT);
 	rows_cell(table, cell_words(place_text_of(process, "gpu")));
 	add_job(process, table);
-	if (user)
-		rows_cell(table, cell_words(user->pw_name));
+	if (user || json_integer_value(uid) < 0) /* it is gone */
+		rows_cell(table, cell_words(user ? user->pw_name : NULL));
 	else
 		rows_words(table, "%lld", (long long)json_integer_value(uid));
 	add_number(process, "pid", UNIT_COUNT, table);

@@ -206,7 +206,13 @@ def test_a_record_has_its_gpus(driver, start, sleeper, groups, programs, tmp_pat
     agent = start()
     process = sleeper("401")
     driver.says(f"0 process {process.pid} {9 * GIB} 0 0 40 10 0 0")
-    await_page(agent, lambda page: of_jobs(page, "held_seconds_total").get("401", 0) > 2)
+    before = await_page(agent, lambda page: of_jobs(page, "held_seconds_total").get("401", 0) > 2)
+    agent.stop()
+    agent.start()
+    # the next agent goes on from there
+    after = await_page(agent, lambda page: of_jobs(page, "held_seconds_total").get("401", 0) > of_jobs(before, "held_seconds_total")["401"] + 2)
+    assert of_jobs(after, "energy_joules_total")["401"] > of_jobs(before, "energy_joules_total")["401"]
+    assert after.of("jobmeter_node_energy_unbalanced_joules")[0][1] == 0
     process.kill()
     process.wait()
     groups.remove(groups.name("401"))

@@ -279,7 +279,9 @@ static int take_driver(struct source_state *s)
 	}
 	for (size_t i = 0; r == 0 && i < a->count; i++)
 		r = add_card(s, &a->cards[i]);
-	return r < 0 ? r : slow_source_ask(s->driver);
+	if (slow_source_ask(s->driver) < 0)
+		error_set(&s->why, 0, "cannot start a thread for the driver");
+	return r;
 }
 
 /* ---- what came since a card's sample before ---- */
@@ -349,16 +351,17 @@ static int take_card(struct source_state *s, struct card *c)
 	c->is_fresh = false;
 	c->is_late = r < 0 && r != -EBUSY;
 	a = r == 0 ? asked_of(slow_source_state(c->slow)) : NULL;
-	if (!a || !a->reading.boot_ns)
-		return c->slow ? slow_source_ask(c->slow) : 0;
+	if (!a || !a->reading.boot_ns) {
+		c->is_late |= c->slow && slow_source_ask(c->slow) < 0;
+		return 0;
+	}
 	gpu_units_clear(&c->units);
 	gpu_reading_clear(&c->now);
 	c->now = a->reading;
 	a->reading = (struct gpu_reading){};
 	c->is_late = c->now.fields[GPU_FIELD(LOST)].number;
-	r = slow_source_ask(c->slow);
-	if (r == 0)
-		r = gpu_units_make(&c->identity, &c->now, claims->items, claims->count, &c->units);
+	c->is_late |= slow_source_ask(c->slow) < 0;
+	r = gpu_units_make(&c->identity, &c->now, claims->items, claims->count, &c->units);
 	if (r < 0 || c->is_late)
 		return r;
 	uj = take_energy(c)->total_uj;
