@@ -612,6 +612,32 @@ static int get_energy(void *context, const struct http_request *request, struct 
 	return api_answer(format_energy, a->options.sampler, ret);
 }
 
+struct gpus_view {
+	const struct sampler *sampler;
+	int64_t only_uid;
+};
+
+static void format_gpus(const void *what, struct document *d)
+{
+	const struct gpus_view *view = what;
+
+	sampler_format_gpus(view->sampler, view->only_uid, d);
+}
+
+/* The cards to all, as the driver's own tools show them; of processes and jobs their owner's. */
+static int get_gpus(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	struct api *a = context;
+	struct gpus_view view = { a->options.sampler, -1 };
+
+	if (!permission_sees_all(a->options.permission, &request->peer))
+		view.only_uid = request->peer.uid;
+	if (get_snapshot(a, API_LIST_AGE_NS, &snapshot, ret) < 0)
+		return 0;
+	return api_answer(format_gpus, &view, ret);
+}
+
 static int get_metrics(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
@@ -644,6 +670,7 @@ const struct http_route *api_routes(void)
 		{ "GET", "/metrics", get_metrics },
 		{ "GET", "/v1/agent", get_agent },
 		{ "GET", "/v1/energy", get_energy },
+		{ "GET", "/v1/gpus", get_gpus },
 		{ "GET", "/v1/group", get_group },
 		{ "GET", "/v1/jobs", get_jobs },
 		{ "GET", JOBS, get_job },

@@ -12,6 +12,7 @@
 #include "analysis/patterns.h"
 #include "analysis/working_time.h"
 #include "model/record.h"
+#include "model/sections/job_gpus.h"
 
 /* ---- the table ---- */
 
@@ -147,6 +148,9 @@ static int add_metric(struct variables *v, const struct metric *metric)
 	case SCOPE_DEVICE:
 		variable.source = VARIABLE_BLOCK;
 		return add(v, &variable, "block_%s_%s", metric_part(metric), metric->key);
+	case SCOPE_GPU:
+		variable.source = VARIABLE_GPU;
+		return add(v, &variable, "gpu_%s", metric->key);
 	case SCOPE_FILE:
 		return add_file_metric(v, variable, metric);
 	default:
@@ -440,6 +444,13 @@ static struct amount get_of_block(const struct variable *variable, const struct 
 			   : (struct amount){};
 }
 
+static struct amount get_of_gpus(const struct variable *variable, const struct record *record)
+{
+	const struct value v = job_gpus_total(job_gpus_of(record), variable->id);
+
+	return v.is_known ? amount_of_metric(variable->id, v.number) : (struct amount){};
+}
+
 static struct amount get_lost(const struct variable *variable, const struct subject *subject)
 {
 	struct core_time t = formula_core(subject);
@@ -484,6 +495,8 @@ struct amount variable_get(const struct variable *variable, const struct subject
 		return get_of_network(variable, subject->record);
 	case VARIABLE_BLOCK:
 		return get_of_block(variable, subject->record);
+	case VARIABLE_GPU:
+		return get_of_gpus(variable, subject->record);
 	case VARIABLE_BLOCKED_SHARE:
 		return get_blocked_share(variable, subject->record);
 	case VARIABLE_LOST:

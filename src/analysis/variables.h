@@ -45,6 +45,7 @@ enum variable_source {
 	VARIABLE_FILES, /* of the files that were followed one by one */
 	VARIABLE_NETWORK, /* of all kinds of sockets together */
 	VARIABLE_BLOCK, /* of all block devices together */
+	VARIABLE_GPU, /* of all GPUs that it held together */
 	VARIABLE_BLOCKED_SHARE, /* of the threads' time: what they were blocked on one cause */
 	VARIABLE_LOST, /* core time that was lost to one cause */
 	VARIABLE_LOST_SHARE,

@@ -93,26 +93,11 @@ static int ask(const struct energy_settings *settings, char **ret, struct error 
 
 /* ---- for people ---- */
 
-static bool number_of(const json_t *map, const char *key, unsigned int places, uint64_t *ret)
-{
-	const struct place place = {};
-	bool is_known = false;
-
-	return place_take_number(&place, map, key, places, ret, &is_known) == 0 && is_known;
-}
-
-static const char *text_of(const json_t *map, const char *key)
-{
-	const char *text = json_string_value(json_object_get(map, key));
-
-	return text ? text : "-";
-}
-
 static void add_watts(const json_t *map, const char *key, bool is_about, struct rows_table *table)
 {
 	uint64_t uw;
 
-	if (number_of(map, key, metric_unit_places(UNIT_WATTS), &uw))
+	if (place_number_of(map, key, metric_unit_places(UNIT_WATTS), &uw))
 		rows_words(table, "%s%.1f W", is_about ? "~" : "", (double)uw / 1e6);
 	else
 		rows_cell(table, cell_words(NULL));
@@ -122,7 +107,7 @@ static void add_joules(const json_t *map, const char *key, bool is_about, struct
 {
 	uint64_t uj;
 
-	if (number_of(map, key, metric_unit_places(UNIT_JOULES), &uj))
+	if (place_number_of(map, key, metric_unit_places(UNIT_JOULES), &uj))
 		rows_words(table, "%s%s", is_about ? "~" : "", humanize_energy(uj).text);
 	else
 		rows_cell(table, cell_words(NULL));
@@ -152,13 +137,13 @@ static void add_sensors(const json_t *root, struct rows *rows)
 	table = rows_table(rows, ROWS_TEXT, NULL, columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *sensor = json_array_get(list, i);
-		const bool is_about = strcmp(text_of(sensor, "quality"), "estimated") == 0;
+		const bool is_about = strcmp(place_text_of(sensor, "quality"), "estimated") == 0;
 
 		rows_row(table, ROWS_TEXT);
-		rows_cell(table, cell_words(text_of(sensor, "name")));
-		rows_cell(table, cell_words(text_of(sensor, "source")));
-		rows_cell(table, cell_words(text_of(sensor, "level")));
-		rows_cell(table, cell_words(text_of(sensor, "quality")));
+		rows_cell(table, cell_words(place_text_of(sensor, "name")));
+		rows_cell(table, cell_words(place_text_of(sensor, "source")));
+		rows_cell(table, cell_words(place_text_of(sensor, "level")));
+		rows_cell(table, cell_words(place_text_of(sensor, "quality")));
 		add_watts(sensor, "watts", is_about, table);
 		add_joules(sensor, "joules", is_about, table);
 		rows_cell(table,
@@ -171,7 +156,7 @@ static void add_sensors(const json_t *root, struct rows *rows)
 static bool is_estimated(const json_t *sensor)
 {
 	return json_is_true(json_object_get(sensor, "counted")) &&
-	       strcmp(text_of(sensor, "quality"), "estimated") == 0;
+	       strcmp(place_text_of(sensor, "quality"), "estimated") == 0;
 }
 
 static bool has_estimates(const json_t *root)
@@ -199,8 +184,8 @@ static void add_estimate(const json_t *root, struct rows *rows)
 		rows_begin(rows, ROWS_TEXT, NULL);
 		rows_say(rows, "",
 			 "No sensor measures this node: its energy is estimated from '%s' (%s)",
-			 text_of(sensor, "name"), text_of(sensor, "source"));
-		if (number_of(sensor, "uncertainty", 3, &permille))
+			 place_text_of(sensor, "name"), place_text_of(sensor, "source"));
+		if (place_number_of(sensor, "uncertainty", 3, &permille))
 			rows_say(rows, ", ", "±%.0f %%", (double)permille / 10);
 		rows_say(rows, "", ".");
 	}
@@ -221,29 +206,29 @@ static void add_balance(const json_t *root, struct rows *rows)
 	uint64_t uj, uw, count;
 
 	for (size_t i = 0; i < ARRAY_SIZE(owners); i++) {
-		if (number_of(balance, owners[i].key, metric_unit_places(UNIT_JOULES), &uj))
+		if (place_number_of(balance, owners[i].key, metric_unit_places(UNIT_JOULES), &uj))
 			rows_line(rows, ROWS_TEXT, owners[i].name, "%s%s", uj ? about : "",
 				  humanize_energy(uj).text);
 	}
 	rows_line(
 		rows, ROWS_TEXT, "not balanced", "%lld µJ",
 		(long long)json_integer_value(json_object_get(balance, "unbalanced_microjoules")));
-	if (number_of(balance, "inconsistent_intervals", 0, &count) && count)
+	if (place_number_of(balance, "inconsistent_intervals", 0, &count) && count)
 		rows_line(rows, ROWS_TEXT, "inconsistent",
 			  "%llu intervals in which components took over 1 %% more than the node",
 			  (unsigned long long)count);
-	if (number_of(balance, "edges", 0, &count) && count)
+	if (place_number_of(balance, "edges", 0, &count) && count)
 		rows_line(rows, ROWS_TEXT, "edges", "%s reading%s where jobs began and ended",
 			  humanize_count(count).text, count == 1 ? "" : "s");
-	rows_line(rows, ROWS_TEXT, "idle policy", "%s", text_of(root, "idle_policy"));
+	rows_line(rows, ROWS_TEXT, "idle policy", "%s", place_text_of(root, "idle_policy"));
 	for (size_t i = 0; i < json_array_size(learned); i++) {
 		const json_t *pool = json_array_get(learned, i);
 
-		if (number_of(pool, "idle_watts", 6, &uw) &&
-		    number_of(pool, "idle_intervals", 0, &count))
+		if (place_number_of(pool, "idle_watts", 6, &uw) &&
+		    place_number_of(pool, "idle_intervals", 0, &count))
 			rows_line(
 				rows, ROWS_TEXT, i ? NULL : "idle power", "%s %s%.1f W, %s",
-				text_of(pool, "component"), about, (double)uw / 1e6,
+				place_text_of(pool, "component"), about, (double)uw / 1e6,
 				count ? "learned while next to nothing ran"
 				      : "a fifth of the greatest so far: nothing idle was seen yet");
 	}

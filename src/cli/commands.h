@@ -7,6 +7,7 @@
 extern const struct cli_command cmd_compare;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_energy;
+extern const struct cli_command cmd_gpu;
 extern const struct cli_command cmd_insights;
 extern const struct cli_command cmd_jobs;
 extern const struct cli_command cmd_report;

@@ -56,11 +56,9 @@ static int parse_format(const char *text, void *at, struct error *err)
 static const struct {
 	const char *word;
 	enum record_rows rows;
-} row_words[] = { { "mount", ROWS_MOUNT },
-		  { "device", ROWS_DEVICE },
-		  { "socket", ROWS_SOCKET },
-		  { "function", ROWS_FUNCTION },
-		  { "syscall", ROWS_SYSCALL } };
+} row_words[] = { { "mount", ROWS_MOUNT },   { "device", ROWS_DEVICE },
+		  { "socket", ROWS_SOCKET }, { "function", ROWS_FUNCTION },
+		  { "gpu", ROWS_GPU },	     { "syscall", ROWS_SYSCALL } };
 
 static int parse_by(const char *text, void *at, struct error *err)
 {
@@ -71,7 +69,8 @@ static int parse_by(const char *text, void *at, struct error *err)
 		}
 	}
 	return error_set(err, -EINVAL,
-			 "'--by' is mount, device, socket, syscall or function, not '%s'", text);
+			 "'--by' is mount, device, socket, syscall, function or gpu, not '%s'",
+			 text);
 }
 
 static const char *word_of_rows(enum record_rows rows)

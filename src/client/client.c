@@ -80,14 +80,24 @@ int client_get_agent(struct client *c, struct client_agent *ret, struct error *e
 	return r < 0 ? r : client_parse_agent(answer.text, answer.length, ret, err);
 }
 
-int client_get_energy(struct client *c, char **ret, struct error *err)
+static int get_text(struct client *c, const char *path, char **ret, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
-	int r = ask(c, "/v1/energy", NULL, CLIENT_ANSWER_MS, &answer, err);
+	int r = ask(c, path, NULL, CLIENT_ANSWER_MS, &answer, err);
 
 	if (r == 0)
 		*ret = strdup(answer.text ? answer.text : "");
 	return r < 0 || *ret ? r : error_set_errno(err, ENOMEM, "cannot ask the agent");
+}
+
+int client_get_energy(struct client *c, char **ret, struct error *err)
+{
+	return get_text(c, "/v1/energy", ret, err);
+}
+
+int client_get_gpus(struct client *c, char **ret, struct error *err)
+{
+	return get_text(c, "/v1/gpus", ret, err);
 }
 
 int client_list_jobs(struct client *c, struct client_jobs *ret, struct error *err)

@@ -69,6 +69,8 @@ int client_get_agent(struct client *c, struct client_agent *ret, struct error *e
 /* Sensors and balance of the node's energy (jobmeter.energy/1), as text; the caller frees. -EACCES:
  * for root and admins only. */
 int client_get_energy(struct client *c, char **ret, struct error *err);
+/* The node's GPUs, and who is on them (jobmeter.gpus/1), as text; the caller frees. */
+int client_get_gpus(struct client *c, char **ret, struct error *err);
 
 /* Who is asked while a later answer is waited for: the caller's, until the client is closed.  He
  * must not use the client meanwhile. */

@@ -266,7 +266,8 @@ static const struct section *section_of_rows(enum record_rows rows)
 	static const char *const names[] = { [ROWS_SOCKET] = "network",
 					     [ROWS_SYSCALL] = "syscalls",
 					     [ROWS_DEVICE] = "block",
-					     [ROWS_FUNCTION] = "trace" };
+					     [ROWS_FUNCTION] = "trace",
+					     [ROWS_GPU] = "gpu" };
 
 	return section_find(names[rows]);
 }

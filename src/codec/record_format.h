@@ -25,6 +25,7 @@ enum record_rows {
 	ROWS_SYSCALL, /* one row a name of a system call; none for a record without them */
 	ROWS_DEVICE, /* one row a block device; the same */
 	ROWS_FUNCTION, /* one row a traced function; none for a record without a trace */
+	ROWS_GPU, /* one row a GPU that the job held */
 };
 
 /* RFC 4180, with "\n" ends of lines.  What is not known is empty.  Errors stay with @out (ferror).

@@ -45,6 +45,13 @@ static bool is_label(size_t field, const char *text)
 	return strlen(text) < SETTING_WORD_BYTES;
 }
 
+/* A name for the dynamic linker, or a path that does not depend on where the agent was started. */
+static bool is_library(size_t field, const char *text)
+{
+	return setting_is_path(field, text) ||
+	       (*text && !strchr(text, '/') && is_label(field, text));
+}
+
 static bool is_mount(size_t field, const char *text)
 {
 	return field == CONFIG_MOUNT_PATH ? setting_is_path(0, text) : *text && is_label(0, text);
@@ -153,6 +160,9 @@ static const struct setting rows_behind[] = {
 	{ "redfish_chassis", SETTING_TEXT, AT(sources.redfish_chassis), .standard = "", .needs_restart = true,
 	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes",
 	  .help = "Id of the Redfish chassis that is this node. Needed only if several chassis report a power." },
+	{ "nvml_library", SETTING_TEXT, AT(sources.nvml_library), .standard = "libnvidia-ml.so.1", .needs_restart = true,
+	  .is_allowed = is_library, .allowed = "a name of a library, or an absolute path",
+	  .help = "NVIDIA's library that the source gpu loads." },
 	{ "budget", SETTING_PERCENT, AT(budget), .standard = "2%", .min = 1, .max = 1000000,
 	  .help = "Share of each core that the BPF programs may take. Above it the agent stops timing file operations until the load falls." },
 	{ "key_hierarchy", SETTING_CHOICE, AT(key_hierarchy), .standard = "auto", .needs_restart = true,

@@ -47,9 +47,16 @@ int attribution_channel(struct attribution *a, const struct energy_channel *chan
 	return -ENOSPC;
 }
 
+struct energy_use *energy_owner_use(struct energy_owner *o, enum energy_pool pool)
+{
+	if (pool == POOL_GPU)
+		return &o->gpu;
+	return pool == POOL_MEMORY ? &o->memory : &o->cpu;
+}
+
 void energy_owner_begin_pool(struct energy_owner *o, enum energy_pool pool)
 {
-	o->marks[pool] = pool == POOL_MEMORY ? o->memory : o->cpu;
+	o->marks[pool] = *energy_owner_use(o, pool);
 }
 
 void energy_owner_begin(struct energy_owner *o)
@@ -74,7 +81,7 @@ static uint64_t share_of(uint64_t uj, uint64_t part, unsigned __int128 whole)
 
 static struct energy_use use_since(const struct energy_owner *o, enum energy_pool pool)
 {
-	const struct energy_use *now = pool == POOL_MEMORY ? &o->memory : &o->cpu,
+	const struct energy_use *now = energy_owner_use((struct energy_owner *)o, pool),
 				*mark = &o->marks[pool];
 
 	return (struct energy_use){ now->work - mark->work, now->allocated - mark->allocated };
@@ -177,6 +184,18 @@ static uint64_t take_interval(struct attribution *a, const struct energy_channel
 	return uj;
 }
 
+/* Of GPUs: what nobody held is idle, and what neither jobs nor this are is nobody's. */
+static void add_rest_of_gpus(struct attribution *a, struct division *d, uint64_t *ret_uj)
+{
+	const struct energy_use unheld = use_since(&a->idle, POOL_GPU);
+
+	d->work += unheld.work;
+	*ret_uj = d->work < d->dynamic_uj ? d->dynamic_uj - (uint64_t)d->work : 0;
+	d->work += *ret_uj;
+	give(d, &a->idle, 0, share_of(d->dynamic_uj, unheld.work, d->work));
+	energy_owner_begin_pool(&a->idle, POOL_GPU);
+}
+
 /* ---- a pool ---- */
 
 void attribution_close(struct attribution *a, size_t channel, const struct energy_interval *i,
@@ -188,10 +207,11 @@ void attribution_close(struct attribution *a, size_t channel, const struct energ
 	struct division d = {
 		.pool = pool,
 		.channel = channel,
-		.idle_uj = MIN(i->idle_uj, uj),
+		.idle_uj = pool == POOL_GPU ? 0 : MIN(i->idle_uj, uj),
 		.policy = a->policy,
 	};
 	unsigned __int128 allocated = 0;
+	uint64_t rest_uj = 0;
 
 	d.dynamic_uj = uj - d.idle_uj;
 	d.work = use_since(&a->system, pool).work;
@@ -204,16 +224,14 @@ void attribution_close(struct attribution *a, size_t channel, const struct energ
 		allocated += use.allocated;
 	}
 	d.allocated = MAX(allocated, (unsigned __int128)i->capacity);
-	if (pool == POOL_GPU) { /* who uses them is not known */
-		give(&d, &a->unattributed, uj, 0);
-	} else {
-		for (size_t k = 0; k < count; k++)
-			give_shares(&d, owners[k]);
-		give_shares(&d, &a->system);
-		give(&d, &a->idle, 0, idle_rest(&d, allocated));
-		/* the meter saw nobody work: whose it is, it cannot say */
-		give(&d, &a->unattributed, d.work ? 0 : d.dynamic_uj, 0);
-	}
+	if (pool == POOL_GPU)
+		add_rest_of_gpus(a, &d, &rest_uj);
+	for (size_t k = 0; k < count; k++)
+		give_shares(&d, owners[k]);
+	give_shares(&d, &a->system);
+	give(&d, &a->idle, 0, idle_rest(&d, allocated));
+	/* the meter saw nobody work: whose it is, it cannot say */
+	give(&d, &a->unattributed, d.work ? rest_uj : d.dynamic_uj, 0);
 	a->carry_uj[pool] = uj - d.given_uj;
 	give(&d, &a->unattributed, i->gap_uj, 0);
 	a->came_uj += i->gap_uj;

@@ -13,10 +13,13 @@
  *   node                   what a sensor of the whole node says; where there are other pools, only
  *                          what it says beyond these: power supplies, fans, disks
  *
- * An interval has an idle part, which is the power of the idle pool times the time, whatever is
- * running, and a dynamic part, which is the rest.  The dynamic part goes to who worked, in
- * proportion to work.  The idle part goes by the policy.  What the node has beyond its pools goes
- * to who has what was in the pools meanwhile, in proportion.
+ * Whose the energy of GPUs is, is known beforehand, since who holds a card has all of it: its idle
+ * part is that of cards which nobody held.
+ *
+ * Of the others an interval has an idle part, which is the power of the idle pool times the time,
+ * whatever is running, and a dynamic part, which is the rest.  The dynamic part goes to who worked,
+ * in proportion to work.  The idle part goes by the policy.  What the node has beyond its pools
+ * goes to who has what was in the pools meanwhile, in proportion.
  */
 #pragma once
 
@@ -63,7 +66,8 @@ struct energy_channel {
 struct energy_owner { /* begins as {} */
 	bool is_inside; /* what it did is another's, too, who has its energy: it is told its
 			   shares, and is in no sum */
-	struct energy_use cpu, memory; /* set by the caller; memory is used of POOL_MEMORY */
+	/* Set by the caller; of gpu only work is used: microjoules of GPUs while it held them. */
+	struct energy_use cpu, memory, gpu;
 	struct energy_use marks[POOL_COUNT]; /* as each pool was closed last */
 	uint64_t uj[ENERGY_CHANNELS_MAX]; /* what it has, by channel */
 	uint64_t idle_uj; /* of it: the idle part */
@@ -94,6 +98,8 @@ struct energy_interval {
  * pool, with the larger uncertainty.  -ENOSPC: the pool has none. */
 int attribution_channel(struct attribution *a, const struct energy_channel *channel);
 
+/* What it did, as far as that pool goes. */
+struct energy_use *energy_owner_use(struct energy_owner *o, enum energy_pool pool);
 /* A new owner has no part in what was before: all marks are what it did and had by now; of one
  * pool: the pool's first interval begins. */
 void energy_owner_begin(struct energy_owner *o);

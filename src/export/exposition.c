@@ -14,6 +14,7 @@
 #include "http/http.h"
 #include "basic/macro.h"
 #include "model/sections/energy.h"
+#include "model/sections/job_gpus.h"
 #include "model/sections/trace.h"
 #include "node/job_record.h"
 
@@ -277,13 +278,38 @@ static bool put_job_functions(struct exposition *e, const struct metric *metric,
 	return true;
 }
 
+/* The next GPU that the job held, of which the number is known. */
+static bool put_job_gpus(struct exposition *e, const struct metric *metric,
+			 const struct snapshot_job *job)
+{
+	const struct job_gpus *gpus = job_gpus_of_parts(&job->parts);
+	const bool is_info = metric->scope == SCOPE_JOB_GPU;
+	const struct job_gpu *gpu;
+	char card[GPU_NAME_SIZE];
+
+	while (!is_info && e->row < gpus->count &&
+	       !job_gpu_get(&gpus->items[e->row], metric_id_of(metric)).is_known)
+		e->row++;
+	if (e->row >= gpus->count)
+		return false;
+	gpu = &gpus->items[e->row++];
+	job_gpu_card(gpu, card);
+	begin_job_sample(e, metric, job->job);
+	line_put_label(&e->line, "gpu", is_info ? card : gpu->name);
+	line_put_label(&e->line, "uuid", gpu->uuid);
+	if (is_info)
+		line_put_label(&e->line, "mig", job_gpu_instance(gpu));
+	line_end(&e->line, metric, is_info ? 1 : job_gpu_get(gpu, metric_id_of(metric)).number);
+	return true;
+}
+
 /* What there is several times of a job and a metric: of mounts, kinds of sockets, block devices,
- * components or functions. */
+ * components, functions or GPUs. */
 static bool has_parts(enum metric_scope scope)
 {
 	return scope == SCOPE_MOUNT || scope == SCOPE_MOUNT_OP || scope == SCOPE_MOUNT_INTERFACE ||
 	       scope == SCOPE_SOCKET || scope == SCOPE_DEVICE || scope == SCOPE_FUNCTION ||
-	       scope == SCOPE_JOB_COMPONENT;
+	       scope == SCOPE_JOB_COMPONENT || scope == SCOPE_GPU || scope == SCOPE_JOB_GPU;
 }
 
 static bool put_job_part(struct exposition *e, const struct metric *metric,
@@ -295,6 +321,8 @@ static bool put_job_part(struct exposition *e, const struct metric *metric,
 		return put_job_components(e, metric, job);
 	if (metric->scope == SCOPE_FUNCTION)
 		return put_job_functions(e, metric, job);
+	if (metric->scope == SCOPE_GPU || metric->scope == SCOPE_JOB_GPU)
+		return put_job_gpus(e, metric, job);
 	return metric->scope == SCOPE_DEVICE ? put_job_devices(e, metric, job)
 					     : put_job_row(e, metric, job);
 }

@@ -45,6 +45,7 @@ int energy_readings_add_all(struct energy_readings *to, const struct energy_read
 
 	for (size_t i = 0; r == 0 && i < from->count; i++)
 		r = energy_readings_add(to, &from->items[i]);
+	to->unheld_uj += from->unheld_uj;
 	return r;
 }
 

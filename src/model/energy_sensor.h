@@ -92,6 +92,7 @@ struct energy_reading {
 struct energy_readings { /* begins as {} */
 	struct energy_reading *items; /* owned */
 	size_t count, room;
+	uint64_t unheld_uj; /* of GPUs, while nobody held them: a part of what their sensors say */
 };
 
 /* -ENOMEM; -ENOSPC: over ENERGY_SENSORS_MAX. */

@@ -224,3 +224,18 @@ int place_take_time(const struct place *place, const json_t *map, const char *ke
 		return place_refuse(place, key, "is not a time such as 2026-02-03T04:05:06Z");
 	return r;
 }
+
+bool place_number_of(const json_t *map, const char *key, unsigned int places, uint64_t *ret)
+{
+	const struct place place = {};
+	bool is_known = false;
+
+	return place_take_number(&place, map, key, places, ret, &is_known) == 0 && is_known;
+}
+
+const char *place_text_of(const json_t *map, const char *key)
+{
+	const char *text = json_string_value(json_object_get(map, key));
+
+	return text ? text : "-";
+}

@@ -58,6 +58,8 @@ struct rows *record_rows(const struct record *now, const struct record *last,
 	network_rows(&now->reading.network, rows);
 	ports_rows(now->ports, rows);
 	rows_gap(rows);
+	gpus_rows(now, rows);
+	rows_gap(rows);
 	syscalls_rows(&now->syscalls, rows);
 	rows_gap(rows);
 	trace_rows(traced_calls_of(now), rows);

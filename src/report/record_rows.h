@@ -59,6 +59,9 @@ void memory_rows(const struct record *r, struct rows *rows);
 /* How much, and how that is known; on the first screen.  The rest of it. */
 void energy_row(const struct record *r, struct rows *rows);
 void energy_rows(const struct record *r, struct rows *rows);
+/* The GPUs that it held, in a line; each of them. */
+void gpu_row(const struct record *r, struct rows *rows);
+void gpus_rows(const struct record *r, struct rows *rows);
 void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows);
 /* @patterns: what was found in it, or NULL. */
 void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows);

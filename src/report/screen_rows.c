@@ -278,6 +278,7 @@ void summary_rows(const struct record *r, const struct analysis *a, struct rows 
 {
 	efficiency_rows(r, a, rows);
 	add_work(r, rows);
+	gpu_row(r, rows);
 	energy_row(r, rows);
 	add_processes(r, rows);
 	add_survivors(r, rows);

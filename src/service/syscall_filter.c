@@ -45,6 +45,7 @@ static const struct filter_row table[] = {
 	{ "ioctl", ALL, "whether a stream is a terminal: the C library asks", IS(1, TCGETS) },
 	{ "ioctl", AGENT, "the node's power, of its BMC", IS(1, IPMICTL_SEND_COMMAND) },
 	{ "ioctl", AGENT, "its answer", IS(1, IPMICTL_RECEIVE_MSG_TRUNC) },
+	{ "ioctl", AGENT, "NVIDIA's driver, by its library: all of its requests are of type F", OF(1, 0xff00, 'F' << 8) },
 	{ "brk munmap mremap madvise", ALL, "memory" },
 	{ "mmap mmap2", ALL, "memory that is not code", WITHOUT(2, PROT_EXEC) },
 	{ "mmap mmap2", NETWORK, "modules of the name service, libcurl: code that cannot be written",

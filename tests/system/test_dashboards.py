@@ -13,6 +13,7 @@ import yaml
 
 import layouts
 from agent_pages import await_page, final_record
+from gpu_driver import Driver
 from job_groups import MANAGER, RULES
 from prometheus import Prometheus
 from repository import REPOSITORY
@@ -116,8 +117,11 @@ def device(keeper):
 def site(device, start_agent, start_below, bench, groups, keeper, tmp_path, demand, programs):
     demand(shutil.which("prometheus") and shutil.which("promtool"), "needs prometheus")
     sensors = layouts.LAYOUTS["intel-2-sockets"][0] | layouts.LAYOUTS["amdgpu"][0] | layouts.coretemp(2, 0, 61000)
+    driver = Driver(bench.folder / "driver")
+    driver.says()
     with Server(bench.folder / "server", keeper, emissions={"grams_per_kwh": 57}) as server:
         agent = start_agent(cpu_model="AMD EPYC 9654 96-Core Processor", run_dir=str(bench.folder / "run"), node_files=True,
+                            nvml_library=str(driver.library),
                             server=f"http://127.0.0.1:{server.port}", server_token_file=f"{server.folder}/push.token")
         warm, root = start_below("warm", sensors, rules=RULES)
         prometheus = Prometheus(tmp_path, [], None, "", plain={"jobmeter": [agent.port, warm.port], "jobmeter-server": server.port},
@@ -133,7 +137,8 @@ def start_jobs(site, programs):
     """One that goes on, and ended ones: some of a moment, one that was killed, one that crashed."""
     folder = site.bench.folder / "work"
     folder.mkdir()
-    write_prolog(site.bench.folder / "run", 1, account="physics", partition="batch", name="everything", cores=2, memory_limit_bytes=1009 << 20)
+    write_prolog(site.bench.folder / "run", 1, account="physics", partition="batch", name="everything", cores=2, memory_limit_bytes=1009 << 20,
+                 gpus=[0])
     site.groups.start(site.groups.name(1), "sh", "-c", BUSY.format(folder=folder))
     for job in range(11, 11 + SHORT):
         site.groups.run(site.groups.name(job), "dd", "if=/dev/zero", f"of={folder}/{job}", f"bs={BYTES}", "count=1", "status=none")

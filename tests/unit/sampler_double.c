@@ -98,6 +98,14 @@ void sampler_format_energy(const struct sampler *s UNUSED, struct document *d)
 	document_end_map(d);
 }
 
+void sampler_format_gpus(const struct sampler *s, int64_t only_uid, struct document *d)
+{
+	(void)s;
+	document_begin_map(d);
+	document_put_signed(d, "only_uid", only_uid);
+	document_end_map(d);
+}
+
 struct node_values sampler_get_node_values(struct sampler *s)
 {
 	(void)s;

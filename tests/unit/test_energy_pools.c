@@ -13,6 +13,9 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
+#include "model/sections/job_gpus.h"
 #include "model/sample.h"
 #include "model/snapshot.h"
 #include "test.h"
@@ -340,6 +343,46 @@ TEST(beside_gpus_the_rest_of_the_node_is_divided_by_work)
 	}
 	ASSERT_EQ(joules_of(&s, job), UINT64_C(8000));
 	ASSERT_EQ(owner(&s, "unattributed"), UINT64_C(2000));
+}
+
+/* What it has had of a card by now. */
+static void hold(struct scene *s, size_t job, uint64_t joules)
+{
+	struct job_gpus g = { .is_known = true };
+
+	job_gpu_add(job_gpus_get(&g, "GPU-1", "0", "H100"), METRIC_GPU_ENERGY, joules * JOULE);
+	ASSERT_OK(parts_put(&s->shown[job].parts, &gpu_section, &g));
+}
+
+TEST(the_energy_of_gpus_goes_to_who_held_them)
+{
+	_cleanup_(close_scene) struct scene s = open_scene("gpu-held", 1 << 20);
+	size_t a = 0, b = 0;
+
+	say(&s, component("nvml", ENERGY_GPU, 0, 0));
+	take(&s, 0);
+	a = add_job(&s, "7", 0, 4000);
+	b = add_job(&s, "9", 0, 1000);
+	work(&s, b, 20 * SECOND); /* which says nothing of cards */
+	hold(&s, a, 600);
+	hold(&s, b, 100);
+	say(&s, component("nvml", ENERGY_GPU, 8, 1000)); /* its sample ended before the reading */
+	s.readings.unheld_uj = 250 * JOULE;
+	take(&s, 10);
+	ASSERT_EQ(joules_of(&s, a), UINT64_C(600));
+	ASSERT_EQ(joules_of(&s, b), UINT64_C(100));
+	ASSERT_EQ(owner(&s, "idle"), UINT64_C(250));
+	ASSERT_EQ(owner(&s, "unattributed"), UINT64_C(50));
+
+	/* another sensor, that says less: all have their part of it */
+	hold(&s, a, 600 + 300);
+	say(&s, component("nvml", ENERGY_GPU, 18, 1000 + 150));
+	s.readings.unheld_uj = 250 * JOULE;
+	take(&s, 20);
+	ASSERT_EQ(joules_of(&s, a), UINT64_C(750));
+	ASSERT_EQ(owner(&s, "unattributed"), UINT64_C(50));
+	parts_clear(&s.shown[a].parts);
+	parts_clear(&s.shown[b].parts);
 }
 
 /* ---- much memory ---- */

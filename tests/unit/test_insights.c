@@ -13,6 +13,9 @@
 #include "made_rates.h"
 #include "analysis/patterns.h"
 #include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
+#include "model/sections/job_gpus.h"
 #include "made.h"
 #include "test.h"
 
@@ -102,6 +105,14 @@ static void lose(struct record *r, enum metric_id cause, double share)
 	set(r, cause, share * 400);
 }
 
+static struct job_gpu *gpu_of(struct record *r)
+{
+	struct job_gpus *g = section_of(r, &gpu_section);
+
+	g->is_known = true;
+	return job_gpus_get(g, "GPU-1", "0", "H100");
+}
+
 static void set_any(struct record *r, int id, double number)
 {
 	if (id < METRIC_JOB_COUNT)
@@ -109,6 +120,9 @@ static void set_any(struct record *r, int id, double number)
 	else if (id >= METRIC_NETWORK_FIRST && id < METRIC_NETWORK_END)
 		*network_number_ref(&r->reading.network, SOCKET_TCP,
 				    (enum metric_id)id) = (uint64_t)number;
+	else if (id >= METRIC_GPU_FIRST && id < METRIC_GPU_END)
+		*job_gpu_number(gpu_of(r), (enum metric_id)id) = (struct value){ (uint64_t)number,
+										 true };
 	else if (id < METRIC_COUNT)
 		*hot_file_number(&r->files.total, (enum metric_id)id) = (uint64_t)number;
 	else if (id == CPU)
@@ -506,6 +520,16 @@ static const struct rule_case {
 	{ "hang", "Nothing was done for 12 m 00 s, after 4 cores had been busy.", .make = hang },
 	{ "idle-tail", "Nothing was done in the last 10 m 00 s: 38 % of the time.",
 	  .make = idle_tail },
+	{ "gpu-without-process", "For 1 m 01 s of the 1 m 40 s of its GPUs",
+	  { ALWAYS(METRIC_GPU_HELD, 100e9), { METRIC_GPU_UNUSED, 61e9, 59e9 } } },
+	{ "gpu-unused", "The GPUs were busy for 500 ms of the 1 m 40 s",
+	  { ALWAYS(METRIC_GPU_HELD, 100e9), { METRIC_GPU_BUSY, 0.5e9, 1.5e9 } } },
+	{ "gpu-starved", "busy for 49 s of 1 m 40 s, while all cores were",
+	  { ALWAYS(CPU, 380), ALWAYS(METRIC_GPU_HELD, 100e9), { METRIC_GPU_BUSY, 49e9, 51e9 } } },
+	{ "gpu-throttled", "slowed its GPUs down for 11 s of 3 m 20 s.",
+	  { ALWAYS(METRIC_GPU_HELD, 200e9), { METRIC_GPU_THROTTLED, 11e9, 9e9 } } },
+	{ "gpu-memory-low", "At most 19 GiB of a GPU's 80 GiB were used.",
+	  { ALWAYS(METRIC_GPU_BUSY, 50e9), ALWAYS(METRIC_GPU_MEMORY_TOTAL, 80 * GIB), { METRIC_GPU_MEMORY_PEAK, 19 * GIB, 21 * GIB } } },
 	{ "leak", "Memory grew steadily by 83.6 KiB/s: 65.3 MiB in the second half.",
 	  .make = leak },
 	{ "checkpoint-cost",
@@ -588,9 +612,11 @@ TEST(a_calm_job_is_not_worth_a_word)
 	ASSERT_OK(ask(rules, r, &insights));
 	test_string(insights.count ? insights.items[0].text : "", "", "insights", __FILE__,
 		    __LINE__);
-	/* of files one by one there is nothing to divide by */
-	for (size_t i = 0; i < insights.unknown_count; i++)
-		ASSERT_CONTAINS(insights.unknown[i].names, "files_");
+	/* of files one by one there is nothing to divide by, and it held no GPU */
+	for (size_t i = 0; i < insights.unknown_count; i++) {
+		if (!strstr(insights.unknown[i].names, "gpu_"))
+			ASSERT_CONTAINS(insights.unknown[i].names, "files_");
+	}
 }
 
 static void check_case(const struct rules *rules, size_t i, bool is_over)

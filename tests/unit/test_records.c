@@ -291,7 +291,7 @@ TEST(nasty_names_survive)
 TEST(keys_of_a_newer_version_are_left_alone)
 {
 	_cleanup_(record_freep) struct record *r = parse(
-		"{\"schema\": \"jobmeter.record/1\", \"gpu\": [1, {}], \"cpu\": "
+		"{\"schema\": \"jobmeter.record/1\", \"newer\": [1, {}], \"cpu\": "
 		"{\"user_seconds\": 1.5,"
 		" \"causes\": {\"read\": 3}}, \"job\": {\"colour\": 7, \"rank\": 2}}");
 

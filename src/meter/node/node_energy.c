@@ -14,6 +14,7 @@
 #include "model/record.h"
 #include "model/sample.h"
 #include "model/section.h"
+#include "model/sections/job_gpus.h"
 #include "model/sections.h"
 #include "model/snapshot.h"
 #include "node/node_energy_internal.h"
@@ -197,6 +198,11 @@ static void add_work(struct node_energy *e)
 	}
 }
 
+static uint64_t gpu_energy(const struct snapshot_job *job)
+{
+	return job_gpus_total(job_gpus_of_parts(&job->parts), METRIC_GPU_ENERGY).number;
+}
+
 static void use_more(struct node_energy *e, const struct snapshot *s,
 		     const struct snapshot_job *job, struct node_job *j)
 {
@@ -220,6 +226,8 @@ static void use_more(struct node_energy *e, const struct snapshot *s,
 	if (!j->wants_us)
 		j->owner.cpu.allocated += us * (cores->is_known ? cores->number : e->cpus * 1000);
 	j->owner.memory.allocated += us * (bytes / BYTES_OF_A_KIB);
+	j->owner.gpu.work += gpu_energy(job) - MIN(j->gpu_uj, gpu_energy(job));
+	j->gpu_uj = gpu_energy(job);
 }
 
 static int take_job(struct node_energy *e, const struct snapshot *s, const struct snapshot_job *job)
@@ -237,8 +245,10 @@ static int take_job(struct node_energy *e, const struct snapshot *s, const struc
 		j->owner.is_inside = job->job->is_inside ||
 				     strcmp(job->job->manager, "systemd") == 0;
 		/* what it did before we looked is in no interval */
-		if (!e->last_ns || job->job->start_boot_ns < e->last_ns)
+		if (!e->last_ns || job->job->start_boot_ns < e->last_ns) {
 			j->cpu_ns = cpu_time(job);
+			j->gpu_uj = gpu_energy(job);
+		}
 	}
 	j->is_seen = true;
 	j->start_real_ns = job->job->start_ns;
@@ -314,8 +324,8 @@ static bool has_unsent(const struct node_energy *e, const struct node_job *j)
 	       memcmp(j->sent_uj, j->owner.uj, sizeof(j->sent_uj)) != 0;
 }
 
-/* Other pools are there, whose energy the node's sensor has in its own.  That of GPUs is nobody's,
- * so it says nothing of who has the rest. */
+/* Other pools are there, whose energy the node's sensor has in its own.  Where there are GPUs
+ * alone, CPU time says more of who has the rest. */
 static bool has_parts(const struct node_energy *e)
 {
 	return e->pools[POOL_PACKAGE].is_open || e->pools[POOL_MEMORY].is_open;
@@ -532,7 +542,7 @@ static int close_pool(struct node_energy *e, enum energy_pool which, const struc
 				       e->job_count);
 	else if (is_cut(e, which, a->until_ns))
 		node_energy_close_cut(e, (size_t)index, &interval, idle_uw, a->until_ns);
-	else if (e->last_ns && a->until_ns < e->now_ns)
+	else if (which != POOL_GPU && e->last_ns && a->until_ns < e->now_ns)
 		node_energy_close_late(e, (size_t)index, &interval, a->until_ns);
 	else
 		attribution_close(&e->attribution, (size_t)index, &interval, e->owners,
@@ -721,6 +731,7 @@ int node_energy_take(struct node_energy *e, const struct energy_readings *readin
 	if (r < 0)
 		return r;
 	energy_choose(&e->readings, e->counted);
+	e->attribution.idle.gpu.work = MAX(e->attribution.idle.gpu.work, readings->unheld_uj);
 	r = tell_sensors(e);
 	hold_silent(e, is_held);
 	forget_uncounted(e, is_held);
@@ -760,8 +771,14 @@ int node_energy_take_run(struct node_energy *e, const struct energy_readings *re
 	struct snapshot_job job = { .job = &facts };
 	struct snapshot s = { .boot_ns = start_boot_ns, .jobs = &job, .job_count = record != NULL };
 	_cleanup_(energy_readings_clear) struct energy_readings begun = {};
+	struct job_gpus gpus = {};
 	int r = record ? keep_begun(e, readings, &begun) : 0;
 
+	if (r == 0 && record)
+		r = section_copy(&gpu_section, &gpus, job_gpus_of(record));
+	if (r == 0 && gpus.count)
+		r = parts_put(&job.parts, &gpu_section, &gpus);
+	job_gpus_clear(&gpus);
 	if (record) {
 		facts.start_boot_ns = start_boot_ns;
 		facts.end_boot_ns = s.boot_ns = end_boot_ns;

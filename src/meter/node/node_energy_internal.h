@@ -32,6 +32,7 @@ struct node_job {
 	char *manager, *id;
 	uint64_t start_ns; /* by CLOCK_BOOTTIME; one of several of that id */
 	uint64_t cpu_ns; /* that it has used so far */
+	uint64_t gpu_uj; /* of GPUs that it held, so far; UINT64_MAX: not known yet */
 	bool is_seen; /* in the snapshot that is being taken */
 	/* Of the processor's counters, if they were known: so far, and since the reading before. */
 	bool was_counted, is_counted;

@@ -61,25 +61,20 @@ uint64_t node_energy_grown(uint64_t mark, uint64_t whole, uint64_t from_ns, uint
 			     : mark + part_of(whole - mark, ns - from_ns, until_ns - from_ns);
 }
 
-static struct energy_use *use_of(struct energy_owner *o, enum energy_pool pool)
-{
-	return pool == POOL_MEMORY ? &o->memory : &o->cpu;
-}
-
 /* The part from @from_ns to @ns; @ns UINT64_MAX: all that is left. */
 static void use_until(struct node_energy *e, enum energy_pool pool, const struct energy_use *system,
 		      uint64_t from_ns, uint64_t ns, uint64_t until_ns)
 {
 	struct energy_owner *o = &e->attribution.system;
 
-	use_of(o, pool)->work = node_energy_grown(o->marks[pool].work, system->work, from_ns,
-						  until_ns, ns);
+	energy_owner_use(o, pool)->work = node_energy_grown(o->marks[pool].work, system->work,
+							    from_ns, until_ns, ns);
 	for (size_t i = 0; i < e->job_count; i++) {
 		struct node_job *j = e->jobs[i];
 		const struct energy_use *mark = &j->owner.marks[pool];
 		const uint64_t since_ns = MAX(from_ns, j->there_from_ns);
 
-		*use_of(&j->owner, pool) = (struct energy_use){
+		*energy_owner_use(&j->owner, pool) = (struct energy_use){
 			node_energy_grown(mark->work, j->whole.work, since_ns, j->active_until_ns,
 					  ns),
 			node_energy_grown(mark->allocated, j->whole.allocated, since_ns,
@@ -92,12 +87,12 @@ void node_energy_close_cut(struct node_energy *e, size_t channel,
 			   const struct energy_interval *whole, uint64_t idle_uw, uint64_t until_ns)
 {
 	const enum energy_pool pool = e->attribution.channels[channel].pool;
-	const struct energy_use system = *use_of(&e->attribution.system, pool);
+	const struct energy_use system = *energy_owner_use(&e->attribution.system, pool);
 	uint64_t from_ns = e->pools[pool].last_ns, given_uj = 0;
 	const uint64_t whole_ns = until_ns - from_ns;
 
 	for (size_t i = 0; i < e->job_count; i++)
-		e->jobs[i]->whole = *use_of(&e->jobs[i]->owner, pool);
+		e->jobs[i]->whole = *energy_owner_use(&e->jobs[i]->owner, pool);
 	for (size_t i = 0; i <= e->mark_count; i++) {
 		const bool is_last = i == e->mark_count;
 		const uint64_t ns = is_last ? until_ns : e->marks[i].ns,
@@ -135,16 +130,16 @@ void node_energy_close_late(struct node_energy *e, size_t channel,
 {
 	const enum energy_pool pool = e->attribution.channels[channel].pool;
 	struct energy_owner *s = &e->attribution.system;
-	const struct energy_use system = *use_of(s, pool);
+	const struct energy_use system = *energy_owner_use(s, pool);
 	const uint64_t done = node_energy_grown(before_of(&e->system_before, pool)->work,
 						system.work, e->last_ns, e->now_ns, until_ns);
 
-	use_of(s, pool)->work = no_less(done, s->marks[pool].work);
+	energy_owner_use(s, pool)->work = no_less(done, s->marks[pool].work);
 	for (size_t i = 0; i < e->job_count; i++) {
 		struct node_job *j = e->jobs[i];
 		const struct energy_use *before = before_of(&j->before, pool),
 					*mark = &j->owner.marks[pool];
-		struct energy_use *use = use_of(&j->owner, pool);
+		struct energy_use *use = energy_owner_use(&j->owner, pool);
 
 		j->whole = *use;
 		use->work = no_less(node_energy_grown(before->work, j->whole.work, j->there_from_ns,
@@ -156,7 +151,7 @@ void node_energy_close_late(struct node_energy *e, size_t channel,
 					 mark->allocated);
 	}
 	attribution_close(&e->attribution, channel, interval, e->owners, e->job_count);
-	*use_of(s, pool) = system;
+	*energy_owner_use(s, pool) = system;
 	for (size_t i = 0; i < e->job_count; i++)
-		*use_of(&e->jobs[i]->owner, pool) = e->jobs[i]->whole;
+		*energy_owner_use(&e->jobs[i]->owner, pool) = e->jobs[i]->whole;
 }

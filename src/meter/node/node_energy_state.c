@@ -118,7 +118,7 @@ static void pass_mark(struct stream *s, uint64_t now, uint64_t *mark)
 static void pass_owner(struct stream *s, size_t channels, struct energy_owner *o, uint64_t *sent_uj)
 {
 	for (size_t pool = 0; pool < POOL_COUNT; pool++) {
-		const struct energy_use *now = pool == POOL_MEMORY ? &o->memory : &o->cpu;
+		const struct energy_use *now = energy_owner_use(o, (enum energy_pool)pool);
 
 		pass_mark(s, now->work, &o->marks[pool].work);
 		pass_mark(s, now->allocated, &o->marks[pool].allocated);
@@ -137,6 +137,7 @@ static void pass_job(struct stream *s, struct node_energy *e, struct node_job *j
 	pass_word(s, &uid);
 	j->uid = (int64_t)MIN(uid, (uint64_t)UINT32_MAX + 1) - 1;
 	pass_word(s, &j->cpu_ns);
+	j->gpu_uj = s->is_read ? UINT64_MAX : j->gpu_uj;
 	pass_flag(s, &j->owner.is_inside);
 	pass_owner(s, e->attribution.channel_count, &j->owner, j->sent_uj);
 }

@@ -365,7 +365,9 @@ static int name_user(struct job_sources *sources, struct registry_job *job, uint
 static int sample_sources(struct job_sources *sources, struct sampled_job *own,
 			  struct registry_job *job, const char *path)
 {
-	const struct source_job at = { path, own->allocation.cpus };
+	const struct source_job at = { .path = path,
+				       .cpus = own->allocation.cpus,
+				       .gpus = registry_job_known(job)->gpus };
 	struct source_job_sample sample = {};
 	int r = sources_sample_job(sources->sources, &own->attachments, path ? &at : NULL, &sample);
 

@@ -22,6 +22,7 @@
 #include "codec/ledger.h"
 #include "codec/trace_post.h"
 #include "cgroup/identity.h"
+#include "model/document.h"
 #include "node/job_record.h"
 #include "node/job_state.h"
 #include "node/kernel_side.h"
@@ -205,6 +206,7 @@ static int open_sources(struct sampler *s)
 		.may_ask = s->options.may_ask,
 		.context = s->options.context,
 		.settings = s->options.source_settings,
+		.rules = s->rules,
 		.cpu_model = s->options.cpu_model,
 		.cpu_tdp_watts = s->options.cpu_tdp_watts,
 	};
@@ -888,6 +890,14 @@ int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to)
 void sampler_format_energy(const struct sampler *s, struct document *d)
 {
 	node_energy_format(s->energy, d);
+}
+
+void sampler_format_gpus(const struct sampler *s, int64_t only_uid, struct document *d)
+{
+	document_begin_map(d);
+	document_put_string(d, "schema", "jobmeter.gpus/1");
+	(void)sources_format(s->sources.sources, "gpu", only_uid, d);
+	document_end_map(d);
 }
 
 struct node_values sampler_get_node_values(struct sampler *s)

@@ -182,6 +182,9 @@ int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to);
 
 /* Sensors of energy, whose the node's was, and what was learned, as of the last reading. */
 void sampler_format_energy(const struct sampler *s, struct document *d);
+/* The node's GPUs and who is on them: jobmeter.gpus/1; of processes those of @only_uid (-1: all).
+ */
+void sampler_format_gpus(const struct sampler *s, int64_t only_uid, struct document *d);
 
 /* What its records say of the node; the sampler's. */
 void sampler_get_node(const struct sampler *s, struct job_record_node *ret);

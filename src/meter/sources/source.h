@@ -18,9 +18,11 @@
 #include "model/sections/thermal_samples.h"
 
 struct error;
+struct document;
 struct group_files_budget;
 struct hardware_events;
 struct hierarchy;
+struct identity_rules;
 struct record;
 struct source_job_state; /* what a source has of one job; each source's own, as struct source_state
 			    is */
@@ -31,6 +33,7 @@ struct strings;
 struct source_settings {
 	char *redfish_url, *redfish_credentials, *redfish_ca, *redfish_chassis;
 	uint64_t thermal_warning, thermal_critical; /* degrees Celsius */
+	char *nvml_library; /* NULL: NVML_LIBRARY */
 };
 
 /* Where it reads.  All of it but the settings outlives the source. */
@@ -47,6 +50,7 @@ struct source_options {
 	/* Of the processor, as the site says, for estimates of energy; NULL, 0: it does not. */
 	const char *cpu_model;
 	uint64_t cpu_tdp_watts; /* of all sockets */
+	const struct identity_rules *rules; /* a site's; NULL: the built-in ones only */
 	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the
 						   processor has */
 };
@@ -57,6 +61,8 @@ struct source_options {
 struct source_job {
 	const char *path; /* of its cgroup in the key hierarchy; NULL: of a run... */
 	const char *cpus; /* those that it may use, as a CPU list; NULL: not known (yet) */
+	const char *gpus; /* minors of GPUs, as such a list, that the site's prolog says it was
+			     given; NULL: not known */
 	pid_t pid; /* ...whose command this is, which has not begun when it is attached to; else 0
 		    */
 };
@@ -102,6 +108,9 @@ struct source {
 	/* What no job on this node can have of it just now.  NULL: nothing to say.  -ENOMEM,
 	 * -ENOSPC. */
 	int (*describe)(const struct source_state *s, struct strings *missing);
+	/* Write members of a map: what it shows of itself to who asks for it by name; of processes
+	 * those of @only_uid (-1: all). */
+	void (*format)(const struct source_state *s, int64_t only_uid, struct document *d);
 	struct source_state *(*free)(struct source_state *s); /* NULL is fine; returns NULL;
 								 source_free() where its memory is
 								 all that there is */

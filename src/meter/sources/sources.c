@@ -16,12 +16,12 @@
 
 extern const struct source source_hardware, source_thermal, source_ports, source_node_files,
 	source_node_mounts, source_rapl, source_pm_counters, source_hwmon, source_dcmi,
-	source_redfish, source_energy_estimate;
+	source_redfish, source_energy_estimate, source_gpu;
 
 static const struct source *const sources[] = {
 	&source_hardware,    &source_thermal, &source_ports,	       &source_node_files,
 	&source_node_mounts, &source_rapl,    &source_pm_counters,     &source_hwmon,
-	&source_dcmi,	     &source_redfish, &source_energy_estimate,
+	&source_dcmi,	     &source_redfish, &source_energy_estimate, &source_gpu,
 };
 
 static_assert(ARRAY_SIZE(sources) <= SOURCES_MAX, "settings have a switch for each");
@@ -287,6 +287,19 @@ int sources_put_late(const struct sources *s, struct samples *to)
 					slow_source_late(s->slots[i].slow));
 	}
 	return r;
+}
+
+bool sources_format(const struct sources *s, const char *name, int64_t only_uid, struct document *d)
+{
+	for (size_t i = 0; s && i < s->count; i++) {
+		const struct slot *slot = &s->slots[i];
+
+		if (strcmp(slot->source->name, name) != 0 || !slot->state || !slot->source->format)
+			continue;
+		slot->source->format(slot->state, only_uid, d);
+		return true;
+	}
+	return false;
 }
 
 /* ---- what is missing ---- */

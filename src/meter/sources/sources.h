@@ -57,6 +57,9 @@ int sources_peek(const struct sources *s, struct energy_readings *to);
 int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to);
 /* The same of one source alone, of those that are sampled at once; nothing where it is not open. */
 int sources_put_one(struct sources *s, const char *name, uint64_t boot_ns, struct samples *to);
+/* Write what one shows of itself as members of a map; false: it is not open, or shows nothing. */
+bool sources_format(const struct sources *s, const char *name, int64_t only_uid,
+		    struct document *d);
 /* How often samples of slow sources were late: the agent's own metric.  -ENOMEM, -ENOSPC. */
 int sources_put_late(const struct sources *s, struct samples *to);
 

@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GPUs of the node, and what each job has of them.
+ *
+ * The driver, and each card, are asked on threads of their own: a card that hangs is late by
+ * itself, and delays neither a reading nor another card.  What a reading shares out is what the
+ * last sample of a card that ended since the reading before says, among those who held the card
+ * then.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "basic/cleanup.h"
+#include "basic/cpulist.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "cgroup/descendants.h"
+#include "cgroup/hierarchy.h"
+#include "cgroup/identity.h"
+#include "energy/sensor_total.h"
+#include "model/document.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
+#include "sources/gpu_holders.h"
+#include "sources/nvml.h"
+#include "sources/slow_source.h"
+#include "sources/source.h"
+
+#define LABEL "GPUs: "
+#define DEADLINE_MS 5000
+#define CGROUPS_MAX 65536
+#define CLAIMS_MAX 1024
+#define ANCESTORS_MAX 64
+#define POWER_MAX_UW UINT64_C(5000000000)
+
+struct card {
+	struct gpu_identity identity;
+	struct slow_source *slow; /* NULL: the driver lists it no more */
+	bool is_late, is_fresh; /* its last sample was; it is new since the reading before */
+	struct gpu_reading now; /* ENERGY, UNHELD: our own sums */
+	struct gpu_units units;
+	struct value amounts[GPU_NUMBERS]; /* what came since the sample before, and peaks */
+	uint64_t before_ns;
+	struct value before[GPU_FIELDS];
+	bool has_counter, has_energy;
+	struct energy_counter counter;
+	struct energy_integral integral; /* where there is no counter */
+	uint64_t unheld_uj;
+};
+
+struct claims {
+	struct gpu_claim items[CLAIMS_MAX];
+	size_t count;
+};
+
+struct source_state {
+	int root_fd;
+	const struct hierarchy *hierarchy; /* NULL: processes are nobody's */
+	const struct identity_rules *rules;
+	struct nvml *nvml;
+	struct slow_source *driver;
+	struct error why; /* the driver lists nothing */
+	struct card *cards[GPU_CARDS_MAX];
+	size_t count;
+	struct claims claims[2]; /* of the reading before, and of this one */
+	size_t reading; /* which is this one's */
+};
+
+/* ---- on threads of their own ---- */
+
+struct asked { /* the driver, or a card */
+	struct nvml *nvml;
+	struct nvml_card *card; /* NULL: the driver */
+	int root_fd;
+	bool has_hierarchy;
+	struct hierarchy hierarchy; /* by which paths are found; all else is the source's */
+	struct gpu_reading reading;
+	struct gpu_identity cards[GPU_CARDS_MAX]; /* of the driver */
+	size_t count;
+	struct error why;
+};
+
+struct asked_options {
+	const struct source_state *source;
+	void *handle; /* of a card */
+};
+
+static struct asked *asked_of(const struct source_state *s)
+{
+	return (struct asked *)(void *)s;
+}
+
+static int open_asked(const struct source_options *options, struct source_state **ret,
+		      struct error *err UNUSED)
+{
+	const struct asked_options *own = options->context;
+	struct asked *a = calloc(1, sizeof(*a));
+	int r = a ? 0 : -ENOMEM;
+
+	if (r == 0 && own->handle)
+		r = nvml_card_open(own->source->nvml, own->handle, &a->card);
+	if (r < 0) {
+		free(a);
+		return r;
+	}
+	a->nvml = nvml_ref(own->source->nvml);
+	a->root_fd = options->root_fd;
+	a->has_hierarchy = own->source->hierarchy;
+	if (a->has_hierarchy) {
+		a->hierarchy.is_v2 = own->source->hierarchy->is_v2;
+		a->hierarchy.key = own->source->hierarchy->key;
+	}
+	*ret = (struct source_state *)(void *)a;
+	return 0;
+}
+
+/* Only what the kernel says: nothing that the process can set but its command. */
+static void read_process(const struct asked *a, struct gpu_process *p)
+{
+	_cleanup_free_ char *cgroups = NULL;
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "proc/%u", p->pid);
+	if (fstatat(a->root_fd, path, &st, 0) == 0)
+		p->uid = st.st_uid;
+	snprintf(path, sizeof(path), "proc/%u/comm", p->pid);
+	(void)file_read_small(a->root_fd, path, p->command, sizeof(p->command));
+	p->command[strcspn(p->command, "\n")] = '\0';
+	snprintf(path, sizeof(path), "proc/%u/cgroup", p->pid);
+	if (a->has_hierarchy && file_read(a->root_fd, path, CGROUPS_MAX, &cgroups, NULL) == 0 &&
+	    hierarchy_find_path(&a->hierarchy, cgroups, &p->path) < 0)
+		p->path = NULL;
+}
+
+static int sample_asked(struct source_state *state, uint64_t boot_ns, struct samples *to UNUSED)
+{
+	struct asked *a = asked_of(state);
+	int r = 0;
+
+	a->why = (struct error){};
+	if (!a->card) {
+		(void)nvml_list(a->nvml, a->cards, &a->count, &a->why);
+		return 0;
+	}
+	gpu_reading_clear(&a->reading);
+	r = nvml_card_read(a->card, boot_ns, &a->reading);
+	for (size_t i = 0; r == 0 && i < a->reading.process_count; i++)
+		read_process(a, &a->reading.processes[i]);
+	return r;
+}
+
+static struct source_state *free_asked(struct source_state *state)
+{
+	struct asked *a = asked_of(state);
+
+	if (a) {
+		gpu_reading_clear(&a->reading);
+		nvml_card_free(a->card);
+		nvml_unref(a->nvml);
+	}
+	free(a);
+	return NULL;
+}
+
+static const struct source asked_source = {
+	.name = "gpu-asked",
+	.deadline_ms = DEADLINE_MS,
+	.open = open_asked,
+	.sample = sample_asked,
+	.free = free_asked,
+};
+
+static int open_slow(const struct source_state *s, void *handle, struct slow_source **ret)
+{
+	const struct asked_options own = { s, handle };
+	const struct source_options options = { .root_fd = s->root_fd, .context = &own };
+	struct error ignored = {};
+
+	return slow_source_open(&asked_source, &options, ret, &ignored);
+}
+
+/* ---- opening ---- */
+
+static void forget_claims(struct claims *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		free(c->items[i].path);
+	c->count = 0;
+}
+
+static struct source_state *free_source(struct source_state *s)
+{
+	if (!s)
+		return NULL;
+	slow_source_free(s->driver);
+	for (size_t i = 0; i < s->count; i++) {
+		slow_source_free(s->cards[i]->slow);
+		gpu_units_clear(&s->cards[i]->units);
+		gpu_reading_clear(&s->cards[i]->now);
+		free(s->cards[i]);
+	}
+	forget_claims(&s->claims[0]);
+	forget_claims(&s->claims[1]);
+	nvml_unref(s->nvml);
+	free(s);
+	return NULL;
+}
+
+static int open_source(const struct source_options *options, struct source_state **ret,
+		       struct error *err)
+{
+	const char *set = options->settings ? options->settings->nvml_library : NULL;
+	struct source_state *s = calloc(1, sizeof(*s));
+	int r = s ? nvml_load(set ? set : NVML_LIBRARY, &s->nvml, err) : -ENOMEM;
+
+	if (r == 0) {
+		s->root_fd = options->root_fd;
+		s->rules = options->rules;
+		s->hierarchy = options->hierarchy;
+		r = open_slow(s, NULL, &s->driver);
+	}
+	if (r == 0)
+		r = slow_source_ask(s->driver);
+	if (r < 0) {
+		free_source(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+/* ---- which cards there are ---- */
+
+/* One that comes back goes on: its sums never fall. */
+static int add_card(struct source_state *s, const struct gpu_identity *identity)
+{
+	struct card *c = NULL;
+
+	for (size_t i = 0; i < s->count; i++)
+		c = strcmp(s->cards[i]->identity.uuid, identity->uuid) == 0 ? s->cards[i] : c;
+	if (!c && s->count < GPU_CARDS_MAX) {
+		c = calloc(1, sizeof(*c));
+		if (!c)
+			return -ENOMEM;
+		s->cards[s->count++] = c;
+	}
+	if (!c || (c->slow && memcmp(&c->identity, identity, sizeof(*identity)) == 0))
+		return 0;
+	c->slow = slow_source_free(c->slow);
+	c->identity = *identity;
+	return open_slow(s, identity->handle, &c->slow);
+}
+
+static int take_driver(struct source_state *s)
+{
+	struct samples unused = {};
+	const struct asked *a;
+	int r = slow_source_take(s->driver, &unused);
+
+	if (r == -ETIME)
+		error_set(&s->why, 0, "the driver has not answered in %d s", DEADLINE_MS / 1000);
+	if (r < 0)
+		return 0;
+	a = asked_of(slow_source_state(s->driver));
+	s->why = a->why;
+	for (size_t i = 0; i < s->count; i++) {
+		bool is_listed = false;
+
+		for (size_t k = 0; k < a->count; k++)
+			is_listed |= strcmp(a->cards[k].uuid, s->cards[i]->identity.uuid) == 0;
+		if (!is_listed)
+			s->cards[i]->slow = slow_source_free(s->cards[i]->slow);
+	}
+	for (size_t i = 0; r == 0 && i < a->count; i++)
+		r = add_card(s, &a->cards[i]);
+	if (slow_source_ask(s->driver) < 0)
+		error_set(&s->why, 0, "cannot start a thread for the driver");
+	return r;
+}
+
+/* ---- what came since a card's sample before ---- */
+
+/* A counter of its own, where it has one; what its power adds up to else. */
+static const struct energy_total *take_energy(struct card *c)
+{
+	const struct value counter = c->now.fields[GPU_FIELD(ENERGY)],
+			   power = c->now.fields[GPU_FIELD(POWER)];
+
+	c->has_counter |= counter.is_known;
+	c->has_energy |= c->has_counter || power.is_known;
+	c->counter.power_max_uw = POWER_MAX_UW;
+	if (counter.is_known)
+		energy_counter_take(&c->counter, counter.number, c->now.boot_ns);
+	else if (!c->has_counter && power.is_known)
+		energy_integral_take(&c->integral, power.number, c->now.boot_ns);
+	return c->has_counter ? &c->counter.total : &c->integral.total;
+}
+
+/* A ratio that held for that time, what a counter grew by, or a peak. */
+static struct value amount_of(const struct card *c, size_t field, enum metric_id of_job)
+{
+	const struct metric *metric = metric_get(of_job);
+	const uint64_t now = c->now.fields[field].number, before = c->before[field].number,
+		       ns = c->now.boot_ns - c->before_ns;
+
+	if (metric->kind != KIND_COUNTER)
+		return (struct value){ now, true };
+	if (metric->unit == UNIT_SECONDS)
+		return (struct value){ field == GPU_FIELD(THROTTLED) ? now * ns : now * ns / 100,
+				       true };
+	return (struct value){ now - before, c->before[field].is_known && now >= before };
+}
+
+static void take_interval(struct card *c)
+{
+	uint64_t uj = 0, held_uj = 0;
+
+	memset(c->amounts, 0, sizeof(c->amounts));
+	c->amounts[0] = (struct value){ c->now.boot_ns - c->before_ns, true };
+	for (size_t i = 0; i < GPU_FIELDS; i++) {
+		const enum metric_id id = nvml_job_metric(i);
+
+		if (id != METRIC_COUNT && c->now.fields[i].is_known)
+			c->amounts[id - METRIC_GPU_FIRST] = amount_of(c, i, id);
+	}
+	uj = c->amounts[METRIC_GPU_ENERGY - METRIC_GPU_FIRST].number;
+	for (size_t i = 0; i < c->units.count; i++) {
+		const struct gpu_unit *u = &c->units.items[i];
+
+		held_uj += u->weight ? gpu_part(uj, u->from, u->until, u->slices) : 0;
+	}
+	c->unheld_uj += uj - held_uj;
+}
+
+_Static_assert(METRIC_GPU_HELD == METRIC_GPU_FIRST, "amounts begin with it");
+
+static int take_card(struct source_state *s, struct card *c)
+{
+	const struct claims *claims = &s->claims[!s->reading];
+	struct samples unused = {};
+	struct asked *a;
+	uint64_t uj;
+	int r = c->slow ? slow_source_take(c->slow, &unused) : -ENODEV;
+
+	c->is_fresh = false;
+	c->is_late = r < 0 && r != -EBUSY;
+	a = r == 0 ? asked_of(slow_source_state(c->slow)) : NULL;
+	if (!a || !a->reading.boot_ns) {
+		c->is_late |= c->slow && slow_source_ask(c->slow) < 0;
+		return 0;
+	}
+	gpu_units_clear(&c->units);
+	gpu_reading_clear(&c->now);
+	c->now = a->reading;
+	a->reading = (struct gpu_reading){};
+	c->is_late = c->now.fields[GPU_FIELD(LOST)].number;
+	c->is_late |= slow_source_ask(c->slow) < 0;
+	r = gpu_units_make(&c->identity, &c->now, claims->items, claims->count, &c->units);
+	if (r < 0 || c->is_late)
+		return r;
+	uj = take_energy(c)->total_uj;
+	c->now.fields[GPU_FIELD(ENERGY)] = (struct value){ uj, c->has_energy };
+	c->is_fresh = c->before_ns;
+	if (c->is_fresh)
+		take_interval(c);
+	c->now.fields[GPU_FIELD(UNHELD)] = (struct value){ c->unheld_uj, c->has_energy };
+	c->before_ns = c->now.boot_ns;
+	memcpy(c->before, c->now.fields, sizeof(c->before));
+	return 0;
+}
+
+/* ---- of the node ---- */
+
+static int add_energy(const struct card *c, struct samples *to)
+{
+	struct energy_reading reading = {
+		.sensor = { .source = c->has_counter ? "nvml" : "nvml-power",
+			    .level = ENERGY_COMPONENT,
+			    .part = ENERGY_GPU,
+			    .socket = c->identity.index,
+			    .quality = ENERGY_MEASURED,
+			    .rank = c->has_counter ? 10 : 20,
+			    /* the driver's sensor looks at a part of the time */
+			    .uncertainty_permille = c->has_counter ? 50 : 100 },
+		.total = c->has_counter ? c->counter.total : c->integral.total,
+		.boot_ns = c->before_ns,
+		.is_stale = c->is_late,
+	};
+
+	snprintf(reading.sensor.name, sizeof(reading.sensor.name), "gpu%u", c->identity.index);
+	to->energy.unheld_uj += c->unheld_uj;
+	return c->has_energy ? samples_add_energy(to, &reading) : 0;
+}
+
+/* Of one that is late only that, and its sums. */
+static struct value field_of(const struct card *c, size_t field)
+{
+	if (field == GPU_FIELD(LOST))
+		return (struct value){ c->is_late, true };
+	if (c->is_late && field != GPU_FIELD(ENERGY) && field != GPU_FIELD(UNHELD))
+		return (struct value){};
+	return c->is_late ? c->before[field] : c->now.fields[field];
+}
+
+static int add_samples(const struct card *c, struct samples *to)
+{
+	char name[GPU_NAME_SIZE];
+	const char *labels[SAMPLE_LABELS_MAX] = { name, c->identity.uuid };
+	const char *info[SAMPLE_LABELS_MAX] = { name, c->identity.uuid, c->identity.model,
+						c->identity.pci };
+	int r;
+
+	snprintf(name, sizeof(name), "%u", c->identity.index);
+	r = samples_add(to, METRIC_NODE_GPU_INFO, info, 1);
+	for (size_t i = 0; r == 0 && i < GPU_FIELDS; i++) {
+		const struct value v = field_of(c, i);
+
+		if (v.is_known)
+			r = samples_add(to, (enum metric_id)(METRIC_NODE_GPU_FIRST + i), labels,
+					v.number);
+	}
+	return r < 0 ? r : add_energy(c, to);
+}
+
+static int sample(struct source_state *s, uint64_t boot_ns UNUSED, struct samples *to)
+{
+	int r = take_driver(s);
+
+	s->reading = !s->reading;
+	for (size_t i = 0; r == 0 && i < s->count; i++) {
+		r = take_card(s, s->cards[i]);
+		if (r == 0)
+			r = add_samples(s->cards[i], to);
+	}
+	forget_claims(&s->claims[s->reading]);
+	return r;
+}
+
+static int describe(const struct source_state *s, struct strings *missing)
+{
+	int r = *s->why.text ? strings_add(missing, LABEL "%s", s->why.text) : 0;
+
+	for (size_t i = 0; r == 0 && i < s->count; i++) {
+		const struct card *c = s->cards[i];
+
+		if (c->is_late)
+			r = strings_add(missing, LABEL "card %u (%s) %s", c->identity.index,
+					c->identity.uuid,
+					!c->slow ? "is no longer listed by the driver"
+					: c->now.fields[GPU_FIELD(LOST)].number
+						? "is lost, says the driver"
+						: "does not answer");
+	}
+	return r;
+}
+
+/* ---- of jobs ---- */
+
+/* For the next reading: what it had when this one was taken. */
+static void keep_claim(struct source_state *s, const struct source_job *job)
+{
+	struct claims *claims = &s->claims[s->reading];
+	struct gpu_claim *claim = &claims->items[claims->count];
+	struct cpulist minors;
+
+	if (!job->gpus || !*job->gpus || !job->path || claims->count == CLAIMS_MAX ||
+	    cpulist_parse(job->gpus, &minors) < 0)
+		return;
+	claim->path = strdup(job->path);
+	for (unsigned int i = 0; i < GPU_CARDS_MAX; i++)
+		claim->minors[i] = cpulist_contains(&minors, i);
+	claims->count += claim->path != NULL;
+}
+
+/* Of a `run` that has no cgroup: is the process its command, or one that this started? */
+static bool is_started_by(int root_fd, pid_t pid, pid_t command)
+{
+	char path[64], text[512], state;
+
+	for (size_t i = 0; i < ANCESTORS_MAX && pid > 1 && pid != command; i++) {
+		snprintf(path, sizeof(path), "proc/%d/stat", pid);
+		if (file_read_small(root_fd, path, text, sizeof(text)) < 0 ||
+		    descendants_parse_stat(text, &state, &pid) < 0)
+			return false;
+	}
+	return pid == command;
+}
+
+static bool is_of_job(const struct source_state *s, const struct gpu_holder *h,
+		      const struct source_job *job)
+{
+	if (job->path)
+		return gpu_path_is_below(h->path, job->path);
+	return job->pid && h->process &&
+	       is_started_by(s->root_fd, (pid_t)h->process->pid, job->pid);
+}
+
+static void add_amounts(const struct card *c, const struct gpu_unit *u, const struct gpu_holder *h,
+			struct job_gpu *to)
+{
+	const uint64_t ns = c->amounts[0].number;
+
+	for (size_t i = 0; i < GPU_NUMBERS; i++) {
+		const enum metric_id id = (enum metric_id)(METRIC_GPU_FIRST + i);
+		struct value v = c->amounts[i];
+
+		if (id == METRIC_GPU_BUSY && u->busy.is_known)
+			v = (struct value){ ns * u->busy.number / 100, true };
+		if (id == METRIC_GPU_UNUSED && !h->process)
+			v = (struct value){ ns, true };
+		if (v.is_known && id < METRIC_GPU_COUNTERS_END)
+			v.number = gpu_holder_part(u, h, v.number);
+		if (v.is_known)
+			job_gpu_add(to, id, v.number);
+	}
+}
+
+/* What its processes hold; where the driver does not say it of each, all of it if it has all. */
+static int add_unit(const struct source_state *s, const struct card *c, const struct gpu_unit *u,
+		    const struct source_job *job, struct job_gpus *to)
+{
+	struct value memory = { 0, true };
+	struct job_gpu *row = NULL;
+	uint64_t weight = 0;
+
+	for (size_t i = 0; i < u->count; i++) {
+		const struct gpu_holder *h = &u->holders[i];
+
+		if (!is_of_job(s, h, job))
+			continue;
+		row = job_gpus_get(to, u->uuid, u->name, c->identity.model);
+		if (!row)
+			return -ENOMEM;
+		add_amounts(c, u, h, row);
+		weight += h->until - h->from;
+		memory.number += h->process ? h->process->memory_bytes.number : 0;
+		memory.is_known &= !h->process || h->process->memory_bytes.is_known;
+	}
+	if (!memory.is_known && weight == u->weight)
+		memory = u->memory_used;
+	if (row && memory.is_known)
+		job_gpu_add(row, METRIC_GPU_MEMORY_PEAK, memory.number);
+	if (row && u->memory_total.is_known)
+		job_gpu_add(row, METRIC_GPU_MEMORY_TOTAL, u->memory_total.number);
+	return 0;
+}
+
+static void sample_job(struct source_state *s, struct source_job_state *own UNUSED,
+		       const struct source_job *job, struct source_job_sample *to)
+{
+	struct job_gpus gpus = { .is_known = true };
+	int r = 0;
+
+	keep_claim(s, job);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct card *c = s->cards[i];
+
+		for (size_t k = 0; r == 0 && c->is_fresh && k < c->units.count; k++)
+			r = add_unit(s, c, &c->units.items[k], job, &gpus);
+	}
+	if (r == 0 && gpus.count)
+		(void)parts_put(&to->parts, &gpu_section, &gpus);
+	job_gpus_clear(&gpus);
+}
+
+/* ---- what is told ---- */
+
+static void put_value(struct document *d, const char *key, struct value v, enum metric_unit unit)
+{
+	document_key(d, key);
+	if (v.is_known)
+		document_decimal(d, v.number, metric_unit_places(unit));
+	else
+		document_null(d);
+}
+
+static void format_holder(const struct source_state *s, const struct gpu_unit *u, const char *path,
+			  const struct gpu_process *p, struct document *d)
+{
+	struct identity identity;
+	const bool is_job = path && identity_of(s->rules, path, &identity) && *identity.job;
+
+	document_begin_flat_map(d);
+	document_put_string(d, "gpu", u->name);
+	document_put_string(d, "manager", is_job ? identity.manager : NULL);
+	document_put_string(d, "job", is_job ? identity.job : NULL);
+	if (p) {
+		document_put_unsigned(d, "pid", p->pid);
+		document_put_signed(d, "uid", p->uid);
+		document_put_string(d, "command", p->command);
+		document_put_string(d, "type", p->is_graphics ? "graphics" : "compute");
+		put_value(d, "memory_bytes", p->memory_bytes, UNIT_BYTES);
+		put_value(d, "sm_ratio", p->sm, UNIT_LOAD);
+		put_value(d, "memory_ratio", p->memory, UNIT_LOAD);
+		put_value(d, "encoder_ratio", p->encoder, UNIT_LOAD);
+		put_value(d, "decoder_ratio", p->decoder, UNIT_LOAD);
+	}
+	document_end_map(d);
+}
+
+static const struct gpu_unit *unit_of(const struct card *c, const struct gpu_process *p)
+{
+	size_t i = 0;
+
+	while (i < c->now.instance_count &&
+	       (p->gpu_instance != c->now.instances[i].gpu_instance ||
+		p->compute_instance != c->now.instances[i].compute_instance))
+		i++;
+	return &c->units.items[i < c->units.count ? i : 0];
+}
+
+/* Holders without a process have no user: they are for who sees all. */
+static void format_holders(const struct source_state *s, const struct card *c, int64_t only_uid,
+			   struct document *d)
+{
+	document_begin_list_of(d, "processes");
+	for (size_t i = 0; c->units.count && i < c->now.process_count; i++) {
+		const struct gpu_process *p = &c->now.processes[i];
+
+		if (only_uid < 0 || p->uid == only_uid)
+			format_holder(s, unit_of(c, p), p->path, p, d);
+	}
+	document_end_list(d);
+	document_begin_list_of(d, "held_without_process");
+	for (size_t i = 0; i < c->units.count && only_uid < 0; i++) {
+		const struct gpu_unit *u = &c->units.items[i];
+
+		for (size_t k = 0; k < u->count; k++) {
+			if (!u->holders[k].process)
+				format_holder(s, u, u->holders[k].path, NULL, d);
+		}
+	}
+	document_end_list(d);
+}
+
+/* A number's key is its metric's name without jobmeter_gpu_ and _total. */
+static void format_field(const struct card *c, size_t field, struct document *d)
+{
+	const struct metric *metric = metric_get((enum metric_id)(METRIC_NODE_GPU_FIRST + field));
+	const char *name = metric->name + strlen("jobmeter_gpu_"), *end = strstr(name, "_total");
+	char key[64];
+
+	snprintf(key, sizeof(key), "%.*s",
+		 metric->kind == KIND_COUNTER && end ? (int)(end - name) : (int)strlen(name), name);
+	put_value(d, key, field_of(c, field), metric->unit);
+}
+
+static void format(const struct source_state *s, int64_t only_uid, struct document *d)
+{
+	document_begin_list_of(d, "gpus");
+	for (size_t i = 0; i < s->count; i++) {
+		const struct card *c = s->cards[i];
+
+		document_begin_map(d);
+		document_put_unsigned(d, "index", c->identity.index);
+		document_put_string(d, "uuid", c->identity.uuid);
+		document_put_string(d, "model", c->identity.model);
+		document_put_string(d, "pci", c->identity.pci);
+		document_put_boolean(d, "mig", c->now.has_instances);
+		for (size_t k = 0; k < GPU_FIELDS; k++)
+			format_field(c, k, d);
+		format_holders(s, c, only_uid, d);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+const struct source source_gpu = {
+	.name = "gpu",
+	.label = LABEL,
+	.help = "Read NVIDIA's GPUs: what each job has of them, their processes, energy and errors.",
+	.has_energy = true,
+	.is_for_jobs = true,
+	.open = open_source,
+	.sample = sample,
+	.describe = describe,
+	.free = free_source,
+	.sample_job = sample_job,
+	.format = format,
+};
