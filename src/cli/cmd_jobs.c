@@ -13,6 +13,7 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
+#include "basic/timestamp.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/jobs_columns.h"
@@ -28,6 +29,7 @@
 #include "model/rows.h"
 #include "report/page.h"
 #include "report/rows_text.h"
+#include "report/sentence.h"
 
 #define JOB_LIST_SCHEMA "jobmeter.job_list/1"
 #define JOB_SUMS_SCHEMA "jobmeter.job_sums/1"
@@ -43,6 +45,7 @@ struct listing {
 	const char *database;
 	bool is_of_all, has_no_legend;
 	bool is_recent, has_standard_columns; /* neither --since nor -o was given */
+	bool is_document; /* not text or CSV */
 	json_t *jobs; /* what was found */
 	const struct cli_command *command;
 	int exit_code;
@@ -328,14 +331,100 @@ static int sum_jobs(struct listing *l, struct reader *reader, json_t **ret, stru
 	return *ret ? 0 : error_set_errno(err, ENOMEM, "cannot add up the jobs");
 }
 
-static int find_jobs(struct listing *l, json_t **ret, struct error *err)
+/* ---- what they emitted and cost ---- */
+
+static bool wants_emissions(const struct listing *l)
 {
-	_cleanup_(reader_closep) struct reader *reader = NULL;
-	struct complaint complaint = { l->command, &l->exit_code };
-	int r = reader_open(l->database, complaint_tell, &complaint, &reader, err);
+	bool wants = l->is_document; /* which has all numbers */
+
+	for (size_t i = 0; i < l->columns.count; i++)
+		wants |= l->columns.items[i].kind >= JOBS_GRAMS;
+	return wants;
+}
+
+/* What two rows of one job, or of one key, share. */
+static char *row_key(const struct listing *l, const json_t *row)
+{
+	static const char *const of_job[] = { "cluster", "manager", "id", "start" };
+	const char *const *names = l->by.name ? &l->by.key : of_job;
+	struct sentence s = {};
+
+	for (size_t i = 0; i < (l->by.name ? 1 : ARRAY_SIZE(of_job)); i++) {
+		const char *text = json_string_value(json_object_get(row, names[i]));
+
+		sentence_add(&s, "\n", "%s", text ? text : "\t");
+	}
+	return s.text;
+}
+
+/* Of the jobs of an answer, by their keys.  *ret_next: NULL: there are no more. */
+static int take_emissions(const struct listing *l, const json_t *answer, json_t *by_key)
+{
+	const json_t *list = json_object_get(answer, "emissions");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		json_t *row = json_array_get(list, i);
+		_cleanup_free_ char *key = row_key(l, row);
+
+		json_object_del(row, "text");
+		r = key ? json_object_set(by_key, key, row) : -1;
+	}
+	return r;
+}
+
+static int ask_emissions(const struct listing *l, struct reader *reader, size_t count,
+			 json_t *by_key, struct error *err)
+{
+	struct job_filter filter = l->filter;
+	bool has_more = true;
+
+	filter.offset = 0;
+	filter.limit = MIN(count + 1, (size_t)JOB_LIMIT_DEFAULT);
+	while (has_more) {
+		_cleanup_(json_freep) json_t *answer = NULL;
+		int r = reader_get_emissions(reader, l->by.name ? l->by.key : NULL, &filter,
+					     &answer, err);
+		const char *next;
+		uint64_t until_ns = 0;
+
+		if (r < 0)
+			return r;
+		if (take_emissions(l, answer, by_key) < 0)
+			return error_set_errno(err, ENOMEM, "cannot keep what jobs emitted");
+		next = json_string_value(json_object_get(answer, "next"));
+		has_more = next && timestamp_parse(next, &until_ns) == 0 && count > filter.limit &&
+			   (!filter.until_ns || until_ns + 1 < filter.until_ns);
+		filter.until_ns = until_ns + 1; /* jobs that start together are told again */
+		count -= MIN(count, filter.limit - 1);
+	}
+	return 0;
+}
+
+/* Where a document was not asked for them, not knowing is no failure. */
+static int add_emissions(const struct listing *l, struct reader *reader, json_t *jobs,
+			 struct error *err)
+{
+	_cleanup_(json_freep) json_t *by_key = json_object();
+	int r = by_key ? ask_emissions(l, reader, json_array_size(jobs), by_key, err) : -ENOMEM;
 
 	if (r < 0)
-		return r;
+		return l->is_document ? 0 : r;
+	for (size_t i = 0; i < json_array_size(jobs); i++) {
+		json_t *job = json_array_get(jobs, i);
+		_cleanup_free_ char *key = row_key(l, job);
+		json_t *row = key ? json_object_get(by_key, key) : NULL;
+
+		if (row)
+			json_object_update_missing(job, row);
+	}
+	return 0;
+}
+
+static int find_all(struct listing *l, struct reader *reader, json_t **ret, struct error *err)
+{
+	int r;
+
 	if (l->by.name) {
 		r = ask_sums(l, reader, ret, err);
 		if (r != -ENOTSUP && r != -ETIME)
@@ -346,6 +435,19 @@ static int find_jobs(struct listing *l, json_t **ret, struct error *err)
 	*ret = json_array();
 	r = reader_list_jobs(reader, &l->filter, *ret, err);
 	complete(*ret);
+	return r;
+}
+
+static int find_jobs(struct listing *l, json_t **ret, struct error *err)
+{
+	_cleanup_(reader_closep) struct reader *reader = NULL;
+	struct complaint complaint = { l->command, &l->exit_code };
+	int r = reader_open(l->database, complaint_tell, &complaint, &reader, err);
+
+	if (r == 0)
+		r = find_all(l, reader, ret, err);
+	if (r == 0 && wants_emissions(l))
+		r = add_emissions(l, reader, *ret, err);
 	return r;
 }
 
@@ -407,6 +509,7 @@ static int run_jobs(const struct cli_command *command, int argc, char **argv)
 	snprintf(uid, sizeof(uid), "%u", geteuid());
 	if (!l.is_of_all && !l.filter.user && !l.database)
 		l.filter.user = uid;
+	l.is_document = output.format != OUTPUT_TEXT && output.format != OUTPUT_CSV;
 	r = output_check(&output, &err);
 	if (r == 0)
 		r = list_jobs(command, &l, &output, &err);

@@ -57,6 +57,10 @@ static const struct jobs_column columns[] = {
 	{ "memory_peak", "PEAK", JOBS_BYTES, "memory.peak_bytes", NULL, { "maxrss" } },
 	{ "energy", "ENERGY", JOBS_ENERGY, "energy.joules", NULL, { "consumedenergy", "consumedenergyraw" } },
 	{ "energy_rate", "PER CORE-HOUR", JOBS_ENERGY, "energy.joules_per_core_hour" },
+	{ "emissions", "CO2E", JOBS_GRAMS, "emissions.grams" },
+	{ "emissions_overhead", "BY PUE", JOBS_GRAMS, "emissions.overhead_grams" },
+	{ "emissions_embodied", "EMBODIED", JOBS_GRAMS, "emissions.embodied_grams" },
+	{ "cost", "COST", JOBS_MONEY, "cost" },
 	{ "core_time", "CORE TIME", JOBS_SECONDS, "core_seconds", NULL, { "cputime", "cputimeraw" } },
 	{ "jobs", "JOBS", JOBS_COUNT, "jobs" },
 	{ "memory_limit", "LIMIT", JOBS_BYTES, "memory.limit_bytes", NULL, { "reqmem" } },
@@ -77,10 +81,8 @@ static const enum jobs_kind kinds[] = {
 
 /* Digits behind the point. */
 static const unsigned int places[] = {
-	[JOBS_SECONDS] = 9,
-	[JOBS_CORES] = 3,
-	[JOBS_SHARE] = 4,
-	[JOBS_ENERGY] = 6,
+	[JOBS_SECONDS] = 9, [JOBS_CORES] = 3, [JOBS_SHARE] = 4,
+	[JOBS_ENERGY] = 6,  [JOBS_GRAMS] = 6, [JOBS_MONEY] = 6,
 };
 
 /* ---- -o ---- */
@@ -308,14 +310,21 @@ static struct human humanize_moment(const char *text)
 	return h;
 }
 
-static struct human humanize_about(const json_t *row, uint64_t uj)
+static struct human humanize_about(const json_t *row, enum jobs_kind kind, uint64_t number)
 {
-	const unsigned int digits = metric_unit_places(UNIT_JOULES);
-	struct human h = {}, energy = humanize_energy(uj);
+	const char *key = kind == JOBS_ENERGY ? "energy.estimated_joules"
+					      : "emissions.estimated_joules",
+		   *currency = json_string_value(json_object_get(row, "currency"));
+	struct human h = {}, exact = {};
 	uint64_t estimated = 0;
 
-	(void)take_number(row, "energy.estimated_joules", digits, &estimated);
-	snprintf(h.text, sizeof(h.text), "%s%.24s", estimated ? "~" : "", energy.text);
+	if (kind == JOBS_MONEY)
+		snprintf(exact.text, sizeof(exact.text), "%.4g %.3s", (double)number / 1e6,
+			 currency ? currency : "");
+	else
+		exact = kind == JOBS_ENERGY ? humanize_energy(number) : humanize_mass(number);
+	(void)take_number(row, key, metric_unit_places(UNIT_JOULES), &estimated);
+	snprintf(h.text, sizeof(h.text), "%s%.24s", estimated ? "~" : "", exact.text);
 	return h;
 }
 
@@ -345,8 +354,8 @@ const char *jobs_cell_text(const struct jobs_column *column, const json_t *row,
 		*buffer = humanize_duration(number);
 	else if (column->kind == JOBS_CORES)
 		*buffer = humanize_cores(number);
-	else if (column->kind == JOBS_ENERGY)
-		*buffer = humanize_about(row, number);
+	else if (column->kind >= JOBS_ENERGY)
+		*buffer = humanize_about(row, column->kind, number);
 	else if (column->kind == JOBS_SHARE)
 		*buffer = humanize_percent((double)number / 10000);
 	return buffer->text;

@@ -23,6 +23,8 @@ enum jobs_kind {
 	JOBS_CORES,
 	JOBS_SHARE,
 	JOBS_ENERGY, /* with "~" where any of it is an estimate */
+	JOBS_GRAMS, /* likewise */
+	JOBS_MONEY, /* likewise, with the row's currency */
 };
 
 struct jobs_column {

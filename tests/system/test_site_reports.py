@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What a site reads of its jobs, from a server: seff's lines, what energy emitted and cost, and reports."""
 
+import decimal
+import json
 import os
+import re
+import signal
 import subprocess
 
 import pytest
 
-from made_records import line, record
+from made_records import line, record, stamp
 from server import Server
 
 GIB = 1 << 30
@@ -74,3 +78,135 @@ Memory Efficiency: 31.25% of 16.00 GB (8.00 GB/node)
 """
     assert jobmeter("seff", "--server", url(server), 23) == printed
     assert "there is no job '29'" in jobmeter("seff", 29, code=1)
+
+
+
+# ---- what jobs emitted and cost ----
+
+QUARTER = 900
+MICRO = decimal.Decimal("1e-6")
+# By hand: a job of two nodes and three quarters, one of an estimate, one whose number was used before, and one without energy.
+ENTRIES = {101: [("n1", 0, 360_000_000_007), ("n2", 0, 180_000_000_011), ("n1", 900, 270_000_000_013), ("n1", 1800, 901)],
+           103: [("n1", 900, 720_000_000_019)]}
+BOUNDARY = 900  # seconds: another factor holds from here on
+
+
+def ledger_line(node, start, sequence, entries):
+    """entries: (job, when the node says that it began, microjoules, quality)"""
+    return json.dumps({
+        "schema": "jobmeter.ledger/1", "cluster": "made", "node": node, "boot_id": "made-boot", "sequence": sequence,
+        "start": stamp(start), "end": stamp(start + QUARTER),
+        "entries": [{"owner": "job", "manager": "slurm", "job": str(job), "start": stamp(began), "uid": 1000, "level": "node",
+                     "source": "dcmi", "quality": quality, "microjoules": uj} for job, began, uj, quality in entries]}).encode()
+
+
+def push_jobs(server):
+    def made(number, node, started, seconds, account):
+        one = record(number, node=node, started=started, seconds=seconds)
+        one["job"]["account"] = account
+        one["cpu"] |= {"allocated_cores": 4, "cpus_allowed": None}
+        return one
+
+    push(server, [made(101, "n1", 60, 2000, "physics"), made(101, "n2", 61, 700, "physics"), made(103, "n1", 1000, 600, "physics"),
+                  made(103, "n1", -40000, 500, "chemistry"), made(107, "n1", 1000, 600, "biology")])
+    lines = []
+    for job, entries in ENTRIES.items():
+        for node, start, uj in entries:
+            lines.append(ledger_line(node, start, len(lines), [(job, {101: 60, 103: 1000}[job], uj, "estimated" if job == 103 else "attributed")]))
+    lines.append(ledger_line("n1", -40000, 91, [(103, -40000, 5_000_000_000, "attributed")]))
+    lines.append(ledger_line("n1", -40000, 92, [(103, -80000, 5_000_000_000, "attributed")]))  # of none of these
+    assert {answer["answer"] for answer in server.push(lines)} == {"taken"}
+
+
+def restart_with(server, **settings):
+    assert server.end(signal.SIGTERM) == 0, server.log()
+    server.configure(**settings)
+    server.start()
+
+
+def write_factors(path, before, after):
+    path.write_text("zone,kind,from,until,grams_per_kwh\n"
+                    f"XXA,average_lifecycle,2020-01-01T00:00:00Z,{stamp(BOUNDARY)},{before}\n"
+                    f"XXA,average_lifecycle,{stamp(BOUNDARY)},2100-01-01T00:00:00Z,{after}\n"
+                    "XXA,marginal,2020-01-01T00:00:00Z,2100-01-01T00:00:00Z,900\n")
+
+
+def rounded(number):
+    return number.quantize(MICRO, rounding=decimal.ROUND_HALF_UP)
+
+
+def by_hand(job, before, after):
+    """(grams, joules)"""
+    kwh = decimal.Decimal("3.6e12")
+    grams = [rounded(decimal.Decimal(before if start < BOUNDARY else after) * uj / kwh) for _, start, uj in ENTRIES[job]]
+    return sum(grams), sum(decimal.Decimal(uj) for _, _, uj in ENTRIES[job]) / 10**6
+
+
+def ask_api(server, operator, path):
+    token = (operator / "jobmeter/token").read_text().strip()
+    answer = server.get(f"/api/v1{path}", Authorization=f"Bearer {token}")
+    assert answer.status == 200, answer.text
+    return json.loads(answer.text, parse_float=decimal.Decimal)
+
+
+def mass(grams):
+    tenths = int(grams * 10 + decimal.Decimal("0.5"))
+    return f"{tenths / 10} g" if tenths < 1000 and tenths % 10 else f"{float(grams):.0f} g"
+
+
+def test_what_two_jobs_emitted_is_the_ledger_by_the_factors_before_and_after_a_correction(server, operator, jobmeter):
+    push_jobs(server)
+    table = server.folder / "factors.csv"
+    for before, after in (("380.953", "344.1"), ("380.953", "43.9")):
+        write_factors(table, before, after)
+        restart_with(server, emissions={"zone": "XXA", "factors": str(table), "pue": "1.25", "embodied_grams_per_core_hour": "1.9"},
+                     tariff={"per_kwh": "0.271", "currency": "CHF"})
+        for job in ENTRIES:
+            grams, joules = by_hand(job, before, after)
+            answer = ask_api(server, operator, f"/emissions?id={job}&limit=1")
+            row, = answer["emissions"]
+            assert (answer["kind"], answer["zone"], answer["source"]) == ("average_lifecycle", "XXA", str(table))
+            assert (row["emissions.grams"], row["emissions.joules"], row["emissions.kind"]) == (grams, joules, "average_lifecycle")
+            assert row["emissions.overhead_grams"] == rounded(grams / 4)
+            assert abs(row["cost"] - joules * decimal.Decimal("1.25") * decimal.Decimal("0.271") / 3_600_000) <= MICRO
+            assert row["currency"] == "CHF"
+            core_seconds = {101: 8 * 2000, 103: 4 * 600}[job]
+            assert row["emissions.embodied_grams"] == rounded(decimal.Decimal(core_seconds) / 3600 * decimal.Decimal("1.9"))
+            about = "~" if job == 103 else ""
+            assert row["emissions.estimated_joules"] == (joules if job == 103 else 0)
+            for words in (["report", job], ["report", "--server", url(server), job]):
+                assert f"{about}{mass(grams)} CO2e (average_lifecycle), {about}{mass(rounded(grams / 4))} by PUE 1.25, " \
+                    in " ".join(jobmeter(*words).split())
+            assert f"{about}{mass(grams)} CO2e" in server.get(f"/api/v1/jobs/{job}.txt", Authorization="Bearer " + (
+                operator / "jobmeter/token").read_text().strip()).text
+        listed = {(job["id"], job["account"]): job for job in json.loads(
+            jobmeter("jobs", "--all", "--since", "2026-01-01", "--json"), parse_float=decimal.Decimal)["jobs"]}
+        assert listed["101", "physics"]["emissions.grams"] == by_hand(101, before, after)[0]
+        assert listed["103", "chemistry"]["emissions.joules"] == 5000
+        assert "emissions.grams" not in listed["107", "biology"]
+        by_account = {row["account"]: row for row in ask_api(server, operator, "/emissions?by=account")["emissions"]}
+        assert by_account.keys() == {"physics", "chemistry"}
+        assert by_account["physics"]["emissions.grams"] == sum(by_hand(job, before, after)[0] for job in ENTRIES)
+        assert (by_account["physics"]["emissions.jobs"], by_account["physics"]["emissions.jobs_without"]) == (2, 0)
+    text = jobmeter("jobs", "--server", url(server), "--since", "2026-01-01", "-o", "id,account,emissions,cost")
+    assert re.search(rf"^103 +physics +~{mass(by_hand(103, before, after)[0])} +~0\.\d+ CHF$", text, re.MULTILINE), text
+    assert re.search(r"^107 +biology +- +-$", text, re.MULTILINE), text
+    sums = jobmeter("jobs", "--all", "--since", "2026-01-01", "--by", "account", "-o", "jobs,emissions,cost")
+    assert re.search(r"^physics +2 +~[0-9.]+ g +~0.\d+ CHF$", sums, re.MULTILINE), sums
+
+
+def test_what_one_more_kwh_emits_is_in_no_account(server, operator, jobmeter):
+    push_jobs(server)
+    table = server.folder / "factors.csv"
+    write_factors(table, "380.953", "344.1")
+    restart_with(server, emissions={"zone": "XXA", "factors": str(table), "kind": "marginal"})
+    row, = ask_api(server, operator, "/emissions?id=101")["emissions"]
+    assert row["emissions.grams"] is None and row["emissions.kind"] is None and row["cost"] is None
+    assert "CO2e" not in jobmeter("report", 101)
+
+
+def test_without_a_factor_nothing_is_shown(server, operator, jobmeter):
+    push_jobs(server)
+    assert ask_api(server, operator, "/emissions?id=101")["emissions"] == []
+    assert "CO2e" not in jobmeter("report", 101)
+    assert "emissions.grams" not in jobmeter("jobs", "--all", "--since", "2026-01-01", "--json")
