@@ -195,6 +195,26 @@ static char *make_shares_text(const struct store *s, const char *key,
 	return text;
 }
 
+static struct store_share read_share(const struct statement *row)
+{
+	const char *quality = COLUMN_TEXT(row, 7);
+	const struct cell cores = store_cell(row, 6);
+
+	return (struct store_share){
+		.key = COLUMN_TEXT(row, 0),
+		.job = COLUMN_NUMBER(row, 1),
+		.cluster = COLUMN_TEXT(row, 2),
+		.manager = COLUMN_TEXT(row, 3),
+		.id = COLUMN_TEXT(row, 4),
+		.job_start_ns = COLUMN_NUMBER(row, 5),
+		.core_ns = { cores.number & VALUE_MAX, cores.is_known },
+		.has_entry = quality,
+		.is_estimated = quality && strcmp(quality, "estimated") == 0,
+		.start_ns = COLUMN_NUMBER(row, 8),
+		.microjoules = COLUMN_NUMBER(row, 9),
+	};
+}
+
 int store_read_shares(struct store *s, const char *by, const struct job_filter *filter,
 		      const struct store_who *who,
 		      int (*take)(void *context, const struct store_share *share), void *context,
@@ -217,21 +237,7 @@ int store_read_shares(struct store *s, const char *by, const struct job_filter *
 	store_ask_once(s, &rows, args, key ? STORE_FILTER_ARGS : ARRAY_SIZE(args));
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 	while (r >= 0 && store_next(s, &rows)) {
-		const char *quality = COLUMN_TEXT(&rows, 7);
-		const struct cell cores = store_cell(&rows, 6);
-		const struct store_share share = {
-			.key = COLUMN_TEXT(&rows, 0),
-			.job = COLUMN_NUMBER(&rows, 1),
-			.cluster = COLUMN_TEXT(&rows, 2),
-			.manager = COLUMN_TEXT(&rows, 3),
-			.id = COLUMN_TEXT(&rows, 4),
-			.job_start_ns = COLUMN_NUMBER(&rows, 5),
-			.core_ns = { cores.number & VALUE_MAX, cores.is_known },
-			.has_entry = quality,
-			.is_estimated = quality && strcmp(quality, "estimated") == 0,
-			.start_ns = COLUMN_NUMBER(&rows, 8),
-			.microjoules = COLUMN_NUMBER(&rows, 9),
-		};
+		const struct store_share share = read_share(&rows);
 
 		r = take(context, &share);
 	}
