@@ -61,6 +61,7 @@ static const struct jobs_column columns[] = {
 	{ "emissions_overhead", "BY PUE", JOBS_GRAMS, "emissions.overhead_grams" },
 	{ "emissions_embodied", "EMBODIED", JOBS_GRAMS, "emissions.embodied_grams" },
 	{ "cost", "COST", JOBS_MONEY, "cost" },
+	{ "unused", "UNUSED", JOBS_SECONDS, "unused_core_seconds" },
 	{ "core_time", "CORE TIME", JOBS_SECONDS, "core_seconds", NULL, { "cputime", "cputimeraw" } },
 	{ "jobs", "JOBS", JOBS_COUNT, "jobs" },
 	{ "memory_limit", "LIMIT", JOBS_BYTES, "memory.limit_bytes", NULL, { "reqmem" } },
@@ -226,8 +227,30 @@ static void put_rate(json_t *row, const json_t *joules, double core_s)
 				    json_real(json_number_value(joules) * S_OF_AN_HOUR / core_s));
 }
 
+/* Of core time, what no thread computed in.  In a sum, of the jobs that know it. */
+static void put_unused(json_t *row)
+{
+	const json_t *core = json_object_get(row, "core_seconds"),
+		     *user = json_object_get(row, "cpu.user_seconds"),
+		     *system = json_object_get(row, "cpu.system_seconds");
+
+	if (json_is_number(core) && json_is_number(user) && json_is_number(system))
+		json_object_set_new(
+			row, "unused_core_seconds",
+			json_real(fmax(0, json_number_value(core) - json_number_value(user) -
+						  json_number_value(system))));
+}
+
 void jobs_complete_energy(json_t *row)
 {
+	const json_t *unused;
+	double core_s;
+
+	put_unused(row);
+	unused = json_object_get(row, "unused_core_seconds");
+	core_s = json_number_value(json_object_get(row, "core_seconds"));
+	if (unused && core_s > 0)
+		put_share(row, "cpu_efficiency", amount_of(1 - json_number_value(unused) / core_s));
 	put_rate(row, json_object_get(row, JOBS_RATED_JOULES),
 		 json_number_value(json_object_get(row, JOBS_RATED_CORE_SECONDS)));
 	json_object_del(row, JOBS_RATED_JOULES);
@@ -257,6 +280,7 @@ void jobs_complete(json_t *row)
 	put_share(row, "cpu_efficiency", efficiency.uses[RESOURCE_CORES].share);
 	put_share(row, "memory_efficiency", efficiency.uses[RESOURCE_MEMORY].share);
 	put_core_time(row, record);
+	put_unused(row);
 }
 
 /* ---- cells ---- */

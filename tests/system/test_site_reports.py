@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What a site reads of its jobs, from a server: seff's lines, what energy emitted and cost, and reports."""
 
+import csv
 import decimal
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 
@@ -210,3 +212,104 @@ def test_without_a_factor_nothing_is_shown(server, operator, jobmeter):
     assert ask_api(server, operator, "/emissions?id=101")["emissions"] == []
     assert "CO2e" not in jobmeter("report", 101)
     assert "emissions.grams" not in jobmeter("jobs", "--all", "--since", "2026-01-01", "--json")
+
+
+# ---- reports of a site ----
+
+def push_weeks(server):
+    """Of two users: 14 like jobs each, the last of ada's four times as long, and one of bob's that computes nearly nothing."""
+    made = []
+    for user, account, uid in (("ada", "physics", 1001), ("bob", "chemistry", 1002)):
+        for i in range(14):
+            seconds = 4000 if (user, i) == ("ada", 13) else 1000 + i
+            one = record(uid * 100 + i, node=("n1", "n2")[i % 2], uid=uid, user=user, name=f"{user}.sh", started=i * 50000, seconds=seconds)
+            one["job"] |= {"account": account, "partition": "cpu"}
+            one["cpu"] |= {"allocated_cores": 4, "cpus_allowed": None, "user_seconds": 3.5 * seconds, "system_seconds": 0.1 * seconds}
+            if (user, i) == ("bob", 13):
+                one["cpu"] |= {"user_seconds": 0.01 * seconds}
+            one["io"][0]["read"]["bytes"] = 10**9
+            made.append(one)
+    push(server, made)
+
+
+SPAN = ("--since", "2026-02-09", "--until", "2026-03-01")  # the earlier ones are history
+
+
+def tables(jobmeter, kind, *words):
+    report = json.loads(jobmeter("report", "--type", kind, *SPAN, "--json", *words))
+    assert (report["schema"], report["type"], report["all_jobs"]) == ("jobmeter.site_report/1", kind, True)
+    return {table["title"]: table["rows"] for table in report["tables"]}
+
+
+def test_waste_names_the_idle_job_and_the_one_that_differs_with_their_numbers(server, jobmeter):
+    push_weeks(server)
+    for words in ((), ("--server", url(server))):
+        found = tables(jobmeter, "waste", *words)
+        assert [row["user"] for row in found["Users by unused core time"]] == ["bob", "ada"]
+        assert found["Jobs with the most unused core time"][0]["id"] == "100213"
+        differing = {(row["what"], row["number"]): row for row in found["Jobs and nodes that differ from their like"]}
+        longer = differing.pop(("job 100113", "elapsed"))
+        assert (longer["user"], longer["value"], longer["median"], longer["of"]) == ("ada", 4000, 1006, 13)
+        idle = differing.pop(("job 100213", "cpu"))
+        assert idle["value"] == pytest.approx(0.0275) and idle["median"] == pytest.approx(0.9)
+        assert not differing, differing
+    text = jobmeter("report", "--type", "waste", *SPAN)
+    assert "6 jobs, 10 h 03 m of core time, 1 h 59 m of it unused (20 %)" in text and "ENERGY" not in text, text
+    assert re.search(r"^ *job 100113 +ada +ada\.sh +elapsed +1 h 06 m +16 m 46 s ", text, re.MULTILINE), text
+    assert "Users by unused core time.\n" in (markdown := jobmeter("report", "--type", "waste", *SPAN, "--format", "markdown")), markdown
+    assert "<td>" in (html := jobmeter("report", "--type", "waste", *SPAN, "--format", "html")) and html.startswith("<!DOCTYPE html>")
+
+
+def test_where_nothing_differs_nothing_is_named(server, jobmeter):
+    push_weeks(server)
+    assert tables(jobmeter, "waste", "--until", "2026-02-10")["Jobs and nodes that differ from their like"] == []
+    assert "none that you may see" in jobmeter("report", "--type", "usage", "--since", "2027-01-01")
+
+
+@pytest.mark.parametrize("kind", ("waste", "efficiency", "energy", "usage"))
+def test_csv_has_the_rows_of_the_tables(server, jobmeter, kind):
+    push_weeks(server)
+    rows = list(csv.DictReader(jobmeter("report", "--type", kind, *SPAN, "--format", "csv").splitlines()))
+    expected = tables(jobmeter, kind)
+    assert {title: sum(row["table"] == title for row in rows) for title in expected} == {title: len(table) for title, table in expected.items()}
+
+
+def test_filters_leave_the_others_out(server, jobmeter):
+    push_weeks(server)
+    assert [row["user"] for row in tables(jobmeter, "usage", "--account", "physics")["Users"]] == ["ada"]
+    assert [row["account"] for row in tables(jobmeter, "usage", "--user", "bob")["Accounts"]] == ["chemistry"]
+    assert tables(jobmeter, "usage", "--cluster", "another")["Users"] == []
+
+
+def test_users_stand_side_by_side(server, jobmeter):
+    push_weeks(server)
+    report = json.loads(jobmeter("compare", "--user", "bob", "--user", "ada", *SPAN, "--json"))
+    rows = report["tables"][0]["rows"]
+    assert [row["user"] for row in rows] == ["bob", "ada"]
+    assert rows[1]["core_seconds"] == pytest.approx(4 * (4000 + sum(1000 + i for i in range(11, 13))))
+
+
+def test_what_does_not_go_together_is_refused(jobmeter):
+    assert "go with '--type'" in jobmeter("report", "--since", "7d", code=2)
+    assert "it goes with no '7'" in jobmeter("report", "--type", "waste", 7, code=2)
+    assert "waste, efficiency, energy or usage" in jobmeter("report", "--type", "all", code=2)
+    assert "'--user' two times" in jobmeter("compare", "--user", "ada", code=2)
+
+
+def test_the_weekly_unit_writes_a_file_and_sends_a_mail(server, jobmeter, programs, operator, tmp_path):
+    push_weeks(server)
+    unit = (programs / "share/jobmeter-report@.service").read_text()
+    sendmail = tmp_path / "sendmail"
+    sendmail.write_text(f"#!/bin/sh\ncat > {tmp_path}/mail\n")
+    sendmail.chmod(0o755)
+    commands = [shlex.split(re.sub(r"\S*/bin/jobmeter ", f"{programs}/jobmeter ", command).replace("%i", "waste").replace("%%", "%").replace("$$", "$"))
+                for command in re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)]
+    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "STATE_DIRECTORY": str(tmp_path),
+                   "JOBMETER_SERVER_SOCKET": str(server.socket)}
+    for more in ({}, {"MAILTO": "hpc@example.org", "SENDMAIL": str(sendmail)}):
+        for command in commands:
+            done = subprocess.run(command, env=environment | more, capture_output=True, text=True, timeout=300)
+            assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    page, = tmp_path.glob("waste-*-W*.html")
+    assert "</html>" in page.read_text()
+    assert (tmp_path / "mail").read_text().startswith("To: hpc@example.org\nSubject: jobs of the week: waste\n")
