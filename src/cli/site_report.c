@@ -136,6 +136,7 @@ struct report {
 	json_t *jobs; /* briefs of these, by their tags */
 	json_t *found;
 	double total[TOTALS]; /* over all rows of the first table */
+	bool lacks_emissions; /* the server took too long */
 	bool is_cut; /* there were more jobs than were looked at */
 };
 
@@ -319,7 +320,8 @@ static int add_emissions(struct report *r, struct table *t, struct error *err)
 		return 0;
 	code = jobs_add_emissions(r->reader, t->part->by ? t->columns.items[0].key : NULL,
 				  &r->filter, t->rows, err);
-	return code == -ENOTSUP ? 0 : code; /* then they are not known */
+	r->lacks_emissions |= code == -ETIME;
+	return code == -ENOTSUP || code == -ETIME ? 0 : code;
 }
 
 static int begin_tables(struct report *r, struct error *err)
@@ -441,6 +443,9 @@ static struct rows *make_rows(const struct report *r)
 	}
 	if (!count)
 		rows_line(rows, ROWS_ALL, NULL, "none that you may see");
+	if (r->lacks_emissions)
+		rows_line(rows, ROWS_ALL, NULL,
+			  "what was emitted and cost took the server too long: ask for less time");
 	if (r->is_cut)
 		rows_line(rows, ROWS_ALL, NULL, "of single jobs the newest %d were looked at",
 			  JOBS_MOST);

@@ -286,7 +286,7 @@ int server_client_get_emissions(struct server_client *c, const char *by,
 	query_add(&query, "limit", !by && filter->limit ? limit : NULL);
 	r = ask(c, c->web ? "/api/v1/emissions" : "/v1/emissions", &query, SERVER_ANSWER_MS,
 		&answer, err);
-	r = settle_sums(&answer, r);
+	r = answer.status == 503 ? -ETIME : settle_sums(&answer, r);
 	return r < 0 ? r : parse_maps(answer.text, answer.length, "emissions", ret, err);
 }
 

@@ -48,7 +48,7 @@ int server_parse_sums(const char *text, size_t length, json_t **ret, struct erro
 
 /* What they emitted and cost, as GET /v1/emissions has it: one by one (@by NULL), or by a column;
  * "emissions" of *ret is a list of maps, and the caller unrefs it.  -ENOTSUP: an older server, or
- * it adds up nothing by that. */
+ * it adds up nothing by that; -ETIME: it took too long. */
 int server_client_get_emissions(struct server_client *c, const char *by,
 				const struct job_filter *filter, json_t **ret, struct error *err);
 

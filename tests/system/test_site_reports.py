@@ -14,6 +14,7 @@ import pytest
 
 from made_records import line, record, stamp
 from server import Server
+from serving import Serving, folder  # noqa: F401
 
 GIB = 1 << 30
 
@@ -190,11 +191,26 @@ def test_what_two_jobs_emitted_is_the_ledger_by_the_factors_before_and_after_a_c
         assert by_account.keys() == {"physics", "chemistry"}
         assert by_account["physics"]["emissions.grams"] == sum(by_hand(job, before, after)[0] for job in ENTRIES)
         assert (by_account["physics"]["emissions.jobs"], by_account["physics"]["emissions.jobs_without"]) == (2, 0)
+    mine, others = (json.loads(server.ask_as(uid, "/v1/emissions?by=user")[1])["emissions"] for uid in (1000, 1007))
+    assert len(mine) == 1 and others == []
     text = jobmeter("jobs", "--server", url(server), "--since", "2026-01-01", "-o", "id,account,emissions,cost")
     assert re.search(rf"^103 +physics +~{mass(by_hand(103, before, after)[0])} +~0\.\d+ CHF$", text, re.MULTILINE), text
     assert re.search(r"^107 +biology +- +-$", text, re.MULTILINE), text
     sums = jobmeter("jobs", "--all", "--since", "2026-01-01", "--by", "account", "-o", "jobs,emissions,cost")
     assert re.search(r"^physics +2 +~[0-9.]+ g +~0.\d+ CHF$", sums, re.MULTILINE), sums
+
+
+def test_postgresql_adds_up_the_same(folder, keeper, postgres):  # noqa: F811
+    table = folder / "factors.csv"
+    write_factors(table, "380.953", "43.9")
+    with Serving(folder, keeper, postgres) as serving, serving(emissions={"zone": "XXA", "factors": str(table)}) as server:
+        push_jobs(server)
+        for job in ENTRIES:
+            row = json.loads(server.ask(f"/v1/emissions?id={job}&limit=1").text, parse_float=decimal.Decimal)["emissions"][0]
+            assert (row["emissions.grams"], row["emissions.joules"]) == by_hand(job, "380.953", "43.9")
+        by_account = {row["account"]: row for row in json.loads(server.ask("/v1/emissions?by=account").text, parse_float=decimal.Decimal)["emissions"]}
+        assert by_account["physics"]["emissions.grams"] == sum(by_hand(job, "380.953", "43.9")[0] for job in ENTRIES)
+        assert by_account.keys() == {"physics", "chemistry"}
 
 
 def test_what_one_more_kwh_emits_is_in_no_account(server, operator, jobmeter):
