@@ -410,6 +410,10 @@ static struct rows *make_rows(const struct report *r)
 		  timestamp_format(since, r->filter.since_ns),
 		  timestamp_format(until, r->filter.until_ns));
 	put_total(r, rows);
+	for (size_t i = 0; i < r->count; i++)
+		count += json_array_size(r->tables[i].rows);
+	if (!count)
+		rows_line(rows, ROWS_ALL, NULL, "none that you may see");
 	for (size_t i = 0; i < r->count; i++) {
 		const struct table *t = &r->tables[i];
 		struct rows_column heads[ROWS_COLUMNS_MAX] = {};
@@ -429,7 +433,7 @@ static struct rows *make_rows(const struct report *r)
 			rows_gap(rows);
 		}
 		table = rows_table(rows, ROWS_ALL, NULL, heads, t->columns.count);
-		for (size_t k = 0; k < json_array_size(t->rows); k++, count++) {
+		for (size_t k = 0; k < json_array_size(t->rows); k++) {
 			const json_t *row = json_array_get(t->rows, k);
 			struct human human;
 
@@ -441,8 +445,6 @@ static struct rows *make_rows(const struct report *r)
 		if (t->part->remark)
 			rows_remark(table, ROWS_ALL, "%s", t->part->remark);
 	}
-	if (!count)
-		rows_line(rows, ROWS_ALL, NULL, "none that you may see");
 	if (r->lacks_emissions)
 		rows_line(rows, ROWS_ALL, NULL,
 			  "what was emitted and cost took the server too long: ask for less time");
@@ -520,7 +522,10 @@ static int write_document(const struct output *output, const struct report *r, F
 	document_begin_map_of(d, "total");
 	for (size_t i = 0; i < TOTALS; i++) {
 		document_key(d, total_keys[i]);
-		document_decimal(d, (uint64_t)llround(r->total[i] * 1000), 3);
+		if (r->total[i] > 0 || i == TOTAL_JOBS)
+			document_decimal(d, (uint64_t)llround(r->total[i] * 1000), 3);
+		else
+			document_null(d); /* no job knows it */
 	}
 	document_end_map(d);
 	document_begin_list_of(d, "tables");

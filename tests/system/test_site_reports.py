@@ -279,7 +279,9 @@ def test_waste_names_the_idle_job_and_the_one_that_differs_with_their_numbers(se
 def test_where_nothing_differs_nothing_is_named(server, jobmeter):
     push_weeks(server)
     assert tables(jobmeter, "waste", "--until", "2026-02-10")["Jobs and nodes that differ from their like"] == []
-    assert "none that you may see" in jobmeter("report", "--type", "usage", "--since", "2027-01-01")
+    assert jobmeter("report", "--type", "usage", "--since", "2027-01-01", "--until", "2027-02-01").endswith("(UTC)\nnone that you may see\n")
+    nothing = json.loads(jobmeter("report", "--type", "usage", "--since", "2027-01-01", "--until", "2027-02-01", "--json"))["total"]
+    assert nothing == {"jobs": 0, "core_seconds": None, "unused_core_seconds": None, "energy.joules": None}
 
 
 @pytest.mark.parametrize("kind", ("waste", "efficiency", "energy", "usage"))
