@@ -7,7 +7,7 @@
 #include "basic/cli.h"
 
 #define OFFERED_MAX 32
-#define OFFERED_WORDS_MAX 32
+#define OFFERED_WORDS_MAX 48
 
 struct offered_option {
 	const struct cli_option *row;

@@ -109,17 +109,35 @@ struct human humanize_cores(uint64_t millicores)
 	return h;
 }
 
-struct human humanize_energy(uint64_t uj)
+/* @units: seven, each a thousand of the one before; @none: what 0 is. */
+static struct human with_one_of(uint64_t number, const char *const units[7], const char *none)
 {
-	static const char *const units[] = { " µJ", " mJ", " J", " kJ", " MJ", " GJ", " TJ" };
-	double value = (double)uj;
+	double value = (double)number;
+	struct human h;
 	size_t i = 0;
 
-	while (value >= 999.5 && i + 1 < ARRAY_SIZE(units)) {
+	while (value >= 999.5 && i + 1 < 7) {
 		value /= 1000;
 		i++;
 	}
-	return uj ? with_unit(value, units[i]) : (struct human){ "0 J" };
+	if (number)
+		return with_unit(value, units[i]);
+	snprintf(h.text, sizeof(h.text), "%s", none);
+	return h;
+}
+
+struct human humanize_energy(uint64_t uj)
+{
+	static const char *const units[7] = { " µJ", " mJ", " J", " kJ", " MJ", " GJ", " TJ" };
+
+	return with_one_of(uj, units, "0 J");
+}
+
+struct human humanize_mass(uint64_t ug)
+{
+	static const char *const units[7] = { " µg", " mg", " g", " kg", " t", " kt", " Mt" };
+
+	return with_one_of(ug, units, "0 g");
 }
 
 struct human humanize_percent(double share)

@@ -15,7 +15,9 @@
 #include "basic/macro.h"
 #include "basic/text.h"
 #include "codec/records.h"
+#include "model/job_filter.h"
 #include "model/job_name.h"
+#include "model/json_place.h"
 #include "cli/reader.h"
 #include "cli/runs.h"
 #include "cli/watch_target.h"
@@ -116,13 +118,35 @@ static int find_part_with_agent(const char *argument, const struct job_name *nam
 	return 0;
 }
 
+/* Each record of the job has the words; where they are not known, none. */
+static void tell_emissions(struct reader *reader, const struct job_name *name,
+			   struct records *records, size_t first)
+{
+	const struct job_filter filter = { .id = name->id, .manager = name->manager, .limit = 1 };
+	_cleanup_(json_freep) json_t *answer = NULL;
+	struct error unused;
+	const char *words;
+
+	if (reader_get_emissions(reader, NULL, &filter, &answer, &unused) < 0)
+		return;
+	words = json_string_value(
+		json_object_get(json_array_get(json_object_get(answer, "emissions"), 0), "text"));
+	for (size_t i = first; words && i < records->count; i++)
+		records->items[i]->emissions = strdup(words);
+}
+
 static int find_with_reader(struct arguments *a, struct complaint *complaint,
 			    const struct job_name *name, struct records *records, struct error *err)
 {
+	const size_t before = records->count;
 	int r = a->reader ? 0
 			  : reader_open(a->database, complaint_tell, complaint, &a->reader, err);
 
-	return r < 0 ? r : reader_get_records(a->reader, name, records, err);
+	if (r == 0)
+		r = reader_get_records(a->reader, name, records, err);
+	if (r == 0 && !name->node)
+		tell_emissions(a->reader, name, records, before);
+	return r;
 }
 
 /* Where a job is looked for that is no file; what was said last is why it was not found. */

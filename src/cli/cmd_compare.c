@@ -19,6 +19,8 @@
 #include "report/sentence.h"
 #include "codec/records.h"
 #include "analysis/rules.h"
+#include "cli/moment.h"
+#include "cli/site_report.h"
 #include "cli/site_rules.h"
 #include "analysis/variables.h"
 
@@ -26,6 +28,7 @@
 #define COMPARED_MAX 64
 
 struct settings {
+	struct site_report_options site;
 	const char *fail_on;
 	bool is_all;
 };
@@ -35,6 +38,9 @@ struct settings {
 static const struct cli_option options[] = {
 	{ "all", 'a', NULL, "print all numbers, also those that hardly changed", AT(is_all), NULL },
 	{ "fail-on", 0, "CONDITION", "exit with 3 if CONDITION holds: 'elapsed > 1.1x' is 1.1 times the first", AT(fail_on), NULL },
+	{ "user", 'u', "USER", "compare what users' jobs add up to; two times or more, in the place of records", AT(site), site_report_parse_user },
+	{ "since", 'S', "TIME", "with --user: jobs that ran then or later (default: 7d ago)", AT(site.filter.since_ns), moment_parse_argument },
+	{ "until", 'E', "TIME", "with --user: jobs that began before then", AT(site.filter.until_ns), moment_parse_argument },
 };
 /* clang-format on */
 
@@ -227,8 +233,18 @@ static int compare(const struct cli_command *command, const struct settings *set
 	return r < 0 ? r : arguments->exit_code;
 }
 
-static int check_usage(int argc, struct output *output, struct error *err)
+static int check_usage(const struct settings *s, int argc, struct output *output, struct error *err)
 {
+	if (s->site.users.count && (argc > 0 || s->is_all || s->fail_on))
+		return error_set(err, -EINVAL,
+				 "'--user' goes with no record, '--all' or '--fail-on'");
+	if (s->site.users.count == 1)
+		return error_set(err, -EINVAL,
+				 "one user is compared with another: '--user' two times");
+	if (s->site.users.count)
+		return output_settle(output, err);
+	if (s->site.filter.since_ns || s->site.filter.until_ns)
+		return error_set(err, -EINVAL, "'--since' and '--until' go with '--user'");
 	if (argc < 2)
 		return error_set(err, -EINVAL, "compare needs two records or more");
 	if (argc > COMPARED_MAX)
@@ -254,9 +270,16 @@ static int run_compare(const struct cli_command *command, int argc, char **argv)
 	if (r == 0)
 		return CLI_WELL;
 	if (r > 0)
-		r = check_usage(argc, &output, &err);
+		r = check_usage(&settings, argc, &output, &err);
 	if (r < 0)
 		return cli_misuse(command, &err);
+	if (settings.site.users.count) {
+		r = output_check(&output, &err);
+		if (r == 0)
+			r = site_report_print(command, &settings.site, arguments.database, &output,
+					      &arguments.exit_code, &err);
+		return r < 0 ? cli_fail(command, &err) : arguments.exit_code;
+	}
 	r = site_rules_load(command, NULL, &rules, &err);
 	if (r < 0)
 		return cli_fail(command, &err);

@@ -9,14 +9,13 @@
 #include "basic/cleanup.h"
 #include "basic/cli.h"
 #include "basic/clock.h"
-#include "basic/decimal.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/jobs_ask.h"
 #include "cli/jobs_columns.h"
-#include "cli/jobs_sums.h"
 #include "cli/moment.h"
 #include "cli/output.h"
 #include "cli/reader.h"
@@ -34,7 +33,6 @@
 #define SINCE_DEFAULT "7d"
 #define LIMIT_UNSET SIZE_MAX
 #define TEXT_MOST 40 /* columns: what others named may be as long as they like */
-#define PLACES 9 /* of the finest numbers: ns */
 
 struct listing {
 	struct job_filter filter;
@@ -43,6 +41,7 @@ struct listing {
 	const char *database;
 	bool is_of_all, has_no_legend;
 	bool is_recent, has_standard_columns; /* neither --since nor -o was given */
+	bool is_document; /* not text or CSV */
 	json_t *jobs; /* what was found */
 	const struct cli_command *command;
 	int exit_code;
@@ -58,11 +57,6 @@ static int parse_limit(const char *text, void *at, struct error *err)
 	return 0;
 }
 
-static int parse_moment(const char *text, void *at, struct error *err)
-{
-	return moment_parse(text, clock_now_ns(CLOCK_REALTIME), at, err);
-}
-
 #define AT(member) offsetof(struct listing, member)
 /* clang-format off */
 static const struct cli_option options[] = {
@@ -74,8 +68,8 @@ static const struct cli_option options[] = {
 	{ "account", 'A', "ACCOUNT", "jobs that this account is charged for", AT(filter.account), NULL },
 	{ "partition", 'r', "PARTITION", "jobs of this partition", AT(filter.partition), NULL },
 	{ "state", 's', "STATE", "jobs in this state; running: that have not ended", AT(filter.state), NULL },
-	{ "since", 'S', "TIME", "jobs that ran then or later (default: " SINCE_DEFAULT " ago)", AT(filter.since_ns), parse_moment },
-	{ "until", 'E', "TIME", "jobs that began before then", AT(filter.until_ns), parse_moment },
+	{ "since", 'S', "TIME", "jobs that ran then or later (default: " SINCE_DEFAULT " ago)", AT(filter.since_ns), moment_parse_argument },
+	{ "until", 'E', "TIME", "jobs that began before then", AT(filter.until_ns), moment_parse_argument },
 	{ "name", 'n', "NAME", "jobs of this name", AT(filter.name), NULL },
 	{ "text", 0, "TEXT", "jobs with this in their id, name, user, account or reason", AT(filter.text), NULL },
 	{ "limit", 0, "N", "at most the newest N jobs (default: 1000, with --by all); 0: all", AT(filter.limit), parse_limit },
@@ -118,7 +112,7 @@ static int settle(struct listing *l, struct output *output, int argc, char **arg
 	if (filter->limit == LIMIT_UNSET)
 		filter->limit = l->by.name ? 0 : JOB_LIMIT_DEFAULT;
 	if (l->is_recent)
-		r = parse_moment(SINCE_DEFAULT, &filter->since_ns, err);
+		r = moment_parse_argument(SINCE_DEFAULT, &filter->since_ns, err);
 	if (r == 0 && l->by.name)
 		r = settle_sums(l, err);
 	else if (r == 0 && l->has_standard_columns)
@@ -177,46 +171,6 @@ static void write_csv(const struct listing *l, FILE *out)
 	}
 }
 
-/* To the finest places that there is room for: sums are large. */
-static bool put_real(double real, struct document *d)
-{
-	uint64_t number;
-
-	for (int digits = PLACES; digits >= 0; digits -= 3) {
-		if (decimal_from_double(real, (unsigned int)digits, &number) < 0)
-			continue;
-		document_decimal(d, number, (unsigned int)digits);
-		return true;
-	}
-	return false;
-}
-
-static void put_value(const json_t *json, struct document *d)
-{
-	if (json_is_string(json))
-		document_string(d, json_string_value(json));
-	else if (json_is_boolean(json))
-		document_boolean(d, json_is_true(json));
-	else if (json_is_integer(json))
-		document_signed(d, json_integer_value(json));
-	else if (!json_is_real(json) || !put_real(json_real_value(json), d))
-		document_null(d);
-}
-
-static void put_job(json_t *job, struct document *d)
-{
-	const char *key;
-	json_t *value;
-
-	document_begin_map(d);
-	json_object_foreach(job, key, value)
-	{
-		document_key(d, key);
-		put_value(value, d);
-	}
-	document_end_map(d);
-}
-
 /* A document of all, or of each. */
 static int write_documents(const struct output *output, const struct listing *l, FILE *out)
 {
@@ -238,7 +192,7 @@ static int write_documents(const struct output *output, const struct listing *l,
 			document_begin_list_of(d, l->by.name ? "sums" : "jobs");
 		}
 		for (size_t j = i; j < (is_of_each ? i + 1 : count); j++)
-			put_job(json_array_get(l->jobs, j), d);
+			jobs_row_format(json_array_get(l->jobs, j), d);
 		if (!is_of_each) {
 			document_end_list(d);
 			document_end_map(d);
@@ -280,52 +234,27 @@ static void say_bounds(const struct cli_command *command, const struct listing *
 	cli_say(command, &text);
 }
 
-static void complete(json_t *jobs)
+/* ---- what they emitted and cost ---- */
+
+static bool wants_emissions(const struct listing *l)
 {
-	for (size_t i = 0; i < json_array_size(jobs); i++)
-		jobs_complete(json_array_get(jobs, i));
+	bool wants = l->is_document; /* which has all numbers */
+
+	for (size_t i = 0; i < l->columns.count; i++)
+		wants |= l->columns.items[i].kind >= JOBS_GRAMS;
+	return wants;
 }
 
-/* By the database, where it can, within its time. */
-static int ask_sums(struct listing *l, struct reader *reader, json_t **ret, struct error *err)
+static int find_all(struct listing *l, struct reader *reader, json_t **ret, struct error *err)
 {
-	_cleanup_(json_freep) json_t *rows = NULL;
-	int r = l->filter.limit ? -ENOTSUP
-				: reader_sum_jobs(reader, l->by.key, &l->filter, &rows, err);
+	int r;
 
-	if (r < 0)
-		return r;
-	*ret = jobs_sums_sort(rows);
-	return *ret ? 0 : error_set_errno(err, ENOMEM, "cannot add up the jobs");
-}
-
-/* Page by page: a year of a site has millions.  Those that begin meanwhile are left out, so that
- * none moves from one page to the next. */
-static int sum_jobs(struct listing *l, struct reader *reader, json_t **ret, struct error *err)
-{
-	_cleanup_(jobs_sums_freep) struct jobs_sums *sums = jobs_sums_new(&l->by);
-	const size_t limit = l->filter.limit ? l->filter.limit : SIZE_MAX;
-	struct job_filter filter = l->filter;
-	bool has_more = true;
-	int r = sums ? 0 : -ENOMEM;
-
-	if (!filter.until_ns)
-		filter.until_ns = clock_now_ns(CLOCK_REALTIME);
-	while (r == 0 && has_more && filter.offset < limit) {
-		_cleanup_(json_freep) json_t *page = json_array();
-
-		filter.limit = MIN(limit - filter.offset, (size_t)JOB_LIMIT_DEFAULT);
-		r = reader_list_jobs(reader, &filter, page, err);
-		if (r < 0)
-			return r;
-		has_more = json_array_size(page) == filter.limit;
-		filter.offset += json_array_size(page);
-		complete(page);
-		r = jobs_sums_add(sums, page);
-	}
-	if (r == 0)
-		*ret = jobs_sums_rows(sums);
-	return *ret ? 0 : error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	if (l->by.name)
+		return jobs_ask_sums(reader, &l->by, &l->filter, ret, err);
+	*ret = json_array();
+	r = reader_list_jobs(reader, &l->filter, *ret, err);
+	jobs_complete_all(*ret);
+	return r;
 }
 
 static int find_jobs(struct listing *l, json_t **ret, struct error *err)
@@ -334,19 +263,14 @@ static int find_jobs(struct listing *l, json_t **ret, struct error *err)
 	struct complaint complaint = { l->command, &l->exit_code };
 	int r = reader_open(l->database, complaint_tell, &complaint, &reader, err);
 
-	if (r < 0)
+	if (r == 0)
+		r = find_all(l, reader, ret, err);
+	if (r == 0 && wants_emissions(l))
+		r = jobs_add_emissions(reader, l->by.name ? l->by.key : NULL, &l->filter, *ret,
+				       err);
+	else
 		return r;
-	if (l->by.name) {
-		r = ask_sums(l, reader, ret, err);
-		if (r != -ENOTSUP && r != -ETIME)
-			return r;
-		*err = (struct error){};
-		return sum_jobs(l, reader, ret, err);
-	}
-	*ret = json_array();
-	r = reader_list_jobs(reader, &l->filter, *ret, err);
-	complete(*ret);
-	return r;
+	return l->is_document ? 0 : r; /* which was not asked for them: not knowing is no failure */
 }
 
 /* Without a server there are one's own runs. */
@@ -407,6 +331,7 @@ static int run_jobs(const struct cli_command *command, int argc, char **argv)
 	snprintf(uid, sizeof(uid), "%u", geteuid());
 	if (!l.is_of_all && !l.filter.user && !l.database)
 		l.filter.user = uid;
+	l.is_document = output.format != OUTPUT_TEXT && output.format != OUTPUT_CSV;
 	r = output_check(&output, &err);
 	if (r == 0)
 		r = list_jobs(command, &l, &output, &err);

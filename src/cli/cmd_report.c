@@ -18,9 +18,12 @@
 #include "report/reports.h"
 #include "report/summary.h"
 #include "analysis/rules.h"
+#include "cli/moment.h"
+#include "cli/site_report.h"
 #include "cli/site_rules.h"
 
 struct settings {
+	struct site_report_options site;
 	bool is_merged, is_summary;
 	struct report_columns columns;
 };
@@ -76,7 +79,41 @@ static const struct cli_option options[] = {
 	{ "merge", 'm', NULL,
 	  "merge all records into one (csv and ndjson keep them apart without it)",
 	  offsetof(struct settings, is_merged), NULL },
+	{ "type", 't', "TYPE", "report on the jobs of the site in the last 7 days",
+	  offsetof(struct settings, site.type), site_report_parse_type, site_report_type_word },
+	{ "since", 'S', "TIME", "with --type: jobs that ran then or later",
+	  offsetof(struct settings, site.filter.since_ns), moment_parse_argument },
+	{ "until", 'E', "TIME", "with --type: jobs that began before then",
+	  offsetof(struct settings, site.filter.until_ns), moment_parse_argument },
+	{ "user", 'u', "USER", "with --type: jobs of this user",
+	  offsetof(struct settings, site.filter.user), NULL },
+	{ "account", 'A', "ACCOUNT", "with --type: jobs that this account is charged for",
+	  offsetof(struct settings, site.filter.account), NULL },
+	{ "cluster", 0, "NAME", "with --type: jobs of this cluster",
+	  offsetof(struct settings, site.filter.cluster), NULL },
 };
+
+static bool is_short(const struct settings *s)
+{
+	return s->is_summary || s->columns.count;
+}
+
+/* Which of both reports it is. */
+static int check_site(const struct settings *s, int argc, char **argv, struct error *err)
+{
+	static const struct job_filter none;
+
+	if (!s->site.type && memcmp(&s->site.filter, &none, sizeof(none)) != 0)
+		return error_set(err, -EINVAL,
+				 "'--since', '--until', '--user', '--account' and '--cluster' go "
+				 "with '--type'");
+	if (s->site.type && (argc > 0 || is_short(s) || s->is_merged))
+		return error_set(err, -EINVAL, "'--type' is of many jobs: it goes with no '%s'",
+				 argc > 0	? argv[0]
+				 : s->is_merged ? "--merge"
+						: "-o' or '--summary");
+	return 0;
+}
 
 static int print(const struct output *output, struct records *records, bool is_merged,
 		 struct error *err)
@@ -131,11 +168,6 @@ static int print_short(const struct settings *s, struct records *records, const 
 	return r < 0 ? error_set_errno(err, r, "cannot write to the standard output") : 0;
 }
 
-static bool is_short(const struct settings *s)
-{
-	return s->is_summary || s->columns.count;
-}
-
 /* What goes with these. */
 static int check_short(const struct settings *s, const struct output *output, struct error *err)
 {
@@ -170,9 +202,16 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 
 	if (r == 0)
 		return CLI_WELL;
-	if (r < 0 || output_settle(&output, &err) < 0 || check_short(&settings, &output, &err) < 0)
+	if (r < 0 || output_settle(&output, &err) < 0 ||
+	    check_short(&settings, &output, &err) < 0 ||
+	    check_site(&settings, argc, argv, &err) < 0)
 		return cli_misuse(command, &err);
 	r = output_check(&output, &err);
+	if (r == 0 && settings.site.type) {
+		r = site_report_print(command, &settings.site, arguments.database, &output,
+				      &arguments.exit_code, &err);
+		return r < 0 ? cli_fail(command, &err) : arguments.exit_code;
+	}
 	if (r == 0)
 		r = arguments_read(command, &arguments, argc, argv, &records, &err);
 	if (r == 0)
@@ -193,7 +232,8 @@ const struct cli_command cmd_report = {
 	.details =
 		"A directory means all *.json in it, '-' the standard input, an ID a local run, or a job\n"
 		"that the agent of this node or the site's server knows: 123, slurm/123, and the part of it\n"
-		"on one node 123@node17.  Several records, and those of a job on several nodes, are merged.\n",
+		"on one node 123@node17.  Several records, and those of a job on several nodes, are merged.\n"
+		"With --type it is of all jobs of the site that you may see: waste, efficiency, energy or usage.\n",
 	.terms = reading_terms,
 	.run = run_report,
 };

@@ -12,6 +12,7 @@ extern const struct cli_command cmd_insights;
 extern const struct cli_command cmd_jobs;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_run;
+extern const struct cli_command cmd_seff;
 extern const struct cli_command cmd_top;
 extern const struct cli_command cmd_trace;
 extern const struct cli_command cmd_up;

@@ -57,6 +57,11 @@ static const struct jobs_column columns[] = {
 	{ "memory_peak", "PEAK", JOBS_BYTES, "memory.peak_bytes", NULL, { "maxrss" } },
 	{ "energy", "ENERGY", JOBS_ENERGY, "energy.joules", NULL, { "consumedenergy", "consumedenergyraw" } },
 	{ "energy_rate", "PER CORE-HOUR", JOBS_ENERGY, "energy.joules_per_core_hour" },
+	{ "emissions", "CO2E", JOBS_GRAMS, "emissions.grams" },
+	{ "emissions_overhead", "BY PUE", JOBS_GRAMS, "emissions.overhead_grams" },
+	{ "emissions_embodied", "EMBODIED", JOBS_GRAMS, "emissions.embodied_grams" },
+	{ "cost", "COST", JOBS_MONEY, "cost" },
+	{ "unused", "UNUSED", JOBS_SECONDS, "unused_core_seconds" },
 	{ "core_time", "CORE TIME", JOBS_SECONDS, "core_seconds", NULL, { "cputime", "cputimeraw" } },
 	{ "jobs", "JOBS", JOBS_COUNT, "jobs" },
 	{ "memory_limit", "LIMIT", JOBS_BYTES, "memory.limit_bytes", NULL, { "reqmem" } },
@@ -77,10 +82,8 @@ static const enum jobs_kind kinds[] = {
 
 /* Digits behind the point. */
 static const unsigned int places[] = {
-	[JOBS_SECONDS] = 9,
-	[JOBS_CORES] = 3,
-	[JOBS_SHARE] = 4,
-	[JOBS_ENERGY] = 6,
+	[JOBS_SECONDS] = 9, [JOBS_CORES] = 3, [JOBS_SHARE] = 4,
+	[JOBS_ENERGY] = 6,  [JOBS_GRAMS] = 6, [JOBS_MONEY] = 6,
 };
 
 /* ---- -o ---- */
@@ -224,8 +227,30 @@ static void put_rate(json_t *row, const json_t *joules, double core_s)
 				    json_real(json_number_value(joules) * S_OF_AN_HOUR / core_s));
 }
 
+/* Of core time, what no thread computed in.  In a sum, of the jobs that know it. */
+static void put_unused(json_t *row)
+{
+	const json_t *core = json_object_get(row, "core_seconds"),
+		     *user = json_object_get(row, "cpu.user_seconds"),
+		     *system = json_object_get(row, "cpu.system_seconds");
+
+	if (json_is_number(core) && json_is_number(user) && json_is_number(system))
+		json_object_set_new(
+			row, "unused_core_seconds",
+			json_real(fmax(0, json_number_value(core) - json_number_value(user) -
+						  json_number_value(system))));
+}
+
 void jobs_complete_energy(json_t *row)
 {
+	const json_t *unused;
+	double core_s;
+
+	put_unused(row);
+	unused = json_object_get(row, "unused_core_seconds");
+	core_s = json_number_value(json_object_get(row, "core_seconds"));
+	if (unused && core_s > 0)
+		put_share(row, "cpu_efficiency", amount_of(1 - json_number_value(unused) / core_s));
 	put_rate(row, json_object_get(row, JOBS_RATED_JOULES),
 		 json_number_value(json_object_get(row, JOBS_RATED_CORE_SECONDS)));
 	json_object_del(row, JOBS_RATED_JOULES);
@@ -255,6 +280,7 @@ void jobs_complete(json_t *row)
 	put_share(row, "cpu_efficiency", efficiency.uses[RESOURCE_CORES].share);
 	put_share(row, "memory_efficiency", efficiency.uses[RESOURCE_MEMORY].share);
 	put_core_time(row, record);
+	put_unused(row);
 }
 
 /* ---- cells ---- */
@@ -308,14 +334,21 @@ static struct human humanize_moment(const char *text)
 	return h;
 }
 
-static struct human humanize_about(const json_t *row, uint64_t uj)
+static struct human humanize_about(const json_t *row, enum jobs_kind kind, uint64_t number)
 {
-	const unsigned int digits = metric_unit_places(UNIT_JOULES);
-	struct human h = {}, energy = humanize_energy(uj);
+	const char *key = kind == JOBS_ENERGY ? "energy.estimated_joules"
+					      : "emissions.estimated_joules",
+		   *currency = json_string_value(json_object_get(row, "currency"));
+	struct human h = {}, exact = {};
 	uint64_t estimated = 0;
 
-	(void)take_number(row, "energy.estimated_joules", digits, &estimated);
-	snprintf(h.text, sizeof(h.text), "%s%.24s", estimated ? "~" : "", energy.text);
+	if (kind == JOBS_MONEY)
+		snprintf(exact.text, sizeof(exact.text), "%.4g %.3s", (double)number / 1e6,
+			 currency ? currency : "");
+	else
+		exact = kind == JOBS_ENERGY ? humanize_energy(number) : humanize_mass(number);
+	(void)take_number(row, key, metric_unit_places(UNIT_JOULES), &estimated);
+	snprintf(h.text, sizeof(h.text), "%s%.24s", estimated ? "~" : "", exact.text);
 	return h;
 }
 
@@ -345,8 +378,8 @@ const char *jobs_cell_text(const struct jobs_column *column, const json_t *row,
 		*buffer = humanize_duration(number);
 	else if (column->kind == JOBS_CORES)
 		*buffer = humanize_cores(number);
-	else if (column->kind == JOBS_ENERGY)
-		*buffer = humanize_about(row, number);
+	else if (column->kind >= JOBS_ENERGY)
+		*buffer = humanize_about(row, column->kind, number);
 	else if (column->kind == JOBS_SHARE)
 		*buffer = humanize_percent((double)number / 10000);
 	return buffer->text;

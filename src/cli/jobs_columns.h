@@ -23,6 +23,8 @@ enum jobs_kind {
 	JOBS_CORES,
 	JOBS_SHARE,
 	JOBS_ENERGY, /* with "~" where any of it is an estimate */
+	JOBS_GRAMS, /* likewise */
+	JOBS_MONEY, /* likewise, with the row's currency */
 };
 
 struct jobs_column {
@@ -55,9 +57,10 @@ int jobs_columns_parse(const char *text, void *at, struct error *err);
 const char *jobs_columns_word(const void *target, size_t i);
 
 /* Adds to the row how much of what was allocated was used, by the arithmetic of a report, its core
- * time, and its energy for a core-hour; without memory nothing. */
+ * time, how much of that was unused, and its energy for a core-hour; without memory nothing. */
 void jobs_complete(json_t *row);
-/* Of a row of sums the last of these alone, by its rated numbers, which go. */
+/* Of a row of sums the last of these alone, by its rated numbers, which go, and its unused core
+ * time as a share. */
 void jobs_complete_energy(json_t *row);
 
 /* A column of text, as "user" or "reason", into the struct jobs_column at @at.  -EINVAL: *err names

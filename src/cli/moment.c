@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
@@ -99,4 +100,9 @@ int moment_parse(const char *text, uint64_t now_ns, uint64_t *ret, struct error 
 				 text);
 	*ret = moment_ns;
 	return 0;
+}
+
+int moment_parse_argument(const char *text, void *at, struct error *err)
+{
+	return moment_parse(text, clock_now_ns(CLOCK_REALTIME), at, err);
 }

@@ -12,3 +12,6 @@ struct error;
  * its zone "Z".  *ret: ns since the epoch.  -EINVAL: *err says what will do.
  */
 int moment_parse(const char *text, uint64_t now_ns, uint64_t *ret, struct error *err);
+
+/* The same of now, as a cli_option parses its argument into a uint64_t. */
+int moment_parse_argument(const char *text, void *at, struct error *err);

@@ -243,6 +243,16 @@ int reader_sum_jobs(struct reader *reader, const char *by, const struct job_filt
 	return r < 0 ? r : server_parse_sums(text, length, ret, err);
 }
 
+int reader_get_emissions(struct reader *reader, const char *by, const struct job_filter *filter,
+			 json_t **ret, struct error *err)
+{
+	if (!reader->client)
+		return error_set(err, -ENOTSUP,
+				 "what jobs emitted and cost is known to a server, not to '%s'",
+				 reader->path);
+	return server_client_get_emissions(reader->client, by, filter, ret, err);
+}
+
 /* ---- records ---- */
 
 struct taking {

@@ -231,7 +231,9 @@ int server_client_list_jobs(struct server_client *c, const struct job_filter *fi
 	return parse_page(answer.text, answer.length, jobs, ret_more, &c->after, err);
 }
 
-int server_parse_sums(const char *text, size_t length, json_t **ret, struct error *err)
+/* An answer with a list of maps by @name. */
+static int parse_maps(const char *text, size_t length, const char *name, json_t **ret,
+		      struct error *err)
 {
 	_cleanup_(json_freep) json_t *root = NULL;
 	struct place place = { .err = err };
@@ -239,17 +241,53 @@ int server_parse_sums(const char *text, size_t length, json_t **ret, struct erro
 	int r = place_parse_map(text ? text : "", length, &root, err);
 
 	if (r == 0)
-		r = place_get(&place, root, "sums", JSON_ARRAY, &list);
+		r = place_get(&place, root, name, JSON_ARRAY, &list);
 	if (r == 0 && !list)
-		r = error_set(err, -EPROTO, "it has no sums");
+		r = error_set(err, -EPROTO, "it has no %s", name);
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
 		if (!json_is_object(json_array_get(list, i)))
-			r = error_set(err, -EPROTO, "a sum is no map");
+			r = error_set(err, -EPROTO, "one of its %s is no map", name);
 	}
 	if (r < 0)
 		return error_prefix(err, -EPROTO, "the server's answer");
-	*ret = json_incref(json_object_get(root, "sums"));
+	*ret = TAKE_PTR(root);
 	return 0;
+}
+
+int server_parse_sums(const char *text, size_t length, json_t **ret, struct error *err)
+{
+	_cleanup_(json_freep) json_t *root = NULL;
+	int r = parse_maps(text, length, "sums", &root, err);
+
+	if (r == 0)
+		*ret = json_incref(json_object_get(root, "sums"));
+	return r;
+}
+
+/* An older server has no such path, others lack that column, or it takes too long. */
+static int settle_sums(const struct reply *answer, int r)
+{
+	return answer->status == 404 || answer->status == 400 || answer->status == 503 ? -ENOTSUP
+										       : r;
+}
+
+int server_client_get_emissions(struct server_client *c, const char *by,
+				const struct job_filter *filter, json_t **ret, struct error *err)
+{
+	_cleanup_(reply_clear) struct reply answer = {};
+	struct filter_texts texts;
+	struct query query = {};
+	char limit[24];
+	int r;
+
+	snprintf(limit, sizeof(limit), "%zu", filter->limit);
+	query_add(&query, "by", by);
+	query_add_filter(&query, filter, &texts);
+	query_add(&query, "limit", !by && filter->limit ? limit : NULL);
+	r = ask(c, c->web ? "/api/v1/emissions" : "/v1/emissions", &query, SERVER_ANSWER_MS,
+		&answer, err);
+	r = answer.status == 503 ? -ETIME : settle_sums(&answer, r);
+	return r < 0 ? r : parse_maps(answer.text, answer.length, "emissions", ret, err);
 }
 
 int server_client_sum_jobs(struct server_client *c, const char *by, const struct job_filter *filter,
@@ -264,9 +302,7 @@ int server_client_sum_jobs(struct server_client *c, const char *by, const struct
 	query_add_filter(&query, filter, &texts);
 	if (r == 0)
 		r = ask(c, "/v1/sums", &query, SERVER_ANSWER_MS, &answer, err);
-	/* an older server has no such path, others lack that column, or it takes too long */
-	if (answer.status == 404 || answer.status == 400 || answer.status == 503)
-		r = -ENOTSUP;
+	r = settle_sums(&answer, r);
 	return r < 0 ? r : server_parse_sums(answer.text, answer.length, ret, err);
 }
 

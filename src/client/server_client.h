@@ -46,6 +46,12 @@ int server_client_sum_jobs(struct server_client *c, const char *by, const struct
 /* The same out of an answer's text.  -EPROTO. */
 int server_parse_sums(const char *text, size_t length, json_t **ret, struct error *err);
 
+/* What they emitted and cost, as GET /v1/emissions has it: one by one (@by NULL), or by a column;
+ * "emissions" of *ret is a list of maps, and the caller unrefs it.  -ENOTSUP: an older server, or
+ * it adds up nothing by that; -ETIME: it took too long. */
+int server_client_get_emissions(struct server_client *c, const char *by,
+				const struct job_filter *filter, json_t **ret, struct error *err);
+
 /* The records of the newest job of that name, one a node, added to @records.  -ENOENT: there is
  * none that the caller may see. */
 int server_client_get_records(struct server_client *c, const struct job_name *name,

@@ -28,8 +28,8 @@ const char *const emission_kinds[EMISSION_KINDS + 1] = {
 	[EMISSION_MARGINAL] = "marginal",
 };
 
-/* "385.21", with a grain of a thousandth: what parse_seconds() has in ns. */
-static int parse_milligrams(const char *text, uint64_t *ret)
+/* With a grain of a thousandth: what parse_seconds() has in ns. */
+int emission_parse_number(const char *text, uint64_t *ret)
 {
 	uint64_t billionths;
 
@@ -67,7 +67,7 @@ static int parse_line(char *line, struct emission_factor *ret, const char **ret_
 	    timestamp_parse(cells[3], &ret->until_ns) < 0 || ret->until_ns <= ret->from_ns)
 		return -EINVAL;
 	*ret_wrong = "the grams are no number from 0 to 100000";
-	return parse_milligrams(cells[4], &ret->milligrams);
+	return emission_parse_number(cells[4], &ret->milligrams);
 }
 
 int emission_factors_add(struct emission_factors *to, const struct emission_factor *one)
@@ -147,4 +147,36 @@ uint64_t emission_of(uint64_t microjoules, const struct emission_factor *factor)
 	unsigned __int128 product = (unsigned __int128)microjoules * factor->milligrams;
 
 	return (uint64_t)((product + UJ_MG_PER_UG / 2) / UJ_MG_PER_UG);
+}
+
+void emission_sum_add(struct emission_sum *sum, uint64_t microjoules, bool is_estimated,
+		      const struct emission_factor *factor)
+{
+	sum->microjoules += microjoules;
+	sum->estimated_microjoules += is_estimated ? microjoules : 0;
+	sum->micrograms += factor ? emission_of(microjoules, factor) : 0;
+	sum->unknown += !factor;
+}
+
+/* a * b / by, to the nearest */
+static uint64_t scale(uint64_t a, uint64_t b, uint64_t by)
+{
+	return (uint64_t)(((unsigned __int128)a * b + by / 2) / by);
+}
+
+uint64_t emission_overhead(const struct emission_sum *sum, const struct emission_terms *terms)
+{
+	return terms->pue > 1000 ? scale(sum->micrograms, terms->pue - 1000, 1000) : 0;
+}
+
+uint64_t emission_embodied(const struct emission_sum *sum, const struct emission_terms *terms)
+{
+	return scale(sum->core_ns, terms->embodied, 3600 * NS_PER_S / 1000);
+}
+
+uint64_t emission_cost(const struct emission_sum *sum, const struct emission_terms *terms)
+{
+	/* microjoules x thousandths x thousandths / microjoules of a kWh are millionths */
+	return scale(scale(sum->microjoules, terms->pue ? terms->pue : 1000, 1000),
+		     terms->tariff * 1000, UJ_MG_PER_UG * 1000);
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,3 +58,30 @@ const struct emission_factor *emission_factor_at(const struct emission_factors *
 
 /* Micrograms of CO2e, rounded to the nearest. */
 uint64_t emission_of(uint64_t microjoules, const struct emission_factor *factor);
+
+/* What a site says of its energy besides, in thousandths. */
+struct emission_terms {
+	uint64_t pue; /* of what the building takes for each unit of the machines; 0: not known */
+	uint64_t embodied; /* grams for a core and an hour: what making the machines emitted */
+	uint64_t tariff; /* of the currency, for a kWh; 0: not known */
+};
+
+/* A number such as "1.25", up to 100,000, in thousandths.  -EINVAL. */
+int emission_parse_number(const char *text, uint64_t *ret);
+
+/* What jobs emitted and cost. */
+struct emission_sum { /* begins as {} */
+	uint64_t microjoules, estimated_microjoules;
+	uint64_t micrograms; /* by factors, of what the machines took */
+	uint64_t unknown; /* entries without a factor: then the sum is not known */
+	uint64_t core_ns;
+	bool lacks_cores; /* of a job: core_ns is not of all */
+};
+/* @factor: NULL: there is none. */
+void emission_sum_add(struct emission_sum *sum, uint64_t microjoules, bool is_estimated,
+		      const struct emission_factor *factor);
+/* Micrograms of what the building takes beyond its machines, and of making these; millionths of the
+ * currency for all the energy. */
+uint64_t emission_overhead(const struct emission_sum *sum, const struct emission_terms *terms);
+uint64_t emission_embodied(const struct emission_sum *sum, const struct emission_terms *terms);
+uint64_t emission_cost(const struct emission_sum *sum, const struct emission_terms *terms);

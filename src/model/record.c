@@ -118,6 +118,7 @@ struct record *record_free(struct record *r)
 	for (size_t i = 0; i < r->survivor_count; i++)
 		free(r->survivors[i].command);
 	free(r->survivors);
+	free(r->emissions);
 	for (size_t i = 0; i < section_count; i++)
 		section_clear(sections[i], section_of(r, sections[i]));
 	reading_clear(&r->reading);

@@ -109,6 +109,10 @@ struct record {
 		struct accounting read_accounting, write_accounting;
 	} coverage;
 
+	/* What its energy emitted and cost, in words, as a server said it beside the record: for
+	 * reports, and in no other form of it.  NULL: not known. */
+	char *emissions;
+
 	/* Of a merged record: how many were merged, and over how many nodes.  1 for one. */
 	unsigned int merged_records, merged_nodes;
 };

@@ -407,6 +407,18 @@ static int merge_timelines(const struct record *const *records, size_t count, st
 	return timeline_merge(timelines, count, &to->timeline);
 }
 
+/* All say it, as parts of one job do. */
+static int merge_emissions(const struct record *const *records, size_t count, struct record *merged)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!records[i]->emissions ||
+		    !text_is_equal(records[0]->emissions, records[i]->emissions))
+			return 0;
+	}
+	merged->emissions = strdup(records[0]->emissions);
+	return merged->emissions ? 0 : -ENOMEM;
+}
+
 int record_merge(const struct record *const *records, size_t count, struct record **ret)
 {
 	_cleanup_(record_freep) struct record *merged = record_new();
@@ -434,6 +446,8 @@ int record_merge(const struct record *const *records, size_t count, struct recor
 		r = merge_grants(records, count, merged);
 	if (r == 0)
 		r = merge_timelines(records, count, merged);
+	if (r == 0)
+		r = merge_emissions(records, count, merged);
 	if (r < 0)
 		return r;
 	merge_load_balance(records, count, merged);

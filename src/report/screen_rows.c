@@ -280,6 +280,7 @@ void summary_rows(const struct record *r, const struct analysis *a, struct rows 
 	add_work(r, rows);
 	gpu_row(r, rows);
 	energy_row(r, rows);
+	rows_line(rows, ROWS_FIRST, "Emissions", "%s", r->emissions ? r->emissions : "");
 	add_processes(r, rows);
 	add_survivors(r, rows);
 }

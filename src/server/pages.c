@@ -11,7 +11,6 @@
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
-#include "basic/decimal.h"
 #include "basic/error.h"
 #include "basic/ids.h"
 #include "basic/macro.h"
@@ -21,6 +20,7 @@
 #include "model/job_filter.h"
 #include "server/api/api.h"
 #include "server/api/caller.h"
+#include "server/emitted.h"
 #include "server/server.h"
 #include "server/server_config.h"
 #include "server/sync/sync.h"
@@ -158,33 +158,6 @@ static void put_metrics(const struct server_figures *figures, uint64_t database_
 }
 /* clang-format on */
 
-static const struct emission_factor *factor_at(const struct server *s, uint64_t when_ns)
-{
-	return emission_factor_at(&s->factors, s->config->emission_zone,
-				  (enum emission_kind)s->config->emission_kind, when_ns);
-}
-
-/* Of now, and how old it is: a yearly one goes on until the next is known. */
-static void put_factor(const struct server *s, FILE *out)
-{
-	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
-	const struct emission_factor *f = factor_at(s, now_ns);
-	char grams[DECIMAL_SIZE];
-
-	if (!f)
-		return;
-	fprintf(out,
-		"# HELP jobmeter_emission_factor_grams_per_kwh g CO2e per kWh that hold now.\n"
-		"# TYPE jobmeter_emission_factor_grams_per_kwh gauge\n"
-		"jobmeter_emission_factor_grams_per_kwh{zone=\"%s\",kind=\"%s\"} %s\n"
-		"# HELP jobmeter_emission_factor_age_seconds Since when its time is over; 0: it holds.\n"
-		"# TYPE jobmeter_emission_factor_age_seconds gauge\n"
-		"jobmeter_emission_factor_age_seconds{zone=\"%s\",kind=\"%s\"} %" PRIu64 "\n",
-		f->zone, emission_kinds[f->kind], decimal_format(grams, f->milligrams, 3), f->zone,
-		emission_kinds[f->kind],
-		now_ns > f->until_ns ? (now_ns - f->until_ns) / (uint64_t)NS : 0);
-}
-
 static int answer_metrics(void *context, const struct http_request *request UNUSED,
 			  struct http_answer *ret)
 {
@@ -198,7 +171,7 @@ static int answer_metrics(void *context, const struct http_request *request UNUS
 	(void)store_read_facts(s->store, false, &facts, NULL);
 	workers_read_figures(s->workers, &figures);
 	put_metrics(&figures, facts.bytes, out);
-	put_factor(s, out);
+	emitted_put_metrics(s, out);
 	ret->type = "text/plain; version=0.0.4; charset=utf-8";
 	return fclose(out) == 0 ? 0 : -ENOMEM;
 }
@@ -392,45 +365,6 @@ static int get_jobs(void *context, const struct http_request *request, struct ht
 	return answer_map(context, request, put_jobs, ret);
 }
 
-/* What the entries of an answer emitted. */
-struct emitted {
-	const struct server *server;
-	uint64_t micrograms; /* of all */
-	uint64_t unknown; /* entries without a factor */
-};
-
-static void put_emission(void *context, uint64_t start_ns, uint64_t microjoules, struct document *d)
-{
-	struct emitted *e = context;
-	const struct emission_factor *factor = factor_at(e->server, start_ns);
-	uint64_t micrograms = factor ? emission_of(microjoules, factor) : 0;
-
-	e->micrograms += micrograms;
-	e->unknown += !factor;
-	if (!factor)
-		return;
-	document_key(d, "grams");
-	document_decimal(d, micrograms, 6);
-	document_key(d, "grams_per_kwh");
-	document_decimal(d, factor->milligrams, 3);
-}
-
-static void put_emitted(const struct emitted *e, struct document *d)
-{
-	const struct server_config *config = e->server->config;
-
-	document_begin_map_of(d, "emissions");
-	document_key(d, "grams");
-	document_decimal(d, e->micrograms, 6);
-	document_put_string(d, "kind", emission_kinds[config->emission_kind]);
-	document_put_string(d, "zone", *config->emission_zone ? config->emission_zone : NULL);
-	document_put_string(d, "source",
-			    *config->emission_factors ? config->emission_factors
-						      : "emissions.grams_per_kwh");
-	document_put_unsigned(d, "entries_without_factor", e->unknown);
-	document_end_map(d);
-}
-
 static int put_sums(struct server *s, const struct http_request *request, struct document *d,
 		    struct error *err)
 {
@@ -453,10 +387,7 @@ static int put_ledger(struct server *s, const struct http_request *request, stru
 		      struct error *err)
 {
 	const struct store_who who = who_asks(s, request);
-	struct emitted emitted = { .server = s };
 	struct store_ledger_question question = {
-		.put_more = s->factors.count ? put_emission : NULL,
-		.context = &emitted,
 		.node = text_of(request, "node"),
 		.manager = text_of(request, "manager"),
 		.job = text_of(request, "id"),
@@ -464,16 +395,28 @@ static int put_ledger(struct server *s, const struct http_request *request, stru
 	int r = take_page(request, &question.since_ns, &question.until_ns, &question.limit,
 			  &question.offset, err);
 
-	if (r >= 0)
-		r = store_format_ledger(s->store, &question, &who, d, err);
-	if (r >= 0 && s->factors.count)
-		put_emitted(&emitted, d);
-	return r;
+	return r < 0 ? r : emitted_put_ledger(s, &question, &who, d, err);
 }
 
 static int get_ledger(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	return answer_map(context, request, put_ledger, ret);
+}
+
+static int put_emissions(struct server *s, const struct http_request *request, struct document *d,
+			 struct error *err)
+{
+	const struct store_who who = who_asks(s, request);
+	struct job_filter filter = {};
+	int r = take_filter(request, &filter, err);
+
+	r = r == 0 ? emitted_put(s, text_of(request, "by"), &filter, &who, d, err) : r;
+	return r == -ENOTSUP ? -EINVAL : r;
+}
+
+static int get_emissions(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	return answer_map(context, request, put_emissions, ret);
 }
 
 #define PIECE_BYTES 262144 /* of records, that are read at a time */
@@ -628,6 +571,7 @@ const struct http_route server_socket_routes[] = {
 	{ "GET", "/v1/sums", get_sums, .thread = WORKER_READER },
 	{ "GET", "/v1/records", get_records, .thread = WORKER_READER },
 	{ "GET", "/v1/ledger", get_ledger, .thread = WORKER_READER },
+	{ "GET", "/v1/emissions", get_emissions, .thread = WORKER_READER },
 	{ "GET", "/v1/server", get_server, .thread = WORKER_READER },
 	{},
 };

@@ -47,6 +47,7 @@ struct server { /* what its files share; each worker has a copy of its own, with
 	} health;
 	struct http *tcp, *socket; /* NULL: not wanted */
 	struct emission_factors factors; /* of the site's zone and others; empty: not wanted */
+	struct emission_terms terms;
 	uint64_t begun_ns; /* since the epoch: nothing is closed for what came before */
 	int signal_fd;
 	/* Of the writer: */

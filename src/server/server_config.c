@@ -30,6 +30,25 @@ static bool is_zone(size_t field UNUSED, const char *text)
 	return strlen(text) < EMISSION_ZONE_SIZE && !strpbrk(text, "\"\\ ,");
 }
 
+static bool is_term(size_t field UNUSED, const char *text)
+{
+	uint64_t number;
+
+	return !*text || emission_parse_number(text, &number) == 0;
+}
+
+static bool is_pue(size_t field UNUSED, const char *text)
+{
+	uint64_t number;
+
+	return !*text || (emission_parse_number(text, &number) == 0 && number >= 1000);
+}
+
+static bool is_currency(size_t field UNUSED, const char *text)
+{
+	return strlen(text) == 3 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 3;
+}
+
 static bool is_header(size_t field UNUSED, const char *text)
 {
 	return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-") ==
@@ -100,6 +119,18 @@ static const struct setting rows[] = {
 	  .needs_restart = true, .help = "Which factors of the table hold, or what kind emissions.grams_per_kwh is of." },
 	{ "emissions.grams_per_kwh", SETTING_NUMBER, AT(emission_grams), .standard = "0", .max = 5000, .needs_restart = true,
 	  .help = "The site's own factor in g CO2e per kWh, for all times and instead of a table; 0: none." },
+	{ "emissions.pue", SETTING_TEXT, AT(emission_pue), .standard = "", .needs_restart = true,
+	  .is_allowed = is_pue, .allowed = "a number from 1 on, such as 1.25, or '' for not known",
+	  .help = "What the building takes for each kWh of its machines (power usage effectiveness): in the cost of energy, and as overhead_grams beside what it emitted." },
+	{ "emissions.embodied_grams_per_core_hour", SETTING_TEXT, AT(emission_embodied), .standard = "", .needs_restart = true,
+	  .is_allowed = is_term, .allowed = "a number such as 1.9, or '' for not known",
+	  .help = "What making the machines emitted, divided by the core-hours of their life: embodied_grams, in no other sum." },
+	{ "tariff.per_kwh", SETTING_TEXT, AT(tariff), .standard = "", .needs_restart = true,
+	  .is_allowed = is_term, .allowed = "a number such as 0.25, or '' for not known",
+	  .help = "What a kWh costs. With it, jobs have a cost." },
+	{ "tariff.currency", SETTING_TEXT, AT(currency), .standard = "EUR", .needs_restart = true,
+	  .is_allowed = is_currency, .allowed = "three capital letters, as ISO 4217 has them",
+	  .help = "Of the tariff." },
 	{ "sync.manager", SETTING_CHOICE, AT(sync_manager), .standard = "none", .words = server_managers, .needs_restart = true,
 	  .help = "Whose database says what became of the jobs: slurm by sacct, for the whole cluster at once." },
 	{ "sync.interval", SETTING_DURATION, AT(sync_interval_ns), .standard = "5m", .min = SECOND, .max = 24 * HOUR,

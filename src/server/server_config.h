@@ -38,6 +38,9 @@ struct server_config {
 	char *emission_zone, *emission_factors; /* "": none */
 	unsigned int emission_kind; /* enum emission_kind */
 	uint64_t emission_grams; /* per kWh, instead of a table; 0: none */
+	char *emission_pue, *emission_embodied, *tariff; /* numbers as emission_parse_number() has
+							    them; "": not known */
+	char *currency;
 	unsigned int sync_manager; /* place in server_managers[] */
 	char *sync_directory;
 	uint64_t sync_interval_ns;

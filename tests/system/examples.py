@@ -14,6 +14,7 @@ COMMANDS = {
     "top": "jobmeter top --batch -n 1 -d 0.1 {}",
     "report": "jobmeter report {} run.json",
     "compare": "jobmeter compare {} run.json new.json",
+    "seff": "jobmeter seff {} run.json",
     "insights": "jobmeter insights {} run.json",
     "doctor": "jobmeter doctor --no-costs {}",
     "energy": "jobmeter energy {}",
@@ -24,7 +25,7 @@ VALUES = {"N": "7", "ID": "123", "NAME[,NAME]": "mpi-io", "SET": "mpi", "LEVEL":
           "S": "0.3", "PID": "$SLEEPER", "USER": "$NAME", "NAME": "$NAME", "DIR": "/", "CxR": "80x24", "PATH": "/",
           "ID[,ID]": "123,slurm/124", "LIST": "totals", "ACCOUNT": "physics", "COLUMN": "account", "PARTITION": "debug", "STATE": "running", "TIME": "36h", "TEXT": "train",
           "FILE|URL": "jobs.db", "DATABASE": "sqlite:jobs.db", "ADDRESS": "127.0.0.1:19841", "PORT": "19840", "URL": "http://127.0.0.1:1", "SCOPE": "user", "DAYS": "90d", "CONDITION": "'elapsed > 1.1x'"}
-AT_ONCE = ("report", "compare", "insights")
+AT_ONCE = ("report", "compare", "seff", "insights")
 # What does not go with what the command does else.
 ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "check"): "", ("doctor", "no-costs"): "",
          ("top", "standalone"): "--json -n 1 -d 0.1", ("top", "json"): "-n 1 -d 0.1",

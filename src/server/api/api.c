@@ -73,6 +73,8 @@ const struct api_route api_routes[] = {
 	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
 	{ "/usage", "Sums over the jobs that match.", API_LISTS, "usage", api_usage_columns,
 	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters, api_by_parameters } },
+	{ "/emissions", "What jobs emitted and cost, by the ledger and the site's factors.", API_DOCUMENTS,
+	  .answer = api_put_emissions, .parameters = { api_filter_parameters, api_emission_parameters } },
 	{ "/nodes", "The nodes on which jobs ran.", API_LISTS, "nodes", api_node_columns,
 	  .answer = api_list_nodes, .parameters = { api_span_parameters, api_sum_parameters } },
 	{ "/metrics", "The columns of jobs, and what they mean.", API_LISTS, "metrics", api_metric_columns,

@@ -98,12 +98,14 @@ uint64_t api_moment(const struct api_call *c, const char *name); /* 0: none */
 struct job_filter;
 struct job_filter api_filter(const struct api_call *c);
 extern const struct api_parameter api_filter_parameters[], api_page_parameters[],
-	api_job_parameters[], api_sum_parameters[], api_by_parameters[], api_span_parameters[];
+	api_job_parameters[], api_sum_parameters[], api_by_parameters[], api_span_parameters[],
+	api_emission_parameters[];
 
 int api_put_openapi(struct api_call *c, struct error *err); /* openapi.c */
 
 /* jobs.c */
 int api_list_jobs(struct api_call *c, struct error *err);
+int api_put_emissions(struct api_call *c, struct error *err);
 size_t api_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 
 /* job.c: of the newest job of that id */

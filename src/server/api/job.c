@@ -16,11 +16,13 @@
 #include "codec/record_format.h"
 #include "codec/records.h"
 #include "model/document.h"
+#include "model/job_filter.h"
 #include "model/json_place.h"
 #include "report/html_report.h"
 #include "report/page.h"
 #include "report/reports.h"
 #include "server/api/api.h"
+#include "server/emitted.h"
 #include "server/server.h"
 
 #define READ_NS UINT64_C(5000000000) /* others wait meanwhile */
@@ -108,6 +110,22 @@ static int put_text(const struct api_call *c, const struct record *record)
 	return 0;
 }
 
+/* Of all its nodes. */
+static void tell_emissions(const struct api_call *c, struct record *record)
+{
+	const struct store_question question = question_of(c);
+	const struct job_filter job = {
+		.id = question.id,
+		.manager = question.manager,
+		.cluster = question.cluster,
+		.until_ns = question.start_ns ? question.start_ns + 1 : 0,
+		.limit = 1,
+	};
+
+	if (!question.node && !record->emissions)
+		record->emissions = emitted_words(c->server, &job, &c->who);
+}
+
 int api_put_job(struct api_call *c, struct error *err)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
@@ -118,6 +136,7 @@ int api_put_job(struct api_call *c, struct error *err)
 		return r;
 	if (c->document)
 		return analysis_format_record(c->server->rules, record, c->document);
+	tell_emissions(c, record);
 	if (c->format == API_TXT)
 		return put_text(c, record);
 	r = analysis_make(c->server->rules, record, &analysis);

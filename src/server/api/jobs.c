@@ -10,6 +10,7 @@
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "server/api/api.h"
+#include "server/emitted.h"
 #include "server/server.h"
 #include "server/store/cursor.h"
 
@@ -62,6 +63,12 @@ const struct api_parameter api_page_parameters[] = {
 	{ "after", API_STRING, "Where the page before ended: its member next, or its header X-Next-Page.", .most = CURSOR_MAX },
 	{},
 };
+const struct api_parameter api_emission_parameters[] = {
+	{ "id", API_STRING, "Jobs of this id." },
+	{ "by", API_WORD, "What they are added up by; without it each stands alone, the newest first.", store_sum_word },
+	{ "limit", API_NUMBER, "Of jobs that stand alone: so many at most.", .least = 1, .most = API_LIMIT_MAX },
+	{},
+};
 /* clang-format on */
 
 struct job_filter api_filter(const struct api_call *c)
@@ -87,6 +94,17 @@ size_t api_job_columns(struct store_column ret[STORE_COLUMNS_MAX])
 	for (size_t i = 0; i < store_column_count(); i++)
 		ret[i] = store_column(i);
 	return store_column_count();
+}
+
+int api_put_emissions(struct api_call *c, struct error *err)
+{
+	const struct job_filter filter = api_filter(c);
+	int r;
+
+	document_begin_map(c->document);
+	r = emitted_put(c->server, api_text(c, "by"), &filter, &c->who, c->document, err);
+	document_end_map(c->document);
+	return r == -ENOTSUP ? -EINVAL : r;
 }
 
 static int put_job(void *context, const struct store_job *job)

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The ledger: whose the energy of a node was.  Times of its rows are by our clock. */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
 #include "model/document.h"
+#include "model/job_filter.h"
 #include "server/store/ledger_line.h"
 #include "server/store/store_internal.h"
 
@@ -143,4 +147,101 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 	s->deadline_ns = 0;
 	store_reset(rows);
 	return store_told(s, err);
+}
+
+/* ---- beside jobs ---- */
+
+/* Entries are of a quarter of an hour, and begin before their job as often as behind it. */
+#define ENTRY_MOST_NS "7200000000000"
+/* Of several jobs with one number and one owner, by when the node says that it started: nodes of a
+ * job start it one by one. */
+#define IS_OF_JOB                                                                    \
+	"e.uid = j.uid AND e.manager = j.manager AND e.job_id = j.job_id AND "       \
+	"e.start_ns > j.start_ns - " ENTRY_MOST_NS " AND e.start_ns < j.end_ns AND " \
+	"(e.job_start_ns IS NULL OR e.job_start_ns BETWEEN "                         \
+	"j.start_ns - " STORE_NEAR_NS " AND j.end_ns + " STORE_NEAR_NS ")"
+#define CORE_NS "CAST(\"cpu.allocated_cores\" / 1000.0 * elapsed_ns AS BIGINT)"
+
+static bool has_cores(const struct store *s)
+{
+	size_t i = 0;
+
+	while (i < store_value_count() && strcmp(store_value_name(i), "cpu.allocated_cores") != 0)
+		i++;
+	return i < store_value_count() && s->has_column[i];
+}
+
+static char *make_shares_text(const struct store *s, const char *key,
+			      const struct job_filter *filter, const struct store_who *who)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out,
+		"SELECT j.k, j.id, j.cluster, j.manager, j.job_id, j.start_ns, j.core_ns, "
+		"e.quality, e.start_ns, e.microjoules FROM (SELECT %s AS k, %s AS core_ns, id, "
+		"cluster, manager, job_id, start_ns, end_ns, uid FROM jobs",
+		key ? key : "NULL", has_cores(s) ? CORE_NS : "CAST(NULL AS BIGINT)");
+	store_print_filter(s, filter, who, out);
+	fprintf(out,
+		"%s) j LEFT JOIN ledger e ON " IS_OF_JOB " LEFT JOIN ledger_lines l ON l.id = "
+		"e.line WHERE e.line IS NULL OR l.cluster = j.cluster ORDER BY %s",
+		key ? "" : " ORDER BY start_ns DESC, id DESC LIMIT ?14 OFFSET ?15",
+		key ? "1, 2, 9" : "6 DESC, 2 DESC, 9");
+	fclose(out);
+	return text;
+}
+
+static struct store_share read_share(const struct statement *row)
+{
+	const char *quality = COLUMN_TEXT(row, 7);
+	const struct cell cores = store_cell(row, 6);
+
+	return (struct store_share){
+		.key = COLUMN_TEXT(row, 0),
+		.job = COLUMN_NUMBER(row, 1),
+		.cluster = COLUMN_TEXT(row, 2),
+		.manager = COLUMN_TEXT(row, 3),
+		.id = COLUMN_TEXT(row, 4),
+		.job_start_ns = COLUMN_NUMBER(row, 5),
+		.core_ns = { cores.number & VALUE_MAX, cores.is_known },
+		.has_entry = quality,
+		.is_estimated = quality && strcmp(quality, "estimated") == 0,
+		.start_ns = COLUMN_NUMBER(row, 8),
+		.microjoules = COLUMN_NUMBER(row, 9),
+	};
+}
+
+int store_read_shares(struct store *s, const char *by, const struct job_filter *filter,
+		      const struct store_who *who,
+		      int (*take)(void *context, const struct store_share *share), void *context,
+		      struct error *err)
+{
+	const char *key = by ? store_sum_text(by) : NULL;
+	_cleanup_free_ char *text = make_shares_text(s, key, filter, who);
+	struct arg args[STORE_FILTER_ARGS + 2];
+	struct statement rows = { .text = text };
+	int r = 0;
+
+	if (by && !key)
+		return error_set(err, -ENOTSUP, "no energy is added up by '%.64s'", by);
+	if (!text)
+		return error_set_errno(err, ENOMEM, "cannot read the ledger");
+	store_put_filter(filter, who, args);
+	args[STORE_FILTER_ARGS] = NUMBER(filter->limit ? MIN(filter->limit, (size_t)STORE_LIMIT_MAX)
+						       : STORE_LIMIT_MAX);
+	args[STORE_FILTER_ARGS + 1] = NUMBER(filter->offset);
+	store_ask_once(s, &rows, args, key ? STORE_FILTER_ARGS : ARRAY_SIZE(args));
+	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	while (r >= 0 && store_next(s, &rows)) {
+		const struct store_share share = read_share(&rows);
+
+		r = take(context, &share);
+	}
+	s->deadline_ns = 0;
+	store_release(s, &rows);
+	return r < 0 ? r : store_told(s, err);
 }

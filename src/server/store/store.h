@@ -225,6 +225,25 @@ struct store_ledger_question {
 int store_format_ledger(struct store *s, const struct store_ledger_question *question,
 			const struct store_who *who, struct document *d, struct error *err);
 
+/* An entry of the ledger beside its job; texts hold until the call-back returns. */
+struct store_share {
+	const char *key; /* what jobs are added up by; "": they have none; NULL: jobs one by one */
+	uint64_t job; /* another number for another job */
+	const char *cluster, *manager, *id;
+	uint64_t job_start_ns;
+	struct value core_ns; /* of the job: its cores, for as long as it took */
+	bool has_entry; /* else the job has none, and the rest is nothing */
+	bool is_estimated;
+	uint64_t start_ns, microjoules;
+};
+/* Entries of the jobs that match, those of a job together, and of a key its jobs.  @by: a word of
+ * store_sum_word() that is no time, and the filter's limit means nothing; NULL: jobs as
+ * store_list_jobs() has them.  -ENOTSUP: it is none; -ETIME: as above. */
+int store_read_shares(struct store *s, const char *by, const struct job_filter *filter,
+		      const struct store_who *who,
+		      int (*take)(void *context, const struct store_share *share), void *context,
+		      struct error *err);
+
 /* ---- upkeep ---- */
 
 struct store_upkeep {

@@ -145,6 +145,10 @@ struct run_question {
 /* The job of the run that such a record is of; 0: none. */
 uint64_t store_find_run_job(struct store *s, const struct run_question *q);
 
+/* ---- sums.c ---- */
+/* The text that a word of store_sum_word() stands for, as SQL of a job.  NULL: it is none. */
+const char *store_sum_text(const char *word);
+
 /* ---- arrivals.c: what all lines have ---- */
 uint64_t store_digest(const struct store_line *line); /* of its bytes */
 /* By how much the node's clock is ahead, where that is more than a second; else 0: as it was told,

@@ -74,6 +74,15 @@ const char *store_sum_word(size_t i)
 	return i < ARRAY_SIZE(keys) ? keys[i].word : NULL;
 }
 
+const char *store_sum_text(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (!keys[i].is_time && strcmp(keys[i].word, word) == 0)
+			return keys[i].expression;
+	}
+	return NULL;
+}
+
 static const struct key *find_key(const char *word)
 {
 	const struct key *key = keys;

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/jobs_ask.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/decimal.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "basic/timestamp.h"
+#include "cli/jobs_columns.h"
+#include "cli/jobs_sums.h"
+#include "cli/reader.h"
+#include "model/document.h"
+#include "model/job_filter.h"
+#include "model/json_place.h"
+#include "report/sentence.h"
+
+#define PLACES 9 /* of the finest numbers: ns */
+
+void jobs_complete_all(json_t *jobs)
+{
+	for (size_t i = 0; i < json_array_size(jobs); i++)
+		jobs_complete(json_array_get(jobs, i));
+}
+
+/* By the database, where it can, within its time. */
+static int ask_sums(struct reader *reader, const char *by, const struct job_filter *filter,
+		    json_t **ret, struct error *err)
+{
+	_cleanup_(json_freep) json_t *rows = NULL;
+	int r = filter->limit ? -ENOTSUP : reader_sum_jobs(reader, by, filter, &rows, err);
+
+	if (r < 0)
+		return r;
+	*ret = jobs_sums_sort(rows);
+	return *ret ? 0 : error_set_errno(err, ENOMEM, "cannot add up the jobs");
+}
+
+/* Page by page: a year of a site has millions.  Those that begin meanwhile are left out, so that
+ * none moves from one page to the next. */
+static int sum_jobs(struct reader *reader, const struct jobs_column *by,
+		    const struct job_filter *wanted, json_t **ret, struct error *err)
+{
+	_cleanup_(jobs_sums_freep) struct jobs_sums *sums = jobs_sums_new(by);
+	const size_t limit = wanted->limit ? wanted->limit : SIZE_MAX;
+	struct job_filter filter = *wanted;
+	bool has_more = true;
+	int r = sums ? 0 : -ENOMEM;
+
+	if (!filter.until_ns)
+		filter.until_ns = clock_now_ns(CLOCK_REALTIME);
+	while (r == 0 && has_more && filter.offset < limit) {
+		_cleanup_(json_freep) json_t *page = json_array();
+
+		filter.limit = MIN(limit - filter.offset, (size_t)JOB_LIMIT_DEFAULT);
+		r = reader_list_jobs(reader, &filter, page, err);
+		if (r < 0)
+			return r;
+		has_more = json_array_size(page) == filter.limit;
+		filter.offset += json_array_size(page);
+		jobs_complete_all(page);
+		r = jobs_sums_add(sums, page);
+	}
+	if (r == 0)
+		*ret = jobs_sums_rows(sums);
+	return *ret ? 0 : error_set_errno(err, ENOMEM, "cannot add up the jobs");
+}
+
+int jobs_ask_sums(struct reader *reader, const struct jobs_column *by,
+		  const struct job_filter *filter, json_t **ret, struct error *err)
+{
+	int r = ask_sums(reader, by->key, filter, ret, err);
+
+	if (r != -ENOTSUP && r != -ETIME)
+		return r;
+	*err = (struct error){};
+	return sum_jobs(reader, by, filter, ret, err);
+}
+
+/* ---- what they emitted and cost ---- */
+
+/* What two rows of one job, or of one key, share. */
+static char *row_key(const char *by, const json_t *row)
+{
+	static const char *const of_job[] = { "cluster", "manager", "id", "start" };
+	const char *const *names = by ? &by : of_job;
+	struct sentence s = {};
+
+	for (size_t i = 0; i < (by ? 1 : ARRAY_SIZE(of_job)); i++) {
+		const char *text = json_string_value(json_object_get(row, names[i]));
+
+		sentence_add(&s, "\n", "%s", text ? text : "\t");
+	}
+	return s.text;
+}
+
+/* Of the jobs of an answer, by their keys.  *ret_next: NULL: there are no more. */
+static int take_emissions(const char *by, const json_t *answer, json_t *by_key)
+{
+	const json_t *list = json_object_get(answer, "emissions");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		json_t *row = json_array_get(list, i);
+		_cleanup_free_ char *key = row_key(by, row);
+
+		json_object_del(row, "text");
+		r = key ? json_object_set(by_key, key, row) : -1;
+	}
+	return r;
+}
+
+static int ask_emissions(struct reader *reader, const char *by, const struct job_filter *wanted,
+			 size_t count, json_t *by_key, struct error *err)
+{
+	struct job_filter filter = *wanted;
+	bool has_more = true;
+
+	filter.offset = 0;
+	filter.limit = MIN(count + 1, (size_t)JOB_LIMIT_DEFAULT);
+	while (has_more) {
+		_cleanup_(json_freep) json_t *answer = NULL;
+		int r = reader_get_emissions(reader, by, &filter, &answer, err);
+		const char *next;
+		uint64_t until_ns = 0;
+
+		if (r < 0)
+			return r;
+		if (take_emissions(by, answer, by_key) < 0)
+			return error_set_errno(err, ENOMEM, "cannot keep what jobs emitted");
+		next = json_string_value(json_object_get(answer, "next"));
+		has_more = next && timestamp_parse(next, &until_ns) == 0 && count > filter.limit &&
+			   (!filter.until_ns || until_ns + 1 < filter.until_ns);
+		filter.until_ns = until_ns + 1; /* jobs that start together are told again */
+		count -= MIN(count, filter.limit - 1);
+	}
+	return 0;
+}
+
+int jobs_add_emissions(struct reader *reader, const char *by, const struct job_filter *filter,
+		       json_t *jobs, struct error *err)
+{
+	_cleanup_(json_freep) json_t *by_key = json_object();
+	int r = by_key ? ask_emissions(reader, by, filter, json_array_size(jobs), by_key, err)
+		       : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(jobs); i++) {
+		json_t *job = json_array_get(jobs, i);
+		_cleanup_free_ char *key = row_key(by, job);
+		json_t *row = key ? json_object_get(by_key, key) : NULL;
+
+		if (row)
+			json_object_update_missing(job, row);
+	}
+	return r;
+}
+
+/* ---- a row ---- */
+
+/* To the finest places that there is room for: sums are large. */
+static bool put_real(double real, struct document *d)
+{
+	uint64_t number;
+
+	for (int digits = PLACES; digits >= 0; digits -= 3) {
+		if (decimal_from_double(real, (unsigned int)digits, &number) < 0)
+			continue;
+		document_decimal(d, number, (unsigned int)digits);
+		return true;
+	}
+	return false;
+}
+
+static void put_value(const json_t *json, struct document *d)
+{
+	if (json_is_string(json))
+		document_string(d, json_string_value(json));
+	else if (json_is_boolean(json))
+		document_boolean(d, json_is_true(json));
+	else if (json_is_integer(json))
+		document_signed(d, json_integer_value(json));
+	else if (!json_is_real(json) || !put_real(json_real_value(json), d))
+		document_null(d);
+}
+
+void jobs_row_format(json_t *job, struct document *d)
+{
+	const char *key;
+	json_t *value;
+
+	document_begin_map(d);
+	json_object_foreach(job, key, value)
+	{
+		document_key(d, key);
+		put_value(value, d);
+	}
+	document_end_map(d);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/emitted.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/decimal.h"
+#include "basic/humanize.h"
+#include "energy/emission.h"
+#include "model/document.h"
+#include "model/job_filter.h"
+#include "server/server.h"
+#include "server/server_config.h"
+
+#define NS UINT64_C(1000000000)
+#define MILLIONTHS 6
+
+static const struct emission_factor *factor_at(const struct server *s, uint64_t when_ns)
+{
+	return emission_factor_at(&s->factors, s->config->emission_zone,
+				  (enum emission_kind)s->config->emission_kind, when_ns);
+}
+
+/* A yearly one goes on until the next is known. */
+void emitted_put_metrics(const struct server *s, FILE *out)
+{
+	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+	const struct emission_factor *f = factor_at(s, now_ns);
+	char grams[DECIMAL_SIZE];
+
+	if (!f)
+		return;
+	fprintf(out,
+		"# HELP jobmeter_emission_factor_grams_per_kwh g CO2e per kWh that hold now.\n"
+		"# TYPE jobmeter_emission_factor_grams_per_kwh gauge\n"
+		"jobmeter_emission_factor_grams_per_kwh{zone=\"%s\",kind=\"%s\"} %s\n"
+		"# HELP jobmeter_emission_factor_age_seconds Since when its time is over; 0: it holds.\n"
+		"# TYPE jobmeter_emission_factor_age_seconds gauge\n"
+		"jobmeter_emission_factor_age_seconds{zone=\"%s\",kind=\"%s\"} %" PRIu64 "\n",
+		f->zone, emission_kinds[f->kind], decimal_format(grams, f->milligrams, 3), f->zone,
+		emission_kinds[f->kind], now_ns > f->until_ns ? (now_ns - f->until_ns) / NS : 0);
+}
+
+static void put_source(const struct server *s, struct document *d)
+{
+	const struct server_config *config = s->config;
+
+	document_put_string(d, "kind", emission_kinds[config->emission_kind]);
+	document_put_string(d, "zone", *config->emission_zone ? config->emission_zone : NULL);
+	document_put_string(d, "source",
+			    *config->emission_factors ? config->emission_factors
+						      : "emissions.grams_per_kwh");
+}
+
+/* ---- entries ---- */
+
+struct entries {
+	const struct server *server;
+	struct emission_sum sum;
+};
+
+static void put_entry(void *context, uint64_t start_ns, uint64_t microjoules, struct document *d)
+{
+	struct entries *e = context;
+	const struct emission_factor *factor = factor_at(e->server, start_ns);
+
+	emission_sum_add(&e->sum, microjoules, false, factor);
+	if (!factor)
+		return;
+	document_key(d, "grams");
+	document_decimal(d, emission_of(microjoules, factor), MILLIONTHS);
+	document_key(d, "grams_per_kwh");
+	document_decimal(d, factor->milligrams, 3);
+}
+
+int emitted_put_ledger(const struct server *s, struct store_ledger_question *question,
+		       const struct store_who *who, struct document *d, struct error *err)
+{
+	struct entries entries = { .server = s };
+	int r;
+
+	question->put_more = s->factors.count ? put_entry : NULL;
+	question->context = &entries;
+	r = store_format_ledger(s->store, question, who, d, err);
+	if (r < 0 || !s->factors.count)
+		return r;
+	document_begin_map_of(d, "emissions");
+	document_key(d, "grams");
+	document_decimal(d, entries.sum.micrograms, MILLIONTHS);
+	put_source(s, d);
+	document_put_unsigned(d, "entries_without_factor", entries.sum.unknown);
+	document_end_map(d);
+	return 0;
+}
+
+/* ---- jobs ---- */
+
+struct jobs { /* read one entry after the other: the last of a job, or of a key, tells its sum */
+	const struct server *server;
+	const char *by;
+	struct document *document; /* NULL: in words alone */
+	char *words;
+	struct emission_sum sum;
+	uint64_t jobs, lacking; /* of a key: with entries, and without */
+	uint64_t job; /* the one that was counted last */
+	char *key, *cluster, *manager, *id; /* of that, or of the key: owned */
+	uint64_t start_ns, seen;
+};
+
+/* Averages are for accounts; what one more kWh emits is for advice. */
+static bool knows_grams(const struct jobs *j)
+{
+	return j->server->factors.count && !j->sum.unknown &&
+	       j->server->config->emission_kind != EMISSION_MARGINAL;
+}
+
+enum { GRAMS, OVERHEAD, EMBODIED, COST, NUMBERS };
+
+static void take_numbers(const struct jobs *j, struct value ret[NUMBERS])
+{
+	const struct emission_terms *terms = &j->server->terms;
+	const bool knows = knows_grams(j);
+
+	ret[GRAMS] = (struct value){ j->sum.micrograms & VALUE_MAX, knows };
+	ret[OVERHEAD] = (struct value){ emission_overhead(&j->sum, terms) & VALUE_MAX,
+					knows && terms->pue };
+	ret[EMBODIED] = (struct value){ emission_embodied(&j->sum, terms) & VALUE_MAX,
+					terms->embodied && !j->sum.lacks_cores };
+	ret[COST] = (struct value){ emission_cost(&j->sum, terms) & VALUE_MAX, terms->tariff != 0 };
+}
+
+/* "12.4 g CO2e (average_lifecycle), 3.1 g by PUE 1.25, 2 g embodied; 0.25 EUR" */
+static char *make_words(const struct jobs *j)
+{
+	const char *about = j->sum.estimated_microjoules ? "~" : "";
+	char *text = NULL, number[DECIMAL_SIZE];
+	struct value numbers[NUMBERS];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	take_numbers(j, numbers);
+	if (numbers[GRAMS].is_known)
+		fprintf(out, "%s%s CO2e (%s)", about, humanize_mass(numbers[GRAMS].number).text,
+			emission_kinds[j->server->config->emission_kind]);
+	if (numbers[OVERHEAD].is_known)
+		fprintf(out, ", %s%s by PUE %s", about,
+			humanize_mass(numbers[OVERHEAD].number).text,
+			decimal_format(number, j->server->terms.pue, 3));
+	if (numbers[EMBODIED].is_known)
+		fprintf(out, "%s%s embodied", ftell(out) ? ", " : "",
+			humanize_mass(numbers[EMBODIED].number).text);
+	if (numbers[COST].is_known)
+		fprintf(out, "%s%s%.4g %s", ftell(out) ? "; " : "", about,
+			(double)numbers[COST].number / 1e6, j->server->config->currency);
+	fclose(out);
+	return text;
+}
+
+static void put_numbers(const struct jobs *j, struct document *d)
+{
+	static const char *const names[NUMBERS] = { "emissions.grams", "emissions.overhead_grams",
+						    "emissions.embodied_grams", "cost" };
+	struct value numbers[NUMBERS];
+
+	take_numbers(j, numbers);
+	for (size_t i = 0; i < NUMBERS; i++) {
+		document_key(d, names[i]);
+		if (numbers[i].is_known)
+			document_decimal(d, numbers[i].number, MILLIONTHS);
+		else
+			document_null(d);
+	}
+	document_key(d, "emissions.joules");
+	document_decimal(d, j->sum.microjoules, MILLIONTHS);
+	document_key(d, "emissions.estimated_joules");
+	document_decimal(d, j->sum.estimated_microjoules, MILLIONTHS);
+	document_put_string(d, "emissions.kind",
+			    knows_grams(j) ? emission_kinds[j->server->config->emission_kind]
+					   : NULL);
+	document_put_string(d, "currency",
+			    numbers[COST].is_known ? j->server->config->currency : NULL);
+}
+
+static void put_words(const struct jobs *j, struct document *d)
+{
+	_cleanup_free_ char *words = make_words(j);
+
+	document_put_string(d, "text", words && *words ? words : NULL);
+}
+
+static void end_sum(struct jobs *j)
+{
+	struct document *d = j->document;
+
+	if (j->jobs && d) {
+		document_begin_map(d);
+		if (j->by) {
+			document_put_string(d, j->by, *j->key ? j->key : NULL);
+			document_put_unsigned(d, "emissions.jobs", j->jobs);
+			document_put_unsigned(d, "emissions.jobs_without", j->lacking);
+		} else {
+			document_put_string(d, "cluster", *j->cluster ? j->cluster : NULL);
+			document_put_string(d, "manager", j->manager);
+			document_put_string(d, "id", j->id);
+			document_put_time(d, "start", j->start_ns);
+			put_words(j, d);
+		}
+		put_numbers(j, d);
+		document_end_map(d);
+	} else if (j->jobs && !j->words) {
+		j->words = make_words(j);
+	}
+	j->sum = (struct emission_sum){};
+	j->jobs = j->lacking = 0;
+}
+
+static int copy_text(char **to, const char *text)
+{
+	free(*to);
+	*to = strdup(text ? text : "");
+	return *to ? 0 : -ENOMEM;
+}
+
+static int begin_sum(struct jobs *j, const struct store_share *share)
+{
+	j->start_ns = share->job_start_ns;
+	return copy_text(&j->key, share->key) | copy_text(&j->cluster, share->cluster) |
+	       copy_text(&j->manager, share->manager) | copy_text(&j->id, share->id);
+}
+
+static int take_share(void *context, const struct store_share *share)
+{
+	struct jobs *j = context;
+	bool is_new = !j->seen || share->job != j->job;
+	int r = 0;
+
+	if (!j->seen || (j->by ? strcmp(j->key, share->key) != 0 : is_new)) {
+		end_sum(j);
+		r = begin_sum(j, share);
+	}
+	if (is_new) {
+		j->job = share->job;
+		j->seen++;
+		j->jobs += share->has_entry;
+		j->lacking += !share->has_entry;
+		j->sum.core_ns += share->has_entry ? share->core_ns.number : 0;
+		j->sum.lacks_cores |= share->has_entry && !share->core_ns.is_known;
+	}
+	if (share->has_entry)
+		emission_sum_add(&j->sum, share->microjoules, share->is_estimated,
+				 factor_at(j->server, share->start_ns));
+	return r < 0 ? -ENOMEM : 0;
+}
+
+static int read_jobs(struct jobs *j, const struct job_filter *filter, const struct store_who *who,
+		     struct error *err)
+{
+	int r = 0;
+
+	if (j->server->factors.count || j->server->terms.tariff || j->server->terms.embodied)
+		r = store_read_shares(j->server->store, j->by, filter, who, take_share, j, err);
+	if (r == 0)
+		end_sum(j);
+	if (r == -ENOMEM)
+		error_set_errno(err, r, "cannot add up the ledger");
+	free(j->key);
+	free(j->cluster);
+	free(j->manager);
+	free(j->id);
+	return r;
+}
+
+int emitted_put(const struct server *s, const char *by, const struct job_filter *filter,
+		const struct store_who *who, struct document *d, struct error *err)
+{
+	struct jobs jobs = { .server = s, .by = by, .document = d };
+	int r;
+
+	document_begin_list_of(d, "emissions");
+	r = read_jobs(&jobs, filter, who, err);
+	document_end_list(d);
+	document_put_time(d, "next",
+			  !by && filter->limit && jobs.seen >= filter->limit ? jobs.start_ns : 0);
+	if (s->factors.count)
+		put_source(s, d);
+	return r;
+}
+
+char *emitted_words(const struct server *s, const struct job_filter *job,
+		    const struct store_who *who)
+{
+	struct jobs jobs = { .server = s };
+	struct error unused;
+
+	(void)read_jobs(&jobs, job, who, &unused);
+	return jobs.words;
+}

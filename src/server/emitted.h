@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* emitted - what jobs emitted and cost, by the ledger, the site's factors and its tariff.  Nothing
+ * of it is stored: a corrected factor corrects every answer. */
+#pragma once
+
+#include <stdio.h>
+
+struct document;
+struct error;
+struct job_filter;
+struct server;
+struct store_ledger_question;
+struct store_who;
+
+/* The factor that holds now, and since when its time is over. */
+void emitted_put_metrics(const struct server *s, FILE *out);
+
+/* store_format_ledger(), with what each entry emitted, and "emissions" of all. */
+int emitted_put_ledger(const struct server *s, struct store_ledger_question *question,
+		       const struct store_who *who, struct document *d, struct error *err);
+
+/* "emissions": a map for each job (@by NULL), or for all of one @by, that has entries in the
+ * ledger; "next", where the filter's limit ended them: when the last of these jobs started.  Errors
+ * are those of store_read_shares(). */
+int emitted_put(const struct server *s, const char *by, const struct job_filter *filter,
+		const struct store_who *who, struct document *d, struct error *err);
+
+/* The same of one job in words.  NULL: nothing is known.  The caller frees. */
+char *emitted_words(const struct server *s, const struct job_filter *job,
+		    const struct store_who *who);
