@@ -88,7 +88,7 @@ static void close_tag(struct html *h)
 /* Those of HTML that have no end. */
 static bool is_void(const char *name)
 {
-	static const char *const names[] = { "br", "col", "hr", "meta" };
+	static const char *const names[] = { "br", "col", "hr", "input", "link", "meta" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(names[i], name) == 0)

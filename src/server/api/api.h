@@ -19,6 +19,7 @@ struct document;
 struct error;
 struct http_answer;
 struct http_request;
+struct record;
 struct server;
 
 #define API_PATH "/api/v1"
@@ -80,10 +81,13 @@ struct api_route {
 	bool is_open; /* needs no caller */
 	const struct api_parameter *parameters[API_GROUPS_MAX]; /* arrays, up to a NULL */
 };
-extern const struct api_route api_routes[]; /* up to one without a path */
+extern const struct api_route server_api_routes[]; /* up to one without a path */
 
 /* As struct http_route wants it. */
-int api_answer(void *context, const struct http_request *request, struct http_answer *ret);
+int server_api_answer(void *context, const struct http_request *request, struct http_answer *ret);
+
+/* Take the query's values by the route's parameters, into @c.  -EINVAL: *err says what is wrong. */
+int api_take_values(struct api_call *c, struct error *err);
 
 const struct api_parameter *api_parameter(const struct api_route *route, size_t i); /* or NULL */
 const char *api_format_name(enum api_format format, const char **ret_type); /* NULL: no more */
@@ -96,6 +100,7 @@ uint64_t api_moment(const struct api_call *c, const char *name); /* 0: none */
 /* ---- what the routes share ---- */
 
 struct job_filter;
+size_t api_order(const struct api_call *c); /* the column that jobs are sorted by */
 struct job_filter api_filter(const struct api_call *c);
 extern const struct api_parameter api_filter_parameters[], api_page_parameters[],
 	api_job_parameters[], api_sum_parameters[], api_by_parameters[], api_span_parameters[];
@@ -107,6 +112,7 @@ int api_list_jobs(struct api_call *c, struct error *err);
 size_t api_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 
 /* job.c: of the newest job of that id */
+int api_read_job(const struct api_call *c, struct record **ret, struct error *err);
 int api_put_job(struct api_call *c, struct error *err);
 int api_put_part(struct api_call *c, struct error *err); /* what the path's last word names */
 int api_put_records(struct api_call *c, struct error *err);

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/* The caller's jobs, one a line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "model/job_filter.h"
+#include "server/api/caller.h"
+#include "server/page/site.h"
+#include "server/server.h"
+
+#define ROWS 50 /* unless another limit is asked for */
+#define NS_PER_S UINT64_C(1000000000)
+#define DAY_NS (86400 * NS_PER_S)
+
+/* ---- what stands in a row ---- */
+
+struct row {
+	const struct store_job *job;
+	struct html *h;
+};
+
+static struct value value_of(const struct store_job *job, const char *name)
+{
+	for (size_t i = 0; i < store_value_count(); i++) {
+		if (strcmp(store_value_name(i), name) == 0)
+			return job->values[i];
+	}
+	return (struct value){};
+}
+
+static void put_human(struct html *h, bool is_known, struct human human)
+{
+	html_text(h, "%s", is_known ? human.text : "-");
+}
+
+static bool has_failed(const struct store_job *job)
+{
+	static const char *const states[] = { "FAILED",	   "TIMEOUT",  "OUT_OF_MEMORY", "NODE_FAIL",
+					      "BOOT_FAIL", "DEADLINE", "INCOMPLETE" };
+	bool has = (job->exit_code.is_known && job->exit_code.number) ||
+		   (job->signal.is_known && job->signal.number);
+
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+		has |= job->state && strcmp(job->state, states[i]) == 0;
+	return has;
+}
+
+static void put_state(const struct row *row)
+{
+	const struct store_job *job = row->job;
+	bool runs = !job->is_final && !job->waits;
+
+	html_begin_class(row->h, "span",
+			 has_failed(job) ? "alert"
+			 : runs		 ? "runs"
+			 : job->waits	 ? "note"
+					 : "well");
+	html_text(row->h, "%s", job->state ? job->state : "-");
+	html_end(row->h);
+	if (job->signal.is_known && job->signal.number)
+		html_text(row->h, " signal %llu", (unsigned long long)job->signal.number);
+	else if (job->exit_code.is_known && job->exit_code.number)
+		html_text(row->h, " exit %llu", (unsigned long long)job->exit_code.number);
+}
+
+static void put_start(const struct row *row)
+{
+	if (row->job->waits)
+		html_text(row->h, "waits");
+	else
+		site_put_moment(row->h, row->job->start_ns);
+}
+
+/* Of one that runs up to its last checkpoint, and how old that is. */
+static void put_elapsed(const struct row *row)
+{
+	const struct store_job *job = row->job;
+	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME),
+		 seen_ns = job->start_ns + job->elapsed_ns.number;
+
+	put_human(row->h, job->elapsed_ns.is_known, humanize_duration(job->elapsed_ns.number));
+	if (!job->is_final && !job->waits && job->elapsed_ns.is_known && now_ns > seen_ns)
+		html_element(row->h, "span", "name", "%s ago",
+			     humanize_duration((now_ns - seen_ns) / NS_PER_S * NS_PER_S).text);
+}
+
+static void put_nodes(const struct row *row)
+{
+	put_human(row->h, row->job->nodes.is_known, humanize_count(row->job->nodes.number));
+}
+
+static void put_cores(const struct row *row)
+{
+	struct value cores = value_of(row->job, "cpu.allocated_cores");
+
+	put_human(row->h, cores.is_known, humanize_cores(cores.number));
+}
+
+/* As seff(1) has both, and efficiency_of() of a record. */
+static void put_cpu(const struct row *row)
+{
+	struct value user = value_of(row->job, "cpu.user_seconds"),
+		     system = value_of(row->job, "cpu.system_seconds"),
+		     cores = value_of(row->job, "cpu.allocated_cores");
+	double had = (double)cores.number / 1000 * (double)row->job->elapsed_ns.number;
+
+	site_put_share(row->h, user.is_known && system.is_known && cores.is_known && had > 0,
+		       ((double)user.number + (double)system.number) / had);
+}
+
+static void put_memory(const struct row *row)
+{
+	struct value peak = value_of(row->job, "memory.peak_bytes"),
+		     limit = value_of(row->job, "memory.limit_bytes");
+
+	if (limit.is_known && limit.number)
+		site_put_share(row->h, peak.is_known, (double)peak.number / (double)limit.number);
+	else
+		put_human(row->h, peak.is_known, humanize_bytes(peak.number));
+}
+
+static void put_energy(const struct row *row)
+{
+	struct value energy = value_of(row->job, "energy.joules");
+
+	put_human(row->h, energy.is_known, humanize_energy(energy.number));
+}
+
+static void put_user(const struct row *row)
+{
+	html_text(row->h, "%s", row->job->user ? row->job->user : "-");
+}
+
+/* The rule's name in words. */
+static void put_reason(const struct row *row)
+{
+	char words[64] = "";
+
+	if (row->job->reason)
+		snprintf(words, sizeof(words), "%s", row->job->reason);
+	for (char *at = words; *at; at++)
+		*at = *at == '-' ? ' ' : *at;
+	html_text(row->h, "%s", *words ? words : row->job->is_final ? "nothing stands out" : "");
+}
+
+static const struct column {
+	const char *head, *sort; /* sort: the store's column; NULL: it cannot be sorted by that */
+	const char *class;
+	void (*put)(const struct row *row);
+	bool is_of_all; /* shown to those who see all */
+} columns[] = {
+	{ "State", NULL, "text", put_state },
+	{ "User", NULL, "text", put_user, true },
+	{ "Started, UTC", "start", "text", put_start },
+	{ "Elapsed", "elapsed_seconds", NULL, put_elapsed },
+	{ "Nodes", "nodes", NULL, put_nodes },
+	{ "Cores", "cpu.allocated_cores", NULL, put_cores },
+	{ "CPU used", "cpu.user_seconds", NULL, put_cpu },
+	{ "Memory used", "memory.peak_bytes", NULL, put_memory },
+	{ "Energy", "energy.joules", NULL, put_energy },
+	{ "What stands out", NULL, "text wide", put_reason },
+};
+
+static const char *const wanted_values[] = { "cpu.user_seconds",    "cpu.system_seconds",
+					     "cpu.allocated_cores", "memory.peak_bytes",
+					     "memory.limit_bytes",  "energy.joules" };
+
+static bool is_shown(const struct site_call *c, const struct column *column)
+{
+	return !column->is_of_all || c->caller->sees_all;
+}
+
+/* ---- the list ---- */
+
+static void put_head_cell(struct site_call *c, const struct column *column)
+{
+	static const char *const without[] = { "sort", "order", NULL };
+	const char *sort = api_text(&c->api, "sort"), *order = api_text(&c->api, "order");
+	bool is_sorted = column->sort && strcmp(sort ? sort : "start", column->sort) == 0;
+	bool is_descending = !order || strcmp(order, "desc") == 0;
+	struct html *h = c->h;
+	struct address address;
+
+	html_begin(h, "th");
+	html_attribute(h, "scope", "col");
+	if (column->class)
+		html_attribute(h, "class", "%s", column->class);
+	if (is_sorted)
+		html_attribute(h, "aria-sort", is_descending ? "descending" : "ascending");
+	if (!column->sort) {
+		html_text(h, "%s", column->head);
+		html_end(h);
+		return;
+	}
+	html_begin(h, "a");
+	address = address_begin(h, "href", "/jobs", NULL);
+	address_add_filter(&address, c, without);
+	address_add(&address, "sort", column->sort);
+	address_add(&address, "order", is_sorted && is_descending ? "asc" : "desc");
+	address_end(&address);
+	html_text(h, "%s%s", column->head, !is_sorted ? "" : is_descending ? " ↓" : " ↑");
+	html_end(h);
+	html_end(h);
+}
+
+static void begin_table(struct site_call *c)
+{
+	html_begin_class(c->h, "table", "list");
+	html_begin(c->h, "thead");
+	html_begin(c->h, "tr");
+	html_begin_class(c->h, "th", "text");
+	html_attribute(c->h, "scope", "col");
+	html_text(c->h, "Job");
+	html_end(c->h);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		if (is_shown(c, &columns[i]))
+			put_head_cell(c, &columns[i]);
+	}
+	html_end(c->h);
+	html_end(c->h);
+	html_begin(c->h, "tbody");
+}
+
+static int put_job(void *context, const struct store_job *job)
+{
+	struct site_call *c = context;
+	const struct row row = { job, c->h };
+
+	if (!c->is_begun)
+		begin_table(c);
+	c->is_begun = true;
+	html_begin(c->h, "tr");
+	html_begin(c->h, "th");
+	html_attribute(c->h, "scope", "row");
+	if (job->name)
+		html_attribute(c->h, "title", "%s", job->name);
+	site_put_job_link(c->h, job, job->id);
+	html_element(c->h, "span", "name", "%s", job->name ? job->name : "");
+	html_end(c->h);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		if (!is_shown(c, &columns[i]))
+			continue;
+		site_begin_cell(c->h, columns[i].head, columns[i].class);
+		columns[i].put(&row);
+		html_end(c->h);
+	}
+	html_end(c->h);
+	return 0;
+}
+
+/* ---- what is asked for ---- */
+
+static const struct choice {
+	const char *value, *words;
+} states[] = {
+	{ "", "any" },
+	{ "RUNNING", "running" },
+	{ "COMPLETED", "completed" },
+	{ "ENDED", "ended" },
+	{ "FAILED", "failed" },
+	{ "CANCELLED", "cancelled" },
+	{ "TIMEOUT", "out of time" },
+	{ "OUT_OF_MEMORY", "out of memory" },
+	{ "INCOMPLETE", "incomplete" },
+	{},
+}, spans[] = {
+	{ "", "any time" }, { "1", "the last day" }, { "7", "7 days" }, { "30", "30 days" }, { "365", "a year" }, {},
+};
+
+static void put_option(const char *value, const char *words, bool is_chosen, struct html *h)
+{
+	html_begin(h, "option");
+	html_attribute(h, "value", "%s", value);
+	if (is_chosen)
+		html_attribute(h, "selected", "selected");
+	html_text(h, "%s", words);
+	html_end(h);
+}
+
+static void put_select(struct site_call *c, const char *name, const char *label,
+		       const struct choice *choices)
+{
+	const char *given = api_text(&c->api, name);
+	bool is_there = !given;
+
+	html_begin(c->h, "label");
+	html_text(c->h, "%s", label);
+	html_begin(c->h, "select");
+	html_attribute(c->h, "name", "%s", name);
+	for (; choices->value; choices++) {
+		bool is_chosen = given && strcmp(given, choices->value) == 0;
+
+		put_option(choices->value, choices->words, is_chosen, c->h);
+		is_there |= is_chosen;
+	}
+	if (!is_there) /* an address may name another */
+		put_option(given, given, true, c->h);
+	html_end(c->h);
+	html_end(c->h);
+}
+
+static void put_input(struct site_call *c, const char *name, const char *label)
+{
+	html_begin(c->h, "label");
+	html_text(c->h, "%s", label);
+	html_begin(c->h, "input");
+	html_attribute(c->h, "name", "%s", name);
+	if (api_text(&c->api, name))
+		html_attribute(c->h, "value", "%s", api_text(&c->api, name));
+	html_end(c->h);
+	html_end(c->h);
+}
+
+static void put_filters(struct site_call *c)
+{
+	html_begin_class(c->h, "form", "filters");
+	html_attribute(c->h, "action", "/jobs");
+	html_attribute(c->h, "role", "search");
+	put_input(c, "text", "Contains");
+	put_select(c, "state", "State", states);
+	put_select(c, "days", "Time", spans);
+	put_input(c, "name", "Name");
+	put_input(c, "partition", "Partition");
+	put_input(c, "account", "Account");
+	if (c->caller->sees_all)
+		put_input(c, "user", "User");
+	html_element(c->h, "button", NULL, "Show");
+	html_end(c->h);
+}
+
+static void put_pages(struct site_call *c)
+{
+	struct address address;
+
+	html_begin_class(c->h, "nav", "pages");
+	html_attribute(c->h, "aria-label", "Pages of the list");
+	if (api_text(&c->api, "after")) {
+		html_begin(c->h, "a");
+		address = address_begin(c->h, "href", "/jobs", NULL);
+		address_add_filter(&address, c, NULL);
+		address_end(&address);
+		html_text(c->h, "First page");
+		html_end(c->h);
+	}
+	if (c->api.next_page) {
+		html_begin(c->h, "a");
+		html_attribute(c->h, "rel", "next");
+		address = address_begin(c->h, "href", "/jobs", NULL);
+		address_add_filter(&address, c, NULL);
+		address_add(&address, "after", c->api.next_page);
+		address_end(&address);
+		html_text(c->h, "Next page");
+		html_end(c->h);
+	}
+	html_end(c->h);
+}
+
+static struct job_filter filter_of(const struct site_call *c)
+{
+	struct job_filter filter = api_filter(&c->api);
+	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME), days = api_number(&c->api, "days", 0);
+
+	filter.limit = (size_t)api_number(&c->api, "limit", ROWS);
+	if (days)
+		filter.since_ns = MAX(filter.since_ns, now_ns - MIN(now_ns, days * DAY_NS));
+	return filter;
+}
+
+static int put_jobs(struct site_call *c, struct error *err)
+{
+	const struct job_filter filter = filter_of(c);
+	const char *order = api_text(&c->api, "order");
+	bool wanted[STORE_COLUMNS_MAX] = {};
+	const struct store_page page = {
+		.columns = wanted,
+		.order = api_order(&c->api),
+		.is_ascending = order && strcmp(order, "asc") == 0,
+		.after = api_text(&c->api, "after"),
+	};
+	int r;
+
+	for (size_t i = 0; i < store_column_count(); i++) {
+		for (size_t j = 0; j < ARRAY_SIZE(wanted_values); j++)
+			wanted[i] |= strcmp(store_column(i).name, wanted_values[j]) == 0;
+	}
+	wanted[page.order] = true;
+	html_begin_class(c->h, "div", "list-head");
+	html_element(c->h, "h1", NULL, "%s", c->caller->sees_all ? "Jobs" : "My jobs");
+	html_end(c->h);
+	put_filters(c);
+	r = store_page_jobs(c->api.server->store, &filter, &page, &c->api.who, put_job, c,
+			    &c->api.next_page, err);
+	if (r < 0)
+		return r;
+	if (c->is_begun) {
+		html_end(c->h);
+		html_end(c->h);
+	} else {
+		html_element(c->h, "p", "none", "No job matches.");
+	}
+	put_pages(c);
+	return 0;
+}
+
+static const struct api_parameter days_parameters[] = {
+	{ "days", API_NUMBER, "Jobs that ran in so many days before now.", .least = 1,
+	  .most = 36500 },
+	{},
+};
+
+const struct site_page jobs_page = {
+	.path = "/jobs",
+	.title = "Jobs",
+	.route = { .parameters = { api_filter_parameters, api_page_parameters, days_parameters } },
+	.put = put_jobs,
+};
