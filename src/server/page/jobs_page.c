@@ -144,7 +144,7 @@ static void put_reason(const struct row *row)
 		snprintf(words, sizeof(words), "%s", row->job->reason);
 	for (char *at = words; *at; at++)
 		*at = *at == '-' ? ' ' : *at;
-	html_text(row->h, "%s", *words ? words : row->job->is_final ? "nothing stands out" : "");
+	html_text(row->h, "%s", *words ? words : row->job->is_final ? "nothing" : "");
 }
 
 static const struct column {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/fnv.h"
 #include "basic/humanize.h"
@@ -18,6 +19,7 @@
 #include "server/page/sign_in.h"
 #include "server/server.h"
 
+#define RECENT_NS UINT64_C(25920000000000000) /* 300 days */
 #define HTML_TYPE "text/html; charset=utf-8"
 /* Nothing runs and nothing is fetched but what this server sends. */
 #define POLICY                                                                     \
@@ -197,13 +199,15 @@ void site_put_share(struct html *h, bool is_known, double share)
 void site_put_moment(struct html *h, uint64_t ns)
 {
 	char text[TIMESTAMP_SIZE];
+	const bool is_recent = clock_now_ns(CLOCK_REALTIME) < ns + RECENT_NS;
 
 	if (!ns)
 		return html_text(h, "-");
 	timestamp_format(text, ns - ns % 1000000000);
 	html_begin(h, "time");
 	html_attribute(h, "datetime", "%.19sZ", text);
-	html_text(h, "%.10s %.5s", text, text + 11);
+	/* the year goes without saying while no other could be meant */
+	html_text(h, "%.*s %.5s", is_recent ? 5 : 10, text + (is_recent ? 5 : 0), text + 11);
 	html_end(h);
 }
 
