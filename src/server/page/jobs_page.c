@@ -23,15 +23,6 @@ struct row {
 	struct html *h;
 };
 
-static struct value value_of(const struct store_job *job, const char *name)
-{
-	for (size_t i = 0; i < store_value_count(); i++) {
-		if (strcmp(store_value_name(i), name) == 0)
-			return job->values[i];
-	}
-	return (struct value){};
-}
-
 static void put_human(struct html *h, bool is_known, struct human human)
 {
 	html_text(h, "%s", is_known ? human.text : "-");
@@ -95,37 +86,33 @@ static void put_nodes(const struct row *row)
 
 static void put_cores(const struct row *row)
 {
-	struct value cores = value_of(row->job, "cpu.allocated_cores");
+	struct value cores = store_job_number(row->job, "cpu.allocated_cores");
 
 	put_human(row->h, cores.is_known, humanize_cores(cores.number));
 }
 
-/* As seff(1) has both, and efficiency_of() of a record. */
+/* As seff(1) has both. */
 static void put_cpu(const struct row *row)
 {
-	struct value user = value_of(row->job, "cpu.user_seconds"),
-		     system = value_of(row->job, "cpu.system_seconds"),
-		     cores = value_of(row->job, "cpu.allocated_cores");
-	double had = (double)cores.number / 1000 * (double)row->job->elapsed_ns.number;
+	struct value share = store_job_number(row->job, "cpu_efficiency");
 
-	site_put_share(row->h, user.is_known && system.is_known && cores.is_known && had > 0,
-		       ((double)user.number + (double)system.number) / had);
+	site_put_share(row->h, share.is_known, (double)share.number / 10000);
 }
 
 static void put_memory(const struct row *row)
 {
-	struct value peak = value_of(row->job, "memory.peak_bytes"),
-		     limit = value_of(row->job, "memory.limit_bytes");
+	struct value share = store_job_number(row->job, "memory_efficiency"),
+		     peak = store_job_number(row->job, "memory.peak_bytes");
 
-	if (limit.is_known && limit.number)
-		site_put_share(row->h, peak.is_known, (double)peak.number / (double)limit.number);
+	if (share.is_known)
+		site_put_share(row->h, true, (double)share.number / 10000);
 	else
 		put_human(row->h, peak.is_known, humanize_bytes(peak.number));
 }
 
 static void put_energy(const struct row *row)
 {
-	struct value energy = value_of(row->job, "energy.joules");
+	struct value energy = store_job_number(row->job, "energy.joules");
 
 	put_human(row->h, energy.is_known, humanize_energy(energy.number));
 }
@@ -159,15 +146,15 @@ static const struct column {
 	{ "Elapsed", "elapsed_seconds", NULL, put_elapsed },
 	{ "Nodes", "nodes", NULL, put_nodes },
 	{ "Cores", "cpu.allocated_cores", NULL, put_cores },
-	{ "CPU used", "cpu.user_seconds", NULL, put_cpu },
-	{ "Memory used", "memory.peak_bytes", NULL, put_memory },
+	{ "CPU used", "cpu_efficiency", NULL, put_cpu },
+	{ "Memory used", "memory_efficiency", NULL, put_memory },
 	{ "Energy", "energy.joules", NULL, put_energy },
 	{ "What stands out", NULL, "text wide", put_reason },
 };
 
-static const char *const wanted_values[] = { "cpu.user_seconds",    "cpu.system_seconds",
-					     "cpu.allocated_cores", "memory.peak_bytes",
-					     "memory.limit_bytes",  "energy.joules" };
+static const char *const wanted_columns[] = { "cpu.allocated_cores", "memory.peak_bytes",
+					      "energy.joules", "cpu_efficiency",
+					      "memory_efficiency" };
 
 static bool is_shown(const struct site_call *c, const struct column *column)
 {
@@ -254,22 +241,18 @@ static int put_job(void *context, const struct store_job *job)
 
 /* ---- what is asked for ---- */
 
+/* clang-format off */
 static const struct choice {
 	const char *value, *words;
 } states[] = {
-	{ "", "any" },
-	{ "RUNNING", "running" },
-	{ "COMPLETED", "completed" },
-	{ "ENDED", "ended" },
-	{ "FAILED", "failed" },
-	{ "CANCELLED", "cancelled" },
-	{ "TIMEOUT", "out of time" },
-	{ "OUT_OF_MEMORY", "out of memory" },
-	{ "INCOMPLETE", "incomplete" },
-	{},
+	{ "", "any" }, { "RUNNING", "running" }, { "COMPLETED", "completed" }, { "ENDED", "ended" }, { "FAILED", "failed" },
+	{ "CANCELLED", "cancelled" }, { "TIMEOUT", "out of time" }, { "OUT_OF_MEMORY", "out of memory" }, { "INCOMPLETE", "incomplete" }, {},
 }, spans[] = {
 	{ "", "any time" }, { "1", "the last day" }, { "7", "7 days" }, { "30", "30 days" }, { "365", "a year" }, {},
+}, shares[] = {
+	{ "", "any" }, { "10", "up to 10 %" }, { "30", "up to 30 %" }, { "60", "up to 60 %" }, {},
 };
+/* clang-format on */
 
 static void put_option(const char *value, const char *words, bool is_chosen, struct html *h)
 {
@@ -323,6 +306,7 @@ static void put_filters(struct site_call *c)
 	put_input(c, "text", "Contains");
 	put_select(c, "state", "State", states);
 	put_select(c, "days", "Time", spans);
+	put_select(c, "cpu_most", "CPU used", shares);
 	put_input(c, "name", "Name");
 	put_input(c, "partition", "Partition");
 	put_input(c, "account", "Account");
@@ -384,8 +368,8 @@ static int put_jobs(struct site_call *c, struct error *err)
 	int r;
 
 	for (size_t i = 0; i < store_column_count(); i++) {
-		for (size_t j = 0; j < ARRAY_SIZE(wanted_values); j++)
-			wanted[i] |= strcmp(store_column(i).name, wanted_values[j]) == 0;
+		for (size_t j = 0; j < ARRAY_SIZE(wanted_columns); j++)
+			wanted[i] |= strcmp(store_column(i).name, wanted_columns[j]) == 0;
 	}
 	wanted[page.order] = true;
 	html_begin_class(c->h, "div", "list-head");

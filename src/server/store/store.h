@@ -134,6 +134,9 @@ struct store_column {
 size_t store_column_count(void);
 struct store_column store_column(size_t i);
 bool store_can_order(size_t column); /* times and numbers */
+/* A number by its column's name: a metric, or what is made of some, in stored units (an efficiency
+ * times 10,000).  As far as the metrics were read. */
+struct value store_job_number(const struct store_job *job, const char *name);
 /* The job's value as a member of a map. */
 void store_job_put(const struct store_job *job, size_t column, struct document *d);
 
