@@ -249,6 +249,23 @@ def test_nobody_sees_a_row_of_another_user(server):
     assert "bobs-job" in operator.text("/jobs") and "bobs-job" in operator.text("/jobs/13")
 
 
+def test_usage_has_the_jobs_that_left_most_unused_first(server):
+    def made(number, cores, used, **more):
+        one = json.loads(job(number, seconds=3600, **more))
+        one["cpu"] |= {"allocated_cores": cores, "user_seconds": 3600.0 * used, "system_seconds": 0.0}
+        return line(one)
+
+    server.push([made(1, 4, 4), made(2, 17, 4), made(3, 64, 7, facts={"account": "other"}), made(4, 64, 64, started=100000), made(5, 99, 0, uid=BOB)])
+    visitor = Visitor(server, make_token(server, ALICE))
+    text = visitor.text("/usage?days=36500")
+    worst = re.search("Jobs that left most unused.*?</table>", text, re.DOTALL)[0]
+    assert re.findall(r'href="/jobs/(\d+)\?', worst) == ["3", "2"]
+    rows = re.findall("<tr>(.*?)</tr>", re.search("By account.*?</table>", text, re.DOTALL)[0], re.DOTALL)[1:]
+    assert [re.sub("<[^>]*>+", " ", row).split()[:4] for row in rows] == [["other", "1", "64", "11"], ["made-account", "3", "85", "85"]]
+    assert "57" in rows[0] and "13" in rows[1] and "By user" not in text
+    assert len(re.findall("core-hours used, ", text)) == 2  # days
+
+
 def test_text_of_a_user_means_nothing_on_any_page(server):
     facts = {key: EVIL for key in ("name", "account", "partition", "state", "qos")}
     made = [json.loads(job(i, facts=facts)) for i in (1, 2)]

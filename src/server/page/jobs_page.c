@@ -8,13 +8,11 @@
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "model/job_filter.h"
-#include "server/api/caller.h"
 #include "server/page/site.h"
 #include "server/server.h"
 
 #define ROWS 50 /* unless another limit is asked for */
 #define NS_PER_S UINT64_C(1000000000)
-#define DAY_NS (86400 * NS_PER_S)
 
 /* ---- what stands in a row ---- */
 
@@ -122,16 +120,9 @@ static void put_user(const struct row *row)
 	html_text(row->h, "%s", row->job->user ? row->job->user : "-");
 }
 
-/* The rule's name in words. */
 static void put_reason(const struct row *row)
 {
-	char words[64] = "";
-
-	if (row->job->reason)
-		snprintf(words, sizeof(words), "%s", row->job->reason);
-	for (char *at = words; *at; at++)
-		*at = *at == '-' ? ' ' : *at;
-	html_text(row->h, "%s", *words ? words : row->job->is_final ? "nothing" : "");
+	site_put_reason(row->h, row->job);
 }
 
 static const struct column {
@@ -158,7 +149,7 @@ static const char *const wanted_columns[] = { "cpu.allocated_cores", "memory.pea
 
 static bool is_shown(const struct site_call *c, const struct column *column)
 {
-	return !column->is_of_all || c->caller->sees_all;
+	return !column->is_of_all || site_sees_others(c->caller);
 }
 
 /* ---- the list ---- */
@@ -239,82 +230,7 @@ static int put_job(void *context, const struct store_job *job)
 	return 0;
 }
 
-/* ---- what is asked for ---- */
-
-/* clang-format off */
-static const struct choice {
-	const char *value, *words;
-} states[] = {
-	{ "", "any" }, { "RUNNING", "running" }, { "COMPLETED", "completed" }, { "ENDED", "ended" }, { "FAILED", "failed" },
-	{ "CANCELLED", "cancelled" }, { "TIMEOUT", "out of time" }, { "OUT_OF_MEMORY", "out of memory" }, { "INCOMPLETE", "incomplete" }, {},
-}, spans[] = {
-	{ "", "any time" }, { "1", "the last day" }, { "7", "7 days" }, { "30", "30 days" }, { "365", "a year" }, {},
-}, shares[] = {
-	{ "", "any" }, { "10", "up to 10 %" }, { "30", "up to 30 %" }, { "60", "up to 60 %" }, {},
-};
-/* clang-format on */
-
-static void put_option(const char *value, const char *words, bool is_chosen, struct html *h)
-{
-	html_begin(h, "option");
-	html_attribute(h, "value", "%s", value);
-	if (is_chosen)
-		html_attribute(h, "selected", "selected");
-	html_text(h, "%s", words);
-	html_end(h);
-}
-
-static void put_select(struct site_call *c, const char *name, const char *label,
-		       const struct choice *choices)
-{
-	const char *given = api_text(&c->api, name);
-	bool is_there = !given;
-
-	html_begin(c->h, "label");
-	html_text(c->h, "%s", label);
-	html_begin(c->h, "select");
-	html_attribute(c->h, "name", "%s", name);
-	for (; choices->value; choices++) {
-		bool is_chosen = given && strcmp(given, choices->value) == 0;
-
-		put_option(choices->value, choices->words, is_chosen, c->h);
-		is_there |= is_chosen;
-	}
-	if (!is_there) /* an address may name another */
-		put_option(given, given, true, c->h);
-	html_end(c->h);
-	html_end(c->h);
-}
-
-static void put_input(struct site_call *c, const char *name, const char *label)
-{
-	html_begin(c->h, "label");
-	html_text(c->h, "%s", label);
-	html_begin(c->h, "input");
-	html_attribute(c->h, "name", "%s", name);
-	if (api_text(&c->api, name))
-		html_attribute(c->h, "value", "%s", api_text(&c->api, name));
-	html_end(c->h);
-	html_end(c->h);
-}
-
-static void put_filters(struct site_call *c)
-{
-	html_begin_class(c->h, "form", "filters");
-	html_attribute(c->h, "action", "/jobs");
-	html_attribute(c->h, "role", "search");
-	put_input(c, "text", "Contains");
-	put_select(c, "state", "State", states);
-	put_select(c, "days", "Time", spans);
-	put_select(c, "cpu_most", "CPU used", shares);
-	put_input(c, "name", "Name");
-	put_input(c, "partition", "Partition");
-	put_input(c, "account", "Account");
-	if (c->caller->sees_all)
-		put_input(c, "user", "User");
-	html_element(c->h, "button", NULL, "Show");
-	html_end(c->h);
-}
+/* ---- the page ---- */
 
 static void put_pages(struct site_call *c)
 {
@@ -343,20 +259,9 @@ static void put_pages(struct site_call *c)
 	html_end(c->h);
 }
 
-static struct job_filter filter_of(const struct site_call *c)
-{
-	struct job_filter filter = api_filter(&c->api);
-	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME), days = api_number(&c->api, "days", 0);
-
-	filter.limit = (size_t)api_number(&c->api, "limit", ROWS);
-	if (days)
-		filter.since_ns = MAX(filter.since_ns, now_ns - MIN(now_ns, days * DAY_NS));
-	return filter;
-}
-
 static int put_jobs(struct site_call *c, struct error *err)
 {
-	const struct job_filter filter = filter_of(c);
+	struct job_filter filter = site_filter(c, 0);
 	const char *order = api_text(&c->api, "order");
 	bool wanted[STORE_COLUMNS_MAX] = {};
 	const struct store_page page = {
@@ -367,15 +272,16 @@ static int put_jobs(struct site_call *c, struct error *err)
 	};
 	int r;
 
+	filter.limit = (size_t)api_number(&c->api, "limit", ROWS);
 	for (size_t i = 0; i < store_column_count(); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(wanted_columns); j++)
 			wanted[i] |= strcmp(store_column(i).name, wanted_columns[j]) == 0;
 	}
 	wanted[page.order] = true;
 	html_begin_class(c->h, "div", "list-head");
-	html_element(c->h, "h1", NULL, "%s", c->caller->sees_all ? "Jobs" : "My jobs");
+	html_element(c->h, "h1", NULL, "%s", site_sees_others(c->caller) ? "Jobs" : "My jobs");
 	html_end(c->h);
-	put_filters(c);
+	site_put_filters(c, "/jobs", 0);
 	r = store_page_jobs(c->api.server->store, &filter, &page, &c->api.who, put_job, c,
 			    &c->api.next_page, err);
 	if (r < 0)
@@ -390,15 +296,10 @@ static int put_jobs(struct site_call *c, struct error *err)
 	return 0;
 }
 
-static const struct api_parameter days_parameters[] = {
-	{ "days", API_NUMBER, "Jobs that ran in so many days before now.", .least = 1,
-	  .most = 36500 },
-	{},
-};
-
 const struct site_page jobs_page = {
 	.path = "/jobs",
 	.title = "Jobs",
-	.route = { .parameters = { api_filter_parameters, api_page_parameters, days_parameters } },
+	.route = { .parameters = { api_filter_parameters, api_page_parameters,
+				   site_days_parameters } },
 	.put = put_jobs,
 };

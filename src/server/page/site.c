@@ -225,6 +225,17 @@ void site_put_job_link(struct html *h, const struct store_job *job, const char *
 	html_end(h);
 }
 
+void site_put_reason(struct html *h, const struct store_job *job)
+{
+	char words[64] = "";
+
+	if (job->reason)
+		snprintf(words, sizeof(words), "%s", job->reason);
+	for (char *at = words; *at; at++)
+		*at = *at == '-' ? ' ' : *at;
+	html_text(h, "%s", *words ? words : job->is_final ? "nothing" : "");
+}
+
 /* ---- what stands around a page ---- */
 
 static void put_meta(const char *key, const char *name, const char *content, struct html *h)

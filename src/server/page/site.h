@@ -17,7 +17,7 @@
 
 struct caller;
 struct error;
-struct value;
+struct job_filter;
 
 struct site_call {
 	struct api_call api; /* its out, answer and document are not used */
@@ -81,4 +81,14 @@ void site_begin_cell(struct html *h, const char *label, const char *class);
 /* A bar and a number of percent. */
 void site_put_share(struct html *h, bool is_known, double share);
 void site_put_moment(struct html *h, uint64_t ns); /* 0: "-" */
+void site_put_reason(struct html *h, const struct store_job *job); /* the rule's name, in words */
 void site_put_job_link(struct html *h, const struct store_job *job, const char *text);
+
+/* ---- filters.c: which jobs are shown ---- */
+
+extern const struct api_parameter site_days_parameters[]; /* beside those of the API */
+/* As the parameters say; @days: of how many days where they do not say; 0: all. */
+struct job_filter site_filter(const struct site_call *c, unsigned int days);
+/* A form with them, for the page at @path. */
+void site_put_filters(struct site_call *c, const char *path, unsigned int days);
+bool site_sees_others(const struct caller *caller);
