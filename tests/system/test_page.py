@@ -299,6 +299,7 @@ def test_a_list_goes_on_where_its_page_ended(server):
 class Tab:
     def __init__(self, browser, server):
         self.browser, self.base = browser, f"http://127.0.0.1:{server.port}"
+        browser._ask("POST", f"{browser.session}/url", {"url": "about:blank"})  # what was open asks no more
         browser.tell("Network.clearBrowserCookies")
         browser.complaints()
 
@@ -348,6 +349,40 @@ def test_a_researcher_finds_last_nights_failed_job(server, browser):
     assert tab.ask("return performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))")
     tab.click(".who button")
     tab.wait_for("return !!document.querySelector('.sign-in')")
+    assert browser.complaints() == []
+
+
+def test_plots_tell_values_and_are_zoomed_together(server, browser):
+    made = json.loads(job(1, seconds=640, started=0, name="zoomed"))
+    made["timeline"]["series"] = {"memory.usage_bytes": {"unit": "bytes", "values": [(i // 10 + 1) * 2**20 for i in range(41)]},
+                                  "cpu.user_seconds": {"unit": "seconds", "values": [16.0] * 41}}
+    server.push([line(made)])
+    tab = Tab(browser, server)
+    tab.sign_in(make_token(server, ALICE))
+    tab.open("/jobs/1")
+    send = """const plot = [...document.querySelectorAll('svg.plot')].find(p => p.textContent.startsWith('Memory')), box = plot.getBoundingClientRect();
+        const send = (kind, share) => plot.dispatchEvent(new PointerEvent(kind, {clientX: box.left + share * box.width, clientY: box.top + 9}));"""
+    tab.ask(send + "send('pointermove', 0.9)")
+    told = tab.ask("return [...document.querySelectorAll('text.cursor')].map(t => t.textContent)")
+    assert len(told) == tab.ask("return document.querySelectorAll('svg.plot').length") and all(one.startswith("9 m 36 s: ") for one in told)
+    assert [one for one in told if re.search(r": (3\.9|4\.0|4\.1) MiB$", one)] and "9 m 36 s: 1.0 cores" in told, told
+    boxes = "return [...document.querySelectorAll('svg.plot > svg')].map(s => s.getAttribute('viewBox'))"
+    whole = tab.ask(boxes)
+    tab.ask(send + "send('pointerdown', 0.25); send('pointerup', 0.5)")
+    assert set(tab.ask(boxes)) == {"250 0 250 120"} and len(whole) > 1
+    tab.ask(send + "plot.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}))")
+    assert tab.ask(boxes) == whole and browser.complaints() == []
+
+
+def test_a_list_shows_what_comes_while_it_is_open(server, browser):
+    server.push([job(1, final=False)])
+    tab = Tab(browser, server)
+    tab.sign_in(make_token(server, ALICE))
+    assert tab.ask("return document.querySelector('.list-head select').value") == "60"  # one runs
+    tab.ask("""const select = document.querySelector('.list-head select');
+        select.add(new Option('often', 0.2)); select.value = '0.2'; select.dispatchEvent(new Event('change'))""")
+    server.push([job(2)])
+    tab.wait_for("return document.querySelectorAll('.list tbody tr').length == 2")
     assert browser.complaints() == []
 
 
