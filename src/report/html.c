@@ -112,6 +112,16 @@ void html_begin_class(struct html *h, const char *name, const char *class)
 	html_attribute(h, "class", "%s", class);
 }
 
+void html_begin_attributes(struct html *h, const char *name, const char *const attributes[][2],
+			   size_t count)
+{
+	html_begin(h, name);
+	for (size_t i = 0; i < count; i++) {
+		if (attributes[i][1])
+			html_attribute(h, attributes[i][0], "%s", attributes[i][1]);
+	}
+}
+
 void html_begin_attribute(struct html *h, const char *name)
 {
 	assert(h->is_in_tag);

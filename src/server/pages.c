@@ -293,12 +293,7 @@ static struct store_who who_asks(struct server *s, const struct http_request *re
 
 static int fail(int code, const struct error *err, struct http_answer *ret)
 {
-	unsigned int status = code == -EINVAL	? 400
-			      : code == -EPERM	? 403
-			      : code == -ENOENT ? 404
-						: 503;
-
-	return http_fail(ret, status, "%s", err->text);
+	return http_fail(ret, api_status(code), "%s", err->text);
 }
 
 /* Answer with a map whose members @put writes. */

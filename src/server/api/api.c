@@ -308,12 +308,14 @@ static void choose_columns(struct api_call *c)
 
 /* ---- answers ---- */
 
+unsigned int api_status(int code)
+{
+	return code == -EINVAL ? 400 : code == -EPERM ? 403 : code == -ENOENT ? 404 : 503;
+}
+
 static int fail(int code, const struct error *err, struct http_answer *ret)
 {
-	unsigned int status = code == -EINVAL	? 400
-			      : code == -EPERM	? 403
-			      : code == -ENOENT ? 404
-						: 503;
+	unsigned int status = api_status(code);
 	int r = http_fail(ret, status, "%s", *err->text ? err->text : "this went wrong inside");
 
 	if (status == 503)

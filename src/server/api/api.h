@@ -90,6 +90,7 @@ int server_api_answer(void *context, const struct http_request *request, struct 
 int api_take_values(struct api_call *c, struct error *err);
 
 const struct api_parameter *api_parameter(const struct api_route *route, size_t i); /* or NULL */
+unsigned int api_status(int code); /* of HTTP, for an error of the store's */
 const char *api_format_name(enum api_format format, const char **ret_type); /* NULL: no more */
 
 /* Values of the call's parameters, which have been checked; an empty one is none. */

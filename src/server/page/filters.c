@@ -48,10 +48,8 @@ static const struct choice {
 
 static void put_option(const char *value, const char *words, bool is_chosen, struct html *h)
 {
-	html_begin(h, "option");
-	html_attribute(h, "value", "%s", value);
-	if (is_chosen)
-		html_attribute(h, "selected", "selected");
+	html_begin_tag(h, "option", { "value", value },
+		       { "selected", is_chosen ? "selected" : NULL });
 	html_text(h, "%s", words);
 	html_end(h);
 }
@@ -64,8 +62,7 @@ static void put_select(struct site_call *c, const char *name, const char *label,
 
 	html_begin(c->h, "label");
 	html_text(c->h, "%s", label);
-	html_begin(c->h, "select");
-	html_attribute(c->h, "name", "%s", name);
+	html_begin_tag(c->h, "select", { "name", name });
 	for (; choices->value; choices++) {
 		bool is_chosen = given && strcmp(given, choices->value) == 0;
 
@@ -82,10 +79,7 @@ static void put_input(struct site_call *c, const char *name, const char *label)
 {
 	html_begin(c->h, "label");
 	html_text(c->h, "%s", label);
-	html_begin(c->h, "input");
-	html_attribute(c->h, "name", "%s", name);
-	if (api_text(&c->api, name))
-		html_attribute(c->h, "value", "%s", api_text(&c->api, name));
+	html_begin_tag(c->h, "input", { "name", name }, { "value", api_text(&c->api, name) });
 	html_end(c->h);
 	html_end(c->h);
 }
@@ -104,10 +98,8 @@ static void put_others(struct site_call *c)
 			is_shown |= strcmp(p->name, shown[j]) == 0;
 		if (is_shown)
 			continue;
-		html_begin(c->h, "input");
-		html_attribute(c->h, "type", "hidden");
-		html_attribute(c->h, "name", "%s", p->name);
-		html_attribute(c->h, "value", "%s", c->api.values[i]);
+		html_begin_tag(c->h, "input", { "type", "hidden" }, { "name", p->name },
+			       { "value", c->api.values[i] });
 		html_end(c->h);
 	}
 }
@@ -117,9 +109,8 @@ void site_put_filters(struct site_call *c, const char *path, unsigned int days)
 	char usual[16];
 
 	snprintf(usual, sizeof(usual), "%u", days);
-	html_begin_class(c->h, "form", "filters");
-	html_attribute(c->h, "action", "%s", path);
-	html_attribute(c->h, "role", "search");
+	html_begin_tag(c->h, "form", { "class", "filters" }, { "action", path },
+		       { "role", "search" });
 	put_input(c, "text", "Contains");
 	put_select(c, "state", "State", states, NULL);
 	put_select(c, "days", "Time", days ? spans + 1 : spans, days ? usual : NULL);

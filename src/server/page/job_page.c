@@ -19,153 +19,81 @@
 #include "server/server.h"
 
 #define EARLIER_MAX 20 /* of the same name, that are looked at */
-#define NS 1e9
-
-/* ---- the rows of jobs ---- */
-
-struct found { /* as much of a row as is shown; texts are its own */
-	char *id, *name, *user, *manager, *cluster, *state;
-	bool is_unmeasured;
-	uint64_t start_ns, wanted_start_ns;
-	struct value elapsed_ns;
-	struct store_run run; /* numbers alone */
-};
-
-static void found_clear(struct found *f)
-{
-	char *const texts[] = { f->id, f->name, f->user, f->manager, f->cluster, f->state };
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		free(texts[i]);
-}
-
-static char *copy_of(const char *text)
-{
-	return text ? strdup(text) : NULL;
-}
-
-static int copy_job(const struct store_job *job, struct found *f)
-{
-	f->id = strdup(job->id);
-	f->name = copy_of(job->name);
-	f->user = copy_of(job->user);
-	f->manager = copy_of(job->manager);
-	f->cluster = copy_of(job->cluster);
-	f->state = copy_of(job->state);
-	f->is_unmeasured = job->is_unmeasured;
-	f->start_ns = job->start_ns;
-	f->elapsed_ns = job->elapsed_ns;
-	f->run = job->run;
-	return f->id ? 0 : -ENOMEM;
-}
-
-/* The newest, or that of the moment that was asked for. */
-static int take_this(void *context, const struct store_job *job)
-{
-	struct found *f = context;
-
-	if (f->id || (f->wanted_start_ns && job->start_ns != f->wanted_start_ns))
-		return 0;
-	return copy_job(job, f);
-}
-
-static int take_earlier(void *context, const struct store_job *job)
-{
-	struct found *f = context;
-
-	if (f->id || !job->is_final || job->is_unmeasured || job->start_ns >= f->wanted_start_ns)
-		return 0;
-	return copy_job(job, f);
-}
-
-static int find_this(struct site_call *c, struct found *ret, struct error *err)
-{
-	const struct job_filter filter = { .id = c->api.id,
-					   .manager = api_text(&c->api, "manager"),
-					   .cluster = api_text(&c->api, "cluster") };
-	int r;
-
-	ret->wanted_start_ns = api_moment(&c->api, "start");
-	r = store_list_jobs(c->api.server->store, &filter, &c->api.who, take_this, ret, NULL, err);
-	if (r == 0 && !ret->id)
-		r = error_set(err, -ENOENT, "there is no job '%s'", c->api.id);
-	return r;
-}
-
-/* Of the same name and user, measured, and over. */
-static int find_earlier(struct site_call *c, const struct found *job, struct found *ret,
-			struct error *err)
-{
-	const struct job_filter filter = { .name = job->name,
-					   .user = job->user,
-					   .manager = job->manager,
-					   .cluster = job->cluster,
-					   .until_ns = job->start_ns,
-					   .limit = EARLIER_MAX };
-
-	ret->wanted_start_ns = job->start_ns;
-	if (!job->name || !job->user)
-		return 0;
-	return store_list_jobs(c->api.server->store, &filter, &c->api.who, take_earlier, ret, NULL,
-			       err);
-}
 
 /* ---- the run before ---- */
 
-static int read_earlier(struct site_call *c, const struct found *job, struct record **ret,
-			struct error *err)
-{
-	struct api_call call = c->api;
-	char start[TIMESTAMP_SIZE];
-	const struct {
-		const char *name, *value;
-	} values[] = { { "manager", job->manager },
-		       { "cluster", job->cluster },
-		       { "start", timestamp_format(start, job->start_ns) } };
-	const struct api_parameter *p;
+struct earlier {
+	char *id;
+	uint64_t start_ns, before_ns;
+};
 
-	for (size_t i = 0; (p = api_parameter(call.route, i)); i++) {
-		call.values[i] = NULL;
-		for (size_t j = 0; j < ARRAY_SIZE(values); j++)
-			call.values[i] = strcmp(p->name, values[j].name) == 0 ? values[j].value
-									      : call.values[i];
-	}
-	call.id = job->id;
-	return api_read_job(&call, ret, err);
+static int take_earlier(void *context, const struct store_job *job)
+{
+	struct earlier *e = context;
+
+	if (e->id || !job->is_final || job->is_unmeasured || job->start_ns >= e->before_ns)
+		return 0;
+	e->id = strdup(job->id);
+	e->start_ns = job->start_ns;
+	return e->id ? 0 : -ENOMEM;
 }
 
-static void put_link_to(struct html *h, const struct found *f)
+/* Of the same name and user, measured, and over; its manager and cluster are those of @now. */
+static int read_earlier(struct site_call *c, const struct record *now, struct earlier *e,
+			struct record **ret)
 {
-	site_put_job_link(h,
-			  &(struct store_job){ .id = f->id,
-					       .manager = f->manager,
-					       .cluster = f->cluster,
-					       .start_ns = f->start_ns },
-			  f->id);
+	const struct job_filter filter = { .name = now->job.name,
+					   .user = now->job.user,
+					   .manager = now->job.manager,
+					   .cluster = now->cluster,
+					   .until_ns = now->time.start_ns,
+					   .limit = EARLIER_MAX };
+	struct api_call call = c->api;
+	char start[TIMESTAMP_SIZE];
+	struct error unused = {};
+	const struct api_parameter *p;
+	int r;
+
+	e->before_ns = now->time.start_ns;
+	r = now->job.name && now->job.user
+		    ? store_list_jobs(c->api.server->store, &filter, &c->api.who, take_earlier, e,
+				      NULL, &unused)
+		    : -ENOENT;
+	if (r < 0 || !e->id)
+		return -ENOENT;
+	timestamp_format(start, e->start_ns);
+	for (size_t i = 0; (p = api_parameter(call.route, i)); i++)
+		call.values[i] = strcmp(p->name, "start") == 0	   ? start
+				 : strcmp(p->name, "manager") == 0 ? now->job.manager
+				 : strcmp(p->name, "cluster") == 0 ? now->cluster
+								   : NULL;
+	call.id = e->id;
+	return api_read_job(&call, ret, &unused);
 }
 
 /* Where there is none, or it cannot be read any more, nothing is said. */
-static void put_comparison(struct site_call *c, const struct found *job, const struct record *now)
+static void put_comparison(struct site_call *c, const struct record *now)
 {
-	_cleanup_(found_clear) struct found before = {};
 	_cleanup_(record_freep) struct record *last = NULL;
 	_cleanup_free_ char *change = NULL;
-	struct error unused = {};
+	struct earlier e = {};
 
-	if (find_earlier(c, job, &before, &unused) < 0 || !before.id ||
-	    read_earlier(c, &before, &last, &unused) < 0)
-		return;
-	change = report_compare(last, now);
-	if (!change)
-		return;
-	html_begin_class(c->h, "p", "compared");
-	html_text(c->h, "Since the run before, job ");
-	put_link_to(c->h, &before);
-	html_text(c->h, " of ");
-	site_put_moment(c->h, before.start_ns);
-	html_text(c->h, ": ");
-	html_element(c->h, "strong", NULL, "%s.", change);
-	html_end(c->h);
+	if (read_earlier(c, now, &e, &last) == 0 && (change = report_compare(last, now))) {
+		const struct store_job job = { .id = e.id,
+					       .manager = now->job.manager,
+					       .cluster = now->cluster,
+					       .start_ns = e.start_ns };
+
+		html_begin_class(c->h, "p", "compared");
+		html_text(c->h, "Since the run before, job ");
+		site_put_job_link(c->h, &job, e.id);
+		html_text(c->h, " of ");
+		site_put_moment(c->h, e.start_ns);
+		html_text(c->h, ": ");
+		html_element(c->h, "strong", NULL, "%s.", change);
+		html_end(c->h);
+	}
+	free(e.id);
 }
 
 /* ---- what it asked for ---- */
@@ -174,8 +102,7 @@ static void put_asked(struct html *h, const char *what, const char *asked, const
 		      double share)
 {
 	html_begin(h, "tr");
-	html_begin(h, "th");
-	html_attribute(h, "scope", "row");
+	html_begin_tag(h, "th", { "scope", "row" });
 	html_text(h, "%s", what);
 	html_end(h);
 	html_element(h, "td", NULL, "%s", asked);
@@ -186,24 +113,17 @@ static void put_asked(struct html *h, const char *what, const char *asked, const
 	html_end(h);
 }
 
-static const struct value *first_known(const struct value *a, const struct value *b)
-{
-	return a->is_known ? a : b;
-}
-
 static double share_of(double used, double asked)
 {
 	return asked > 0 ? used / asked : -1;
 }
 
-static void put_time(const struct found *job, struct html *h)
+static void put_time(const struct store_run *run, uint64_t elapsed_ns, struct html *h)
 {
-	const struct value *limit = &job->run.time_limit;
-
-	if (limit->is_known && job->elapsed_ns.is_known)
-		put_asked(h, "Time", humanize_duration(limit->number).text,
-			  humanize_duration(job->elapsed_ns.number).text,
-			  share_of((double)job->elapsed_ns.number, (double)limit->number));
+	if (run->time_limit.is_known)
+		put_asked(h, "Time", humanize_duration(run->time_limit.number).text,
+			  humanize_duration(elapsed_ns).text,
+			  share_of((double)elapsed_ns, (double)run->time_limit.number));
 }
 
 static void put_cores(const struct record *r, const struct analysis *a, struct html *h)
@@ -219,11 +139,12 @@ static void put_cores(const struct record *r, const struct analysis *a, struct h
 			cores->share.number);
 }
 
-static void put_memory(const struct found *job, const struct record *r, struct html *h)
+static void put_memory(const struct store_run *run, const struct record *r, struct html *h)
 {
-	const struct value *limit = first_known(&job->run.requested_memory,
-						&r->reading.values[METRIC_MEMORY_LIMIT]),
-			   *peak = &r->reading.values[METRIC_MEMORY_PEAK];
+	const struct value *peak = &r->reading.values[METRIC_MEMORY_PEAK],
+			   *limit = run->requested_memory.is_known
+					    ? &run->requested_memory
+					    : &r->reading.values[METRIC_MEMORY_LIMIT];
 
 	if (limit->is_known && peak->is_known)
 		put_asked(h, "Memory", humanize_bytes(limit->number).text,
@@ -234,47 +155,28 @@ static void put_memory(const struct found *job, const struct record *r, struct h
 				  : share_of((double)peak->number, (double)limit->number));
 }
 
-static void put_box(const struct found *job, const struct record *r, const struct analysis *a,
-		    struct html *h)
+static void begin_box(struct html *h)
 {
-	static const char *const heads[] = { "Asked for", "Used", "" };
-
 	html_begin_class(h, "table", "asked");
-	html_begin(h, "thead");
-	html_begin(h, "tr");
-	html_begin(h, "td");
-	html_end(h);
-	for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
-		html_element(h, *heads[i] ? "th" : "td", NULL, "%s", heads[i]);
-	html_end(h);
-	html_end(h);
+	html_raw(h, "<thead><tr><td></td><th scope=\"col\">Asked for</th>"
+		    "<th scope=\"col\">Used</th><td></td></tr></thead>");
 	html_begin(h, "tbody");
-	put_time(job, h);
-	if (r) {
-		put_cores(r, a, h);
-		put_memory(job, r, h);
-	}
-	html_end(h);
-	html_end(h);
 }
 
 /* ---- the page ---- */
 
-static void put_links(struct site_call *c, const struct found *job)
+static void put_links(struct site_call *c, const char *name, const char *user)
 {
 	struct address address;
 
 	html_begin_class(c->h, "p", "links");
-	html_begin(c->h, "a");
-	html_attribute(c->h, "href", "/jobs");
-	html_text(c->h, "All jobs");
-	html_end(c->h);
-	if (job->name) {
+	site_put_link(c->h, "/jobs", "All jobs", false);
+	if (name) {
 		html_text(c->h, " · ");
 		html_begin(c->h, "a");
 		address = address_begin(c->h, "href", "/jobs", NULL);
-		address_add(&address, "name", job->name);
-		address_add(&address, "user", job->user);
+		address_add(&address, "name", name);
+		address_add(&address, "user", user);
 		address_end(&address);
 		html_text(c->h, "Jobs like this one");
 		html_end(c->h);
@@ -282,36 +184,71 @@ static void put_links(struct site_call *c, const struct found *job)
 	html_end(c->h);
 }
 
-static int put_measured(struct site_call *c, const struct found *job, struct error *err)
-{
-	_cleanup_(record_freep) struct record *record = NULL;
-	_cleanup_(analysis_clear) struct analysis analysis = {};
-	int r = api_read_job(&c->api, &record, err);
+struct row { /* of the list of jobs */
+	struct site_call *call;
+	uint64_t start_ns; /* of the job that is asked for; 0: the newest */
+	struct store_run run; /* numbers alone */
+	bool is_there;
+	const struct record *record; /* NULL: no node measured it, and all that is known is shown */
+};
 
-	if (r == 0)
-		r = analysis_make(c->api.server->rules, record, &analysis);
-	if (r < 0)
-		return r;
-	put_comparison(c, job, record);
-	put_box(job, record, &analysis, c->h);
-	html_report_body(record, &analysis, c->h);
+static int take_row(void *context, const struct store_job *job)
+{
+	struct row *row = context;
+	struct html *h = row->call->h;
+
+	if (row->is_there || (row->start_ns && job->start_ns != row->start_ns))
+		return 0;
+	row->is_there = true;
+	row->run = job->run;
+	if (row->record)
+		return 0;
+	put_links(row->call, job->name, job->user);
+	html_element(h, "h1", NULL, "Job %s %s", job->id, job->name ? job->name : "");
+	html_element(h, "p", "outcome", "%s. No node measured this job.",
+		     job->state ? job->state : "Its state is not known");
+	begin_box(h);
+	put_time(&job->run, job->elapsed_ns.number, h);
+	site_end_table(h);
 	return 0;
+}
+
+static int find_row(struct row *row, struct error *err)
+{
+	const struct api_call *call = &row->call->api;
+	const struct job_filter filter = { .id = call->id,
+					   .manager = api_text(call, "manager"),
+					   .cluster = api_text(call, "cluster") };
+
+	row->start_ns = api_moment(call, "start");
+	return store_list_jobs(call->server->store, &filter, &call->who, take_row, row, NULL, err);
 }
 
 static int put_job(struct site_call *c, struct error *err)
 {
-	_cleanup_(found_clear) struct found job = {};
-	int r = find_this(c, &job, err);
+	_cleanup_(record_freep) struct record *record = NULL;
+	_cleanup_(analysis_clear) struct analysis analysis = {};
+	struct row row = { .call = c };
+	struct error unused = {};
+	int r = api_read_job(&c->api, &record, err);
 
+	row.record = record;
+	if (r == -ENOENT)
+		return find_row(&row, &unused) == 0 && row.is_there ? 0 : r;
+	if (r == 0)
+		r = analysis_make(c->api.server->rules, record, &analysis);
+	if (r == 0)
+		r = find_row(&row, err);
 	if (r < 0)
 		return r;
-	put_links(c, &job);
-	if (!job.is_unmeasured)
-		return put_measured(c, &job, err);
-	html_element(c->h, "h1", NULL, "Job %s %s", job.id, job.name ? job.name : "");
-	html_element(c->h, "p", "outcome", "%s. No node measured this job.",
-		     job.state ? job.state : "Its state is not known");
-	put_box(&job, NULL, NULL, c->h);
+	put_links(c, record->job.name, record->job.user);
+	put_comparison(c, record);
+	begin_box(c->h);
+	put_time(&row.run, record->time.elapsed_ns, c->h);
+	put_cores(record, &analysis, c->h);
+	put_memory(&row.run, record, c->h);
+	site_end_table(c->h);
+	html_report_body(record, &analysis, c->h);
 	return 0;
 }
 

@@ -163,12 +163,10 @@ static void put_head_cell(struct site_call *c, const struct column *column)
 	struct html *h = c->h;
 	struct address address;
 
-	html_begin(h, "th");
-	html_attribute(h, "scope", "col");
-	if (column->class)
-		html_attribute(h, "class", "%s", column->class);
-	if (is_sorted)
-		html_attribute(h, "aria-sort", is_descending ? "descending" : "ascending");
+	html_begin_tag(h, "th", { "scope", "col" }, { "class", column->class },
+		       { "aria-sort", !is_sorted      ? NULL
+				      : is_descending ? "descending"
+						      : "ascending" });
 	if (!column->sort) {
 		html_text(h, "%s", column->head);
 		html_end(h);
@@ -188,18 +186,12 @@ static void put_head_cell(struct site_call *c, const struct column *column)
 static void begin_table(struct site_call *c)
 {
 	html_begin_class(c->h, "table", "list");
-	html_begin(c->h, "thead");
-	html_begin(c->h, "tr");
-	html_begin_class(c->h, "th", "text");
-	html_attribute(c->h, "scope", "col");
-	html_text(c->h, "Job");
-	html_end(c->h);
+	html_raw(c->h, "<thead><tr><th scope=\"col\" class=\"text\">Job</th>");
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		if (is_shown(c, &columns[i]))
 			put_head_cell(c, &columns[i]);
 	}
-	html_end(c->h);
-	html_end(c->h);
+	html_raw(c->h, "</tr></thead>");
 	html_begin(c->h, "tbody");
 }
 
@@ -212,13 +204,7 @@ static int put_job(void *context, const struct store_job *job)
 		begin_table(c);
 	c->is_begun = true;
 	html_begin(c->h, "tr");
-	html_begin(c->h, "th");
-	html_attribute(c->h, "scope", "row");
-	if (job->name)
-		html_attribute(c->h, "title", "%s", job->name);
-	site_put_job_link(c->h, job, job->id);
-	html_element(c->h, "span", "name", "%s", job->name ? job->name : "");
-	html_end(c->h);
+	site_put_job_head(c->h, job);
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		if (!is_shown(c, &columns[i]))
 			continue;
@@ -232,30 +218,26 @@ static int put_job(void *context, const struct store_job *job)
 
 /* ---- the page ---- */
 
-static void put_pages(struct site_call *c)
+static void put_page_link(struct site_call *c, const char *after, const char *words)
 {
 	struct address address;
 
-	html_begin_class(c->h, "nav", "pages");
-	html_attribute(c->h, "aria-label", "Pages of the list");
-	if (api_text(&c->api, "after")) {
-		html_begin(c->h, "a");
-		address = address_begin(c->h, "href", "/jobs", NULL);
-		address_add_filter(&address, c, NULL);
-		address_end(&address);
-		html_text(c->h, "First page");
-		html_end(c->h);
-	}
-	if (c->api.next_page) {
-		html_begin(c->h, "a");
-		html_attribute(c->h, "rel", "next");
-		address = address_begin(c->h, "href", "/jobs", NULL);
-		address_add_filter(&address, c, NULL);
-		address_add(&address, "after", c->api.next_page);
-		address_end(&address);
-		html_text(c->h, "Next page");
-		html_end(c->h);
-	}
+	html_begin_tag(c->h, "a", { "rel", after ? "next" : NULL });
+	address = address_begin(c->h, "href", "/jobs", NULL);
+	address_add_filter(&address, c, NULL);
+	address_add(&address, "after", after);
+	address_end(&address);
+	html_text(c->h, "%s", words);
+	html_end(c->h);
+}
+
+static void put_pages(struct site_call *c)
+{
+	html_begin_tag(c->h, "nav", { "class", "pages" }, { "aria-label", "Pages of the list" });
+	if (api_text(&c->api, "after"))
+		put_page_link(c, NULL, "First page");
+	if (c->api.next_page)
+		put_page_link(c, c->api.next_page, "Next page");
 	html_end(c->h);
 }
 
@@ -286,12 +268,10 @@ static int put_jobs(struct site_call *c, struct error *err)
 			    &c->api.next_page, err);
 	if (r < 0)
 		return r;
-	if (c->is_begun) {
-		html_end(c->h);
-		html_end(c->h);
-	} else {
+	if (c->is_begun)
+		site_end_table(c->h);
+	else
 		html_element(c->h, "p", "none", "No job matches.");
-	}
 	put_pages(c);
 	return 0;
 }

@@ -67,10 +67,7 @@ static bool is_own_form(const struct http_request *request, const char *cookie)
 
 static void put_hidden(const char *name, const char *value, struct html *h)
 {
-	html_begin(h, "input");
-	html_attribute(h, "type", "hidden");
-	html_attribute(h, "name", "%s", name);
-	html_attribute(h, "value", "%s", value);
+	html_begin_tag(h, "input", { "type", "hidden" }, { "name", name }, { "value", value });
 	html_end(h);
 }
 
@@ -98,43 +95,25 @@ static int put_form(void *context, struct html *h)
 	fclose(out);
 	html_element(h, "h1", NULL, "Sign in");
 	if (a->message) {
-		html_begin_class(h, "p", "alert");
-		html_attribute(h, "role", "alert");
+		html_begin_tag(h, "p", { "class", "alert" }, { "role", "alert" });
 		html_text(h, "%s", a->message);
 		html_end(h);
 	}
-	html_begin_class(h, "form", "sign-in");
-	html_attribute(h, "method", "post");
+	html_begin_tag(h, "form", { "class", "sign-in" }, { "method", "post" });
 	address = address_begin(h, "action", "/login", NULL);
 	address_add(&address, "to", here);
 	address_end(&address);
 	put_hidden("key", a->key, h);
-	html_begin(h, "input"); /* for what keeps passwords */
-	html_attribute(h, "name", "user");
-	html_attribute(h, "autocomplete", "username");
-	html_attribute(h, "value", "jobmeter");
-	html_attribute(h, "hidden", "hidden");
+	/* the first input is for what keeps passwords */
+	html_raw(h, "<input name=\"user\" autocomplete=\"username\" value=\"jobmeter\" "
+		    "hidden=\"hidden\"/><label for=\"token\">Your token</label>"
+		    "<input id=\"token\" name=\"token\" type=\"password\" "
+		    "autocomplete=\"current-password\" required=\"required\" "
+		    "autofocus=\"autofocus\" aria-describedby=\"help\"/>"
+		    "<button>Sign in</button>");
 	html_end(h);
-	html_begin(h, "label");
-	html_attribute(h, "for", "token");
-	html_text(h, "Your token");
-	html_end(h);
-	html_begin(h, "input");
-	html_attribute(h, "id", "token");
-	html_attribute(h, "name", "token");
-	html_attribute(h, "type", "password");
-	html_attribute(h, "autocomplete", "current-password");
-	html_attribute(h, "required", "required");
-	html_attribute(h, "autofocus", "autofocus");
-	html_attribute(h, "aria-describedby", "token-help");
-	html_end(h);
-	html_element(h, "button", NULL, "Sign in");
-	html_end(h);
-	html_begin_class(h, "p", "note");
-	html_attribute(h, "id", "token-help");
-	html_text(h, "Whoever runs the server makes one: ");
-	html_element(h, "code", NULL, "jobmeter-server token create --user NAME");
-	html_end(h);
+	html_raw(h, "<p class=\"note\" id=\"help\">Whoever runs the server makes one: "
+		    "<code>jobmeter-server token create --user NAME</code></p>");
 	return 0;
 }
 
@@ -265,9 +244,7 @@ void sign_in_put_end(struct server *s, const struct http_request *request, struc
 
 	if (!make_key(http_cookie(request, caller_cookie(s)), key))
 		return;
-	html_begin(h, "form");
-	html_attribute(h, "method", "post");
-	html_attribute(h, "action", "/logout");
+	html_begin_tag(h, "form", { "method", "post" }, { "action", "/logout" });
 	put_hidden("key", key, h);
 	html_element(h, "button", NULL, "Sign out");
 	html_end(h);

@@ -43,22 +43,18 @@ static const struct site_page *const pages[] = { &jobs_page, &job_page, &usage_p
 
 enum { STYLE, SCRIPT, ASSETS };
 static const struct asset {
-	const char *parts[2], *path, *suffix, *type;
+	const char *parts[2], *suffix, *type;
 } assets[ASSETS] = {
-	[STYLE] = { { html_report_style, site_style },
-		    "/assets/",
-		    ".css",
-		    "text/css; charset=utf-8" },
-	[SCRIPT] = { { "", site_script }, "/assets/", ".js", "text/javascript; charset=utf-8" },
+	[STYLE] = { { html_report_style, site_style }, ".css", "text/css; charset=utf-8" },
+	[SCRIPT] = { { "", site_script }, ".js", "text/javascript; charset=utf-8" },
 };
 
 #define ASSET_PATH_SIZE 48
 /* With what is in it: another version is at another path. */
-static void format_asset_path(const struct asset *asset, char ret[ASSET_PATH_SIZE])
+static void format_asset_path(const struct asset *a, char ret[ASSET_PATH_SIZE])
 {
-	uint64_t hash = fnv_text(fnv_text(FNV_BEGIN, asset->parts[0]), asset->parts[1]);
-
-	snprintf(ret, ASSET_PATH_SIZE, "%s%016" PRIx64 "%s", asset->path, hash, asset->suffix);
+	snprintf(ret, ASSET_PATH_SIZE, "/assets/%016" PRIx64 "%s",
+		 fnv_text(fnv_text(FNV_BEGIN, a->parts[0]), a->parts[1]), a->suffix);
 }
 
 int site_answer_asset(void *context UNUSED, const struct http_request *request,
@@ -66,17 +62,15 @@ int site_answer_asset(void *context UNUSED, const struct http_request *request,
 {
 	for (const struct asset *a = assets; a < assets + ASSETS; a++) {
 		char path[ASSET_PATH_SIZE];
-		int length;
 
 		format_asset_path(a, path);
 		if (strcmp(path, request->path) != 0)
 			continue;
-		length = asprintf(&ret->text, "%s%s", a->parts[0], a->parts[1]);
-		if (length < 0) {
+		if (asprintf(&ret->text, "%s%s", a->parts[0], a->parts[1]) < 0) {
 			ret->text = NULL;
 			return -ENOMEM;
 		}
-		ret->length = (size_t)length;
+		ret->length = strlen(ret->text);
 		ret->type = a->type;
 		ret->is_lasting = true;
 		return 0;
@@ -102,17 +96,18 @@ struct address address_begin(struct html *h, const char *attribute, const char *
 	html_begin_attribute(h, attribute);
 	fputs(path, h->out);
 	put_encoded(rest ? rest : "", h->out);
-	return (struct address){ .h = h };
+	return (struct address){ h, h->out, "&amp;", false };
 }
 
 void address_add(struct address *a, const char *key, const char *value)
 {
 	if (!value || !*value)
 		return;
-	fputs(a->has_query ? "&amp;" : "?", a->h->out);
+	fputs(a->has_query ? a->between : "?", a->out);
 	a->has_query = true;
-	fprintf(a->h->out, "%s=", key);
-	put_encoded(value, a->h->out);
+	put_encoded(key, a->out);
+	fputc('=', a->out);
+	put_encoded(value, a->out);
 }
 
 void address_add_moment(struct address *a, const char *key, uint64_t ns)
@@ -141,20 +136,9 @@ void address_end(struct address *a)
 	html_end_attribute(a->h);
 }
 
-struct printing {
-	FILE *out;
-	bool has_query;
-};
-
-static int print_query(void *context, const char *key, const char *value)
+static int add_field(void *context, const char *key, const char *value)
 {
-	struct printing *p = context;
-
-	fputc(p->has_query ? '&' : '?', p->out);
-	p->has_query = true;
-	put_encoded(key, p->out);
-	fputc('=', p->out);
-	put_encoded(value, p->out);
+	address_add(context, key, value);
 	return 0;
 }
 
@@ -169,29 +153,50 @@ void address_print_request(const struct http_request *request, FILE *out)
 		if (*at)
 			fputc(*at++, out);
 	}
-	(void)http_each_query(request, print_query, &(struct printing){ .out = out });
+	(void)http_each_query(request, add_field, &(struct address){ NULL, out, "&", false });
 }
 
 /* ---- cells ---- */
 
 void site_begin_cell(struct html *h, const char *label, const char *class)
 {
-	html_begin(h, "td");
-	if (class)
-		html_attribute(h, "class", "%s", class);
-	html_attribute(h, "data-label", "%s", label);
+	html_begin_tag(h, "td", { "class", class }, { "data-label", label });
+}
+
+void site_put_cell(struct html *h, const char *label, const char *class, const char *text)
+{
+	site_begin_cell(h, label, class);
+	html_text(h, "%s", text);
+	html_end(h);
+}
+
+void site_begin_table(struct html *h, const struct site_head *heads)
+{
+	html_begin_class(h, "table", "list");
+	html_raw(h, "<thead><tr>");
+	for (; heads->text; heads++) {
+		html_begin_tag(h, "th", { "scope", "col" }, { "class", heads->class });
+		html_text(h, "%s", heads->text);
+		html_end(h);
+	}
+	html_raw(h, "</tr></thead>");
+	html_begin(h, "tbody");
+}
+
+void site_end_table(struct html *h)
+{
+	html_end(h);
+	html_end(h);
 }
 
 void site_put_share(struct html *h, bool is_known, double share)
 {
 	if (!is_known)
 		return html_text(h, "-");
-	html_begin(h, "meter");
+	/* hidden from what reads aloud: the number says it */
+	html_begin_tag(h, "meter", { "low", "0.3" }, { "high", "0.6" }, { "optimum", "1" },
+		       { "aria-hidden", "true" });
 	html_attribute(h, "value", "%.3f", share > 1 ? 1 : share);
-	html_attribute(h, "low", "0.3");
-	html_attribute(h, "high", "0.6");
-	html_attribute(h, "optimum", "1");
-	html_attribute(h, "aria-hidden", "true"); /* the number says it */
 	html_end(h);
 	html_element(h, "span", "percent", "%s", humanize_percent(share).text);
 }
@@ -225,6 +230,14 @@ void site_put_job_link(struct html *h, const struct store_job *job, const char *
 	html_end(h);
 }
 
+void site_put_job_head(struct html *h, const struct store_job *job)
+{
+	html_begin_tag(h, "th", { "scope", "row" }, { "title", job->name });
+	site_put_job_link(h, job, job->id);
+	html_element(h, "span", "name", "%s", job->name ? job->name : "");
+	html_end(h);
+}
+
 void site_put_reason(struct html *h, const struct store_job *job)
 {
 	char words[64] = "";
@@ -238,73 +251,52 @@ void site_put_reason(struct html *h, const struct store_job *job)
 
 /* ---- what stands around a page ---- */
 
-static void put_meta(const char *key, const char *name, const char *content, struct html *h)
-{
-	html_begin(h, "meta");
-	html_attribute(h, key, "%s", name);
-	html_attribute(h, "content", "%s", content);
-	html_end(h);
-}
-
-static void put_asset(size_t which, struct html *h)
-{
-	char path[ASSET_PATH_SIZE];
-
-	format_asset_path(&assets[which], path);
-	html_begin(h, which == STYLE ? "link" : "script");
-	if (which == STYLE)
-		html_attribute(h, "rel", "stylesheet");
-	else
-		html_attribute(h, "defer", "defer");
-	html_attribute(h, which == STYLE ? "href" : "src", "%s", path);
-	html_end(h);
-}
-
 static void put_head(const struct site_document *document, struct html *h)
 {
+	char style[ASSET_PATH_SIZE], script[ASSET_PATH_SIZE];
+
+	format_asset_path(&assets[STYLE], style);
+	format_asset_path(&assets[SCRIPT], script);
 	html_begin(h, "head");
-	html_begin(h, "meta");
-	html_attribute(h, "charset", "utf-8");
-	html_end(h);
-	put_meta("name", "viewport", "width=device-width, initial-scale=1", h);
-	put_meta("name", "color-scheme", "light dark", h);
+	html_raw(h, "<meta charset=\"utf-8\"/><meta name=\"viewport\" "
+		    "content=\"width=device-width, initial-scale=1\"/>"
+		    "<meta name=\"color-scheme\" content=\"light dark\"/>");
 	if (document->is_again)
-		put_meta("http-equiv", "refresh", "0", h);
+		html_raw(h, "<meta http-equiv=\"refresh\" content=\"0\"/>");
 	html_element(h, "title", NULL, "%s - jobmeter", document->title);
-	html_begin(h, "link");
-	html_attribute(h, "rel", "icon");
-	html_attribute(h, "href", "%s", ICON);
+	html_begin_tag(h, "link", { "rel", "icon" }, { "href", ICON });
 	html_end(h);
-	put_asset(STYLE, h);
-	put_asset(SCRIPT, h);
+	html_begin_tag(h, "link", { "rel", "stylesheet" }, { "href", style });
+	html_end(h);
+	html_begin_tag(h, "script", { "defer", "defer" }, { "src", script });
+	html_end(h);
+	html_end(h);
+}
+
+void site_put_link(struct html *h, const char *path, const char *text, bool is_current)
+{
+	html_begin_tag(h, "a", { "href", path }, { "aria-current", is_current ? "page" : NULL });
+	html_text(h, "%s", text);
 	html_end(h);
 }
 
 static void put_navigation(struct server *s, const struct site_document *document, struct html *h)
 {
+	const struct caller *caller = document->caller;
+
 	html_begin_class(h, "div", "site");
-	html_begin_class(h, "a", "skip");
-	html_attribute(h, "href", "#content");
-	html_text(h, "Skip to the content");
-	html_end(h);
-	html_begin(h, "nav");
-	html_attribute(h, "aria-label", "Pages");
-	html_element(h, "strong", NULL, "jobmeter");
-	for (size_t i = 0; document->caller && i < ARRAY_SIZE(pages); i++) {
-		if (!pages[i]->title)
-			continue;
-		html_begin(h, "a");
-		html_attribute(h, "href", "%s", pages[i]->path);
-		if (document->path && strcmp(document->path, pages[i]->path) == 0)
-			html_attribute(h, "aria-current", "page");
-		html_text(h, "%s", pages[i]->title);
-		html_end(h);
+	html_raw(h, "<a class=\"skip\" href=\"#content\">Skip to the content</a>"
+		    "<nav aria-label=\"Pages\"><strong>jobmeter</strong>");
+	for (size_t i = 0; caller && i < ARRAY_SIZE(pages); i++) {
+		if (pages[i]->title)
+			site_put_link(h, pages[i]->path, pages[i]->title,
+				      document->path &&
+					      strcmp(document->path, pages[i]->path) == 0);
 	}
-	html_end(h);
-	if (document->caller) {
+	html_raw(h, "</nav>");
+	if (caller) {
 		html_begin_class(h, "div", "who");
-		html_text(h, "%s%s ", document->caller->user,
-			  document->caller->sees_all ? ", operator" : "");
+		html_text(h, "%s%s ", caller->user, caller->sees_all ? ", operator" : "");
 		sign_in_put_end(s, document->request, h);
 		html_end(h);
 	}
@@ -352,16 +344,10 @@ static int put_failure(void *context, struct html *h)
 	const struct error *err = context;
 
 	html_element(h, "h1", NULL, "This cannot be shown");
-	html_begin(h, "p");
-	html_attribute(h, "role", "alert");
+	html_begin_tag(h, "p", { "role", "alert" });
 	html_text(h, "%s", *err->text ? err->text : "something went wrong inside the server");
 	html_end(h);
-	html_begin(h, "p");
-	html_begin(h, "a");
-	html_attribute(h, "href", "/jobs");
-	html_text(h, "All jobs");
-	html_end(h);
-	html_end(h);
+	site_put_link(h, "/jobs", "All jobs", false);
 	return 0;
 }
 
@@ -393,11 +379,6 @@ static int put_page(void *context, struct html *h)
 
 	p->call->h = h;
 	return p->page->put(p->call, p->err);
-}
-
-static unsigned int status_of(int code)
-{
-	return code == -EINVAL ? 400 : code == -EPERM ? 403 : code == -ENOENT ? 404 : 503;
 }
 
 int site_answer(void *context, const struct http_request *request, struct http_answer *ret)
@@ -441,6 +422,6 @@ int site_answer(void *context, const struct http_request *request, struct http_a
 	document.title = "This cannot be shown";
 	document.put = put_failure;
 	document.context = &err;
-	ret->status = status_of(r);
+	ret->status = api_status(r);
 	return site_put_document(s, &document, ret);
 }

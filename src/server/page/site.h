@@ -58,6 +58,8 @@ int site_put_document(struct server *s, const struct site_document *document,
 
 struct address {
 	struct html *h;
+	FILE *out;
+	const char *between; /* two fields of the query */
 	bool has_query;
 };
 
@@ -76,12 +78,20 @@ void address_print_request(const struct http_request *request, FILE *out);
 /* ---- what several pages show ---- */
 
 struct store_job;
+struct site_head { /* up to one without a text */
+	const char *text, *class;
+};
+void site_begin_table(struct html *h, const struct site_head *heads); /* up to its rows */
+void site_end_table(struct html *h);
+void site_put_cell(struct html *h, const char *label, const char *class, const char *text);
+void site_put_link(struct html *h, const char *path, const char *text, bool is_current);
 /* A cell of a table or of a card; @label stands before it where the table has no room. */
 void site_begin_cell(struct html *h, const char *label, const char *class);
 /* A bar and a number of percent. */
 void site_put_share(struct html *h, bool is_known, double share);
 void site_put_moment(struct html *h, uint64_t ns); /* 0: "-" */
 void site_put_reason(struct html *h, const struct store_job *job); /* the rule's name, in words */
+void site_put_job_head(struct html *h, const struct store_job *job); /* of a row: id and name */
 void site_put_job_link(struct html *h, const struct store_job *job, const char *text);
 
 /* ---- filters.c: which jobs are shown ---- */

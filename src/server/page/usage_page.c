@@ -121,9 +121,7 @@ static void put_numbers(struct html *h, const json_t *row)
 	double core = number_of(row, "core_seconds");
 	const json_t *joules = json_object_get(row, "energy.joules");
 
-	site_begin_cell(h, "Jobs", NULL);
-	html_text(h, "%s", humanize_count((uint64_t)number_of(row, "jobs")).text);
-	html_end(h);
+	site_put_cell(h, "Jobs", NULL, humanize_count((uint64_t)number_of(row, "jobs")).text);
 	site_begin_cell(h, "Core-hours", NULL);
 	put_hours(h, core);
 	html_end(h);
@@ -133,28 +131,10 @@ static void put_numbers(struct html *h, const json_t *row)
 	site_begin_cell(h, "Unused core-hours", NULL);
 	put_hours(h, unused_of(row));
 	html_end(h);
-	site_begin_cell(h, "Energy", NULL);
-	html_text(h, "%s",
-		  json_is_number(joules)
-			  ? humanize_energy((uint64_t)(json_number_value(joules) * 1e6)).text
-			  : "-");
-	html_end(h);
-}
-
-static void begin_table(struct html *h, const char *first)
-{
-	static const char *const heads[] = { "Jobs", "Core-hours", "CPU used", "Unused core-hours",
-					     "Energy" };
-
-	html_begin_class(h, "table", "list");
-	html_begin(h, "thead");
-	html_begin(h, "tr");
-	html_element(h, "th", "text", "%s", first);
-	for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
-		html_element(h, "th", NULL, "%s", heads[i]);
-	html_end(h);
-	html_end(h);
-	html_begin(h, "tbody");
+	site_put_cell(h, "Energy", NULL,
+		      json_is_number(joules)
+			      ? humanize_energy((uint64_t)(json_number_value(joules) * 1e6)).text
+			      : "-");
 }
 
 static void put_key(struct site_call *c, const struct section *section, const char *key)
@@ -163,8 +143,7 @@ static void put_key(struct site_call *c, const struct section *section, const ch
 	char days[16];
 	struct address address;
 
-	html_begin(c->h, "th");
-	html_attribute(c->h, "scope", "row");
+	html_begin_tag(c->h, "th", { "scope", "row" });
 	if (!key) {
 		html_text(c->h, "(none)");
 		html_end(c->h);
@@ -198,15 +177,21 @@ static int put_section(struct site_call *c, const struct section *section,
 		return -ENOMEM;
 	html_begin(c->h, "section");
 	html_element(c->h, "h2", NULL, "%s", section->title);
-	begin_table(c->h, section->title + strlen("By "));
+	site_begin_table(c->h,
+			 (const struct site_head[]){ { section->title + strlen("By "), "text" },
+						     { "Jobs", NULL },
+						     { "Core-hours", NULL },
+						     { "CPU used", NULL },
+						     { "Unused core-hours", NULL },
+						     { "Energy", NULL },
+						     {} });
 	for (size_t i = 0; i < MIN(count, (size_t)ROWS_MAX); i++) {
 		html_begin(c->h, "tr");
 		put_key(c, section, json_string_value(json_object_get(rows[i], "key")));
 		put_numbers(c->h, rows[i]);
 		html_end(c->h);
 	}
-	html_end(c->h);
-	html_end(c->h);
+	site_end_table(c->h);
 	if (count > ROWS_MAX)
 		html_element(c->h, "p", "note", "The %d that left most unused, of %zu.", ROWS_MAX,
 			     count);
@@ -221,7 +206,7 @@ static int put_section(struct site_call *c, const struct section *section,
 
 static void put_rect(struct html *h, const char *class, double x, double y, double height)
 {
-	html_begin_class(h, "rect", class);
+	html_begin_tag(h, "rect", { "class", class });
 	html_attribute(h, "x", "%g", x);
 	html_attribute(h, "y", "%.1f", y);
 	html_attribute(h, "width", "%d", COLUMN - 2);
@@ -261,11 +246,9 @@ static int put_days(struct site_call *c, const struct job_filter *filter, struct
 	if (most <= 0)
 		return 0;
 	html_begin(c->h, "figure");
-	html_begin_class(c->h, "svg", "days");
+	html_begin_tag(c->h, "svg", { "class", "days" }, { "preserveAspectRatio", "xMinYMax" },
+		       { "role", "img" }, { "aria-label", "Core-hours by day" });
 	html_attribute(c->h, "viewBox", "0 0 %zu %d", MAX(count, (size_t)20) * COLUMN, HEIGHT);
-	html_attribute(c->h, "preserveAspectRatio", "xMinYMax");
-	html_attribute(c->h, "role", "img");
-	html_attribute(c->h, "aria-label", "Core-hours by day");
 	for (size_t i = 0; i < count; i++)
 		put_day(c->h, json_array_get(list, i), i, most);
 	html_end(c->h);
@@ -292,14 +275,8 @@ static int put_worst_job(void *context, const struct store_job *job)
 	if (!unused.is_known || !unused.number)
 		return 0;
 	html_begin(c->h, "tr");
-	html_begin(c->h, "th");
-	html_attribute(c->h, "scope", "row");
-	site_put_job_link(c->h, job, job->id);
-	html_element(c->h, "span", "name", "%s", job->name ? job->name : "");
-	html_end(c->h);
-	site_begin_cell(c->h, "User", "text");
-	html_text(c->h, "%s", job->user ? job->user : "-");
-	html_end(c->h);
+	site_put_job_head(c->h, job);
+	site_put_cell(c->h, "User", "text", job->user ? job->user : "-");
 	site_begin_cell(c->h, "Unused core-hours", NULL);
 	put_hours(c->h, (double)unused.number);
 	html_end(c->h);
@@ -315,8 +292,12 @@ static int put_worst_job(void *context, const struct store_job *job)
 
 static int put_worst(struct site_call *c, const struct job_filter *filter, struct error *err)
 {
-	static const char *const heads[] = { "User", "Unused core-hours", "CPU used",
-					     "What stands out" };
+	static const struct site_head heads[] = { { "Job", "text" },
+						  { "User", "text" },
+						  { "Unused core-hours", NULL },
+						  { "CPU used", NULL },
+						  { "What stands out", "text" },
+						  {} };
 	struct job_filter few = *filter;
 	bool wanted[STORE_COLUMNS_MAX] = {};
 	struct store_page page = { .columns = wanted };
@@ -332,20 +313,11 @@ static int put_worst(struct site_call *c, const struct job_filter *filter, struc
 	wanted[page.order] = true;
 	html_begin(c->h, "section");
 	html_element(c->h, "h2", NULL, "Jobs that left most unused");
-	html_begin_class(c->h, "table", "list");
-	html_begin(c->h, "thead");
-	html_begin(c->h, "tr");
-	html_element(c->h, "th", "text", "Job");
-	for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
-		html_element(c->h, "th", i == 1 || i == 2 ? NULL : "text", "%s", heads[i]);
-	html_end(c->h);
-	html_end(c->h);
-	html_begin(c->h, "tbody");
+	site_begin_table(c->h, heads);
 	r = store_page_jobs(c->api.server->store, &few, &page, &c->api.who, put_worst_job, c, &next,
 			    err);
 	free(next);
-	html_end(c->h);
-	html_end(c->h);
+	site_end_table(c->h);
 	html_end(c->h);
 	return r;
 }
