@@ -3,7 +3,6 @@
  * that are made of the metric table. */
 #include <assert.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,120 +249,57 @@ static struct value known(bool is_known, uint64_t number)
 			       .is_known = is_known && number <= VALUE_MAX };
 }
 
-/* The same arithmetic as SQL and here: doubles, whose result is a whole number that a cursor holds.
- * The 0.3 keeps halves away, which databases round in their own ways. */
 #define CPU_NS "(CAST(\"cpu.user_seconds\" AS DOUBLE PRECISION) + \"cpu.system_seconds\")"
 #define CORE_NS "(CAST(\"cpu.allocated_cores\" AS DOUBLE PRECISION) * elapsed_ns / 1000)"
-#define PEAK "CAST(\"memory.peak_bytes\" AS DOUBLE PRECISION)"
-#define MADE_OF_MAX 3
-#define MADE_MOST 1e15
 
-static double make_cpu_efficiency(const double *of, double elapsed_ns)
-{
-	return (of[0] + of[1]) / (of[2] * elapsed_ns / 1000) * 10000;
-}
-
-static double make_memory_efficiency(const double *of, double elapsed_ns UNUSED)
-{
-	return of[0] / of[1] * 10000;
-}
-
-static double make_unused(const double *of, double elapsed_ns)
-{
-	double unused = (of[2] * elapsed_ns / 1000 - (of[0] + of[1])) / 1e9;
-
-	return unused < 0 ? 0 : unused;
-}
-
+/* Made by the database, of metrics that each table has since these columns are shown. */
 static const struct made {
 	struct store_column column;
-	const char *of[MADE_OF_MAX]; /* columns of metrics; NULL: no more */
-	const char *expression; /* NULL or less than 0: not known */
-	double (*make)(const double *of, double elapsed_ns);
 	unsigned int places;
-	bool is_of_one_node; /* else it is not known */
-} made[] = {
+	const char *of; /* the last one of its metrics that was added to the tables */
+	const char *expression; /* in stored units, in doubles; NULL: not known */
+} made[STORE_MADE] = {
 	{ { "cpu_efficiency", STORE_NUMBER, "CPU time over elapsed time times allocated cores." },
-	  { "cpu.user_seconds", "cpu.system_seconds", "cpu.allocated_cores" },
-	  CPU_NS " / NULLIF(" CORE_NS ", 0) * 10000",
-	  make_cpu_efficiency,
 	  4,
-	  false },
+	  "cpu.allocated_cores",
+	  CPU_NS " / NULLIF(" CORE_NS ", 0) * 10000" },
 	{ { "memory_efficiency", STORE_NUMBER,
 	    "The peak of memory over its limit, of jobs on one node." },
-	  { "memory.peak_bytes", "memory.limit_bytes" },
-	  "CASE WHEN nodes = 1 THEN " PEAK " / NULLIF(\"memory.limit_bytes\", 0) * 10000 END",
-	  make_memory_efficiency,
 	  4,
-	  true },
+	  "memory.limit_bytes",
+	  "CASE WHEN nodes = 1 THEN CAST(\"memory.peak_bytes\" AS DOUBLE PRECISION) / "
+	  "NULLIF(\"memory.limit_bytes\", 0) * 10000 END" },
 	{ { "unused_core_seconds", STORE_NUMBER,
 	    "Allocated cores for as long as it took, without its CPU time." },
-	  { "cpu.user_seconds", "cpu.system_seconds", "cpu.allocated_cores" },
-	  "CASE WHEN " CORE_NS " > " CPU_NS " THEN (" CORE_NS " - " CPU_NS ") / 1e9 "
-	  "WHEN " CORE_NS " IS NOT NULL AND " CPU_NS " IS NOT NULL THEN 0.0 END",
-	  make_unused,
 	  0,
-	  false },
+	  "cpu.allocated_cores",
+	  "CASE WHEN " CORE_NS " < " CPU_NS " THEN 0.0 ELSE (" CORE_NS " - " CPU_NS ") / 1e9 END" },
 };
 
-static size_t first_value(void)
-{
-	return store_column_count() - store_value_count() - ARRAY_SIZE(made);
-}
-
-static bool is_made_of(const struct made *m, size_t value)
-{
-	for (size_t i = 0; i < MADE_OF_MAX && m->of[i]; i++) {
-		if (strcmp(m->of[i], store_value_name(value)) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Whether such a metric is needed for a column that is wanted. */
-static bool is_of_made(size_t value, const bool *wanted)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
-		if (wanted[first_value() + store_value_count() + i] && is_made_of(&made[i], value))
-			return true;
-	}
-	return false;
-}
-
-static bool can_be_made(const struct store *s, const struct made *m)
-{
-	for (size_t i = 0; i < store_value_count(); i++) {
-		if (is_made_of(m, i) && !s->has_column[i])
-			return false;
-	}
-	return true;
-}
-
+/* -1: not known. */
 static void print_made(const struct store *s, const struct made *m, FILE *out)
 {
-	if (can_be_made(s, m))
-		fprintf(out, "COALESCE(CASE WHEN %s > 1e15 THEN 1e15 ELSE round(%s + 0.3) END, -1)",
+	bool is_there = false;
+
+	for (size_t i = 0; i < store_value_count(); i++)
+		is_there |= s->has_column[i] && strcmp(store_value_name(i), m->of) == 0;
+	if (is_there)
+		fprintf(out,
+			"COALESCE(CAST(CASE WHEN %s > 1e15 THEN 1e15 ELSE %s END AS BIGINT), -1)",
 			m->expression, m->expression);
 	else
 		fputs("COALESCE(NULL, -1)", out);
 }
 
-static struct value make_value(const struct store_job *job, const struct made *m)
+void store_print_below(const struct store *s, const char *name, unsigned int number, FILE *out)
 {
-	double of[MADE_OF_MAX] = {}, number;
-	size_t known_count = 0, count = 0;
-
-	for (size_t i = 0; i < MADE_OF_MAX && m->of[i]; i++, count++) {
-		const struct value value = store_job_number(job, m->of[i]);
-
-		of[i] = (double)value.number;
-		known_count += value.is_known;
+	for (size_t i = 0; i < STORE_MADE; i++) {
+		if (strcmp(made[i].column.name, name) != 0)
+			continue;
+		fputs(" AND ", out);
+		print_made(s, &made[i], out);
+		fprintf(out, " BETWEEN 0 AND %u", number);
 	}
-	number = m->make(of, (double)job->elapsed_ns.number);
-	if (known_count < count || !job->elapsed_ns.is_known || !isfinite(number) ||
-	    (m->is_of_one_node && !(job->nodes.is_known && job->nodes.number == 1)))
-		return (struct value){};
-	return known(true, (uint64_t)(number > MADE_MOST ? MADE_MOST : round(number + 0.3)));
 }
 
 struct value store_job_number(const struct store_job *job, const char *name)
@@ -372,22 +308,11 @@ struct value store_job_number(const struct store_job *job, const char *name)
 		if (strcmp(store_value_name(i), name) == 0)
 			return job->values[i];
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
+	for (size_t i = 0; i < STORE_MADE; i++) {
 		if (strcmp(made[i].column.name, name) == 0)
-			return make_value(job, &made[i]);
+			return job->made[i];
 	}
 	return (struct value){};
-}
-
-void store_print_below(const struct store *s, const char *name, unsigned int number, FILE *out)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
-		if (strcmp(made[i].column.name, name) != 0)
-			continue;
-		fputs(" AND ", out);
-		print_made(s, &made[i], out);
-		fprintf(out, " BETWEEN 0 AND %u", number);
-	}
 }
 
 /* ---- writing ---- */
@@ -497,18 +422,23 @@ void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 
 void store_print_columns(const struct store *s, const bool *wanted, FILE *out)
 {
-	size_t first = first_value();
+	size_t first = store_column_count() - store_value_count() - STORE_MADE;
 
 	fputs(JOB_COLUMNS, out);
 	for (size_t i = 0; i < store_value_count(); i++)
 		fprintf(out,
-			s->has_column[i] && (!wanted || wanted[first + i] || is_of_made(i, wanted))
-				? ", \"%s\""
-				: ", NULL",
+			s->has_column[i] && (!wanted || wanted[first + i]) ? ", \"%s\"" : ", NULL",
 			store_value_name(i));
 	for (size_t i = 0; i < store_fact_count(); i++)
 		fprintf(out, ", %s", s->has_facts ? store_fact(i)->key : "NULL");
 	store_print_run_columns(s->has_runs, out);
+	for (size_t i = 0; i < STORE_MADE; i++) {
+		fputs(", ", out);
+		if (!wanted || wanted[first + store_value_count() + i])
+			print_made(s, &made[i], out);
+		else
+			fputs("NULL", out);
+	}
 }
 
 static struct value read_value(const struct statement *row, int column)
@@ -521,6 +451,7 @@ static struct value read_value(const struct statement *row, int column)
 struct store_job store_read_job(const struct statement *row, struct value *values)
 {
 	struct value uid = read_value(row, 5);
+	int column;
 	struct store_job job = {
 		.is_final = COLUMN_NUMBER(row, 0),
 		.start_ns = COLUMN_NUMBER(row, 1),
@@ -541,17 +472,17 @@ struct store_job store_read_job(const struct statement *row, struct value *value
 	for (size_t i = 0; i < store_value_count(); i++)
 		values[i] = read_value(row, JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + i));
 	for (size_t i = 0; i < store_fact_count(); i++) {
-		const int column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + i);
+		column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + i);
 
 		if (is_text(store_fact(i)))
 			job.facts[i].text = COLUMN_TEXT(row, column);
 		else
 			job.facts[i].number = read_value(row, column);
 	}
-	store_read_run_facts(
-		row,
-		JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + store_fact_count()),
-		&job.run);
+	column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + store_fact_count());
+	store_read_run_facts(row, column, &job.run);
+	for (size_t i = 0; i < STORE_MADE; i++)
+		job.made[i] = read_value(row, column + (int)(store_run_count() + i));
 	return job;
 }
 
@@ -585,7 +516,7 @@ static const struct store_column fixed[FIXED_COUNT] = {
 size_t store_column_count(void)
 {
 	return ARRAY_SIZE(texts) + store_fact_count() + FIXED_COUNT + store_run_count() +
-	       store_value_count() + ARRAY_SIZE(made);
+	       store_value_count() + STORE_MADE;
 }
 
 struct store_column store_column(size_t i)
@@ -655,7 +586,7 @@ int64_t store_job_order(const struct store_job *job, size_t column)
 				   : i == NODES	  ? job->nodes
 				   : behind < store_value_count()
 					   ? job->values[behind]
-					   : make_value(job, &made[behind - store_value_count()]);
+					   : job->made[behind - store_value_count()];
 
 	return value.is_known ? (int64_t)value.number : -1;
 }
@@ -702,9 +633,8 @@ void store_job_put(const struct store_job *job, size_t i, struct document *d)
 	i -= store_run_count();
 	if (i >= store_value_count()) {
 		const struct made *m = &made[i - store_value_count()];
-		const struct value value = make_value(job, m);
 
-		return put_decimal(d, m->column.name, &value, m->places);
+		return put_decimal(d, m->column.name, &job->made[m - made], m->places);
 	}
 	put_decimal(d, store_value_name(i), &job->values[i],
 		    metric_unit_places(store_value_metric(i)->unit));

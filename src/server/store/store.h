@@ -92,6 +92,7 @@ struct store_who {
 };
 
 #define STORE_FACTS_MAX 16
+#define STORE_MADE 3 /* columns of jobs that the database makes of metrics */
 #define STORE_LIMIT_MAX 10000 /* jobs of one list, whatever limit is asked for */
 
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
@@ -108,6 +109,7 @@ struct store_job {
 	struct value elapsed_ns, nodes;
 	struct value exit_code, signal; /* of its command, where that is known */
 	const struct value *values; /* store_value_count() of them */
+	struct value made[STORE_MADE];
 	struct store_job_fact {
 		const char *text; /* NULL: absent, or it is a number */
 		struct value number;
