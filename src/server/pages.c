@@ -270,6 +270,7 @@ const struct http_route server_tcp_routes[] = {
 	PAGE("/jobs"),
 	PAGE("/jobs/"),
 	PAGE("/usage"),
+	PAGE("/files"),
 	PAGE("/login"),
 	{ "GET", "/assets/", site_answer_asset, .is_open = true },
 	{ "POST", "/login", sign_in_take_token, .is_open = true, .thread = WORKER_READER },

@@ -17,12 +17,19 @@ ALICE, BOB = 61001, 61002
 NAMES = {ALICE: "made-alice", BOB: "made-bob"}
 EVIL = "\"><img src=x onerror=alert(1)><script>alert('x')</script><!-- & ]]> </style> javascript:alert(1) \N{RIGHT-TO-LEFT OVERRIDE} é"
 VOID = {"br", "col", "hr", "input", "link", "meta"}
-PAGES = ["/jobs", "/jobs/1", "/jobs?state=FAILED", "/jobs?sort=energy.joules&order=asc", "/usage"]
+PAGES = ["/jobs", "/jobs/1", "/jobs?state=FAILED", "/jobs?sort=energy.joules&order=asc", "/usage", "/files", "/files?mount=%2Fscratch&days=36500"]
 
 
 @pytest.fixture
 def server(folder, keeper):  # noqa: F811
     with Serving(folder, keeper)() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either(request, folder, keeper):  # noqa: F811
+    """A server on either kind of database."""
+    with Serving(folder, keeper, request.getfixturevalue("postgres") if request.param == "postgresql" else None) as serving, serving() as server:
         yield server
 
 
@@ -235,7 +242,7 @@ def test_nobody_sees_a_row_of_another_user(server):
     server.push([job(i) for i in range(1, 8)] +
                 [job(i, BOB, name="bobs-job", node="bobs-node", started=1, facts={"account": "bobs-account"}) for i in range(1, 14)])
     alice, operator = Visitor(server, make_token(server, ALICE)), Visitor(server, make_token(server, BOB, "--scope", "operator"))
-    seen, left = set(), ["/jobs", "/usage", "/jobs/13", "/jobs?user=made-bob", f"/jobs?user={BOB}", "/jobs?id=13", "/jobs?text=bobs", "/jobs?name=bobs-job"]
+    seen, left = set(), ["/jobs", "/usage", "/usage?days=36500", "/files?days=36500", "/jobs/13", "/jobs?user=made-bob", f"/jobs?user={BOB}", "/jobs?id=13", "/jobs?text=bobs", "/jobs?name=bobs-job"]
     while left:
         path = left.pop()
         seen.add(path)
@@ -249,7 +256,8 @@ def test_nobody_sees_a_row_of_another_user(server):
     assert "bobs-job" in operator.text("/jobs") and "bobs-job" in operator.text("/jobs/13")
 
 
-def test_usage_has_the_jobs_that_left_most_unused_first(server):
+def test_usage_has_the_jobs_that_left_most_unused_first(either):
+    server = either
     def made(number, cores, used, **more):
         one = json.loads(job(number, seconds=3600, **more))
         one["cpu"] |= {"allocated_cores": cores, "user_seconds": 3600.0 * used, "system_seconds": 0.0}
@@ -264,6 +272,26 @@ def test_usage_has_the_jobs_that_left_most_unused_first(server):
     assert [re.sub("<[^>]*>+", " ", row).split()[:4] for row in rows] == [["other", "1", "64", "11"], ["made-account", "3", "85", "85"]]
     assert "57" in rows[0] and "13" in rows[1] and "By user" not in text
     assert len(re.findall("core-hours used, ", text)) == 2  # days
+
+
+def test_files_say_who_loads_a_file_system(either):
+    server = either
+    def made(number, read, written, **more):
+        one = json.loads(job(number, **more))
+        scratch = next(row for row in one["io"] if row["mount"] == "/scratch")
+        scratch["read"]["bytes"], scratch["write"]["bytes"] = read * 2**30, written * 2**30
+        one["io"] = [row for row in one["io"] if row["mount"] in ("/scratch", "(pipe)")]
+        return line(one)
+
+    server.push([made(1, 17, 3), made(2, 5, 100), made(3, 1000, 0, uid=BOB), made(4, 1, 1)])
+    operator = Visitor(server, make_token(server, BOB, "--scope", "operator"))
+    rows = [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", operator.text("/files?days=36500"), re.DOTALL)[1:]]
+    assert [row[:3] + row[3:7] for row in rows] == [["/scratch", "lustre", "4", "1023", "GiB", "104", "GiB"]]
+    loaders = re.findall(r'href="/jobs/(\d+)\?', operator.text("/files?days=36500&mount=%2Fscratch"))
+    assert loaders == ["3", "2", "1", "4"]
+    alice = Visitor(server, make_token(server, ALICE))
+    assert re.findall(r'href="/jobs/(\d+)\?', alice.text("/files?days=36500&mount=%2Fscratch")) == ["2", "1", "4"]
+    assert "1023 GiB" not in alice.text("/files?days=36500")
 
 
 def test_text_of_a_user_means_nothing_on_any_page(server):
@@ -282,7 +310,8 @@ def test_text_of_a_user_means_nothing_on_any_page(server):
             assert "<script>alert" not in text and "<img" not in text and Page(text), path
 
 
-def test_a_list_goes_on_where_its_page_ended(server):
+def test_a_list_goes_on_where_its_page_ended(either):
+    server = either
     server.push([job(i, started=1000 if i % 2 else i) for i in range(120)])
     visitor = Visitor(server, make_token(server, ALICE))
     seen, path = [], "/jobs?limit=25&sort=elapsed_seconds"

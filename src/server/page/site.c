@@ -37,7 +37,7 @@ static const char site_script[] =
 #include "server/page/site_js.h"
 	;
 
-static const struct site_page *const pages[] = { &jobs_page, &job_page, &usage_page };
+static const struct site_page *const pages[] = { &jobs_page, &job_page, &usage_page, &files_page };
 
 /* ---- style sheet and script ---- */
 

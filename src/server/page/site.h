@@ -34,7 +34,7 @@ struct site_page {
 	int (*put)(struct site_call *c, struct error *err);
 };
 
-extern const struct site_page jobs_page, job_page, usage_page;
+extern const struct site_page jobs_page, job_page, usage_page, files_page;
 
 /* As struct http_route wants them. */
 int site_answer(void *context, const struct http_request *request, struct http_answer *ret);

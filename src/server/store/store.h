@@ -192,6 +192,17 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 		       const struct store_who *who, struct document *d, bool *ret_more,
 		       struct error *err);
 
+struct store_mount {
+	const char *mount, *fstype; /* fstype: may be NULL */
+	uint64_t jobs, read_bytes, write_bytes, meta_calls; /* not known: 0 */
+	struct store_job job; /* who and what of it alone */
+};
+/* What jobs did on each mount, those with most bytes first; of @mount (not NULL) what each job did.
+ * -ETIME: as above. */
+int store_list_mounts(struct store *s, const struct job_filter *filter, const struct store_who *who,
+		      const char *mount, void (*take)(void *context, const struct store_mount *row),
+		      void *context, struct error *err);
+
 /* ---- records ---- */
 
 struct store_question {
