@@ -101,7 +101,6 @@ uint64_t api_moment(const struct api_call *c, const char *name); /* 0: none */
 /* ---- what the routes share ---- */
 
 struct job_filter;
-size_t api_order(const struct api_call *c); /* the column that jobs are sorted by */
 struct job_filter api_filter(const struct api_call *c);
 extern const struct api_parameter api_filter_parameters[], api_page_parameters[],
 	api_job_parameters[], api_sum_parameters[], api_by_parameters[], api_span_parameters[];

@@ -104,7 +104,7 @@ static int put_job(void *context, const struct store_job *job)
 	return 0;
 }
 
-size_t api_order(const struct api_call *c)
+static size_t order_of(const struct api_call *c)
 {
 	const char *name = api_text(c, "sort");
 	size_t column = 0;
@@ -122,7 +122,7 @@ int api_list_jobs(struct api_call *c, struct error *err)
 	bool wanted[STORE_COLUMNS_MAX];
 	const struct store_page page = {
 		.columns = wanted,
-		.order = api_order(c),
+		.order = order_of(c),
 		.is_ascending = way && strcmp(way, "asc") == 0,
 		.after = api_text(c, "after"),
 	};

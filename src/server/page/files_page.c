@@ -49,16 +49,14 @@ static void put_job(void *context, const struct store_mount *row)
 
 static int put_files(struct site_call *c, struct error *err)
 {
-	static const struct site_head mounts[] = { { "File system", "text" },
-						   { "Type", "text" },
-						   { "Jobs", NULL },
-						   { "Read", NULL },
-						   { "Written", NULL },
-						   { "Metadata calls", NULL },
-						   {} },
-				      jobs[] = { { "Job", "text" },	     { "User", "text" },
-						 { "Read", NULL },	     { "Written", NULL },
-						 { "Metadata calls", NULL }, {} };
+	/* clang-format off */
+	static const struct site_head mounts[] = {
+		{ "File system", "text" }, { "Type", "text" }, { "Jobs", NULL }, { "Read", NULL }, { "Written", NULL },
+		{ "Metadata calls", NULL }, {},
+	}, jobs[] = {
+		{ "Job", "text" }, { "User", "text" }, { "Read", NULL }, { "Written", NULL }, { "Metadata calls", NULL }, {},
+	};
+	/* clang-format on */
 	const char *mount = api_text(&c->api, "mount");
 	struct job_filter filter = site_filter(c, DAYS);
 	int r;

@@ -115,6 +115,13 @@ static void put_energy(const struct row *row)
 	put_human(row->h, energy.is_known, humanize_energy(energy.number));
 }
 
+static void put_unused(const struct row *row)
+{
+	struct value unused = store_job_number(row->job, "unused_core_seconds");
+
+	site_put_hours(row->h, unused.is_known ? (double)unused.number : -1);
+}
+
 static void put_user(const struct row *row)
 {
 	html_text(row->h, "%s", row->job->user ? row->job->user : "-");
@@ -129,7 +136,8 @@ static const struct column {
 	const char *head, *sort; /* sort: the store's column; NULL: it cannot be sorted by that */
 	const char *class;
 	void (*put)(const struct row *row);
-	bool is_of_all; /* shown to those who see all */
+	bool is_of_all; /* shown to those who see others' jobs */
+	bool is_of_order; /* shown where jobs are sorted by it */
 } columns[] = {
 	{ "State", NULL, "text", put_state },
 	{ "User", NULL, "text", put_user, true },
@@ -139,17 +147,19 @@ static const struct column {
 	{ "Cores", "cpu.allocated_cores", NULL, put_cores },
 	{ "CPU used", "cpu_efficiency", NULL, put_cpu },
 	{ "Memory used", "memory_efficiency", NULL, put_memory },
+	{ "Unused core-h", "unused_core_seconds", NULL, put_unused, .is_of_order = true },
 	{ "Energy", "energy.joules", NULL, put_energy },
 	{ "What stands out", NULL, "text wide", put_reason },
 };
 
 static const char *const wanted_columns[] = { "cpu.allocated_cores", "memory.peak_bytes",
-					      "energy.joules", "cpu_efficiency",
-					      "memory_efficiency" };
+					      "energy.joules",	     "cpu_efficiency",
+					      "memory_efficiency",   "unused_core_seconds" };
 
 static bool is_shown(const struct site_call *c, const struct column *column)
 {
-	return !column->is_of_all || site_sees_others(c->caller);
+	return (!column->is_of_all || site_sees_others(c->caller)) &&
+	       (!column->is_of_order || strcmp(c->sort, column->sort) == 0);
 }
 
 /* ---- the list ---- */
@@ -157,8 +167,8 @@ static bool is_shown(const struct site_call *c, const struct column *column)
 static void put_head_cell(struct site_call *c, const struct column *column)
 {
 	static const char *const without[] = { "sort", "order", NULL };
-	const char *sort = api_text(&c->api, "sort"), *order = api_text(&c->api, "order");
-	bool is_sorted = column->sort && strcmp(sort ? sort : "start", column->sort) == 0;
+	const char *order = api_text(&c->api, "order");
+	bool is_sorted = column->sort && strcmp(c->sort, column->sort) == 0;
 	bool is_descending = !order || strcmp(order, "desc") == 0;
 	struct html *h = c->h;
 	struct address address;
@@ -241,30 +251,28 @@ static void put_pages(struct site_call *c)
 	html_end(c->h);
 }
 
-static int put_jobs(struct site_call *c, struct error *err)
+int site_list_jobs(struct site_call *c, const struct job_filter *filter, const char *sort,
+		   struct error *err)
 {
-	struct job_filter filter = site_filter(c, 0);
 	const char *order = api_text(&c->api, "order");
 	bool wanted[STORE_COLUMNS_MAX] = {};
-	const struct store_page page = {
+	struct store_page page = {
 		.columns = wanted,
-		.order = api_order(&c->api),
 		.is_ascending = order && strcmp(order, "asc") == 0,
 		.after = api_text(&c->api, "after"),
 	};
 	int r;
 
-	filter.limit = (size_t)api_number(&c->api, "limit", ROWS);
 	for (size_t i = 0; i < store_column_count(); i++) {
+		bool is_order = strcmp(store_column(i).name, sort) == 0;
+
+		page.order = is_order ? i : page.order;
+		wanted[i] = is_order;
 		for (size_t j = 0; j < ARRAY_SIZE(wanted_columns); j++)
 			wanted[i] |= strcmp(store_column(i).name, wanted_columns[j]) == 0;
 	}
-	wanted[page.order] = true;
-	html_begin_class(c->h, "div", "list-head");
-	html_element(c->h, "h1", NULL, "%s", site_sees_others(c->caller) ? "Jobs" : "My jobs");
-	html_end(c->h);
-	site_put_filters(c, "/jobs", 0);
-	r = store_page_jobs(c->api.server->store, &filter, &page, &c->api.who, put_job, c,
+	c->sort = sort;
+	r = store_page_jobs(c->api.server->store, filter, &page, &c->api.who, put_job, c,
 			    &c->api.next_page, err);
 	if (r < 0)
 		return r;
@@ -272,8 +280,24 @@ static int put_jobs(struct site_call *c, struct error *err)
 		site_end_table(c->h);
 	else
 		html_element(c->h, "p", "none", "No job matches.");
-	put_pages(c);
 	return 0;
+}
+
+static int put_jobs(struct site_call *c, struct error *err)
+{
+	struct job_filter filter = site_filter(c, 0);
+	const char *sort = api_text(&c->api, "sort");
+	int r;
+
+	filter.limit = (size_t)api_number(&c->api, "limit", ROWS);
+	html_begin_class(c->h, "div", "list-head");
+	html_element(c->h, "h1", NULL, "%s", site_sees_others(c->caller) ? "Jobs" : "My jobs");
+	html_end(c->h);
+	site_put_filters(c, "/jobs", 0);
+	r = site_list_jobs(c, &filter, sort ? sort : "start", err);
+	if (r == 0)
+		put_pages(c);
+	return r;
 }
 
 const struct site_page jobs_page = {

@@ -201,6 +201,16 @@ void site_put_share(struct html *h, bool is_known, double share)
 	html_element(h, "span", "percent", "%s", humanize_percent(share).text);
 }
 
+void site_put_hours(struct html *h, double seconds)
+{
+	double hours = seconds / 3600;
+
+	if (seconds < 0)
+		html_text(h, "-");
+	else
+		html_text(h, hours < 10 ? "%.1f" : "%.0f", hours);
+}
+
 void site_put_moment(struct html *h, uint64_t ns)
 {
 	char text[TIMESTAMP_SIZE];

@@ -23,7 +23,8 @@ struct site_call {
 	struct api_call api; /* its out, answer and document are not used */
 	const struct caller *caller;
 	struct html *h;
-	bool is_begun; /* the page's list has a row */
+	bool is_begun; /* the page's list of jobs has a row */
+	const char *sort; /* the column by which it is sorted */
 };
 
 struct site_page {
@@ -89,6 +90,7 @@ void site_put_link(struct html *h, const char *path, const char *text, bool is_c
 void site_begin_cell(struct html *h, const char *label, const char *class);
 /* A bar and a number of percent. */
 void site_put_share(struct html *h, bool is_known, double share);
+void site_put_hours(struct html *h, double seconds); /* below 0: "-" */
 void site_put_moment(struct html *h, uint64_t ns); /* 0: "-" */
 void site_put_reason(struct html *h, const struct store_job *job); /* the rule's name, in words */
 void site_put_job_head(struct html *h, const struct store_job *job); /* of a row: id and name */
@@ -102,3 +104,7 @@ struct job_filter site_filter(const struct site_call *c, unsigned int days);
 /* A form with them, for the page at @path. */
 void site_put_filters(struct site_call *c, const char *path, unsigned int days);
 bool site_sees_others(const struct caller *caller);
+
+/* jobs_page.c: a table of jobs, by a column of store_can_order(), as far as the filter's limit. */
+int site_list_jobs(struct site_call *c, const struct job_filter *filter, const char *sort,
+		   struct error *err);

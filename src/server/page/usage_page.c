@@ -110,11 +110,6 @@ static json_t **sort_rows(const json_t *list, size_t count)
 
 /* ---- tables ---- */
 
-static void put_hours(struct html *h, double seconds)
-{
-	html_text(h, seconds < 10 * HOUR_S ? "%.1f" : "%.0f", seconds / HOUR_S);
-}
-
 /* How much of it the jobs left unused, and of how much. */
 static void put_numbers(struct html *h, const json_t *row)
 {
@@ -123,13 +118,13 @@ static void put_numbers(struct html *h, const json_t *row)
 
 	site_put_cell(h, "Jobs", NULL, humanize_count((uint64_t)number_of(row, "jobs")).text);
 	site_begin_cell(h, "Core-hours", NULL);
-	put_hours(h, core);
+	site_put_hours(h, core);
 	html_end(h);
 	site_begin_cell(h, "CPU used", NULL);
 	site_put_share(h, core > 0, core > 0 ? MIN(used_of(row) / core, 1.0) : 0);
 	html_end(h);
 	site_begin_cell(h, "Unused core-hours", NULL);
-	put_hours(h, unused_of(row));
+	site_put_hours(h, unused_of(row));
 	html_end(h);
 	site_put_cell(h, "Energy", NULL,
 		      json_is_number(joules)
@@ -167,6 +162,12 @@ static int put_section(struct site_call *c, const struct section *section,
 {
 	_cleanup_(json_freep) json_t *list = NULL;
 	_cleanup_free_ json_t **rows = NULL;
+	/* clang-format off */
+	const struct site_head heads[] = {
+		{ section->title + strlen("By "), "text" }, { "Jobs", NULL }, { "Core-hours", NULL }, { "CPU used", NULL },
+		{ "Unused core-hours", NULL }, { "Energy", NULL }, {},
+	};
+	/* clang-format on */
 	int r = ask_sums(c, section->by, filter, &list, err);
 	size_t count = json_array_size(list);
 
@@ -177,14 +178,7 @@ static int put_section(struct site_call *c, const struct section *section,
 		return -ENOMEM;
 	html_begin(c->h, "section");
 	html_element(c->h, "h2", NULL, "%s", section->title);
-	site_begin_table(c->h,
-			 (const struct site_head[]){ { section->title + strlen("By "), "text" },
-						     { "Jobs", NULL },
-						     { "Core-hours", NULL },
-						     { "CPU used", NULL },
-						     { "Unused core-hours", NULL },
-						     { "Energy", NULL },
-						     {} });
+	site_begin_table(c->h, heads);
 	for (size_t i = 0; i < MIN(count, (size_t)ROWS_MAX); i++) {
 		html_begin(c->h, "tr");
 		put_key(c, section, json_string_value(json_object_get(rows[i], "key")));
@@ -255,7 +249,7 @@ static int put_days(struct site_call *c, const struct job_filter *filter, struct
 	html_begin(c->h, "figcaption");
 	html_text(c->h,
 		  "Core-hours of jobs by the day on which they started, %.10s to %.10s; the "
-		  "greatest %.0f. Dark: used.",
+		  "greatest %.0f. Blue: used.",
 		  json_string_value(json_object_get(json_array_get(list, 0), "key")),
 		  json_string_value(json_object_get(json_array_get(list, count - 1), "key")),
 		  most / HOUR_S);
@@ -264,79 +258,23 @@ static int put_days(struct site_call *c, const struct job_filter *filter, struct
 	return 0;
 }
 
-/* ---- the worst ---- */
-
-static int put_worst_job(void *context, const struct store_job *job)
-{
-	struct site_call *c = context;
-	struct value unused = store_job_number(job, "unused_core_seconds"),
-		     share = store_job_number(job, "cpu_efficiency");
-
-	if (!unused.is_known || !unused.number)
-		return 0;
-	html_begin(c->h, "tr");
-	site_put_job_head(c->h, job);
-	site_put_cell(c->h, "User", "text", job->user ? job->user : "-");
-	site_begin_cell(c->h, "Unused core-hours", NULL);
-	put_hours(c->h, (double)unused.number);
-	html_end(c->h);
-	site_begin_cell(c->h, "CPU used", NULL);
-	site_put_share(c->h, share.is_known, (double)share.number / 10000);
-	html_end(c->h);
-	site_begin_cell(c->h, "What stands out", "text");
-	site_put_reason(c->h, job);
-	html_end(c->h);
-	html_end(c->h);
-	return 0;
-}
-
-static int put_worst(struct site_call *c, const struct job_filter *filter, struct error *err)
-{
-	static const struct site_head heads[] = { { "Job", "text" },
-						  { "User", "text" },
-						  { "Unused core-hours", NULL },
-						  { "CPU used", NULL },
-						  { "What stands out", "text" },
-						  {} };
-	struct job_filter few = *filter;
-	bool wanted[STORE_COLUMNS_MAX] = {};
-	struct store_page page = { .columns = wanted };
-	char *next = NULL;
-	int r;
-
-	few.limit = WORST_MAX;
-	for (size_t i = 0; i < store_column_count(); i++) {
-		if (strcmp(store_column(i).name, "unused_core_seconds") == 0)
-			page.order = i;
-		wanted[i] = strcmp(store_column(i).name, "cpu_efficiency") == 0;
-	}
-	wanted[page.order] = true;
-	html_begin(c->h, "section");
-	html_element(c->h, "h2", NULL, "Jobs that left most unused");
-	site_begin_table(c->h, heads);
-	r = store_page_jobs(c->api.server->store, &few, &page, &c->api.who, put_worst_job, c, &next,
-			    err);
-	free(next);
-	site_end_table(c->h);
-	html_end(c->h);
-	return r;
-}
-
 /* ---- the page ---- */
 
 static int put_usage(struct site_call *c, struct error *err)
 {
-	struct job_filter filter = site_filter(c, DAYS);
+	struct job_filter filter = site_filter(c, DAYS), worst = filter;
 	int r;
 
 	filter.limit = STORE_LIMIT_MAX;
+	worst.limit = WORST_MAX;
 	html_begin_class(c->h, "div", "list-head");
 	html_element(c->h, "h1", NULL, "Usage");
 	html_end(c->h);
 	site_put_filters(c, "/usage", DAYS);
 	r = put_days(c, &filter, err);
+	html_element(c->h, "h2", NULL, "Jobs that left most unused");
 	if (r == 0)
-		r = put_worst(c, &filter, err);
+		r = site_list_jobs(c, &worst, "unused_core_seconds", err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sections); i++) {
 		if (!sections[i].is_of_all || site_sees_others(c->caller))
 			r = put_section(c, &sections[i], &filter, err);
