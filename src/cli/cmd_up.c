@@ -258,6 +258,16 @@ static void end_part(pid_t pid)
 
 /* ---- both ---- */
 
+static void say_page(const struct up *up)
+{
+	_cleanup_(server_client_closep) struct server_client *client = NULL;
+	_cleanup_free_ char *link = NULL;
+
+	if (server_client_open(up->paths[SERVER_SOCKET_PATH], &client, NULL) == 0 &&
+	    server_client_make_link(client, &link, NULL) == 0)
+		printf("page      %s signs in as root, once\n", link);
+}
+
 static void say_where(const struct up *up)
 {
 	const char(*paths)[PATH_MAX] = up->paths;
@@ -277,6 +287,7 @@ static void say_where(const struct up *up)
 		       paths[AGENT_SOCKET], paths[SERVER_SOCKET_PATH]);
 	else
 		puts("jobs      jobmeter jobs, jobmeter report ID, jobmeter top");
+	say_page(up);
 	puts("end       Ctrl-C ends both");
 	fflush(stdout);
 }
@@ -332,6 +343,7 @@ const struct cli_command cmd_up = {
 	.summary = "Run an agent and a server on this machine, until Ctrl-C",
 	.details =
 		"For one machine, and to try it.  Both listen on the loopback alone.  An agent that runs\n"
-		"already is used.  Five lines say where they answer and where the database lies.\n",
+		"already is used.  Six lines say where they answer, where the database lies, and a link that\n"
+		"opens the jobs in a browser once.\n",
 	.run = run_up,
 };

@@ -121,6 +121,17 @@ int server_client_greet(struct server_client *c, struct error *err)
 	return ask(c, "/v1/server", &(struct query){}, SERVER_HELLO_MS, &answer, err);
 }
 
+int server_client_make_link(struct server_client *c, char **ret, struct error *err)
+{
+	_cleanup_(reply_clear) struct reply answer = {};
+	int r = endpoint_ask(&c->server, "/v1/link", "", SERVER_HELLO_MS, &answer, err);
+
+	if (r < 0)
+		return r;
+	*ret = answer.text ? strndup(answer.text, strcspn(answer.text, "\n")) : NULL;
+	return *ret ? 0 : -ENOMEM;
+}
+
 /* ---- jobs ---- */
 
 static int check_job(const struct place *place, const json_t *map, void *context UNUSED)

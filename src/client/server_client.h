@@ -33,6 +33,10 @@ void server_client_closep(struct server_client **c);
 /* Whether it answers, soon. */
 int server_client_greet(struct server_client *c, struct error *err);
 
+/* Of a server on its own machine, by its socket: an address at which a browser is signed in as the
+ * caller, once.  The caller frees *ret. */
+int server_client_make_link(struct server_client *c, char **ret, struct error *err);
+
 /* The jobs that the caller may see and that match, the newest first, added to the list @jobs, each
  * a map as the server says it (docs/sites/server.md).  Without a limit the server has its own;
  * *ret_more: there are more. */

@@ -56,6 +56,11 @@ const char *http_header(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+const char *http_cookie(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, name);
+}
+
 struct each_query {
 	int (*take)(void *context, const char *key, const char *value);
 	void *context;
@@ -88,6 +93,8 @@ static void answer_clear(struct http_answer *a)
 		a->done(a->context);
 	free(a->text);
 	free(a->next_page);
+	free(a->location);
+	free(a->cookie);
 	*a = (struct http_answer){ .type = a->type };
 }
 
@@ -463,10 +470,14 @@ static struct MHD_Response *make_response(struct exchange *x, struct http_answer
 	kept->user = kept->has_budget ? kept->user : NO_USER;
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, give_piece,
 						     kept, give_back);
-	if (response)
-		*a = (struct http_answer){ .status = a->status, .type = a->type };
-	else
+	if (!response) {
 		free(kept);
+		return NULL;
+	}
+	/* the body goes with the stream, the headers are still to be sent */
+	kept->answer.next_page = kept->answer.location = kept->answer.cookie = NULL;
+	a->text = NULL;
+	a->done = NULL;
 	return response;
 }
 
@@ -481,18 +492,27 @@ static void add_headers(const struct exchange *x, const struct http_answer *a, b
 {
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
 				a->type ? a->type : TYPE_JSON);
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
+				a->is_lasting ? "private, max-age=31536000, immutable"
+					      : "no-store");
 	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	/* without one the browser does not say whose form it was that it sends */
+	MHD_add_response_header(response, "Referrer-Policy",
+				a->policy ? "same-origin" : "no-referrer");
 	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 	MHD_add_response_header(response, "Content-Security-Policy",
-				"default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
-				"frame-ancestors 'none'");
+				a->policy ? a->policy
+					  : "default-src 'none'; style-src 'unsafe-inline'; "
+					    "img-src data:; frame-ancestors 'none'");
 	if (is_gzip)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
 	if (a->next_page)
 		MHD_add_response_header(response, "X-Next-Page", a->next_page);
+	if (a->location)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, a->location);
+	if (a->cookie)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, a->cookie);
 	if (a->retry_after_s) {
 		char seconds[16];
 

@@ -47,6 +47,7 @@ struct http_request {
 /* NULL: the query has no such field, or the request no such header. */
 const char *http_query(const struct http_request *request, const char *key);
 const char *http_header(const struct http_request *request, const char *name);
+const char *http_cookie(const struct http_request *request, const char *name);
 
 /* Each field of the query, as often as it is there; @value is "" where it has none.  What is not 0
  * ends it, and is returned. */
@@ -63,7 +64,12 @@ struct http_answer {
 	unsigned int status; /* 200 */
 	const char *type; /* Content-Type, of static duration */
 	unsigned int retry_after_s; /* 0: it is not said */
-	char *next_page; /* what X-Next-Page says, which http frees; NULL: nothing */
+	/* Headers, each of which http frees; NULL: it is not sent. */
+	char *next_page; /* X-Next-Page */
+	char *location; /* Location */
+	char *cookie; /* Set-Cookie */
+	const char *policy; /* Content-Security-Policy, of static duration; NULL: that of a file */
+	bool is_lasting; /* what is at this path never changes: it may be kept for a year */
 	char *text;
 	size_t length;
 	ssize_t (*next)(void *context, char *buffer, size_t size);

@@ -13,6 +13,8 @@ struct job_filter { /* texts are the caller's; NULL and 0: whatever it be */
 	const char *state; /* "RUNNING" is that of a job that has not ended; case does not matter */
 	const char *text; /* stands somewhere in id, name, user, account or reason; case does not
 			     matter */
+	unsigned int cpu_percent_most, memory_percent_most; /* of efficiency; jobs of which it is
+							       not known are left out */
 	uint64_t since_ns, until_ns; /* it ended, or was last seen, at the one or later, and began
 					before the other */
 	size_t limit; /* at most so many, the newest; 0: all */

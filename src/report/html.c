@@ -88,7 +88,7 @@ static void close_tag(struct html *h)
 /* Those of HTML that have no end. */
 static bool is_void(const char *name)
 {
-	static const char *const names[] = { "br", "col", "hr", "meta" };
+	static const char *const names[] = { "br", "col", "hr", "input", "link", "meta" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(names[i], name) == 0)
@@ -110,6 +110,16 @@ void html_begin_class(struct html *h, const char *name, const char *class)
 {
 	html_begin(h, name);
 	html_attribute(h, "class", "%s", class);
+}
+
+void html_begin_attributes(struct html *h, const char *name, const char *const attributes[][2],
+			   size_t count)
+{
+	html_begin(h, name);
+	for (size_t i = 0; i < count; i++) {
+		if (attributes[i][1])
+			html_attribute(h, attributes[i][0], "%s", attributes[i][1]);
+	}
 }
 
 void html_begin_attribute(struct html *h, const char *name)

@@ -37,6 +37,15 @@ void html_element(struct html *h, const char *name, const char *class, const cha
 /* One that only begins. */
 void html_begin_class(struct html *h, const char *name, const char *class);
 
+/* One with attributes, of which those whose value is NULL are left out: html_begin_tag(h, "a", {
+ * "href", path }, { "rel", NULL }). */
+#define html_begin_tag(h, name, ...)                                            \
+	html_begin_attributes(h, name, (const char *const[][2]){ __VA_ARGS__ }, \
+			      sizeof((const char *const[][2]){ __VA_ARGS__ }) / \
+				      sizeof(const char *const[2]))
+void html_begin_attributes(struct html *h, const char *name, const char *const attributes[][2],
+			   size_t count);
+
 /* A piece of ours, as it is: a style sheet, a part of a path within an attribute. */
 void html_raw(struct html *h, const char *text);
 

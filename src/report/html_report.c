@@ -13,7 +13,7 @@
 #include "model/rows.h"
 #include "report/rows_html.h"
 
-static const char style[] =
+const char html_report_style[] =
 #include "report/report_css.h"
 	;
 
@@ -41,7 +41,7 @@ static void put_head(const struct record *r, struct html *h)
 	put_meta("name", "generator", "jobmeter " JOBMETER_VERSION, h);
 	html_element(h, "title", NULL, "%s: what it did", headline_name(r));
 	html_begin(h, "style");
-	html_raw(h, style);
+	html_raw(h, html_report_style);
 	html_end(h);
 	html_end(h);
 }
@@ -71,28 +71,29 @@ static void put_end(const struct record *r, struct html *h)
 	html_end(h);
 }
 
-static void put_body(const struct record *r, const struct rows *rows, struct html *h)
+void html_report_body(const struct record *r, const struct analysis *analysis, struct html *h)
 {
-	html_begin(h, "body");
+	_cleanup_(rows_freep) struct rows *rows = record_rows(r, NULL, analysis);
+
 	shade_put_patterns(h);
-	html_begin(h, "main");
 	rows_html(rows, h);
 	put_reading(h);
 	put_end(r, h);
-	html_end(h);
-	html_end(h);
 }
 
 void html_report(const struct record *r, const struct analysis *analysis, FILE *out)
 {
-	_cleanup_(rows_freep) struct rows *rows = record_rows(r, NULL, analysis);
 	struct html h = { .out = out };
 
 	fputs("<!DOCTYPE html>\n", out);
 	html_begin(&h, "html");
 	html_attribute(&h, "lang", "en");
 	put_head(r, &h);
-	put_body(r, rows, &h);
+	html_begin(&h, "body");
+	html_begin(&h, "main");
+	html_report_body(r, analysis, &h);
+	html_end(&h);
+	html_end(&h);
 	html_end(&h);
 	assert(h.depth == 0);
 }

@@ -12,9 +12,14 @@
 #include <stdio.h>
 
 struct analysis;
+struct html;
 struct record;
 
 #define HTML_REPORT_BYTES_MAX (2u << 20)
 
 /* @analysis is of @r. */
 void html_report(const struct record *r, const struct analysis *analysis, FILE *out);
+
+/* The same for a page with something around it: what stands in <main>, and the style sheet. */
+void html_report_body(const struct record *r, const struct analysis *analysis, struct html *h);
+extern const char html_report_style[];

@@ -293,6 +293,10 @@ static void put_drawing(const struct frame *f, struct html *h)
 	html_begin_class(h, "svg", "plot");
 	html_attribute(h, "role", "img");
 	html_attribute(h, "height", "%.0f", HEIGHT + BELOW);
+	html_attribute(h, "data-span", "%.3f", f->plot->time->span); /* for a page's script */
+	html_attribute(h, "data-top", "%g", f->top);
+	html_attribute(h, "data-kind", "%d", (int)f->plot->kind);
+	html_attribute(h, "data-unit", "%s", f->plot->unit);
 	html_attribute(h, "aria-labelledby", "%s-title %s-words", f->plot->id, f->plot->id);
 	html_begin(h, "title");
 	html_attribute(h, "id", "%s-title", f->plot->id);

@@ -21,6 +21,8 @@
 #include "server/api/api.h"
 #include "server/api/caller.h"
 #include "server/emitted.h"
+#include "server/page/sign_in.h"
+#include "server/page/site.h"
 #include "server/server.h"
 #include "server/server_config.h"
 #include "server/sync/sync.h"
@@ -225,12 +227,28 @@ static int answer_live(void *context UNUSED, const struct http_request *request 
 		{ "GET",	   "/health/live",     answer_live, \
 		  .is_open = true, .gives_text = true, .is_free = true },
 
+#define PAGE(path)                                                             \
+	{                                                                      \
+		"GET", path, site_answer, .identify = caller_identify_visitor, \
+					  .thread = WORKER_READER              \
+	}
+
 /* clang-format off */
 const struct http_route server_tcp_routes[] = {
 	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX, .thread = WORKER_WRITER },
-	{ "GET", "/api/v1/", api_answer, .identify = caller_identify, .thread = WORKER_READER },
+	{ "GET", "/api/v1/", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
 	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true, .thread = WORKER_WATCH },
 	HEALTH_ROUTES
+	PAGE("/"),
+	PAGE("/jobs"),
+	PAGE("/jobs/"),
+	PAGE("/usage"),
+	PAGE("/files"),
+	PAGE("/login"),
+	{ "GET", "/assets/", site_answer_asset, .is_open = true },
+	{ "POST", "/login", sign_in_take_token, .is_open = true, .thread = WORKER_READER },
+	{ "GET", "/login/", sign_in_use_link, .is_open = true, .thread = WORKER_WRITER },
+	{ "POST", "/logout", sign_in_end, .is_open = true },
 	{},
 };
 /* clang-format on */
@@ -249,12 +267,7 @@ static struct store_who who_asks(struct server *s, const struct http_request *re
 
 static int fail(int code, const struct error *err, struct http_answer *ret)
 {
-	unsigned int status = code == -EINVAL	? 400
-			      : code == -EPERM	? 403
-			      : code == -ENOENT ? 404
-						: 503;
-
-	return http_fail(ret, status, "%s", err->text);
+	return http_fail(ret, api_status(code), "%s", err->text);
 }
 
 /* Answer with a map whose members @put writes. */
@@ -566,13 +579,14 @@ static int get_server(void *context, const struct http_request *request, struct 
 /* clang-format off */
 const struct http_route server_socket_routes[] = {
 	HEALTH_ROUTES
-	{ "GET", "/api/v1/", api_answer, .identify = caller_identify, .thread = WORKER_READER },
+	{ "GET", "/api/v1/", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
 	{ "GET", "/v1/jobs", get_jobs, .thread = WORKER_READER },
 	{ "GET", "/v1/sums", get_sums, .thread = WORKER_READER },
 	{ "GET", "/v1/records", get_records, .thread = WORKER_READER },
 	{ "GET", "/v1/ledger", get_ledger, .thread = WORKER_READER },
 	{ "GET", "/v1/emissions", get_emissions, .thread = WORKER_READER },
 	{ "GET", "/v1/server", get_server, .thread = WORKER_READER },
+	{ "POST", "/v1/link", sign_in_make_link, .gives_text = true, .thread = WORKER_WRITER },
 	{},
 };
 /* clang-format on */

@@ -15,6 +15,7 @@
 #include "http/http.h"
 #include "server/ingest.h"
 #include "server/store/store.h"
+#include "server/store/tokens.h"
 #include "server/sync/sync.h"
 #include "service/token.h"
 
@@ -26,6 +27,15 @@ struct server_figures { /* counted since the start, by the writer */
 	struct store_facts facts;
 	struct sync_facts sync;
 	uint64_t failed_works;
+};
+
+#define SERVER_LINKS 4 /* of a new one the oldest is forgotten */
+
+struct server_link { /* by which somebody signs in once */
+	char digest[TOKEN_DIGEST_SIZE]; /* of its secret; "": none */
+	char user[TOKEN_USER_SIZE];
+	uint32_t uid;
+	bool sees_all;
 };
 
 struct server { /* what its files share; each worker has a copy of its own, with its store */
@@ -53,6 +63,8 @@ struct server { /* what its files share; each worker has a copy of its own, with
 	/* Of the writer: */
 	struct sync *sync; /* NULL: not wanted */
 	struct server_figures figures;
+	struct server_link links[SERVER_LINKS];
+	size_t link_count; /* that were ever made */
 	uint64_t next_work_ms; /* by CLOCK_MONOTONIC */
 	bool has_failed; /* it has been said that the database does not take what comes */
 };

@@ -130,13 +130,26 @@ def test_what_is_no_token_shows_nothing(server_on_a_file):
 def test_jobs_of_one_moment_fall_on_one_page_each(server):
     server.push([job(i, started=1000, account=f"a{i % 3}") for i in range(30)] + [job(99, BOB, started=1000)])
     token = make_token(server, ALICE)
-    for query in ("", "order=asc", "sort=elapsed_seconds", "sort=end&order=asc", "sort=io.read.bytes", "sort=energy.joules"):
+    for query in ("", "order=asc", "sort=elapsed_seconds", "sort=end&order=asc", "sort=io.read.bytes", "sort=energy.joules", "sort=cpu_efficiency",
+                  "sort=memory_efficiency&order=asc", "sort=unused_core_seconds"):
         got = pages(server, token, query, 7)
         assert [len(page) for page in got] == [7, 7, 7, 7, 2], query
         assert {one["id"] for page in got for one in page} == {str(i) for i in range(30)}
     numbers = [one["io.read.bytes"] for page in pages(server, token, "sort=io.read.bytes", 4) for one in page]
     assert numbers == sorted(numbers, reverse=True)
     assert len(pages(server, token, "account=a1", 10)) == 1
+    everyone = [one for page in pages(server, token, "fields=all&sort=cpu_efficiency", 30) for one in page]
+    for one in everyone:
+        core_seconds = one["cpu.allocated_cores"] * one["elapsed_seconds"]
+        used = one["cpu.user_seconds"] + one["cpu.system_seconds"]
+        assert one["cpu_efficiency"] == pytest.approx(used / core_seconds, abs=2e-4)
+        assert one["unused_core_seconds"] == pytest.approx(max(0, core_seconds - used), abs=2)
+        assert one["memory_efficiency"] == pytest.approx(one["memory.peak_bytes"] / one["memory.limit_bytes"], abs=2e-4)
+    shares = [one["cpu_efficiency"] for one in everyone]
+    assert shares == sorted(shares, reverse=True)
+    for most in (1, 50, 1000):
+        found = [one["id"] for page in pages(server, token, f"cpu_most={most}", 7) for one in page]
+        assert sorted(found) == sorted(one["id"] for one in everyone if one["cpu_efficiency"] <= most / 100)
     next_one = ask_json(server, token, "/jobs?limit=7")["next"]
     assert next_one.split("~")[2] == str(ALICE)  # it has nothing that counts others' jobs
     for after in ("x", "1~2", "~" * 6, next_one + "~", next_one.replace(str(ALICE), "x"), "1~1~1~*~a~b~c", "1~1~1~*zz~a~b~c", "%FF"):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Agent and server as `jobmeter up` starts them, from the job to what `jobs`, `report`, `compare` and `insights` read back."""
 
+import contextlib
 import csv
+import http.client
 import os
 import pathlib
 import re
@@ -171,12 +173,35 @@ def test_runs_have_the_name_of_their_command(site):
 # ---- up itself ----
 
 
-def test_five_lines_say_what_is_open_and_where(up):
-    assert [line.split()[0] for line in up.lines] == ["agent", "server", "database", "jobs", "end"]
+def test_six_lines_say_what_is_open_and_where(up):
+    assert [line.split()[0] for line in up.lines] == ["agent", "server", "database", "jobs", "page", "end"]
     text = "\n".join(up.lines)
     for part in (f"127.0.0.1:{up.port}/metrics", f"127.0.0.1:{up.port + 1} ", str(up.database), "agent.sock", "server.sock"):
         assert part in text
     assert up.database.exists() and up.database.stat().st_mode & 0o077 == 0
+
+
+def test_its_link_opens_the_page_once(up):
+    link = next(line.split()[1] for line in up.lines if line.startswith("page "))
+    assert re.fullmatch(rf"http://127\.0\.0\.1:{up.port + 1}/login/[0-9a-f]{{64}}", link)
+
+    def get(path, method="GET", **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", up.port + 1, timeout=60)
+        with contextlib.closing(connection):
+            connection.request(method, path, headers=headers)
+            answer = connection.getresponse()
+            return answer, answer.read().decode()
+
+    path = link.partition(f":{up.port + 1}")[2]
+    for asked in (get(path, "HEAD"), get(path, **{"Sec-Fetch-Site": "cross-site"}), get(path[:-1] + ("0" if path[-1] != "0" else "1"))):
+        assert "jobmeter=" not in str(asked[0].headers)  # it is still there
+    answer, _ = get(path)
+    cookie = answer.headers["Set-Cookie"]
+    assert (answer.status, answer.headers["Location"]) == (303, "/jobs") and "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    answer, text = get("/jobs", Cookie=cookie.partition(";")[0])
+    assert answer.status == 200 and "root, operator" in text
+    answer, text = get(path)
+    assert "used already" in text and "Set-Cookie: jobmeter=" not in str(answer.headers)
 
 
 def test_the_server_has_no_rights(up):
@@ -252,7 +277,7 @@ def test_make_run_ends_with_the_report_from_the_database(programs, folder, keepe
                                "JOBMETER_CONFIG": "/dev/null", "JOBMETER_UP_PORT": str(two_ports())})
     assert done.returncode == 0, done.stderr
     assert re.search(r"^  /dev/shm .* 1\.7 MiB +17 ", done.stdout, re.MULTILINE), done.stdout
-    assert done.stdout.splitlines()[-1].startswith("From the database: ")
+    assert [line.split(":")[0] for line in done.stdout.splitlines()[-2:]] == ["From the database", "In a browser"]
     assert not of(build)
 
 

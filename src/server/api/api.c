@@ -47,7 +47,7 @@ const char *api_format_name(enum api_format format, const char **ret_type)
 /* ---- the routes ---- */
 
 /* clang-format off */
-const struct api_route api_routes[] = {
+const struct api_route server_api_routes[] = {
 	{ "/jobs", "Jobs, the newest first, page by page.", API_LISTS, "jobs", api_job_columns,
 	  "manager,id,name,user,account,partition,state,start,end,elapsed_seconds,nodes,cpu.user_seconds,cpu.system_seconds,memory.peak_bytes,io.read.bytes,io.write.bytes,energy.joules,reason",
 	  api_list_jobs, .parameters = { api_filter_parameters, api_page_parameters } },
@@ -117,7 +117,7 @@ static bool is_path(const char *pattern, const char *path, char **ret_id)
 
 static const struct api_route *find_route(const char *path, char **ret_id)
 {
-	for (const struct api_route *route = api_routes; route->path; route++) {
+	for (const struct api_route *route = server_api_routes; route->path; route++) {
 		if (is_path(route->path, path, ret_id))
 			return route;
 	}
@@ -277,6 +277,11 @@ uint64_t api_moment(const struct api_call *c, const char *name)
 	return text && parse_moment(text, &ns) ? ns : 0;
 }
 
+int api_take_values(struct api_call *c, struct error *err)
+{
+	return http_each_query(c->request, take_value, &(struct taking){ c, err });
+}
+
 /* Which columns are shown: those that are asked for, which have been checked. */
 static void choose_columns(struct api_call *c)
 {
@@ -305,12 +310,14 @@ static void choose_columns(struct api_call *c)
 
 /* ---- answers ---- */
 
+unsigned int api_status(int code)
+{
+	return code == -EINVAL ? 400 : code == -EPERM ? 403 : code == -ENOENT ? 404 : 503;
+}
+
 static int fail(int code, const struct error *err, struct http_answer *ret)
 {
-	unsigned int status = code == -EINVAL	? 400
-			      : code == -EPERM	? 403
-			      : code == -ENOENT ? 404
-						: 503;
+	unsigned int status = api_status(code);
 	int r = http_fail(ret, status, "%s", *err->text ? err->text : "this went wrong inside");
 
 	if (status == 503)
@@ -361,17 +368,17 @@ static int run(struct api_call *c, struct error *err)
 
 static int answer_call(struct api_call *c, struct http_answer *ret)
 {
-	struct taking taking = { c, &(struct error){} };
-	int r = http_each_query(c->request, take_value, &taking);
+	struct error err = {};
+	int r = api_take_values(c, &err);
 
 	if (r < 0)
-		return fail(r, taking.err, ret);
+		return fail(r, &err, ret);
 	choose_columns(c);
 	c->answer = ret;
 	c->out = open_memstream(&ret->text, &ret->length);
 	if (!c->out)
 		return -ENOMEM;
-	r = run(c, taking.err);
+	r = run(c, &err);
 	if (fclose(c->out) != 0 && r >= 0)
 		r = -ENOMEM;
 	ret->next_page = c->next_page;
@@ -384,7 +391,7 @@ static int answer_call(struct api_call *c, struct http_answer *ret)
 	if (r >= 0)
 		return 0;
 	ret->type = formats[API_JSON].type; /* of all failures */
-	return fail(r, taking.err, ret);
+	return fail(r, &err, ret);
 }
 
 /* Cut a suffix that names a format. */
@@ -401,7 +408,7 @@ static enum api_format cut_suffix(char *path)
 	return API_JSON;
 }
 
-int api_answer(void *context, const struct http_request *request, struct http_answer *ret)
+int server_api_answer(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	_cleanup_free_ char *path = strdup(request->path + strlen(API_PATH)), *id = NULL;
 	const struct caller *caller = request->caller;

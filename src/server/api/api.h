@@ -19,6 +19,7 @@ struct document;
 struct error;
 struct http_answer;
 struct http_request;
+struct record;
 struct server;
 
 #define API_PATH "/api/v1"
@@ -80,12 +81,16 @@ struct api_route {
 	bool is_open; /* needs no caller */
 	const struct api_parameter *parameters[API_GROUPS_MAX]; /* arrays, up to a NULL */
 };
-extern const struct api_route api_routes[]; /* up to one without a path */
+extern const struct api_route server_api_routes[]; /* up to one without a path */
 
 /* As struct http_route wants it. */
-int api_answer(void *context, const struct http_request *request, struct http_answer *ret);
+int server_api_answer(void *context, const struct http_request *request, struct http_answer *ret);
+
+/* Take the query's values by the route's parameters, into @c.  -EINVAL: *err says what is wrong. */
+int api_take_values(struct api_call *c, struct error *err);
 
 const struct api_parameter *api_parameter(const struct api_route *route, size_t i); /* or NULL */
+unsigned int api_status(int code); /* of HTTP, for an error of the store's */
 const char *api_format_name(enum api_format format, const char **ret_type); /* NULL: no more */
 
 /* Values of the call's parameters, which have been checked; an empty one is none. */
@@ -109,6 +114,7 @@ int api_put_emissions(struct api_call *c, struct error *err);
 size_t api_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 
 /* job.c: of the newest job of that id */
+int api_read_job(const struct api_call *c, struct record **ret, struct error *err);
 int api_put_job(struct api_call *c, struct error *err);
 int api_put_part(struct api_call *c, struct error *err); /* what the path's last word names */
 int api_put_records(struct api_call *c, struct error *err);

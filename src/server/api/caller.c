@@ -28,7 +28,7 @@
 #define MUNGE "MUNGE "
 #define PREFIX "jm_" /* of a token: "jm_NUMBER_SECRET" */
 #define SECRET_BYTES 32
-#define SECRET_LETTERS (2 * SECRET_BYTES)
+#define SECRET_LETTERS (CALLER_SECRET_SIZE - 1)
 #define NUMBER_LETTERS 20
 #define AUDIT_PATH_MAX 256
 #define DENIED_A_MINUTE 60 /* lines of the log: a stranger shall not fill it */
@@ -47,7 +47,7 @@ static void format_hex(const unsigned char *bytes, size_t length, char *ret)
 		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
 }
 
-static int digest_secret(const char *secret, char ret[TOKEN_DIGEST_SIZE])
+int caller_digest(const char *secret, char ret[TOKEN_DIGEST_SIZE])
 {
 	unsigned char bytes[(TOKEN_DIGEST_SIZE - 1) / 2];
 
@@ -79,7 +79,7 @@ static const char *parse_token(const char *text, uint64_t *ret_id)
 }
 
 /* The same words whatever is wrong with it, but where it has expired. */
-static int take_token(struct server *s, const char *text, struct caller *ret, struct error *err)
+int caller_take_token(struct server *s, const char *text, struct caller *ret, struct error *err)
 {
 	char digest[TOKEN_DIGEST_SIZE];
 	struct store_token token;
@@ -88,7 +88,7 @@ static int take_token(struct server *s, const char *text, struct caller *ret, st
 	int r = secret ? store_find_token(s->store, id, &token, err) : -ENOENT;
 
 	if (r == 0)
-		r = digest_secret(secret, digest);
+		r = caller_digest(secret, digest);
 	/* the time it takes tells nothing of where they differ */
 	if (r == 0 && gnutls_memcmp(digest, token.digest, TOKEN_DIGEST_SIZE) != 0)
 		r = -ENOENT;
@@ -105,14 +105,39 @@ static int take_token(struct server *s, const char *text, struct caller *ret, st
 	return 0;
 }
 
+int caller_make_secret(char ret[CALLER_SECRET_SIZE], struct error *err)
+{
+	unsigned char bytes[SECRET_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return error_set_errno(err, EIO, "cannot make a token");
+	format_hex(bytes, sizeof(bytes), ret);
+	explicit_bzero(bytes, sizeof(bytes));
+	return 0;
+}
+
+int caller_add_token(struct store *s, struct store_token *token, FILE *out, struct error *err)
+{
+	char secret[CALLER_SECRET_SIZE] = "";
+	int r = caller_make_secret(secret, err);
+
+	if (r == 0 && caller_digest(secret, token->digest) < 0)
+		r = error_set_errno(err, EIO, "cannot make a token");
+	if (r == 0)
+		r = store_add_token(s, token, &token->id, err);
+	if (r == 0)
+		fprintf(out, PREFIX "%" PRIu64 "_%s", token->id, secret);
+	explicit_bzero(secret, sizeof(secret));
+	return r;
+}
+
 int caller_make_token(struct store *s, const char *user, bool sees_all, uint64_t expires_ns,
 		      FILE *out, struct error *err)
 {
 	const struct passwd *entry = getpwnam(user);
 	struct store_token token = { .sees_all = sees_all,
 				     .created_ns = clock_now_ns(CLOCK_REALTIME) };
-	char secret[SECRET_LETTERS + 1], until[TIMESTAMP_SIZE];
-	unsigned char bytes[SECRET_BYTES];
+	char until[TIMESTAMP_SIZE];
 	uint64_t number = 0;
 	int r;
 
@@ -125,24 +150,16 @@ int caller_make_token(struct store *s, const char *user, bool sees_all, uint64_t
 	token.uid = entry ? entry->pw_uid : (uint32_t)number;
 	token.expires_ns = token.created_ns + expires_ns;
 	snprintf(token.user, sizeof(token.user), "%s", user);
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return error_set_errno(err, EIO, "cannot make a token");
-	format_hex(bytes, sizeof(bytes), secret);
-	r = digest_secret(secret, token.digest);
+	r = caller_add_token(s, &token, out, err);
 	if (r < 0)
-		return error_set_errno(err, r, "cannot make a token");
-	r = store_add_token(s, &token, &token.id, err);
-	if (r == 0)
-		fprintf(out, PREFIX "%" PRIu64 "_%s\n", token.id, secret);
-	explicit_bzero(secret, sizeof(secret));
-	explicit_bzero(bytes, sizeof(bytes));
-	if (r == 0)
-		fprintf(stderr,
-			"token %" PRIu64 " of '%s', who sees %s jobs, until %s; it is shown this "
-			"once\n",
-			token.id, token.user, sees_all ? "all" : "their own",
-			timestamp_format(until, token.expires_ns / 1000000000 * 1000000000));
-	return r;
+		return r;
+	fputc('\n', out);
+	fprintf(stderr,
+		"token %" PRIu64 " of '%s', who sees %s jobs, until %s; it is shown this "
+		"once\n",
+		token.id, token.user, sees_all ? "all" : "their own",
+		timestamp_format(until, token.expires_ns / 1000000000 * 1000000000));
+	return 0;
 }
 
 static void print_token(void *context, const struct store_token *t)
@@ -206,8 +223,8 @@ static bool is_proxy(const struct server *s, const struct http_request *request)
 	char given[TOKEN_DIGEST_SIZE], known[TOKEN_DIGEST_SIZE];
 
 	/* digests have one length, so that the time tells nothing of the secret's either */
-	return secret && *s->proxy_secret && digest_secret(secret, given) == 0 &&
-	       digest_secret(s->proxy_secret, known) == 0 &&
+	return secret && *s->proxy_secret && caller_digest(secret, given) == 0 &&
+	       caller_digest(s->proxy_secret, known) == 0 &&
 	       gnutls_memcmp(given, known, sizeof(known)) == 0;
 }
 
@@ -228,7 +245,7 @@ static int take_proxy(struct server *s, const struct http_request *request, cons
 /* ---- who asks ---- */
 
 /* What a page of another site makes a browser send. */
-static bool is_cross_site(const struct http_request *request)
+bool caller_is_cross_site(const struct http_request *request)
 {
 	const char *site = http_header(request, "Sec-Fetch-Site");
 	const char *origin = http_header(request, "Origin"), *host = http_header(request, "Host");
@@ -257,7 +274,7 @@ static int identify(struct server *s, const struct http_request *request, struct
 	const char *user = *s->config->proxy_header ? http_header(request, s->config->proxy_header)
 						    : NULL;
 
-	if (is_cross_site(request))
+	if (caller_is_cross_site(request))
 		return error_set(err, -EACCES, "requests of other sites' pages are refused");
 	if (request->peer.is_known)
 		return take_socket(s, &request->peer, ret);
@@ -270,13 +287,36 @@ static int identify(struct server *s, const struct http_request *request, struct
 	if (strncasecmp(header, BEARER, strlen(BEARER)) != 0)
 		return error_set(err, -EPERM, "this takes 'Authorization: Bearer TOKEN'");
 	header += strlen(BEARER);
-	return take_token(s, header + strspn(header, " "), ret, err);
+	return caller_take_token(s, header + strspn(header, " "), ret, err);
 }
 
-int caller_identify(void *context, struct http_request *request, struct error *err)
+/* A page of another site may lead here: its visitor is nobody until the page is opened from here.
+ */
+static int identify_visitor(struct server *s, const struct http_request *request,
+			    struct caller *ret, struct error *err)
+{
+	const char *user = *s->config->proxy_header ? http_header(request, s->config->proxy_header)
+						    : NULL;
+	const char *cookie = http_cookie(request, caller_cookie(s));
+
+	if (caller_is_cross_site(request))
+		return 0;
+	if (user)
+		return take_proxy(s, request, user, ret, err);
+	return cookie ? caller_take_token(s, cookie, ret, err) : 0;
+}
+
+const char *caller_cookie(const struct server *s)
+{
+	return *s->config->tls_certificate ? "__Host-jobmeter" : "jobmeter";
+}
+
+static int identify_by(int (*function)(struct server *s, const struct http_request *request,
+				       struct caller *ret, struct error *err),
+		       void *context, struct http_request *request, struct error *err)
 {
 	struct caller *caller = calloc(1, sizeof(*caller));
-	int r = caller ? identify(context, request, caller, err) : -ENOMEM;
+	int r = caller ? function(context, request, caller, err) : -ENOMEM;
 
 	if (r < 0 || !*caller->by) { /* nobody */
 		if (r == -EPERM || r == -EACCES)
@@ -288,6 +328,18 @@ int caller_identify(void *context, struct http_request *request, struct error *e
 	request->has_user = !caller->sees_all;
 	request->user = caller->uid;
 	return 0;
+}
+
+int caller_identify(void *context, struct http_request *request, struct error *err)
+{
+	return identify_by(identify, context, request, err);
+}
+
+int caller_identify_visitor(void *context, struct http_request *request, struct error *err)
+{
+	int r = identify_by(identify_visitor, context, request, err);
+
+	return r == -EPERM ? 0 : r; /* they are asked to sign in */
 }
 
 /* ---- the audit ---- */

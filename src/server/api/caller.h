@@ -23,6 +23,7 @@ struct store_who;
 
 #define PROXY_SECRET_HEADER "X-Jobmeter-Proxy-Secret"
 #define CALLER_BY_SIZE 32
+#define CALLER_SECRET_SIZE 65 /* in hex */
 
 struct caller {
 	bool sees_all;
@@ -38,10 +39,24 @@ struct store_who may_see(const struct caller *caller);
  * request has no caller, and is no failure. */
 int caller_identify(void *context, struct http_request *request, struct error *err);
 
+/* The same of pages in a browser: by a cookie that holds a token, or by the proxy.  Whoever shows
+ * nothing valid, or comes from a page of another site, has no caller. */
+int caller_identify_visitor(void *context, struct http_request *request, struct error *err);
+const char *caller_cookie(const struct server *s); /* its name */
+/* What a page of another site makes a browser send. */
+bool caller_is_cross_site(const struct http_request *request);
+
 /* A line in the log of what was denied, or of what an operator asked for.  @caller may be NULL. */
 void caller_audit(struct server *s, const struct caller *caller, const struct http_request *request,
 		  const char *what);
 
+/* Whose token it is.  -EPERM: it is none, or has expired. */
+int caller_take_token(struct server *s, const char *text, struct caller *ret, struct error *err);
+int caller_make_secret(char ret[CALLER_SECRET_SIZE], struct error *err); /* of random numbers */
+int caller_digest(const char *secret, char ret[TOKEN_DIGEST_SIZE]); /* -EIO */
+
+/* Store @token, whose user and times are set, with a new secret, and print it without a newline. */
+int caller_add_token(struct store *s, struct store_token *token, FILE *out, struct error *err);
 /* Make a token, and print it: this once. */
 int caller_make_token(struct store *s, const char *user, bool sees_all, uint64_t expires_ns,
 		      FILE *out, struct error *err);

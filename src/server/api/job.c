@@ -76,7 +76,7 @@ static int take_line(void *context, const char *line, size_t length)
 	return records_parse(line, length, "the database", r->records, r->err);
 }
 
-static int read_records(struct api_call *c, struct records *ret, struct error *err)
+static int read_records(const struct api_call *c, struct records *ret, struct error *err)
 {
 	const struct store_question question = question_of(c);
 	struct taking taking = { ret, clock_now_ns(CLOCK_MONOTONIC) + READ_NS, err };
@@ -86,7 +86,7 @@ static int read_records(struct api_call *c, struct records *ret, struct error *e
 	return r == -EINVAL ? -EIO : r == 0 && !ret->count ? -EIO : r;
 }
 
-static int read_job(struct api_call *c, struct record **ret, struct error *err)
+int api_read_job(const struct api_call *c, struct record **ret, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
 	int r = read_records(c, &records, err);
@@ -130,7 +130,7 @@ int api_put_job(struct api_call *c, struct error *err)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
 	_cleanup_(analysis_clear) struct analysis analysis = {};
-	int r = read_job(c, &record, err);
+	int r = api_read_job(c, &record, err);
 
 	if (r < 0)
 		return r;
@@ -257,7 +257,7 @@ int api_put_part(struct api_call *c, struct error *err)
 	_cleanup_(json_freep) json_t *whole = NULL;
 	const char *word = strrchr(c->route->path, '/') + 1;
 	const struct part *part = parts;
-	int r = read_job(c, &record, err);
+	int r = api_read_job(c, &record, err);
 
 	while (strcmp(part->word, word) != 0)
 		part++;

@@ -131,7 +131,7 @@ int api_put_openapi(struct api_call *c, struct error *err UNUSED)
 	_cleanup_(json_freep) json_t *all = NULL;
 	json_t *paths = json_object();
 
-	for (const struct api_route *route = api_routes; route->path; route++) {
+	for (const struct api_route *route = server_api_routes; route->path; route++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "%s%s", API_PATH, route->path);

@@ -240,7 +240,7 @@ void store_open_columns(struct store *s, enum store_mode mode)
 	}
 }
 
-/* ---- writing ---- */
+/* ---- columns that are made of others ---- */
 
 static struct value known(bool is_known, uint64_t number)
 {
@@ -248,6 +248,74 @@ static struct value known(bool is_known, uint64_t number)
 	return (struct value){ .number = number & VALUE_MAX,
 			       .is_known = is_known && number <= VALUE_MAX };
 }
+
+#define CPU_NS "(CAST(\"cpu.user_seconds\" AS DOUBLE PRECISION) + \"cpu.system_seconds\")"
+#define CORE_NS "(CAST(\"cpu.allocated_cores\" AS DOUBLE PRECISION) * elapsed_ns / 1000)"
+
+/* Made by the database, of metrics that each table has since these columns are shown. */
+static const struct made {
+	struct store_column column;
+	unsigned int places;
+	const char *of; /* the last one of its metrics that was added to the tables */
+	const char *expression; /* in stored units, in doubles; NULL: not known */
+} made[STORE_MADE] = {
+	{ { "cpu_efficiency", STORE_NUMBER, "CPU time over elapsed time times allocated cores." },
+	  4,
+	  "cpu.allocated_cores",
+	  CPU_NS " / NULLIF(" CORE_NS ", 0) * 10000" },
+	{ { "memory_efficiency", STORE_NUMBER,
+	    "The peak of memory over its limit, of jobs on one node." },
+	  4,
+	  "memory.limit_bytes",
+	  "CASE WHEN nodes = 1 THEN CAST(\"memory.peak_bytes\" AS DOUBLE PRECISION) / "
+	  "NULLIF(\"memory.limit_bytes\", 0) * 10000 END" },
+	{ { "unused_core_seconds", STORE_NUMBER,
+	    "Allocated cores for as long as it took, without its CPU time." },
+	  0,
+	  "cpu.allocated_cores",
+	  "CASE WHEN " CORE_NS " < " CPU_NS " THEN 0.0 ELSE (" CORE_NS " - " CPU_NS ") / 1e9 END" },
+};
+
+/* -1: not known. */
+static void print_made(const struct store *s, const struct made *m, FILE *out)
+{
+	bool is_there = false;
+
+	for (size_t i = 0; i < store_value_count(); i++)
+		is_there |= s->has_column[i] && strcmp(store_value_name(i), m->of) == 0;
+	if (is_there)
+		fprintf(out,
+			"COALESCE(CAST(CASE WHEN %s > 1e15 THEN 1e15 ELSE %s END AS BIGINT), -1)",
+			m->expression, m->expression);
+	else
+		fputs("COALESCE(NULL, -1)", out);
+}
+
+void store_print_below(const struct store *s, const char *name, unsigned int number, FILE *out)
+{
+	for (size_t i = 0; i < STORE_MADE; i++) {
+		if (strcmp(made[i].column.name, name) != 0)
+			continue;
+		fputs(" AND ", out);
+		print_made(s, &made[i], out);
+		fprintf(out, " BETWEEN 0 AND %u", number);
+	}
+}
+
+struct value store_job_number(const struct store_job *job, const char *name)
+{
+	for (size_t i = 0; i < store_value_count(); i++) {
+		if (strcmp(store_value_name(i), name) == 0)
+			return job->values[i];
+	}
+	for (size_t i = 0; i < STORE_MADE; i++) {
+		if (strcmp(made[i].column.name, name) == 0)
+			return job->made[i];
+	}
+	return (struct value){};
+}
+
+/* ---- writing ---- */
 
 /* @of: the record, its mount_row or its step. */
 static struct value value_of(enum store_table which, const void *of, enum metric_id id)
@@ -354,7 +422,7 @@ void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 
 void store_print_columns(const struct store *s, const bool *wanted, FILE *out)
 {
-	size_t first = store_column_count() - store_value_count();
+	size_t first = store_column_count() - store_value_count() - STORE_MADE;
 
 	fputs(JOB_COLUMNS, out);
 	for (size_t i = 0; i < store_value_count(); i++)
@@ -364,6 +432,13 @@ void store_print_columns(const struct store *s, const bool *wanted, FILE *out)
 	for (size_t i = 0; i < store_fact_count(); i++)
 		fprintf(out, ", %s", s->has_facts ? store_fact(i)->key : "NULL");
 	store_print_run_columns(s->has_runs, out);
+	for (size_t i = 0; i < STORE_MADE; i++) {
+		fputs(", ", out);
+		if (!wanted || wanted[first + store_value_count() + i])
+			print_made(s, &made[i], out);
+		else
+			fputs("NULL", out);
+	}
 }
 
 static struct value read_value(const struct statement *row, int column)
@@ -376,6 +451,7 @@ static struct value read_value(const struct statement *row, int column)
 struct store_job store_read_job(const struct statement *row, struct value *values)
 {
 	struct value uid = read_value(row, 5);
+	int column;
 	struct store_job job = {
 		.is_final = COLUMN_NUMBER(row, 0),
 		.start_ns = COLUMN_NUMBER(row, 1),
@@ -396,17 +472,17 @@ struct store_job store_read_job(const struct statement *row, struct value *value
 	for (size_t i = 0; i < store_value_count(); i++)
 		values[i] = read_value(row, JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + i));
 	for (size_t i = 0; i < store_fact_count(); i++) {
-		const int column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + i);
+		column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + i);
 
 		if (is_text(store_fact(i)))
 			job.facts[i].text = COLUMN_TEXT(row, column);
 		else
 			job.facts[i].number = read_value(row, column);
 	}
-	store_read_run_facts(
-		row,
-		JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + store_fact_count()),
-		&job.run);
+	column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + store_fact_count());
+	store_read_run_facts(row, column, &job.run);
+	for (size_t i = 0; i < STORE_MADE; i++)
+		job.made[i] = read_value(row, column + (int)(store_run_count() + i));
 	return job;
 }
 
@@ -440,7 +516,7 @@ static const struct store_column fixed[FIXED_COUNT] = {
 size_t store_column_count(void)
 {
 	return ARRAY_SIZE(texts) + store_fact_count() + FIXED_COUNT + store_run_count() +
-	       store_value_count();
+	       store_value_count() + STORE_MADE;
 }
 
 struct store_column store_column(size_t i)
@@ -459,6 +535,8 @@ struct store_column store_column(size_t i)
 	if (i < store_run_count())
 		return store_run_column(i);
 	i -= store_run_count();
+	if (i >= store_value_count())
+		return made[i - store_value_count()].column;
 	return (struct store_column){ store_value_name(i), STORE_NUMBER,
 				      store_value_metric(i)->help };
 }
@@ -491,6 +569,8 @@ void store_print_order(const struct store *s, size_t column, FILE *out)
 
 	if (i < FIXED_COUNT)
 		fputs(orders[i], out);
+	else if (value >= store_value_count())
+		print_made(s, &made[value - store_value_count()], out);
 	else if (s->has_column[value])
 		fprintf(out, "COALESCE(\"%s\", -1)", store_value_name(value));
 	else
@@ -499,12 +579,14 @@ void store_print_order(const struct store *s, size_t column, FILE *out)
 
 int64_t store_job_order(const struct store_job *job, size_t column)
 {
-	size_t i = place_of(column);
+	size_t i = place_of(column), behind = i - FIXED_COUNT - store_run_count();
 	const struct value value = i == START	  ? known(true, job->start_ns)
 				   : i == END	  ? known(true, job->end_ns)
 				   : i == ELAPSED ? job->elapsed_ns
 				   : i == NODES	  ? job->nodes
-						: job->values[i - FIXED_COUNT - store_run_count()];
+				   : behind < store_value_count()
+					   ? job->values[behind]
+					   : job->made[behind - store_value_count()];
 
 	return value.is_known ? (int64_t)value.number : -1;
 }
@@ -549,6 +631,11 @@ void store_job_put(const struct store_job *job, size_t i, struct document *d)
 	if (i < store_run_count())
 		return store_run_put(&job->run, i, d);
 	i -= store_run_count();
+	if (i >= store_value_count()) {
+		const struct made *m = &made[i - store_value_count()];
+
+		return put_decimal(d, m->column.name, &job->made[m - made], m->places);
+	}
 	put_decimal(d, store_value_name(i), &job->values[i],
 		    metric_unit_places(store_value_metric(i)->unit));
 }

@@ -52,6 +52,10 @@ void store_print_filter(const struct store *s, const struct job_filter *filter,
 		if (rows[i].is_wanted)
 			fprintf(out, " AND %s", rows[i].condition);
 	}
+	if (filter->cpu_percent_most)
+		store_print_below(s, "cpu_efficiency", 100 * filter->cpu_percent_most, out);
+	if (filter->memory_percent_most)
+		store_print_below(s, "memory_efficiency", 100 * filter->memory_percent_most, out);
 	for (size_t i = 0; filter->text && i < ARRAY_SIZE(searched); i++)
 		fprintf(out, "%s%s(lower(%s), lower(?12)) > 0", i ? " OR " : " AND (",
 			s->database->position, searched[i]);

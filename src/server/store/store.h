@@ -92,6 +92,7 @@ struct store_who {
 };
 
 #define STORE_FACTS_MAX 16
+#define STORE_MADE 3 /* columns of jobs that the database makes of metrics */
 #define STORE_LIMIT_MAX 10000 /* jobs of one list, whatever limit is asked for */
 
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
@@ -108,6 +109,7 @@ struct store_job {
 	struct value elapsed_ns, nodes;
 	struct value exit_code, signal; /* of its command, where that is known */
 	const struct value *values; /* store_value_count() of them */
+	struct value made[STORE_MADE];
 	struct store_job_fact {
 		const char *text; /* NULL: absent, or it is a number */
 		struct value number;
@@ -134,6 +136,9 @@ struct store_column {
 size_t store_column_count(void);
 struct store_column store_column(size_t i);
 bool store_can_order(size_t column); /* times and numbers */
+/* A number by its column's name: a metric, or what is made of some, in stored units (an efficiency
+ * times 10,000).  As far as the metrics were read. */
+struct value store_job_number(const struct store_job *job, const char *name);
 /* The job's value as a member of a map. */
 void store_job_put(const struct store_job *job, size_t column, struct document *d);
 
@@ -186,6 +191,17 @@ size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 int store_format_nodes(struct store *s, const struct job_filter *filter,
 		       const struct store_who *who, struct document *d, bool *ret_more,
 		       struct error *err);
+
+struct store_mount {
+	const char *mount, *fstype; /* fstype: may be NULL */
+	uint64_t jobs, read_bytes, write_bytes, meta_calls; /* not known: 0 */
+	struct store_job job; /* who and what of it alone */
+};
+/* What jobs did on each mount, those with most bytes first; of @mount (not NULL) what each job did.
+ * -ETIME: as above. */
+int store_list_mounts(struct store *s, const struct job_filter *filter, const struct store_who *who,
+		      const char *mount, void (*take)(void *context, const struct store_mount *row),
+		      void *context, struct error *err);
 
 /* ---- records ---- */
 

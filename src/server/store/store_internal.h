@@ -114,6 +114,8 @@ void store_print_columns(const struct store *s, const bool *wanted, FILE *out);
 /* What a column of store_can_order() is ordered by, and what that is of a job. */
 void store_print_order(const struct store *s, size_t column, FILE *out);
 int64_t store_job_order(const struct store_job *job, size_t column);
+/* " AND ...": a column that is made of others, in stored units, is known and at most @number. */
+void store_print_below(const struct store *s, const char *name, unsigned int number, FILE *out);
 /* @values: room for store_value_count(). */
 struct store_job store_read_job(const struct statement *row, struct value *values);
 /* Add the row of a job, and those of its mounts and steps.  @job->run: NULL is none. */

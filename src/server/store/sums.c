@@ -386,3 +386,72 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 	*ret_more = count > filter->limit;
 	return store_told(s, err);
 }
+
+/* ---- mounts ---- */
+
+#define OF_JOB "j.job_id, j.manager, j.cluster, j.user_name, j.name, j.start_ns"
+
+static char *make_mounts_text(const struct store *s, const struct job_filter *filter,
+			      const struct store_who *who, bool is_of_one)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fputs("SELECT m.mount, m.fstype, count(*)", out);
+	print_sum("m.\"io.read.bytes\"", out);
+	print_sum("m.\"io.write.bytes\"", out);
+	print_sum("m.\"io.meta.calls\"", out);
+	fprintf(out,
+		"%s FROM (SELECT id, job_id, manager, cluster, user_name, name, start_ns FROM jobs",
+		is_of_one ? ", " OF_JOB : "");
+	store_print_filter(s, filter, who, out);
+	/* what is no mount is in brackets */
+	fprintf(out,
+		") j JOIN job_mounts m ON m.job = j.id WHERE %s GROUP BY m.mount, m.fstype%s "
+		"ORDER BY COALESCE(sum(CAST(m.\"io.read.bytes\" AS DOUBLE PRECISION) + "
+		"m.\"io.write.bytes\"), 0) DESC, 1 LIMIT " LIMIT,
+		is_of_one ? "m.mount = ?15" : "m.mount NOT LIKE '(%'",
+		is_of_one ? ", j.id, " OF_JOB : "");
+	fclose(out);
+	return text;
+}
+
+int store_list_mounts(struct store *s, const struct job_filter *filter, const struct store_who *who,
+		      const char *mount, void (*take)(void *context, const struct store_mount *row),
+		      void *context, struct error *err)
+{
+	_cleanup_free_ char *text = make_mounts_text(s, filter, who, mount);
+	struct statement rows = { .text = text };
+	struct arg args[STORE_FILTER_ARGS + 2];
+
+	if (!text)
+		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	store_put_filter(filter, who, args);
+	args[STORE_FILTER_ARGS] = NUMBER(filter->limit);
+	args[STORE_FILTER_ARGS + 1] = TEXT(mount);
+	store_ask_once(s, &rows, args, STORE_FILTER_ARGS + 1 + (mount != NULL));
+	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	while (store_next(s, &rows)) {
+		struct store_mount row = { .mount = COLUMN_TEXT(&rows, 0),
+					   .fstype = COLUMN_TEXT(&rows, 1),
+					   .jobs = COLUMN_NUMBER(&rows, 2),
+					   .read_bytes = COLUMN_NUMBER(&rows, 3),
+					   .write_bytes = COLUMN_NUMBER(&rows, 4),
+					   .meta_calls = COLUMN_NUMBER(&rows, 5) };
+
+		if (mount)
+			row.job = (struct store_job){ .id = COLUMN_TEXT(&rows, 6),
+						      .manager = COLUMN_TEXT(&rows, 7),
+						      .cluster = COLUMN_TEXT(&rows, 8),
+						      .user = COLUMN_TEXT(&rows, 9),
+						      .name = COLUMN_TEXT(&rows, 10),
+						      .start_ns = COLUMN_NUMBER(&rows, 11) };
+		take(context, &row);
+	}
+	s->deadline_ns = 0;
+	store_release(s, &rows);
+	return store_told(s, err);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Which jobs a page shows: by parameters, and as a form. */
+#include <string.h>
+
+#include "basic/clock.h"
+#include "basic/macro.h"
+#include "model/job_filter.h"
+#include "server/api/caller.h"
+#include "server/page/site.h"
+
+#define DAY_NS UINT64_C(86400000000000)
+
+/* clang-format off */
+const struct api_parameter site_days_parameters[] = {
+	{ "days", API_NUMBER, "Jobs that ran in so many days before now.", .least = 1, .most = 36500 },
+	{},
+};
+/* clang-format on */
+
+bool site_sees_others(const struct caller *caller)
+{
+	return caller->sees_all;
+}
+
+struct job_filter site_filter(const struct site_call *c, unsigned int days)
+{
+	struct job_filter filter = api_filter(&c->api);
+	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+	uint64_t span_ns = api_number(&c->api, "days", filter.since_ns ? 0 : days) * DAY_NS;
+
+	if (span_ns)
+		filter.since_ns = MAX(filter.since_ns, now_ns - MIN(now_ns, span_ns));
+	return filter;
+}
+
+/* clang-format off */
+static const struct choice {
+	const char *value, *words;
+} states[] = {
+	{ "", "any" }, { "RUNNING", "running" }, { "COMPLETED", "completed" }, { "ENDED", "ended" }, { "FAILED", "failed" },
+	{ "CANCELLED", "cancelled" }, { "TIMEOUT", "out of time" }, { "OUT_OF_MEMORY", "out of memory" }, { "INCOMPLETE", "incomplete" }, {},
+}, spans[] = {
+	{ "", "any time" }, { "1", "the last day" }, { "7", "7 days" }, { "30", "30 days" }, { "365", "a year" }, { "3650", "10 years" }, {},
+}, shares[] = {
+	{ "", "any" }, { "10", "up to 10 %" }, { "30", "up to 30 %" }, { "60", "up to 60 %" }, {},
+};
+/* clang-format on */
+
+static void put_option(const char *value, const char *words, bool is_chosen, struct html *h)
+{
+	html_begin_tag(h, "option", { "value", value },
+		       { "selected", is_chosen ? "selected" : NULL });
+	html_text(h, "%s", words);
+	html_end(h);
+}
+
+static void put_select(struct site_call *c, const char *name, const char *label,
+		       const struct choice *choices, const char *usual)
+{
+	const char *text = api_text(&c->api, name), *given = text ? text : usual;
+	bool is_there = !given;
+
+	html_begin(c->h, "label");
+	html_text(c->h, "%s", label);
+	html_begin_tag(c->h, "select", { "name", name });
+	for (; choices->value; choices++) {
+		bool is_chosen = given && strcmp(given, choices->value) == 0;
+
+		put_option(choices->value, choices->words, is_chosen, c->h);
+		is_there |= is_chosen;
+	}
+	if (!is_there) /* an address may name another */
+		put_option(given, given, true, c->h);
+	html_end(c->h);
+	html_end(c->h);
+}
+
+static void put_input(struct site_call *c, const char *name, const char *label)
+{
+	html_begin(c->h, "label");
+	html_text(c->h, "%s", label);
+	html_begin_tag(c->h, "input", { "name", name }, { "value", api_text(&c->api, name) });
+	html_end(c->h);
+	html_end(c->h);
+}
+
+/* What the form does not show stays as it was asked for. */
+static void put_others(struct site_call *c)
+{
+	static const char *const shown[] = { "text", "state",	"days",	 "cpu_most", "name",
+					     "user", "account", "after", "partition" };
+	const struct api_parameter *p;
+
+	for (size_t i = 0; (p = api_parameter(c->api.route, i)); i++) {
+		bool is_shown = !api_text(&c->api, p->name);
+
+		for (size_t j = 0; j < ARRAY_SIZE(shown); j++)
+			is_shown |= strcmp(p->name, shown[j]) == 0;
+		if (is_shown)
+			continue;
+		html_begin_tag(c->h, "input", { "type", "hidden" }, { "name", p->name },
+			       { "value", c->api.values[i] });
+		html_end(c->h);
+	}
+}
+
+void site_put_filters(struct site_call *c, const char *path, unsigned int days)
+{
+	char usual[16];
+
+	snprintf(usual, sizeof(usual), "%u", days);
+	html_begin_tag(c->h, "form", { "class", "filters" }, { "action", path },
+		       { "role", "search" });
+	put_input(c, "text", "Contains");
+	put_select(c, "state", "State", states, NULL);
+	put_select(c, "days", "Time", days ? spans + 1 : spans, days ? usual : NULL);
+	put_select(c, "cpu_most", "CPU used", shares, NULL);
+	put_input(c, "name", "Name");
+	put_input(c, "partition", "Partition");
+	put_input(c, "account", "Account");
+	if (site_sees_others(c->caller))
+		put_input(c, "user", "User");
+	put_others(c);
+	html_element(c->h, "button", NULL, "Show");
+	html_end(c->h);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* One job: what it asked for beside what it used, what changed since the run before, and its
+ * report. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "basic/timestamp.h"
+#include "model/job_filter.h"
+#include "model/record.h"
+#include "report/html_report.h"
+#include "report/report_compare.h"
+#include "server/page/site.h"
+#include "server/server.h"
+
+#define EARLIER_MAX 20 /* of the same name, that are looked at */
+
+/* ---- the run before ---- */
+
+struct earlier {
+	char *id;
+	uint64_t start_ns, before_ns;
+};
+
+static int take_earlier(void *context, const struct store_job *job)
+{
+	struct earlier *e = context;
+
+	if (e->id || !job->is_final || job->is_unmeasured || job->start_ns >= e->before_ns)
+		return 0;
+	e->id = strdup(job->id);
+	e->start_ns = job->start_ns;
+	return e->id ? 0 : -ENOMEM;
+}
+
+/* Of the same name and user, measured, and over; its manager and cluster are those of @now. */
+static int read_earlier(struct site_call *c, const struct record *now, struct earlier *e,
+			struct record **ret)
+{
+	const struct job_filter filter = { .name = now->job.name,
+					   .user = now->job.user,
+					   .manager = now->job.manager,
+					   .cluster = now->cluster,
+					   .until_ns = now->time.start_ns,
+					   .limit = EARLIER_MAX };
+	struct api_call call = c->api;
+	char start[TIMESTAMP_SIZE];
+	struct error unused = {};
+	const struct api_parameter *p;
+	int r;
+
+	e->before_ns = now->time.start_ns;
+	r = now->job.name && now->job.user
+		    ? store_list_jobs(c->api.server->store, &filter, &c->api.who, take_earlier, e,
+				      NULL, &unused)
+		    : -ENOENT;
+	if (r < 0 || !e->id)
+		return -ENOENT;
+	timestamp_format(start, e->start_ns);
+	for (size_t i = 0; (p = api_parameter(call.route, i)); i++)
+		call.values[i] = strcmp(p->name, "start") == 0	   ? start
+				 : strcmp(p->name, "manager") == 0 ? now->job.manager
+				 : strcmp(p->name, "cluster") == 0 ? now->cluster
+								   : NULL;
+	call.id = e->id;
+	return api_read_job(&call, ret, &unused);
+}
+
+/* Where there is none, or it cannot be read any more, nothing is said. */
+static void put_comparison(struct site_call *c, const struct record *now)
+{
+	_cleanup_(record_freep) struct record *last = NULL;
+	_cleanup_free_ char *change = NULL;
+	struct earlier e = {};
+
+	if (read_earlier(c, now, &e, &last) == 0 && (change = report_compare(last, now))) {
+		const struct store_job job = { .id = e.id,
+					       .manager = now->job.manager,
+					       .cluster = now->cluster,
+					       .start_ns = e.start_ns };
+
+		html_begin_class(c->h, "p", "compared");
+		html_text(c->h, "Since the run before, job ");
+		site_put_job_link(c->h, &job, e.id);
+		html_text(c->h, " of ");
+		site_put_moment(c->h, e.start_ns);
+		html_text(c->h, ": ");
+		html_element(c->h, "strong", NULL, "%s.", change);
+		html_end(c->h);
+	}
+	free(e.id);
+}
+
+/* ---- what it asked for ---- */
+
+static void put_asked(struct html *h, const char *what, const char *asked, const char *used,
+		      double share)
+{
+	html_begin(h, "tr");
+	html_begin_tag(h, "th", { "scope", "row" });
+	html_text(h, "%s", what);
+	html_end(h);
+	html_element(h, "td", NULL, "%s", asked);
+	html_element(h, "td", NULL, "%s", used);
+	html_begin(h, "td");
+	site_put_share(h, share >= 0, share);
+	html_end(h);
+	html_end(h);
+}
+
+static double share_of(double used, double asked)
+{
+	return asked > 0 ? used / asked : -1;
+}
+
+static void put_time(const struct store_run *run, uint64_t elapsed_ns, struct html *h)
+{
+	if (run->time_limit.is_known)
+		put_asked(h, "Time", humanize_duration(run->time_limit.number).text,
+			  humanize_duration(elapsed_ns).text,
+			  share_of((double)elapsed_ns, (double)run->time_limit.number));
+}
+
+static void put_cores(const struct record *r, const struct analysis *a, struct html *h)
+{
+	const struct use *cores = &a->efficiency.uses[RESOURCE_CORES];
+	const struct value *allocated = &r->reading.values[METRIC_CPU_ALLOCATED];
+
+	if (allocated->is_known && cores->share.is_known)
+		put_asked(
+			h, "Cores", humanize_cores(allocated->number).text,
+			humanize_cores((uint64_t)(cores->share.number * (double)allocated->number))
+				.text,
+			cores->share.number);
+}
+
+static void put_memory(const struct store_run *run, const struct record *r, struct html *h)
+{
+	const struct value *peak = &r->reading.values[METRIC_MEMORY_PEAK],
+			   *limit = run->requested_memory.is_known
+					    ? &run->requested_memory
+					    : &r->reading.values[METRIC_MEMORY_LIMIT];
+
+	if (limit->is_known && peak->is_known)
+		put_asked(h, "Memory", humanize_bytes(limit->number).text,
+			  humanize_bytes(peak->number).text,
+			  /* a peak is one node's, what was asked for is of all */
+			  r->merged_nodes > 1
+				  ? -1
+				  : share_of((double)peak->number, (double)limit->number));
+}
+
+static void begin_box(struct html *h)
+{
+	html_begin_class(h, "table", "asked");
+	html_raw(h, "<thead><tr><td></td><th scope=\"col\">Asked for</th>"
+		    "<th scope=\"col\">Used</th><td></td></tr></thead>");
+	html_begin(h, "tbody");
+}
+
+/* ---- the page ---- */
+
+static void put_links(struct site_call *c, const char *name, const char *user)
+{
+	struct address address;
+
+	html_begin_class(c->h, "p", "links");
+	site_put_link(c->h, "/jobs", "All jobs", false);
+	if (name) {
+		html_text(c->h, " · ");
+		html_begin(c->h, "a");
+		address = address_begin(c->h, "href", "/jobs", NULL);
+		address_add(&address, "name", name);
+		address_add(&address, "user", user);
+		address_end(&address);
+		html_text(c->h, "Jobs like this one");
+		html_end(c->h);
+	}
+	html_end(c->h);
+}
+
+struct row { /* of the list of jobs */
+	struct site_call *call;
+	uint64_t start_ns; /* of the job that is asked for; 0: the newest */
+	struct store_run run; /* numbers alone */
+	bool is_there;
+	const struct record *record; /* NULL: no node measured it, and all that is known is shown */
+};
+
+static int take_row(void *context, const struct store_job *job)
+{
+	struct row *row = context;
+	struct html *h = row->call->h;
+
+	if (row->is_there || (row->start_ns && job->start_ns != row->start_ns))
+		return 0;
+	row->is_there = true;
+	row->run = job->run;
+	if (row->record)
+		return 0;
+	put_links(row->call, job->name, job->user);
+	html_element(h, "h1", NULL, "Job %s %s", job->id, job->name ? job->name : "");
+	html_element(h, "p", "outcome", "%s. No node measured this job.",
+		     job->state ? job->state : "Its state is not known");
+	begin_box(h);
+	put_time(&job->run, job->elapsed_ns.number, h);
+	site_end_table(h);
+	return 0;
+}
+
+static int find_row(struct row *row, struct error *err)
+{
+	const struct api_call *call = &row->call->api;
+	const struct job_filter filter = { .id = call->id,
+					   .manager = api_text(call, "manager"),
+					   .cluster = api_text(call, "cluster") };
+
+	row->start_ns = api_moment(call, "start");
+	return store_list_jobs(call->server->store, &filter, &call->who, take_row, row, NULL, err);
+}
+
+static int put_job(struct site_call *c, struct error *err)
+{
+	_cleanup_(record_freep) struct record *record = NULL;
+	_cleanup_(analysis_clear) struct analysis analysis = {};
+	struct row row = { .call = c };
+	struct error unused = {};
+	int r = api_read_job(&c->api, &record, err);
+
+	row.record = record;
+	if (r == -ENOENT)
+		return find_row(&row, &unused) == 0 && row.is_there ? 0 : r;
+	if (r == 0)
+		r = analysis_make(c->api.server->rules, record, &analysis);
+	if (r == 0)
+		r = find_row(&row, err);
+	if (r < 0)
+		return r;
+	put_links(c, record->job.name, record->job.user);
+	put_comparison(c, record);
+	begin_box(c->h);
+	put_time(&row.run, record->time.elapsed_ns, c->h);
+	put_cores(record, &analysis, c->h);
+	put_memory(&row.run, record, c->h);
+	site_end_table(c->h);
+	html_report_body(record, &analysis, c->h);
+	return 0;
+}
+
+const struct site_page job_page = {
+	.path = "/jobs/",
+	.route = { .parameters = { api_job_parameters } },
+	.put = put_job,
+};

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* The caller's jobs, one a line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "model/job_filter.h"
+#include "server/page/site.h"
+#include "server/server.h"
+
+#define ROWS 50 /* unless another limit is asked for */
+#define NS_PER_S UINT64_C(1000000000)
+
+/* ---- what stands in a row ---- */
+
+struct row {
+	const struct store_job *job;
+	struct html *h;
+};
+
+static void put_human(struct html *h, bool is_known, struct human human)
+{
+	html_text(h, "%s", is_known ? human.text : "-");
+}
+
+static bool has_failed(const struct store_job *job)
+{
+	static const char *const states[] = { "FAILED",	   "TIMEOUT",  "OUT_OF_MEMORY", "NODE_FAIL",
+					      "BOOT_FAIL", "DEADLINE", "INCOMPLETE" };
+	bool has = (job->exit_code.is_known && job->exit_code.number) ||
+		   (job->signal.is_known && job->signal.number);
+
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+		has |= job->state && strcmp(job->state, states[i]) == 0;
+	return has;
+}
+
+static void put_state(const struct row *row)
+{
+	const struct store_job *job = row->job;
+	bool runs = !job->is_final && !job->waits;
+
+	html_begin_class(row->h, "span",
+			 has_failed(job) ? "alert"
+			 : runs		 ? "runs"
+			 : job->waits	 ? "note"
+					 : "well");
+	html_text(row->h, "%s", job->state ? job->state : "-");
+	html_end(row->h);
+	if (job->signal.is_known && job->signal.number)
+		html_text(row->h, " signal %llu", (unsigned long long)job->signal.number);
+	else if (job->exit_code.is_known && job->exit_code.number)
+		html_text(row->h, " exit %llu", (unsigned long long)job->exit_code.number);
+}
+
+static void put_start(const struct row *row)
+{
+	if (row->job->waits)
+		html_text(row->h, "waits");
+	else
+		site_put_moment(row->h, row->job->start_ns);
+}
+
+/* Of one that runs up to its last checkpoint, and how old that is. */
+static void put_elapsed(const struct row *row)
+{
+	const struct store_job *job = row->job;
+	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME),
+		 seen_ns = job->start_ns + job->elapsed_ns.number;
+
+	put_human(row->h, job->elapsed_ns.is_known, humanize_duration(job->elapsed_ns.number));
+	if (!job->is_final && !job->waits && job->elapsed_ns.is_known && now_ns > seen_ns)
+		html_element(row->h, "span", "name", "%s ago",
+			     humanize_duration((now_ns - seen_ns) / NS_PER_S * NS_PER_S).text);
+}
+
+static void put_nodes(const struct row *row)
+{
+	put_human(row->h, row->job->nodes.is_known, humanize_count(row->job->nodes.number));
+}
+
+static void put_cores(const struct row *row)
+{
+	struct value cores = store_job_number(row->job, "cpu.allocated_cores");
+
+	put_human(row->h, cores.is_known, humanize_cores(cores.number));
+}
+
+/* As seff(1) has both. */
+static void put_cpu(const struct row *row)
+{
+	struct value share = store_job_number(row->job, "cpu_efficiency");
+
+	site_put_share(row->h, share.is_known, (double)share.number / 10000);
+}
+
+static void put_memory(const struct row *row)
+{
+	struct value share = store_job_number(row->job, "memory_efficiency"),
+		     peak = store_job_number(row->job, "memory.peak_bytes");
+
+	if (share.is_known)
+		site_put_share(row->h, true, (double)share.number / 10000);
+	else
+		put_human(row->h, peak.is_known, humanize_bytes(peak.number));
+}
+
+static void put_energy(const struct row *row)
+{
+	struct value energy = store_job_number(row->job, "energy.joules");
+
+	put_human(row->h, energy.is_known, humanize_energy(energy.number));
+}
+
+static void put_unused(const struct row *row)
+{
+	struct value unused = store_job_number(row->job, "unused_core_seconds");
+
+	site_put_hours(row->h, unused.is_known ? (double)unused.number : -1);
+}
+
+static void put_user(const struct row *row)
+{
+	html_text(row->h, "%s", row->job->user ? row->job->user : "-");
+}
+
+static void put_reason(const struct row *row)
+{
+	site_put_reason(row->h, row->job);
+}
+
+static const struct column {
+	const char *head, *sort; /* sort: the store's column; NULL: it cannot be sorted by that */
+	const char *class;
+	void (*put)(const struct row *row);
+	bool is_of_all; /* shown to those who see others' jobs */
+	bool is_of_order; /* shown where jobs are sorted by it */
+} columns[] = {
+	{ "State", NULL, "text", put_state },
+	{ "User", NULL, "text", put_user, true },
+	{ "Started, UTC", "start", "text", put_start },
+	{ "Elapsed", "elapsed_seconds", NULL, put_elapsed },
+	{ "Nodes", "nodes", NULL, put_nodes },
+	{ "Cores", "cpu.allocated_cores", NULL, put_cores },
+	{ "CPU used", "cpu_efficiency", NULL, put_cpu },
+	{ "Memory used", "memory_efficiency", NULL, put_memory },
+	{ "Unused core-h", "unused_core_seconds", NULL, put_unused, .is_of_order = true },
+	{ "Energy", "energy.joules", NULL, put_energy },
+	{ "What stands out", NULL, "text wide", put_reason },
+};
+
+static const char *const wanted_columns[] = { "cpu.allocated_cores", "memory.peak_bytes",
+					      "energy.joules",	     "cpu_efficiency",
+					      "memory_efficiency",   "unused_core_seconds" };
+
+static bool is_shown(const struct site_call *c, const struct column *column)
+{
+	return (!column->is_of_all || site_sees_others(c->caller)) &&
+	       (!column->is_of_order || strcmp(c->sort, column->sort) == 0);
+}
+
+/* ---- the list ---- */
+
+static void put_head_cell(struct site_call *c, const struct column *column)
+{
+	static const char *const without[] = { "sort", "order", NULL };
+	const char *order = api_text(&c->api, "order");
+	bool is_sorted = column->sort && strcmp(c->sort, column->sort) == 0;
+	bool is_descending = !order || strcmp(order, "desc") == 0;
+	struct html *h = c->h;
+	struct address address;
+
+	html_begin_tag(h, "th", { "scope", "col" }, { "class", column->class },
+		       { "aria-sort", !is_sorted      ? NULL
+				      : is_descending ? "descending"
+						      : "ascending" });
+	if (!column->sort) {
+		html_text(h, "%s", column->head);
+		html_end(h);
+		return;
+	}
+	html_begin(h, "a");
+	address = address_begin(h, "href", "/jobs", NULL);
+	address_add_filter(&address, c, without);
+	address_add(&address, "sort", column->sort);
+	address_add(&address, "order", is_sorted && is_descending ? "asc" : "desc");
+	address_end(&address);
+	html_text(h, "%s%s", column->head, !is_sorted ? "" : is_descending ? " ↓" : " ↑");
+	html_end(h);
+	html_end(h);
+}
+
+static void begin_table(struct site_call *c)
+{
+	html_begin_class(c->h, "table", "list");
+	html_raw(c->h, "<thead><tr><th scope=\"col\" class=\"text\">Job</th>");
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		if (is_shown(c, &columns[i]))
+			put_head_cell(c, &columns[i]);
+	}
+	html_raw(c->h, "</tr></thead>");
+	html_begin(c->h, "tbody");
+}
+
+static int put_job(void *context, const struct store_job *job)
+{
+	struct site_call *c = context;
+	const struct row row = { job, c->h };
+
+	if (!c->is_begun)
+		begin_table(c);
+	c->is_begun = true;
+	html_begin(c->h, "tr");
+	site_put_job_head(c->h, job);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		if (!is_shown(c, &columns[i]))
+			continue;
+		site_begin_cell(c->h, columns[i].head, columns[i].class);
+		columns[i].put(&row);
+		html_end(c->h);
+	}
+	html_end(c->h);
+	return 0;
+}
+
+/* ---- the page ---- */
+
+static void put_page_link(struct site_call *c, const char *after, const char *words)
+{
+	struct address address;
+
+	html_begin_tag(c->h, "a", { "rel", after ? "next" : NULL });
+	address = address_begin(c->h, "href", "/jobs", NULL);
+	address_add_filter(&address, c, NULL);
+	address_add(&address, "after", after);
+	address_end(&address);
+	html_text(c->h, "%s", words);
+	html_end(c->h);
+}
+
+static void put_pages(struct site_call *c)
+{
+	html_begin_tag(c->h, "nav", { "class", "pages" }, { "aria-label", "Pages of the list" });
+	if (api_text(&c->api, "after"))
+		put_page_link(c, NULL, "First page");
+	if (c->api.next_page)
+		put_page_link(c, c->api.next_page, "Next page");
+	html_end(c->h);
+}
+
+int site_list_jobs(struct site_call *c, const struct job_filter *filter, const char *sort,
+		   struct error *err)
+{
+	const char *order = api_text(&c->api, "order");
+	bool wanted[STORE_COLUMNS_MAX] = {};
+	struct store_page page = {
+		.columns = wanted,
+		.is_ascending = order && strcmp(order, "asc") == 0,
+		.after = api_text(&c->api, "after"),
+	};
+	int r;
+
+	for (size_t i = 0; i < store_column_count(); i++) {
+		bool is_order = strcmp(store_column(i).name, sort) == 0;
+
+		page.order = is_order ? i : page.order;
+		wanted[i] = is_order;
+		for (size_t j = 0; j < ARRAY_SIZE(wanted_columns); j++)
+			wanted[i] |= strcmp(store_column(i).name, wanted_columns[j]) == 0;
+	}
+	c->sort = sort;
+	r = store_page_jobs(c->api.server->store, filter, &page, &c->api.who, put_job, c,
+			    &c->api.next_page, err);
+	if (r < 0)
+		return r;
+	if (c->is_begun)
+		site_end_table(c->h);
+	else
+		html_element(c->h, "p", "none", "No job matches.");
+	return 0;
+}
+
+static int put_jobs(struct site_call *c, struct error *err)
+{
+	struct job_filter filter = site_filter(c, 0);
+	const char *sort = api_text(&c->api, "sort");
+	int r;
+
+	filter.limit = (size_t)api_number(&c->api, "limit", ROWS);
+	html_begin_class(c->h, "div", "list-head");
+	html_element(c->h, "h1", NULL, "%s", site_sees_others(c->caller) ? "Jobs" : "My jobs");
+	html_end(c->h);
+	site_put_filters(c, "/jobs", 0);
+	r = site_list_jobs(c, &filter, sort ? sort : "start", err);
+	if (r == 0)
+		put_pages(c);
+	return r;
+}
+
+const struct site_page jobs_page = {
+	.path = "/jobs",
+	.title = "Jobs",
+	.route = { .parameters = { api_filter_parameters, api_page_parameters,
+				   site_days_parameters } },
+	.put = put_jobs,
+};

@@ -1,0 +1,425 @@
+# SPDX-License-Identifier: MIT
+"""The pages that the server shows in a browser: who sees what, what a browser makes of them, and what no text can do to them."""
+
+import html.parser
+import json
+import re
+import time
+import urllib.parse
+
+import pytest
+
+import browser as browser_module
+from made_records import line, record
+from serving import Serving, folder  # noqa: F401
+
+ALICE, BOB = 61001, 61002
+NAMES = {ALICE: "made-alice", BOB: "made-bob"}
+EVIL = "\"><img src=x onerror=alert(1)><script>alert('x')</script><!-- & ]]> </style> javascript:alert(1) \N{RIGHT-TO-LEFT OVERRIDE} é"
+VOID = {"br", "col", "hr", "input", "link", "meta"}
+PAGES = ["/jobs", "/jobs/1", "/jobs?state=FAILED", "/jobs?sort=energy.joules&order=asc", "/usage", "/files", "/files?mount=%2Fscratch&days=36500"]
+
+
+@pytest.fixture
+def server(folder, keeper):  # noqa: F811
+    with Serving(folder, keeper)() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either(request, folder, keeper):  # noqa: F811
+    """A server on either kind of database."""
+    with Serving(folder, keeper, request.getfixturevalue("postgres") if request.param == "postgresql" else None) as serving, serving() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser(demand):
+    demand(browser_module.is_there(), "needs chromium and chromium-driver")
+    with browser_module.Browser() as browser:
+        yield browser
+
+
+def job(number, uid=ALICE, facts=(), **more):
+    made = record(number, uid=uid, user=NAMES[uid], **more)
+    made["job"] |= {"account": "made-account", "partition": "made-partition", **dict(facts)}
+    return line(made)
+
+
+def make_token(server, user, *options):
+    done = server.run("token", "create", "--user", user, *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def cookies_of(answer):
+    """{name: its text with attributes} of what is set."""
+    found = {}
+    for header in answer.headers.get_all("Set-Cookie") or []:
+        found[header.partition("=")[0]] = header
+    return found
+
+
+def value_of(cookie):
+    return cookie.partition(";")[0].partition("=")[2]
+
+
+def key_of(text):
+    return re.search(r'name="key" value="([0-9a-f]{64})"', text)[1]
+
+
+def post_form(server, path, cookie, **fields):
+    return server.get(path, "POST", urllib.parse.urlencode(fields), Cookie=cookie, **{"Content-Type": "application/x-www-form-urlencoded"})
+
+
+def sign_in(server, token, to="/jobs"):
+    """What the answer to the form is."""
+    asked = server.get(to)
+    form = cookies_of(asked)["jobmeter-form"]
+    action = re.search(r'action="(/login[^"]*)"', asked.text)[1].replace("&amp;", "&")
+    return post_form(server, action, f"jobmeter-form={value_of(form)}", key=key_of(asked.text), token=token)
+
+
+class Visitor:
+    """Somebody who has signed in."""
+
+    def __init__(self, server, token):
+        self.server = server
+        answer = sign_in(server, token)
+        assert (answer.status, answer.headers["Location"]) == (303, "/jobs"), answer.text
+        self.cookie = f"jobmeter={value_of(cookies_of(answer)['jobmeter'])}"
+
+    def get(self, path, **headers):
+        return self.server.get(path, Cookie=self.cookie, **headers)
+
+    def text(self, path):
+        answer = self.get(path)
+        assert answer.status == 200, (path, answer.text)
+        return answer.text
+
+
+class Page(html.parser.HTMLParser):
+    """Every element ends where it should, and nothing leads or loads from elsewhere."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.ids, self.links, self.texts = [], [], [], []
+        assert text.startswith("<!DOCTYPE html>\n")
+        self.feed(text)
+        self.close()
+        assert not self.open, f"{self.open[-1]} does not end"
+        assert len(self.ids) == len(set(self.ids)), "an id stands twice"
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        assert len(given) == len(attributes), f"an attribute of {tag} stands twice"
+        assert tag not in ("img", "iframe", "object", "embed", "base", "style")
+        assert not any(name == "style" or name.startswith("on") for name in given)
+        self.ids += [given["id"]] if "id" in given else []
+        for name in ("src", "href", "action"):
+            if name in given and not (tag == "link" and given[name].startswith("data:image/svg+xml,")):
+                assert re.match(r"[/#](?!/)", given[name]), given
+                self.links.append(given[name])
+        assert tag != "script" or given["src"].startswith("/assets/")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        assert tag in VOID, f"{tag} cannot end itself"
+        self.handle_starttag(tag, attributes)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, f"{tag} ends in between"
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    def handle_comment(self, data):
+        assert False, "a comment"
+
+    @property
+    def text(self):
+        return "".join(self.texts)
+
+
+# ---- who ----
+
+def test_a_page_asks_who_it_is_and_shows_nothing_before(server):
+    server.push([job(1, name="secret-name")])
+    for path in PAGES + ["/", "/login", "/login/", "/login/" + "0" * 64, "/jobs/1/x", "/jobs/%00"]:
+        answer = server.get(path)
+        assert "secret-name" not in answer.text and NAMES[ALICE] not in answer.text, path
+        if path != "/":
+            assert answer.status in (200, 400) and "Sign in" in Page(answer.text).text, path
+
+
+def test_a_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_have(server):
+    server.push([job(1)])
+    token = make_token(server, ALICE)
+    asked = server.get("/jobs?state=ENDED")
+    form = cookies_of(asked)["jobmeter-form"]
+    answer = post_form(server, "/login?to=%2Fjobs%3Fstate%3DENDED", f"jobmeter-form={value_of(form)}", key=key_of(asked.text), token=token)
+    assert (answer.status, answer.headers["Location"]) == (303, "/jobs?state=ENDED")
+    for cookie in (form, cookies_of(answer)["jobmeter"]):
+        assert set(cookie.split("; ")[1:]) == {"Path=/", "HttpOnly", "SameSite=Strict"}
+    visitor = Visitor(server, token)
+    assert Page(visitor.text("/jobs")).text.count("made-1") == 1
+    assert visitor.get("/login").headers["Location"] == visitor.get("/").headers["Location"] == "/jobs"
+    assert server.get("/api/v1/jobs", Cookie=visitor.cookie).status == 401  # of pages alone
+    assert server.run("token", "revoke", 1).returncode == 0
+    answer = visitor.get("/jobs")
+    assert "revoked" in answer.text and "made-1" not in answer.text
+
+
+@pytest.mark.parametrize("to", ["//elsewhere.example/", "https://elsewhere.example/", "/\\elsewhere.example", "/jobs\r\nX-Injected: 1", "", "x"])
+def test_signing_in_leads_nowhere_else(server, to):
+    asked = server.get("/jobs")
+    form = value_of(cookies_of(asked)["jobmeter-form"])
+    answer = post_form(server, "/login?to=" + urllib.parse.quote(to), f"jobmeter-form={form}", key=key_of(asked.text),
+                       token=make_token(server, ALICE))
+    assert (answer.status, answer.headers["Location"]) == (303, "/jobs") and "X-Injected" not in answer.headers
+
+
+def test_a_form_of_another_site_does_nothing(server):
+    token = make_token(server, ALICE)
+    asked = server.get("/jobs")
+    form, key = value_of(cookies_of(asked)["jobmeter-form"]), key_of(asked.text)
+    other = key_of(server.get("/jobs").text)
+    for cookie, given in (("", key), (f"jobmeter-form={form}", ""), (f"jobmeter-form={form}", other), ("jobmeter-form=", key)):
+        answer = post_form(server, "/login", cookie, key=given, token=token)
+        assert answer.status == 200 and "jobmeter" not in cookies_of(answer), (cookie, given)
+    for header in ({"Origin": "https://elsewhere.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}):
+        answer = server.get("/login", "POST", urllib.parse.urlencode({"key": key, "token": token}), Cookie=f"jobmeter-form={form}", **header)
+        assert "jobmeter" not in cookies_of(answer), header
+    visitor = Visitor(server, token)
+    key = key_of(visitor.text("/jobs"))
+    for given in ("", other):
+        assert not cookies_of(post_form(server, "/logout", visitor.cookie, key=given))
+    answer = post_form(server, "/logout", visitor.cookie, key=key)
+    assert answer.status == 303 and "Max-Age=0" in cookies_of(answer)["jobmeter"]
+
+
+def test_a_wrong_token_is_said_to_be_one(server):
+    for token in ("", "x", "jm_1_" + "0" * 64, "a" * 5000, EVIL):
+        answer = sign_in(server, token)
+        assert answer.status == 200 and "no valid token" in Page(answer.text).text and "jobmeter" not in cookies_of(answer), token
+
+
+def test_a_link_from_another_site_is_opened_again_from_here(server):
+    server.push([job(1)])
+    visitor = Visitor(server, make_token(server, ALICE))
+    for site in ("cross-site", "same-site"):
+        answer = visitor.get("/jobs?state=ENDED", **{"Sec-Fetch-Site": site})
+        assert 'http-equiv="refresh"' in answer.text and "made-1" not in answer.text
+        assert "/jobs?state=ENDED" in Page(answer.text).links
+
+
+def test_each_answer_forbids_what_a_page_does_not_need(server):
+    server.push([job(1)])
+    visitor = Visitor(server, make_token(server, ALICE))
+    for path in PAGES + ["/jobs/404", "/jobs?x=1"]:
+        answer = visitor.get(path)
+        policy = dict(one.strip().partition(" ")[::2] for one in answer.headers["Content-Security-Policy"].split(";"))
+        assert policy == {"default-src": "'none'", "style-src": "'self'", "script-src": "'self'", "img-src": "data:", "connect-src": "'self'",
+                          "form-action": "'self'", "base-uri": "'none'", "frame-ancestors": "'none'"}
+        assert answer.headers["Cache-Control"] == "no-store" and answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert [visitor.get(one).status for one in ("/jobs/404", "/jobs?x=1", "/jobs?sort=name", "/jobs?after=x")] == [404, 400, 400, 400]
+
+
+def test_style_and_script_are_kept_by_their_contents(server):
+    page = Page(Visitor(server, make_token(server, ALICE)).text("/jobs"))
+    assets = [one for one in page.links if one.startswith("/assets/")]
+    assert len(assets) == 2
+    for asset in assets:
+        answer = server.get(asset)
+        assert answer.status == 200 and "immutable" in answer.headers["Cache-Control"]
+        assert server.get(asset.replace("/assets/", "/assets/0")).status == 404
+
+
+# ---- whose jobs ----
+
+def test_nobody_sees_a_row_of_another_user(server):
+    server.push([job(i) for i in range(1, 8)] +
+                [job(i, BOB, name="bobs-job", node="bobs-node", started=1, facts={"account": "bobs-account"}) for i in range(1, 14)])
+    alice, operator = Visitor(server, make_token(server, ALICE)), Visitor(server, make_token(server, BOB, "--scope", "operator"))
+    seen, left = set(), ["/jobs", "/usage", "/usage?days=36500", "/files?days=36500", "/jobs/13", "/jobs?user=made-bob", f"/jobs?user={BOB}", "/jobs?id=13", "/jobs?text=bobs", "/jobs?name=bobs-job"]
+    while left:
+        path = left.pop()
+        seen.add(path)
+        answer = alice.get(path)
+        asked_for = urllib.parse.unquote(path)  # is said again
+        assert not [one for one in ("bobs-job", "bobs-node", "bobs-account", "made-bob") if one in answer.text and one not in asked_for], path
+        assert answer.status != 200 or "name=bobs" not in path or "No job matches" in answer.text
+        if answer.status == 200 and len(seen) < 120:
+            left += [one for one in Page(answer.text).links if not one.startswith(("/assets", "/log", "#")) and one not in seen | set(left)]
+    assert len(seen) > 30 and alice.get("/jobs/13").status == 404
+    assert "bobs-job" in operator.text("/jobs") and "bobs-job" in operator.text("/jobs/13")
+
+
+def test_usage_has_the_jobs_that_left_most_unused_first(either):
+    server = either
+    def made(number, cores, used, **more):
+        one = json.loads(job(number, seconds=3600, **more))
+        one["cpu"] |= {"allocated_cores": cores, "user_seconds": 3600.0 * used, "system_seconds": 0.0}
+        return line(one)
+
+    server.push([made(1, 4, 4), made(2, 17, 4), made(3, 64, 7, facts={"account": "other"}), made(4, 64, 64, started=100000), made(5, 99, 0, uid=BOB)])
+    visitor = Visitor(server, make_token(server, ALICE))
+    text = visitor.text("/usage?days=36500")
+    worst = re.search("Jobs that left most unused.*?</table>", text, re.DOTALL)[0]
+    assert re.findall(r'href="/jobs/(\d+)\?', worst) == ["3", "2", "4", "1"]  # two left nothing
+    rows = re.findall("<tr>(.*?)</tr>", re.search("By account.*?</table>", text, re.DOTALL)[0], re.DOTALL)[1:]
+    assert [re.sub("<[^>]*>+", " ", row).split()[:4] for row in rows] == [["other", "1", "64", "11"], ["made-account", "3", "85", "85"]]
+    assert "57" in rows[0] and "13" in rows[1] and "By user" not in text
+    assert len(re.findall("core-hours used, ", text)) == 2  # days
+
+
+def test_files_say_who_loads_a_file_system(either):
+    server = either
+    def made(number, read, written, **more):
+        one = json.loads(job(number, **more))
+        scratch = next(row for row in one["io"] if row["mount"] == "/scratch")
+        scratch["read"]["bytes"], scratch["write"]["bytes"] = read * 2**30, written * 2**30
+        one["io"] = [row for row in one["io"] if row["mount"] in ("/scratch", "(pipe)")]
+        return line(one)
+
+    server.push([made(1, 17, 3), made(2, 5, 100), made(3, 1000, 0, uid=BOB), made(4, 1, 1)])
+    operator = Visitor(server, make_token(server, BOB, "--scope", "operator"))
+    rows = [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", operator.text("/files?days=36500"), re.DOTALL)[1:]]
+    assert [row[:3] + row[3:7] for row in rows] == [["/scratch", "lustre", "4", "1023", "GiB", "104", "GiB"]]
+    loaders = re.findall(r'href="/jobs/(\d+)\?', operator.text("/files?days=36500&mount=%2Fscratch"))
+    assert loaders == ["3", "2", "1", "4"]
+    alice = Visitor(server, make_token(server, ALICE))
+    assert re.findall(r'href="/jobs/(\d+)\?', alice.text("/files?days=36500&mount=%2Fscratch")) == ["2", "1", "4"]
+    assert "1023 GiB" not in alice.text("/files?days=36500")
+
+
+def test_text_of_a_user_means_nothing_on_any_page(server):
+    facts = {key: EVIL for key in ("name", "account", "partition", "state", "qos")}
+    made = [json.loads(job(i, facts=facts)) for i in (1, 2)]
+    for one in made:
+        one["job"] |= {"user": EVIL, "command": [EVIL, EVIL], "workdir": EVIL}
+        one["node"] = EVIL[:200]
+        one["io"][0]["mount"] = "/" + EVIL
+    server.push([line(one) for one in made])
+    for token in (make_token(server, ALICE), make_token(server, BOB, "--scope", "operator")):
+        visitor = Visitor(server, token)
+        links = [one for one in Page(visitor.text("/jobs")).links if not one.startswith(("/assets", "/log", "#"))]
+        for path in PAGES + links + ["/jobs?name=" + urllib.parse.quote(EVIL), "/jobs?user=" + urllib.parse.quote(EVIL)]:
+            text = visitor.text(path)
+            assert "<script>alert" not in text and "<img" not in text and Page(text), path
+
+
+def test_a_list_goes_on_where_its_page_ended(either):
+    server = either
+    server.push([job(i, started=1000 if i % 2 else i) for i in range(120)])
+    visitor = Visitor(server, make_token(server, ALICE))
+    seen, path = [], "/jobs?limit=25&sort=elapsed_seconds"
+    while path:
+        text = visitor.text(path)
+        seen += re.findall(r'<th scope="row".*?<a href="/jobs/(\d+)\?', text)
+        found = re.search(r'rel="next" href="([^"]*)"', text)
+        path = found and found[1].replace("&amp;", "&")
+    assert sorted(map(int, seen)) == list(range(120))
+
+
+# ---- in a browser ----
+
+class Tab:
+    def __init__(self, browser, server):
+        self.browser, self.base = browser, f"http://127.0.0.1:{server.port}"
+        browser._ask("POST", f"{browser.session}/url", {"url": "about:blank"})  # what was open asks no more
+        browser.tell("Network.clearBrowserCookies")
+        browser.complaints()
+
+    def open(self, path):
+        self.browser._ask("POST", f"{self.browser.session}/url", {"url": self.base + path})
+
+    def ask(self, script):
+        return self.browser.evaluate(script)
+
+    def wait_for(self, script, seconds=60):
+        end = time.monotonic() + seconds
+        while not self.ask(script):
+            assert time.monotonic() < end, (script, self.ask("return document.body.innerText")[:2000])
+            time.sleep(0.05)
+
+    def click(self, selector):
+        self.ask(f"document.querySelector({json.dumps(selector)}).click()")
+
+    def sign_in(self, token):
+        self.open("/jobs")
+        self.ask(f"document.querySelector('#token').value = {json.dumps(token)}")
+        self.click(".sign-in button")
+        self.wait_for("return location.pathname == '/jobs' && !!document.querySelector('.list, .none')")
+
+
+@pytest.mark.smoke
+def test_a_researcher_finds_last_nights_failed_job(server, browser):
+    failed = {"state": "FAILED", "exit_code": 1}
+    server.push([job(i, started=100 * i, seconds=60 + i, facts=failed if i == 17 else {"state": "COMPLETED", "exit_code": 0}) for i in range(1, 40)])
+    tab = Tab(browser, server)
+    tab.sign_in(make_token(server, ALICE))
+    rows = "return [...document.querySelectorAll('.list tbody th a')].map(a => a.textContent)"
+    assert tab.ask(rows) == [str(i) for i in range(39, 0, -1)]
+    tab.ask("document.querySelector('[name=state]').value = 'FAILED'")
+    tab.click(".filters button")
+    tab.wait_for("return location.search.includes('state=FAILED') && document.querySelectorAll('.list tbody tr').length == 1")
+    assert tab.ask(rows) == ["17"] and "exit 1" in tab.ask("return document.querySelector('.list tbody').innerText")
+    tab.open("/jobs")
+    tab.ask("[...document.querySelectorAll('thead a')].find(a => a.textContent.startsWith('Elapsed')).click()")
+    tab.wait_for("return location.search.includes('sort=elapsed_seconds') && !!document.querySelector('[aria-sort=descending]')")
+    tab.ask("[...document.querySelectorAll('thead a')].find(a => a.textContent.startsWith('Elapsed')).click()")
+    tab.wait_for("return location.search.includes('order=asc') && !!document.querySelector('[aria-sort=ascending]')")
+    assert tab.ask(rows) == [str(i) for i in range(1, 40)]
+    tab.ask("[...document.querySelectorAll('.list tbody th a')].find(a => a.textContent == '17').click()")
+    tab.wait_for("return location.pathname == '/jobs/17' && !!document.querySelector('.sentences')")
+    assert "Since the run before, job 4 of" in tab.ask("return document.querySelector('main').innerText")
+    assert tab.ask("return performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))")
+    tab.click(".who button")
+    tab.wait_for("return !!document.querySelector('.sign-in')")
+    assert browser.complaints() == []
+
+
+def test_plots_tell_values_and_are_zoomed_together(server, browser):
+    made = json.loads(job(1, seconds=640, started=0, name="zoomed"))
+    made["timeline"]["series"] = {"memory.usage_bytes": {"unit": "bytes", "values": [(i // 10 + 1) * 2**20 for i in range(41)]},
+                                  "cpu.user_seconds": {"unit": "seconds", "values": [16.0] * 41}}
+    server.push([line(made)])
+    tab = Tab(browser, server)
+    tab.sign_in(make_token(server, ALICE))
+    tab.open("/jobs/1")
+    send = """const plot = [...document.querySelectorAll('svg.plot')].find(p => p.textContent.startsWith('Memory')), box = plot.getBoundingClientRect();
+        const send = (kind, share) => plot.dispatchEvent(new PointerEvent(kind, {clientX: box.left + share * box.width, clientY: box.top + 9}));"""
+    tab.ask(send + "send('pointermove', 0.9)")
+    told = tab.ask("return [...document.querySelectorAll('text.cursor')].map(t => t.textContent)")
+    assert len(told) == tab.ask("return document.querySelectorAll('svg.plot').length") and all(one.startswith("9 m 36 s: ") for one in told)
+    assert [one for one in told if re.search(r": (3\.9|4\.0|4\.1) MiB$", one)] and "9 m 36 s: 1.0 cores" in told, told
+    boxes = "return [...document.querySelectorAll('svg.plot > svg')].map(s => s.getAttribute('viewBox'))"
+    whole = tab.ask(boxes)
+    tab.ask(send + "send('pointerdown', 0.25); send('pointerup', 0.5)")
+    assert set(tab.ask(boxes)) == {"250 0 250 120"} and len(whole) > 1
+    tab.ask(send + "plot.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}))")
+    assert tab.ask(boxes) == whole and browser.complaints() == []
+
+
+def test_a_list_shows_what_comes_while_it_is_open(server, browser):
+    server.push([job(1, final=False)])
+    tab = Tab(browser, server)
+    tab.sign_in(make_token(server, ALICE))
+    assert tab.ask("return document.querySelector('.list-head select').value") == "60"  # one runs
+    tab.ask("""const select = document.querySelector('.list-head select');
+        select.add(new Option('often', 0.2)); select.value = '0.2'; select.dispatchEvent(new Event('change'))""")
+    server.push([job(2)])
+    tab.wait_for("return document.querySelectorAll('.list tbody tr').length == 2")
+    assert browser.complaints() == []
+
+
+def test_nothing_of_a_hostile_name_runs_in_a_browser(server, browser):
+    server.push([job(i, name=EVIL, facts={"account": EVIL, "partition": EVIL, "user": EVIL}) for i in (1, 2)])
+    tab = Tab(browser, server)
+    tab.sign_in(make_token(server, BOB, "--scope", "operator"))
+    for path in ("/jobs", "/jobs/1", "/usage", "/jobs?name=" + urllib.parse.quote(EVIL)):
+        tab.open(path)
+        assert tab.ask("return [document.querySelectorAll('img, script:not([src])').length, document.scripts.length]") == [0, 1]
+    assert browser.complaints() == []
