@@ -18,6 +18,7 @@ COMMANDS = {
     "insights": "jobmeter insights {} run.json",
     "doctor": "jobmeter doctor --no-costs {}",
     "energy": "jobmeter energy {}",
+    "gpu": "jobmeter gpu {}",
     "jobs": "jobmeter jobs {}",
     "up": "jobmeter up {} --state up-state",
 }

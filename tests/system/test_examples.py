@@ -19,8 +19,8 @@ from repository import REPOSITORY
 AT_A_TIME = 4  # they mostly wait
 READS_ALL = re.compile(r"^jobmeter report .*\S/$")  # of a folder, into which other lines write
 DAEMONS = ("agent", "server")
-ENDLESS = ("watch", "top", "up", *DAEMONS)
-LIVE = ("run", "watch", "top", "trace", "doctor", "energy")  # they ask an agent, or load BPF programs
+ENDLESS = ("watch", "top", "gpu", "up", *DAEMONS)
+LIVE = ("run", "watch", "top", "trace", "doctor", "energy", "gpu")  # they ask an agent, or load BPF programs
 MISUSED = ("top", "run", "watch", "compare")  # without an argument, and top without a terminal
 KEPT = 200
 
