@@ -85,11 +85,11 @@ static void put_comparison(struct site_call *c, const struct record *now)
 					       .start_ns = e.start_ns };
 
 		html_begin_class(c->h, "p", "compared");
-		html_text(c->h, "Since the run before, job ");
+		html_text(c->h, "Job ");
 		site_put_job_link(c->h, &job, e.id);
 		html_text(c->h, " of ");
 		site_put_moment(c->h, e.start_ns);
-		html_text(c->h, ": ");
+		html_text(c->h, " was the run before. Since then: ");
 		html_element(c->h, "strong", NULL, "%s.", change);
 		html_end(c->h);
 	}

@@ -425,6 +425,7 @@ int store_list_mounts(struct store *s, const struct job_filter *filter, const st
 {
 	_cleanup_free_ char *text = make_mounts_text(s, filter, who, mount);
 	struct statement rows = { .text = text };
+	const struct statement *cells = &rows;
 	struct arg args[STORE_FILTER_ARGS + 2];
 
 	if (!text)
@@ -435,20 +436,20 @@ int store_list_mounts(struct store *s, const struct job_filter *filter, const st
 	store_ask_once(s, &rows, args, STORE_FILTER_ARGS + 1 + (mount != NULL));
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 	while (store_next(s, &rows)) {
-		struct store_mount row = { .mount = COLUMN_TEXT(&rows, 0),
-					   .fstype = COLUMN_TEXT(&rows, 1),
-					   .jobs = COLUMN_NUMBER(&rows, 2),
-					   .read_bytes = COLUMN_NUMBER(&rows, 3),
-					   .write_bytes = COLUMN_NUMBER(&rows, 4),
-					   .meta_calls = COLUMN_NUMBER(&rows, 5) };
+		struct store_mount row = { .mount = COLUMN_TEXT(cells, 0),
+					   .fstype = COLUMN_TEXT(cells, 1),
+					   .jobs = COLUMN_NUMBER(cells, 2),
+					   .read_bytes = COLUMN_NUMBER(cells, 3),
+					   .write_bytes = COLUMN_NUMBER(cells, 4),
+					   .meta_calls = COLUMN_NUMBER(cells, 5) };
 
 		if (mount)
-			row.job = (struct store_job){ .id = COLUMN_TEXT(&rows, 6),
-						      .manager = COLUMN_TEXT(&rows, 7),
-						      .cluster = COLUMN_TEXT(&rows, 8),
-						      .user = COLUMN_TEXT(&rows, 9),
-						      .name = COLUMN_TEXT(&rows, 10),
-						      .start_ns = COLUMN_NUMBER(&rows, 11) };
+			row.job = (struct store_job){ .id = COLUMN_TEXT(cells, 6),
+						      .manager = COLUMN_TEXT(cells, 7),
+						      .cluster = COLUMN_TEXT(cells, 8),
+						      .user = COLUMN_TEXT(cells, 9),
+						      .name = COLUMN_TEXT(cells, 10),
+						      .start_ns = COLUMN_NUMBER(cells, 11) };
 		take(context, &row);
 	}
 	s->deadline_ns = 0;
