@@ -121,6 +121,13 @@ struct trace_row {
 #define TRACE_HAS_RETURNED 1 /* of trace_event.flags: duration and result are there */
 #define TRACE_HAS_BYTES 2
 #define TRACE_HAS_TEXT 4
+#define TRACE_IS_OPEN 8 /* a call that has not returned: duration is how long it went on so far */
+#define TRACE_HAS_ENDED 16 /* with it: its thread has ended inside */
+
+#define TRACE_NO_CALL                                                                              \
+	0xffff /* of trace_event.row, with TRACE_IS_OPEN: the thread is in no call that            \
+		  was seen to begin; captures[0] is its stack pointer, captures[1] its instruction \
+		*/
 
 #define TRACE_SHORT_CAPTURES 4 /* that an event has without its tail */
 

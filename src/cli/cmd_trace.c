@@ -237,6 +237,11 @@ static int take_event(void *context, const struct trace_event *event)
 	return trace_output_take(&((struct trace *)context)->output, event);
 }
 
+static int take_open(void *context, const struct trace_event *event)
+{
+	return trace_output_take_open(&((struct trace *)context)->output, event);
+}
+
 static void see_process(void *context, pid_t pid)
 {
 	trace_output_see(&((struct trace *)context)->output, pid);
@@ -456,6 +461,7 @@ static int run_trace(const struct cli_command *command, int argc, char **argv)
 	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
 	_cleanup_(wanted_sets_clear) struct wanted_sets sets = {};
 	struct trace traced = { .options = { .read = take_event,
+					     .open = take_open,
 					     .drop = say_drop,
 					     .crowded = say_crowded,
 					     .see = see_process } };

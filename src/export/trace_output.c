@@ -182,6 +182,17 @@ int trace_output_take(void *context, const struct trace_event *event)
 	return call_line_write(&call, o->job, o->unix_offset_ns, o->out);
 }
 
+int trace_output_take_open(void *context, const struct trace_event *event)
+{
+	struct trace_output *o = context;
+	const struct site_row *row = o->sites->rows[event->row];
+	const struct trace_process *process = callers_get(&o->callers, event->tgid);
+
+	if (!process)
+		return -ENOMEM;
+	return row->probe->is_silent ? 0 : open_calls_add(&o->open_calls, event, row, process);
+}
+
 /* What its sums are kept apart by: a name, or else @number; NULL: nothing. */
 static const char *label_of(const struct trace_output *o, const struct site_row *row,
 			    const struct trace_process *process, const struct trace_sums_key *key,
@@ -279,17 +290,21 @@ static int print_summary(struct trace_output *o, const struct tracer *tracer,
 {
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
 	struct page page = page_for(o->out);
+	bool is_any = o->open_calls.count;
 	int r = tracer_visit_sums(tracer, add_sums, o);
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read what was counted");
 	for (size_t i = 0; i < o->sites->row_count; i++) {
 		const struct site_row *row = o->sites->rows[i];
+		struct trace_counts c;
 
+		is_any |= tracer_get_counts(tracer, i, &c) == 0 && c.hits > c.outside;
 		if (row->withheld)
 			trace_summary_withhold(o->summary, row->probe, row->name, row->withheld);
 	}
-	trace_summary_rows(o->summary, traced->end_ns - traced->start_ns, kernel, rows);
+	open_calls_rows(&o->open_calls, rows);
+	trace_summary_rows(o->summary, traced->end_ns - traced->start_ns, is_any, kernel, rows);
 	add_losses(o, tracer, rows);
 	add_costs(tracer, rows);
 	rows_text(rows, ROWS_TEXT, &page);
@@ -411,6 +426,7 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 		r = finish_spans(o, traced, err);
 	else if (o->summary)
 		return print_summary(o, tracer, traced, kernel, err);
+	open_calls_say(&o->open_calls);
 	say_losses(o, tracer);
 	if (r == 0 && o->out && fflush(o->out) != 0)
 		r = error_set_errno(err, errno, "cannot write");
@@ -429,6 +445,7 @@ void trace_output_clear(struct trace_output *o)
 	otlp_sender_free(o->sender);
 	if (o->out && o->file)
 		fclose(o->out);
+	open_calls_clear(&o->open_calls);
 	callers_clear(&o->callers);
 	names_clear(&o->names);
 	while ((name = idmap_next(&o->functions, &at)))

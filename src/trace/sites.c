@@ -278,6 +278,7 @@ static int add_site(struct place_visit *v, const struct image_site *at, bool is_
 		return sites_no_memory(v->err);
 	s->items[s->count++] = (struct site){ .offset = at->offset,
 					      .semaphore = at->semaphore,
+					      .size = at->size,
 					      .row = s->row_count - 1,
 					      .cost = at->cost,
 					      .is_return = is_return };

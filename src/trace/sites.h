@@ -24,7 +24,7 @@ struct error;
 #define SITES_USERS_SHARE 8
 
 struct site {
-	uint64_t offset, semaphore;
+	uint64_t offset, semaphore, size; /* size: of the rest of its function; 0: not known */
 	size_t row;
 	enum image_cost cost;
 	bool is_return; /* on a `ret` instruction */

@@ -482,8 +482,8 @@ static void summary_add_files(const struct trace_summary *s, const struct readin
 		rows_line(rows, ROWS_ALL, NULL, "kernel   not measured");
 }
 
-void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct reading *kernel,
-			struct rows *rows)
+void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, bool is_any,
+			const struct reading *kernel, struct rows *rows)
 {
 	_cleanup_free_ struct summary_function **sorted = calloc(s->function_count + 1,
 								 sizeof(struct summary_function *));
@@ -495,7 +495,8 @@ void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct 
 	qsort(sorted, s->function_count, sizeof(struct summary_function *),
 	      summary_compare_functions);
 	if (!s->function_count)
-		rows_line(rows, ROWS_ALL, NULL, "No call of a probed function came.");
+		rows_line(rows, ROWS_ALL, NULL, "No call of a probed function %s.",
+			  is_any ? "returned" : "came");
 	else
 		summary_add_functions(s, sorted, wall_ns, rows);
 	gpu_work_rows(&s->gpu_work, wall_ns, s->process_count, rows);

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,8 +35,9 @@ void trace_summary_withhold(struct trace_summary *s, const struct probe *probe, 
 /* Calls of other kinds than collective ones are left aside. */
 int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call);
 
-/* @wall_ns: how long was traced.  @kernel: what it counted of files; NULL: not measured. */
-void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct reading *kernel,
-			struct rows *rows);
+/* @wall_ns: how long was traced.  @is_any: some call began, of which there may be no sums. @kernel:
+ * what it counted of files; NULL: not measured. */
+void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, bool is_any,
+			const struct reading *kernel, struct rows *rows);
 struct trace_summary *trace_summary_free(struct trace_summary *s); /* NULL is fine; returns NULL */
 void trace_summary_freep(struct trace_summary **s);

@@ -175,6 +175,8 @@ static int tracer_begin_process(struct tracer *t, struct error *err)
 		t->bpf->links.notice_exec = bpf_program__attach(t->bpf->progs.notice_exec);
 	if (!t->options.is_by_group && !t->bpf->links.notice_exec)
 		return error_set_errno(err, errno, "cannot see what processes execute");
+	if (!t->options.is_by_group)
+		t->bpf->links.show_calls_left = bpf_program__attach(t->bpf->progs.show_calls_left);
 	if (!process)
 		return 0;
 	t->bpf->links.follow_fork = bpf_program__attach(t->bpf->progs.follow_fork);
@@ -524,6 +526,21 @@ int tracer_read(struct tracer *t, tracer_reader read, void *context)
 	t->taken = 0;
 	r = ring_buffer__consume(t->ring);
 	return r < 0 && r != -EAGAIN ? r : t->taken;
+}
+
+int tracer_show_open(struct tracer *t)
+{
+	struct bpf_link *link = bpf_program__attach_iter(t->bpf->progs.show_open_calls, NULL);
+	_cleanup_close_ int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -errno;
+	char none[16];
+	int r = fd < 0 ? fd : 0;
+
+	while (r == 0 && read(fd, none, sizeof(none)) < 0) {
+		if (errno != EINTR && errno != EAGAIN)
+			r = -errno;
+	}
+	bpf_link__destroy(link);
+	return r;
 }
 
 size_t tracer_cpu_count(void)

@@ -71,6 +71,10 @@ typedef int (*tracer_reader)(void *context, const struct trace_event *event);
 #define TRACER_BATCH 65536
 int tracer_read(struct tracer *t, tracer_reader read, void *context);
 
+/* Calls that go on now: they are handed over as events with TRACE_IS_OPEN, a thread that is in none
+ * with TRACE_NO_CALL.  Not of all processes. */
+int tracer_show_open(struct tracer *t);
+
 /* All CPUs together, of a row of the sites. */
 int tracer_get_counts(const struct tracer *t, size_t row, struct trace_counts *ret);
 

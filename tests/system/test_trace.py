@@ -15,6 +15,7 @@ import time
 import pytest
 
 from command import command
+from serving import wait_for
 
 BUSY = ["--budget", "0"]  # these call as often as they can
 
@@ -415,6 +416,38 @@ def test_processes_that_call_nothing_leave_no_room_for_one_that_does(programs, t
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "'traced_work' costs more than the budget" in done.stderr
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_call_that_does_not_return_is_said(programs, root, is_killed):
+    """Whether its process is killed within it, or goes on when the trace ends."""
+    with subprocess.Popen([programs / "jobmeter", "trace", "--probe", "libc.so*:clock_nanosleep(exit=return)", "--", "sleep", "1000"],
+                          stderr=subprocess.PIPE, text=True) as traced:
+        sleeping = []
+
+        def is_asleep():
+            for path in pathlib.Path("/proc").glob("[0-9]*/syscall"):
+                try:
+                    if (f"\nPPid:\t{traced.pid}\n" in (path.parent / "status").read_text()
+                            and path.read_text().startswith("230 ")):  # clock_nanosleep
+                        sleeping.append(int(path.parent.name))
+                except OSError:
+                    pass  # it has gone
+            return sleeping
+
+        wait_for(is_asleep)
+        (sleeping,) = sleeping
+        if is_killed:
+            os.kill(sleeping, signal.SIGKILL)
+            said = traced.communicate(timeout=60)[1]
+            assert re.search(rf"clock_nanosleep +[\d.]+ .?s, to its end +sleep \({sleeping}\)\n", said), said
+            assert re.search(r"clock_nanosleep +1 calls that never returned", said), said
+        else:
+            attached = subprocess.run([programs / "jobmeter", "trace", "--probe", "libc.so*:clock_nanosleep(exit=return)",
+                                       "--pid", str(sleeping), "--duration", "0.5"], check=True, capture_output=True, text=True).stdout
+            assert re.search(rf"clock_nanosleep +longer than the trace +sleep \({sleeping}\)\n", attached), attached
+            assert "No call of a probed function returned." in attached
+            os.kill(sleeping, signal.SIGKILL)
 
 
 def test_without_a_target_or_with_two_it_is_misuse(programs):

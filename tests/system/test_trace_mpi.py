@@ -4,6 +4,7 @@
 import json
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -153,6 +154,25 @@ def test_folded_stacks_add_up_to_the_time_in_calls(trace, built, own_mount, tmp_
 def test_the_summary_names_the_rank_that_others_wait_for(trace, built, mpi):
     said = trace("--set", "mpi", "--", *mpirun(mpi, built(mpi, "mpicc", "late.c"))).stderr
     assert re.search(r"MPI_Barrier +13 +0 .*rank 1: last 13 times", said), said
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_what_ranks_hang_in_is_said(programs, root, built, mpi):
+    """By their launcher, which is attached to when they hang already."""
+    trace = [programs / "jobmeter", "trace", "--set", "mpi"]
+    command = mpirun(mpi, built(mpi, "mpicc", "hang.c"))
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as hanging:
+        try:
+            assert sorted(hanging.stdout.readline() for _ in range(RANKS)) == [f"begun {rank}\n" for rank in range(RANKS)]
+            end, said = time.monotonic() + 60, ""
+            while said.count("longer than the trace") < RANKS and time.monotonic() < end:
+                said = subprocess.run([*trace, "--pid", str(hanging.pid), "--duration", "1"], env=ENVIRONMENT, check=True,
+                                      capture_output=True, text=True).stdout
+            assert re.search(r"MPI_Recv +longer than the trace +rank 0\n", said), said
+            assert re.search(r"MPI_Barrier +longer than the trace +rank 1\n", said), said
+        finally:
+            hanging.terminate()
+            hanging.wait()
 
 
 def test_the_summary_has_bytes_and_sizes(trace, built, own_mount):
