@@ -230,25 +230,42 @@ static int add_sums(void *context, const struct trace_sums_key *key, const struc
 /* What is between what happened and what is shown. */
 static void add_losses(const struct trace_output *o, const struct tracer *tracer, struct rows *rows)
 {
+	const char *label = "not counted";
+
 	rows_part(rows, "Not counted");
+	rows_gap(rows);
 	for (size_t i = 0; i < o->sites->row_count; i++) {
 		const struct site_row *row = o->sites->rows[i];
+		const char *between = ": ";
 		struct trace_counts c;
 
-		if (!row->site_count || tracer_get_counts(tracer, i, &c) < 0)
+		if (!row->site_count || tracer_get_counts(tracer, i, &c) < 0 ||
+		    !(row->is_dropped || c.dropped + c.not_summed + c.too_deep + c.left))
 			continue;
-		rows_begin(rows, ROWS_ALL, row->name);
-		if (row->is_dropped)
-			rows_say(rows, ", ", "calls from when it cost more than the budget");
-		if (c.dropped)
-			rows_say(rows, ", ", "%llu events that came too fast", c.dropped);
-		if (c.not_summed)
-			rows_say(rows, ", ", "%llu calls for which there was no room",
-				 c.not_summed);
-		if (c.too_deep)
-			rows_say(rows, ", ", "%llu calls inside too many others", c.too_deep);
-		if (c.left)
-			rows_say(rows, ", ", "%llu calls that never returned", c.left);
+		const struct {
+			unsigned long long count;
+			const char *what, *why;
+		} losses[] = {
+			{ c.dropped, "event", "that came too fast" },
+			{ c.not_summed, "call", "for which there was no room" },
+			{ c.too_deep, "call", "inside too many others" },
+			{ c.left, "call", "that never returned" },
+		};
+
+		rows_begin(rows, ROWS_ALL, label);
+		label = NULL;
+		rows_say(rows, "", "%s", row->name);
+		if (row->is_dropped) {
+			rows_say(rows, between, "calls from when it cost more than the budget");
+			between = ", ";
+		}
+		for (size_t n = 0; n < ARRAY_SIZE(losses); n++) {
+			if (!losses[n].count)
+				continue;
+			rows_say(rows, between, "%llu %s%s %s", losses[n].count, losses[n].what,
+				 losses[n].count == 1 ? "" : "s", losses[n].why);
+			between = ", ";
+		}
 	}
 }
 
@@ -277,9 +294,10 @@ static void add_costs(const struct tracer *tracer, struct rows *rows)
 	const struct attach_costs *costs = tracer_costs(tracer);
 
 	rows_part(rows, "Cost");
+	rows_gap(rows);
 	rows_line(
-		rows, ROWS_ALL, "An empty probe",
-		"takes %.1f us, %.1f us more with the return, and %.1f us where the function begins with an instruction that the kernel steps over (measured here, at the start)",
+		rows, ROWS_ALL, "cost",
+		"an empty probe takes %.1f us, %.1f us more with the return, and %.1f us where the function begins with an instruction that the kernel steps over (measured here, at the start). Of a time with ≤ half and more may be the probe's own",
 		(double)costs->emulated_ns / 1e3, (double)costs->return_ns / 1e3,
 		(double)costs->stepped_ns / 1e3);
 }
@@ -299,9 +317,14 @@ static int print_summary(struct trace_output *o, const struct tracer *tracer,
 		const struct site_row *row = o->sites->rows[i];
 		struct trace_counts c;
 
-		is_any |= tracer_get_counts(tracer, i, &c) == 0 && c.hits > c.outside;
-		if (row->withheld)
-			trace_summary_withhold(o->summary, row->probe, row->name, row->withheld);
+		if (tracer_get_counts(tracer, i, &c) < 0)
+			continue;
+		is_any |= c.hits > c.outside;
+		trace_summary_limit(o->summary, row->probe, row->name,
+				    &(struct trace_limits){ .withheld = row->withheld,
+							    .is_short = row->is_dropped ||
+									c.not_summed + c.too_deep,
+							    .own_ns = tracer_own_ns(tracer, row) });
 	}
 	open_calls_rows(&o->open_calls, rows);
 	trace_summary_rows(o->summary, traced->end_ns - traced->start_ns, is_any, kernel, rows);
@@ -335,6 +358,15 @@ static void say_withheld(const struct trace_output *o)
 				o->sites->rows[i]->name, why);
 		before = why ? why : before;
 	}
+}
+
+static void say_open_calls(struct trace_output *o)
+{
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct page page = page_for(stderr);
+
+	open_calls_rows(&o->open_calls, rows);
+	rows_text(rows, ROWS_TEXT, &page);
 }
 
 /* Of a file of calls: what is not in it is said. */
@@ -426,7 +458,7 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 		r = finish_spans(o, traced, err);
 	else if (o->summary)
 		return print_summary(o, tracer, traced, kernel, err);
-	open_calls_say(&o->open_calls);
+	say_open_calls(o);
 	say_losses(o, tracer);
 	if (r == 0 && o->out && fflush(o->out) != 0)
 		r = error_set_errno(err, errno, "cannot write");

@@ -15,6 +15,7 @@
 #include "trace/sites.h"
 
 #define WHO_MAX 160 /* letters */
+#define WHO_EACH 48
 
 struct open_call {
 	const struct site_row *row;
@@ -56,79 +57,26 @@ static int compare_open(const void *a, const void *b)
 	return x->process->pid < y->process->pid ? -1 : x->process->pid > y->process->pid;
 }
 
-/* "rank 0, 2-5, python3 (1234)" and how many more there is no room for; returns the longest. */
+/* "rank 0, 2, python3 (1234) and 5 more"; returns the longest. */
 static uint64_t format_group(const struct open_call *first, size_t count, char *who, size_t size)
 {
 	uint64_t longest = 0;
-	size_t left_out = 0, length = 0;
+	size_t length = 0, i;
 
-	*who = '\0';
-	for (size_t i = 0, last; i < count; i = last + 1) {
+	for (i = 0; i < count; i++)
+		longest = MAX(longest, first[i].ns);
+	for (i = 0; i < count && length + WHO_EACH < size; i++) {
 		const struct trace_process *p = first[i].process;
+		const char *between = i ? ", " : p->rank >= 0 ? "rank " : "";
 
-		for (last = i; p->rank >= 0 && last + 1 < count &&
-			       first[last + 1].process->rank - first[last].process->rank <= 1;)
-			last++;
-		for (size_t n = i; n <= last; n++)
-			longest = MAX(longest, first[n].ns);
-		if (length > size / 2) {
-			left_out += last + 1 - i;
-			continue;
-		}
-		length = strlen(who);
-		length += (size_t)snprintf(who + length, size - length, "%s%s", i ? ", " : "",
-					   p->rank >= 0 && !i ? "rank " : "");
-		if (p->rank < 0)
-			snprintf(who + length, size - length, "%s (%u)", p->task, p->pid);
-		else if (first[last].process->rank == p->rank)
-			snprintf(who + length, size - length, "%d", p->rank);
-		else
-			snprintf(who + length, size - length, "%d-%d", p->rank,
-				 first[last].process->rank);
-		length = strlen(who);
+		length += (size_t)(p->rank >= 0 ? snprintf(who + length, size - length, "%s%d",
+							   between, p->rank)
+						: snprintf(who + length, size - length, "%s%s (%u)",
+							   between, p->task, p->pid));
 	}
-	if (left_out)
-		snprintf(who + length, size - length, " and %zu more", left_out);
+	if (i < count)
+		snprintf(who + length, size - length, " and %zu more", count - i);
 	return longest;
-}
-
-static const char *since(const struct open_call *call, uint64_t longest, char *ret, size_t size)
-{
-	if (!longest)
-		snprintf(ret, size, "%s",
-			 call->row->exit == PROBE_EXIT_NONE ? "not known" : "longer than the trace");
-	else
-		snprintf(ret, size, "%s%s", humanize_duration(longest).text,
-			 call->has_ended ? ", to its end" : "");
-	return ret;
-}
-
-typedef void (*group_teller)(void *context, const char *function, const char *who,
-			     const char *since);
-
-static void tell_groups(struct open_calls *o, group_teller tell, void *context)
-{
-	char who[WHO_MAX], when[64];
-
-	if (o->count)
-		qsort(o->items, o->count, sizeof(*o->items), compare_open);
-	for (size_t i = 0, next; i < o->count; i = next) {
-		uint64_t longest;
-
-		for (next = i + 1; next < o->count && are_alike(&o->items[i], &o->items[next]);)
-			next++;
-		longest = format_group(&o->items[i], next - i, who, sizeof(who));
-		tell(context, o->items[i].row->name, who,
-		     since(&o->items[i], longest, when, sizeof(when)));
-	}
-}
-
-static void add_row(void *table, const char *function, const char *who, const char *when)
-{
-	rows_row(table, ROWS_ALL);
-	rows_cell(table, cell_words(function));
-	rows_cell(table, cell_words(when));
-	rows_cell(table, cell_words(who));
 }
 
 void open_calls_rows(struct open_calls *o, struct rows *rows)
@@ -138,22 +86,32 @@ void open_calls_rows(struct open_calls *o, struct rows *rows)
 		{ "for" },
 		{ "which", .is_left = true },
 	};
+	struct rows_table *table;
+	char who[WHO_MAX];
 
 	rows_part(rows, "Calls that have not returned");
 	rows_gap(rows);
-	tell_groups(o, add_row,
-		    rows_table(rows, ROWS_ALL, "still in", columns, ARRAY_SIZE(columns)));
-}
+	table = rows_table(rows, ROWS_ALL, "still in", columns, ARRAY_SIZE(columns));
+	if (o->count)
+		qsort(o->items, o->count, sizeof(*o->items), compare_open);
+	for (size_t i = 0, next; i < o->count; i = next) {
+		const struct open_call *c = &o->items[i];
+		uint64_t longest;
 
-static void say_group(void *context UNUSED, const char *function, const char *who, const char *when)
-{
-	fprintf(stderr, "jobmeter trace: not returned from '%s' for %s: %s\n", function, when,
-		who);
-}
-
-void open_calls_say(struct open_calls *o)
-{
-	tell_groups(o, say_group, NULL);
+		for (next = i + 1; next < o->count && are_alike(c, &o->items[next]);)
+			next++;
+		longest = format_group(c, next - i, who, sizeof(who));
+		rows_row(table, ROWS_ALL);
+		rows_cell(table, cell_words(c->row->name));
+		if (longest)
+			rows_words(table, "%s%s", humanize_duration(longest).text,
+				   c->has_ended ? ", to its end" : "");
+		else
+			rows_words(table, "%s",
+				   c->row->exit == PROBE_EXIT_NONE ? "not known"
+								   : "longer than the trace");
+		rows_cell(table, cell_words(who));
+	}
 }
 
 void open_calls_clear(struct open_calls *o)

@@ -7,7 +7,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct rows;
 struct site_row;
@@ -27,6 +26,4 @@ int open_calls_add(struct open_calls *o, const struct trace_event *event,
 
 /* A row a function: which ranks are in it, and since when. */
 void open_calls_rows(struct open_calls *o, struct rows *rows);
-/* The same as lines to stderr, beside a file of calls. */
-void open_calls_say(struct open_calls *o);
 void open_calls_clear(struct open_calls *o);

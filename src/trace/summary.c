@@ -20,6 +20,7 @@
 
 #define FUNCTIONS_SHOWN 20
 #define DISTRIBUTIONS_SHOWN 8
+#define RANKS_SHOWN 8 /* with the most time, and with the least */
 
 struct summed { /* of one function in one process, or of it in all */
 	uint64_t calls, failed, bytes, bytes_unknown, ns;
@@ -29,6 +30,8 @@ struct summary_function {
 	char *name;
 	const struct probe *probe;
 	const char *withheld; /* why calls have no time; NULL: they have */
+	bool is_short; /* there were more calls than are counted */
+	uint64_t own_ns; /* of each call's time, that the probe may take itself */
 	struct summed all;
 	uint64_t sizes[TRACE_BUCKETS], durations[TRACE_BUCKETS];
 	struct summed *processes; /* by process, as many as process_room */
@@ -132,13 +135,17 @@ int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *
 	return gpu_work_add(&s->gpu_work, probe, name, label, sums);
 }
 
-void trace_summary_withhold(struct trace_summary *s, const struct probe *probe, const char *name,
-			    const char *why)
+void trace_summary_limit(struct trace_summary *s, const struct probe *probe, const char *name,
+			 const struct trace_limits *limits)
 {
 	for (size_t i = 0; i < s->function_count; i++) {
-		if (s->functions[i].probe->set == probe->set &&
-		    strcmp(s->functions[i].name, name) == 0)
-			s->functions[i].withheld = why;
+		struct summary_function *f = &s->functions[i];
+
+		if (f->probe->set != probe->set || strcmp(f->name, name) != 0)
+			continue;
+		f->withheld = limits->withheld ? limits->withheld : f->withheld;
+		f->is_short |= limits->is_short;
+		f->own_ns = MAX(f->own_ns, limits->own_ns);
 	}
 }
 
@@ -169,13 +176,21 @@ int trace_summary_add_call(struct trace_summary *s, const struct trace_call *cal
 
 /* ---- rows ---- */
 
+/* What is not the probe's own time, at least. */
+static uint64_t summary_sure_ns(const struct summary_function *f)
+{
+	return f->all.ns - MIN(f->all.ns, f->all.calls * f->own_ns);
+}
+
 static int summary_compare_functions(const void *a, const void *b)
 {
 	const struct summary_function *x = *(const struct summary_function *const *)a;
 	const struct summary_function *y = *(const struct summary_function *const *)b;
 
-	if (x->all.ns != y->all.ns)
-		return x->all.ns > y->all.ns ? -1 : 1;
+	const uint64_t x_ns = summary_sure_ns(x), y_ns = summary_sure_ns(y);
+
+	if (x_ns != y_ns)
+		return x_ns > y_ns ? -1 : 1;
 	if (x->all.calls != y->all.calls)
 		return x->all.calls > y->all.calls ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -236,17 +251,23 @@ static void summary_add_function_row(const struct trace_summary *s,
 	double share = (double)f->all.ns / (double)MAX(wall_ns, (uint64_t)1) /
 		       (double)s->process_count;
 	int64_t slow = summary_bucket_at(f->durations, 0.99);
+	bool is_bound = f->withheld || f->is_short;
+	bool is_probes = f->all.calls && summary_sure_ns(f) < f->all.ns / 2;
 
 	rows_row(table, ROWS_ALL);
 	rows_cell(table, cell_words(f->name));
-	rows_cell(table, cell_number(ROWS_COUNT, f->all.calls));
-	rows_cell(table,
-		  cell_bound(f->withheld, cell_if(is_timed, cell_number(ROWS_TIME, f->all.ns))));
-	rows_cell(table, cell_bound(f->withheld, cell_if(is_timed, cell_share(share))));
-	rows_cell(table, cell_if(slow >= 0, cell_number(ROWS_TIME, (uint64_t)slow)));
-	rows_cell(table, cell_bound(f->all.bytes_unknown,
+	rows_cell(table, cell_bound(f->is_short, cell_number(ROWS_COUNT, f->all.calls)));
+	if (is_timed && is_probes) {
+		rows_words(table, "≤%s", humanize_duration(f->all.ns).text);
+		rows_words(table, "≤%s", humanize_percent(share).text);
+	} else {
+		rows_cell(table, cell_bound(is_bound,
+					    cell_if(is_timed, cell_number(ROWS_TIME, f->all.ns))));
+		rows_cell(table, cell_bound(is_bound, cell_if(is_timed, cell_share(share))));
+	}
+	rows_cell(table, cell_bound(f->all.bytes_unknown || f->is_short,
 				    cell_if(has_bytes, cell_number(ROWS_BYTES, f->all.bytes))));
-	if (is_rated && has_bytes && f->all.ns)
+	if (is_rated && has_bytes && f->all.bytes && f->all.ns && !is_probes)
 		rows_words(table, "%s/s",
 			   humanize_bytes((uint64_t)((double)f->all.bytes / seconds)).text);
 	else
@@ -255,6 +276,13 @@ static void summary_add_function_row(const struct trace_summary *s,
 		rows_words(table, "%.2f", imbalance);
 	else
 		rows_words(table, "-");
+	rows_cell(table, cell_if(slow >= 0, cell_number(ROWS_TIME, (uint64_t)slow)));
+}
+
+/* All functions that were given one by one are in one table. */
+static bool summary_is_in(const struct summary_function *f, const struct probe_set *set)
+{
+	return f->probe->set == set || strcmp(f->probe->set->name, set->name) == 0;
 }
 
 /* Those of one set. */
@@ -263,21 +291,21 @@ static void summary_add_set(const struct trace_summary *s, struct summary_functi
 			    struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "function", .least = 28 },
+		{ "function", .least = 20 },
 		{ "calls" },
 		{ "time" },
 		{ "of wall", .rank = 1 },
-		{ "p99 from", .rank = 3 },
 		{ "bytes" },
-		{ "rate", .rank = 2 },
-		{ "imbalance", .rank = 4 },
+		{ "rate", .rank = 3 },
+		{ "imbalance", .rank = 2 },
+		{ "p99 from", .rank = 4 },
 	};
 	struct rows_table *table = rows_table(rows, ROWS_ALL, label, columns, ARRAY_SIZE(columns));
 	size_t count = 0;
 
 	for (size_t i = 0; i < s->function_count; i++) {
 		/* Without calls only events came: it has no sums. */
-		if (sorted[i]->probe->set == set && sorted[i]->all.calls &&
+		if (summary_is_in(sorted[i], set) && sorted[i]->all.calls &&
 		    ++count <= FUNCTIONS_SHOWN)
 			summary_add_function_row(s, sorted[i], wall_ns, table);
 	}
@@ -308,13 +336,13 @@ static void summary_add_functions(const struct trace_summary *s,
 	bool is_of_many = false;
 
 	for (size_t i = 1; i < s->function_count; i++)
-		is_of_many |= sorted[i]->probe->set != sorted[0]->probe->set;
+		is_of_many |= !summary_is_in(sorted[i], sorted[0]->probe->set);
 	rows_part(rows, "Functions");
 	for (size_t i = 0; i < s->function_count; i++) {
 		const struct probe_set *set = sorted[i]->probe->set;
 		size_t first = 0;
 
-		while (sorted[first]->probe->set != set)
+		while (!summary_is_in(sorted[first], set))
 			first++;
 		if (first != i)
 			continue;
@@ -341,39 +369,112 @@ static void summary_add_functions(const struct trace_summary *s,
 	}
 }
 
-/* "1 MiB 2, 2 MiB 2": what lies from there up to twice that. */
-static void summary_add_distribution(const char *label, const char *name, const uint64_t *counts,
-				     bool is_time, struct rows *rows)
+/* "1 MiB: 2, 2 MiB: 2": what lies from there up to twice that. */
+static void summary_add_sizes(struct summary_function *const *sorted, size_t count,
+			      struct rows *rows)
 {
-	rows_begin(rows, ROWS_ALL, label);
-	for (size_t i = 0; i < TRACE_BUCKETS; i++) {
-		uint64_t from = summary_bucket_from(i);
+	const char *label = "sizes from";
 
-		if (!counts[i])
-			continue;
-		rows_say(rows, ", ", "%s%s%s: %s", rows_has_said(rows) ? "" : name,
-			 rows_has_said(rows) ? "" : "  ",
-			 is_time ? humanize_duration(from).text : humanize_bytes(from).text,
-			 humanize_count(counts[i]).text);
-	}
-}
-
-static void summary_add_distributions(struct summary_function *const *sorted, size_t count,
-				      bool is_time, struct rows *rows)
-{
-	const char *label = is_time ? "times from" : "sizes from";
-
-	rows_part(rows, is_time ? "Times (each from this on up to twice this)"
-				: "Sizes (each from this on up to twice this)");
+	rows_part(rows, "Sizes (each from this on up to twice this)");
 	rows_gap(rows);
 	for (size_t i = 0; i < MIN(count, (size_t)DISTRIBUTIONS_SHOWN); i++) {
-		const uint64_t *counts = is_time ? sorted[i]->durations : sorted[i]->sizes;
+		const uint64_t *counts = sorted[i]->sizes;
 
 		if (summary_bucket_at(counts, 1) < 0)
 			continue;
-		summary_add_distribution(label, sorted[i]->name, counts, is_time, rows);
+		rows_begin(rows, ROWS_ALL, label);
 		label = NULL;
+		for (size_t n = 0; n < TRACE_BUCKETS; n++) {
+			if (counts[n])
+				rows_say(rows, ", ", "%s%s%s: %s",
+					 rows_has_said(rows) ? "" : sorted[i]->name,
+					 rows_has_said(rows) ? "" : "  ",
+					 humanize_bytes(summary_bucket_from(n)).text,
+					 humanize_count(counts[n]).text);
+		}
 	}
+}
+
+struct rank_time { /* in functions of a set */
+	size_t process;
+	uint64_t ns;
+	const struct summary_function *most;
+};
+
+static int summary_compare_ranks(const void *a, const void *b)
+{
+	const struct rank_time *x = a, *y = b;
+
+	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns)
+			      : (x->process > y->process) - (x->process < y->process);
+}
+
+static struct rank_time summary_sum_rank(const struct trace_summary *s, const struct probe_set *set,
+					 size_t process)
+{
+	struct rank_time sum = { .process = process };
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; i < s->function_count && s->processes[process].rank >= 0; i++) {
+		const struct summary_function *f = &s->functions[i];
+		uint64_t ns = process < f->process_room && summary_is_in(f, set)
+				      ? f->processes[process].ns
+				      : 0;
+
+		sum.ns += ns;
+		sum.most = ns > most_ns ? f : sum.most;
+		most_ns = MAX(most_ns, ns);
+	}
+	return sum;
+}
+
+/* How long ranks were in functions of a set: all together, and those with the most and the least,
+ * for which others may wait. */
+static void summary_add_ranks(const struct trace_summary *s, const struct probe_set *set,
+			      uint64_t wall_ns, struct rows *rows)
+{
+	static const struct rows_column columns[] = {
+		{ "process" },
+		{ "time" },
+		{ "of wall" },
+		{ "most in", .is_left = true },
+	};
+	_cleanup_free_ struct rank_time *ranks = calloc(s->process_count + 1, sizeof(*ranks));
+	const double wall = (double)MAX(wall_ns, (uint64_t)1);
+	struct rows_table *table;
+	uint64_t all_ns = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; ranks && i < s->process_count; i++) {
+		ranks[count] = summary_sum_rank(s, set, i);
+		all_ns += ranks[count].ns;
+		count += ranks[count].most != NULL;
+	}
+	if (!count)
+		return;
+	qsort(ranks, count, sizeof(*ranks), summary_compare_ranks);
+	rows_gap(rows);
+	table = rows_table(rows, ROWS_ALL, rows_format(rows, "in %s", set->name), columns,
+			   ARRAY_SIZE(columns));
+	rows_row(table, ROWS_ALL);
+	rows_words(table, "%zu rank%s", count, count == 1 ? "" : "s");
+	rows_cell(table, cell_number(ROWS_TIME, all_ns));
+	rows_cell(table, cell_share((double)all_ns / wall / (double)count));
+	rows_words(table, "imbalance %.2f", (double)ranks[0].ns * (double)count / (double)all_ns);
+	for (size_t i = 0; i < count; i++) {
+		const struct rank_time *r = &ranks[i];
+
+		if (i >= RANKS_SHOWN && i + RANKS_SHOWN < count)
+			continue;
+		rows_row(table, ROWS_ALL);
+		rows_cell(table, cell_words(summary_process_name(s, r->process, rows)));
+		rows_cell(table, cell_number(ROWS_TIME, r->ns));
+		rows_cell(table, cell_share((double)r->ns / wall));
+		rows_words(table, "%s, %s", r->most->name,
+			   humanize_duration(r->most->processes[r->process].ns).text);
+	}
+	if (count > 2 * RANKS_SHOWN)
+		rows_remark(table, ROWS_ALL, "and %zu in between", count - 2 * RANKS_SHOWN);
 }
 
 static void summary_add_collectives(struct trace_summary *s, struct rows *rows)
@@ -499,9 +600,14 @@ void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, bool is_any,
 			  is_any ? "returned" : "came");
 	else
 		summary_add_functions(s, sorted, wall_ns, rows);
+	for (size_t i = 0, first; i < s->function_count; i++) {
+		for (first = 0; !summary_is_in(sorted[first], sorted[i]->probe->set);)
+			first++;
+		if (first == i)
+			summary_add_ranks(s, sorted[i]->probe->set, wall_ns, rows);
+	}
 	gpu_work_rows(&s->gpu_work, wall_ns, s->process_count, rows);
-	summary_add_distributions(sorted, s->function_count, false, rows);
-	summary_add_distributions(sorted, s->function_count, true, rows);
+	summary_add_sizes(sorted, s->function_count, rows);
 	summary_add_collectives(s, rows);
 	summary_add_files(s, kernel, rows);
 }

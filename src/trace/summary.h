@@ -29,9 +29,14 @@ struct trace_summary *trace_summary_new(void);
 int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *process,
 			   const struct probe *probe, const char *name, const char *label,
 			   const struct trace_sums *sums);
-/* Not all calls of a function have a time; @why outlives the summary. */
-void trace_summary_withhold(struct trace_summary *s, const struct probe *probe, const char *name,
-			    const char *why);
+struct trace_limits { /* of what is known of a function */
+	const char *withheld; /* why not all calls have a time; outlives the summary; NULL: they
+				 have */
+	bool is_short; /* more calls were made than are counted */
+	uint64_t own_ns; /* of each call's time, that may be the probe's own */
+};
+void trace_summary_limit(struct trace_summary *s, const struct probe *probe, const char *name,
+			 const struct trace_limits *limits);
 /* Calls of other kinds than collective ones are left aside. */
 int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call);
 

@@ -637,8 +637,7 @@ const struct attach_costs *tracer_costs(const struct tracer *t)
 	return &t->costs;
 }
 
-/* Of a hit, the trap alone. */
-static uint64_t tracer_trap_ns(const struct tracer *t, const struct site_row *of)
+uint64_t tracer_own_ns(const struct tracer *t, const struct site_row *of)
 {
 	uint64_t each = of->cost == IMAGE_STEPPED ? t->costs.stepped_ns : t->costs.emulated_ns;
 
@@ -654,7 +653,7 @@ uint64_t tracer_add_costs(const struct tracer *t, size_t row, uint64_t *before, 
 	const struct site_row *of = t->sites->rows[row];
 	_cleanup_free_ const struct trace_counts *counts = of->file ? tracer_read_counts(t, row)
 								    : NULL;
-	const uint64_t trap = tracer_trap_ns(t, of), programs = of->exit == PROBE_EXIT_NONE ? 1 : 2;
+	const uint64_t trap = tracer_own_ns(t, of), programs = of->exit == PROBE_EXIT_NONE ? 1 : 2;
 	/* With captures and sums a call takes 2.6 to 3.0 us, where the trap of an entry takes 0.9
 	 * and that of a return 0.6. */
 	const uint64_t traced = trap + programs * t->costs.emulated_ns * 3 / 4;

@@ -98,6 +98,8 @@ void tracer_forget_group(struct tracer *t, uint64_t cgroup);
 
 /* What a probe's trap takes by itself, as it was measured at the opening. */
 const struct attach_costs *tracer_costs(const struct tracer *t);
+/* Of a hit of that row, the traps alone. */
+uint64_t tracer_own_ns(const struct tracer *t, const struct site_row *of);
 size_t tracer_cpu_count(void);
 /* What hits of a row cost since the last time, on each CPU; @before[] is what they had cost then,
  * and is set to now.  Returns what of that processes paid that are not traced. */

@@ -175,6 +175,15 @@ def test_what_ranks_hang_in_is_said(programs, root, built, mpi):
             hanging.wait()
 
 
+@pytest.mark.parametrize("mpi", MPIS)
+def test_bytes_are_those_of_all_ranks_or_not_known(trace, built, mpi):
+    said = trace("--set", "mpi", "--", *mpirun(mpi, built(mpi, "mpicc", "communicators.c"))).stderr
+    assert re.search(r"MPI_Alltoall +2 .* 31\.3 KiB", said), said  # 2 ranks give 1000 of 8 bytes to 2
+    assert re.search(r"MPI_Alltoallv +2 +≤?[\d.]+ .?s +\S+ %? +- ", said), said
+    assert "MPI_Alltoallv: the bytes of 2 calls are not known" in said
+    assert re.search(r"in mpi +process +time +of wall +most in\n +2 ranks .* imbalance \d", said), said
+
+
 def test_the_summary_has_bytes_and_sizes(trace, built, own_mount):
     said = trace("--set", "mpi-io", "--", *mpirun("mpich", built("mpich", *LANGUAGES["c"]), own_mount / "file")).stderr
     assert re.search(r"MPI_File_write_at_all +10 .* 62 MiB", said), said
