@@ -9,7 +9,9 @@
 
 #include "basic/array.h"
 #include "basic/cleanup.h"
+#include "basic/fnv.h"
 #include "basic/humanize.h"
+#include "basic/idmap.h"
 #include "basic/macro.h"
 #include "bpf/trace_rows.h"
 #include "model/reading.h"
@@ -47,6 +49,14 @@ struct trace_summary {
 	size_t call_count, call_room;
 	struct gpu_work gpu_work;
 	bool is_cut; /* there were more calls than are compared */
+	struct idmap groups; /* by process and communicator, whose calls belong together: struct
+				group */
+	uint64_t groupless; /* calls on others */
+};
+
+struct group {
+	uint64_t id;
+	unsigned int made; /* communicators that this process made of it */
 };
 
 struct trace_summary *trace_summary_new(void)
@@ -149,14 +159,59 @@ void trace_summary_limit(struct trace_summary *s, const struct probe *probe, con
 	}
 }
 
+/* NULL: it is not known, but MPI_COMM_WORLD is; or there is no memory. */
+static struct group *summary_get_group(struct trace_summary *s, const struct trace_process *process,
+				       int64_t comm, uint64_t id)
+{
+	uint64_t key = fnv_bytes(fnv_bytes(FNV_BEGIN, &process->pid, sizeof(process->pid)), &comm,
+				 sizeof(comm));
+	struct group *g = idmap_get(&s->groups, key);
+
+	if (!g && (id || comm == 0)) {
+		g = calloc(1, sizeof(*g));
+		if (g && idmap_put(&s->groups, key, g) < 0) {
+			free(g);
+			g = NULL;
+		}
+		id = id ? id : fnv_bytes(FNV_BEGIN, &process->run, sizeof(process->run));
+	}
+	if (g && id)
+		*g = (struct group){ .id = id };
+	return g;
+}
+
+/* The same calls on one communicator, of one colour, make communicators that belong together. */
+static void summary_add_made(struct trace_summary *s, const struct trace_call *call,
+			     struct group *of)
+{
+	const int new = probe_find_capture(call->probe, "new"),
+		  color = probe_find_capture(call->probe, "color");
+	uint64_t id = fnv_text(of->id, call->name);
+
+	if (new < 0 || !(call->have & 1U << new) || call->result != 0)
+		return;
+	of->made++;
+	id = fnv_bytes(id, &of->made, sizeof(of->made));
+	if (color >= 0)
+		id = fnv_bytes(id, &call->values[color], sizeof(call->values[color]));
+	(void)summary_get_group(s, call->process, call->values[new], id);
+}
+
 int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call)
 {
 	int comm = probe_find_capture(call->probe, "comm");
 	int64_t function, process;
+	struct group *group;
 
-	if (call->probe->kind != PROBE_COLLECTIVE || !call->has_returned || comm < 0 ||
-	    !(call->have & 1U << comm) || call->values[comm] != 0)
+	if (call->probe->kind != PROBE_COLLECTIVE || call->probe->is_async || !call->has_returned ||
+	    comm < 0 || !(call->have & 1U << comm))
 		return 0;
+	group = summary_get_group(s, call->process, call->values[comm], 0);
+	if (!group) {
+		s->groupless++;
+		return 0;
+	}
+	summary_add_made(s, call, group);
 	if (s->call_count == SUMMARY_CALLS_MAX) {
 		s->is_cut = true;
 		return 0;
@@ -170,7 +225,8 @@ int trace_summary_add_call(struct trace_summary *s, const struct trace_call *cal
 		(struct collective_call){ .function = (uint32_t)function,
 					  .process = (uint32_t)process,
 					  .start_ns = call->start_ns,
-					  .end_ns = call->start_ns + call->duration_ns };
+					  .end_ns = call->start_ns + call->duration_ns,
+					  .group = group->id };
 	return 0;
 }
 
@@ -497,18 +553,23 @@ static void summary_add_collectives(struct trace_summary *s, struct rows *rows)
 
 		if (s->functions[i].probe->kind != PROBE_COLLECTIVE)
 			continue;
-		if (collectives_sum(s->calls, s->call_count, (uint32_t)i, &sum) < 0 || !sum.matched)
+		if (collectives_sum(s->calls, s->call_count, (uint32_t)i, &sum) < 0)
 			continue;
 		rows_row(table, ROWS_ALL);
 		rows_cell(table, cell_words(s->functions[i].name));
 		rows_cell(table, cell_number(ROWS_COUNT, sum.matched));
 		rows_cell(table, cell_number(ROWS_COUNT, sum.unmatched));
 		rows_cell(table, cell_number(ROWS_TIME, sum.waited_ns));
-		rows_words(table, "%s: last %s times, %s",
+		rows_words(table, "%s: last %s time%s, %s",
 			   summary_process_name(s, sum.latest, rows),
-			   humanize_count(sum.latest_times).text,
+			   humanize_count(sum.latest_times).text, sum.latest_times == 1 ? "" : "s",
 			   humanize_duration(sum.latest_ns).text);
 	}
+	if (s->groupless)
+		rows_line(
+			rows, ROWS_ALL, NULL,
+			"%s calls on communicators of which it was not seen how they were made are not compared",
+			humanize_count(s->groupless).text);
 	if (s->is_cut)
 		rows_remark(table, ROWS_ALL, "only the first %s calls were compared",
 			    humanize_count(SUMMARY_CALLS_MAX).text);
@@ -614,12 +675,17 @@ void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, bool is_any,
 
 struct trace_summary *trace_summary_free(struct trace_summary *s)
 {
+	struct group *group;
+
 	if (!s)
 		return NULL;
 	for (size_t i = 0; i < s->function_count; i++) {
 		free(s->functions[i].name);
 		free(s->functions[i].processes);
 	}
+	for (size_t at = 0; (group = idmap_next(&s->groups, &at));)
+		free(group);
+	idmap_clear(&s->groups);
 	gpu_work_clear(&s->gpu_work);
 	free(s->functions);
 	free(s->processes);

@@ -4,8 +4,10 @@
  * for whom in collective calls, and MPI-IO beside what the kernel did.
  *
  * Counts, bytes and times are of the kernel side's sums.  Who waits for whom is of the calls
- * themselves: of one collective call on MPI_COMM_WORLD all ranks are inside at one moment, so that
- * calls of which no moment is common are not one.  Only ranks of this node are seen.
+ * themselves: of one collective call on a communicator all its ranks are inside at one moment, so
+ * that calls of which no moment is common are not one.  Which communicators of processes are one is
+ * known of MPI_COMM_WORLD, and of what is made of those that are known.  Only ranks of this node
+ * are seen.
  */
 #pragma once
 
@@ -21,7 +23,7 @@ struct trace_process;
 struct trace_sums;
 struct trace_summary;
 
-#define SUMMARY_CALLS_MAX (1024 * 1024) /* collective calls that are compared; 24 bytes each */
+#define SUMMARY_CALLS_MAX (1024 * 1024) /* collective calls that are compared; 32 bytes each */
 
 struct trace_summary *trace_summary_new(void);
 /* @probe outlives the summary; @name and @label are copied, as is @process.  @label: the name of

@@ -176,6 +176,16 @@ def test_what_ranks_hang_in_is_said(programs, root, built, mpi):
 
 
 @pytest.mark.parametrize("mpi", MPIS)
+def test_waits_are_told_of_any_communicator_and_of_each_run(trace, built, mpi):
+    """Two runs at once: 7 barriers on a copy of the world, and 5 on a part of it; those of one rank alone are no waits."""
+    run = " ".join(mpirun(mpi, built(mpi, "mpicc", "communicators.c")))
+    said = trace("--set", "mpi", "--", "sh", "-c", f"{run} & {run}; wait").stderr
+    assert re.search(r"MPI_Barrier +24 +0 .*rank 1: last 12 times", said), said
+    assert re.search(r"MPI_Comm_split +4 +0 ", said), said
+    assert "not compared" not in said
+
+
+@pytest.mark.parametrize("mpi", MPIS)
 def test_bytes_are_those_of_all_ranks_or_not_known(trace, built, mpi):
     said = trace("--set", "mpi", "--", *mpirun(mpi, built(mpi, "mpicc", "communicators.c"))).stderr
     assert re.search(r"MPI_Alltoall +2 .* 31\.3 KiB", said), said  # 2 ranks give 1000 of 8 bytes to 2
