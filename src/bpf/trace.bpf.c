@@ -492,6 +492,8 @@ static __always_inline bool has_failed(const struct hit *hit)
 {
 	__s32 result = hit->thread->registers[TRACE_AX];
 
+	if (hit->row->flags & TRACE_FAILS_NEVER)
+		return false;
 	return hit->row->flags & TRACE_FAILS_BELOW_0 ? result < 0 : result != 0;
 }
 

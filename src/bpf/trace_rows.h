@@ -98,6 +98,7 @@ struct trace_product {
 #define TRACE_IS_LONG 64 /* its events have a tail */
 #define TRACE_EVENT_IF_FAILED 128 /* events of calls that failed, or took long, alone */
 #define TRACE_EVENT_IF_FIRST 256 /* events of calls that begin new sums alone */
+#define TRACE_FAILS_NEVER 1024
 #define TRACE_FAILS_BELOW_0 512 /* a result below 0 says that it failed; else any but 0 */
 
 enum trace_map_action { TRACE_MAP_KEEP, TRACE_MAP_PUT, TRACE_MAP_PUT_BYTES, TRACE_MAP_DELETE };

@@ -273,6 +273,18 @@ void trace_output_say_absent(const struct sites *sites)
 {
 	size_t found = 0;
 
+	for (size_t i = 0; i < sites->set_count; i++) {
+		const struct probe_set *set = sites->sets[i];
+		size_t n = 0;
+
+		while (n < sites->row_count && sites->rows[n]->set != set)
+			n++;
+		if (n == sites->row_count && set->library_count == 1 &&
+		    strcmp(set->name, "ad-hoc") == 0)
+			fprintf(stderr, "jobmeter trace: no traced process has a file '%s'\n",
+				set->libraries[0]->patterns[0]);
+	}
+
 	/* Rows of a file stand together, and among these those of a set. */
 	for (size_t i = 0; i < sites->row_count; i++) {
 		const struct site_row *row = sites->rows[i];
@@ -283,10 +295,29 @@ void trace_output_say_absent(const struct sites *sites)
 			continue;
 		if (row->file && !found)
 			fprintf(stderr,
-				"jobmeter trace: '%s' has none of the probes of the set '%s'\n",
-				row->file->path, row->set->name);
+				"jobmeter trace: '%s' has none of the probes of the set '%s'%s%s%s\n",
+				row->file->path, row->set->name,
+				row->set->probe_count == 1 ? ": " : "",
+				row->set->probe_count == 1 ? row->probe->name : "",
+				row->file->is_stripped
+					? " (it is stripped, or chooses it when it starts: IFUNC)"
+					: "");
 		found = 0;
 	}
+}
+
+/* What the programs may call, and a higher level would show. */
+static void add_missed(const struct sites *sites, struct rows *rows)
+{
+	enum probe_level level = PROBE_LEVEL_DEFAULT;
+
+	rows_begin(rows, ROWS_ALL, "not probed");
+	for (size_t i = 0; i < sites->missed_count; i++) {
+		level = MAX(level, sites->missed[i]->level);
+		rows_say(rows, ", ", "%s%s", i ? "" : "at this level: ", sites->missed[i]->name);
+	}
+	if (sites->missed_count)
+		rows_say(rows, " ", "(--level %s)", probe_levels[level]);
 }
 
 static void add_costs(const struct tracer *tracer, struct rows *rows)
@@ -329,6 +360,7 @@ static int print_summary(struct trace_output *o, const struct tracer *tracer,
 	open_calls_rows(&o->open_calls, rows);
 	trace_summary_rows(o->summary, traced->end_ns - traced->start_ns, is_any, kernel, rows);
 	add_losses(o, tracer, rows);
+	add_missed(o->sites, rows);
 	add_costs(tracer, rows);
 	rows_text(rows, ROWS_TEXT, &page);
 	return 0;
@@ -441,7 +473,7 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 			const struct traced *traced, const struct reading *kernel,
 			struct error *err)
 {
-	unsigned int parts;
+	unsigned int parts = 0;
 	int r = 0;
 
 	trace_output_say_absent(o->sites);
@@ -452,7 +484,11 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 			traced->files_left_out, SITES_FILES_MAX);
 	if (o->chrome)
 		r = chrome_finish(o->chrome, &parts, err);
-	else if (o->folded)
+	if (o->chrome && r == 0 && parts > 1)
+		fprintf(stderr,
+			"jobmeter trace: '%s' and %u more files have the calls, of %u MiB each\n",
+			o->file, parts - 1, PART_BYTES >> 20);
+	if (o->folded)
 		r = folded_write(o->folded, o->out);
 	else if (o->otlp)
 		r = finish_spans(o, traced, err);

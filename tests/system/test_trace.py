@@ -450,6 +450,25 @@ def test_a_call_that_does_not_return_is_said(programs, root, is_killed):
             os.kill(sleeping, signal.SIGKILL)
 
 
+def test_a_probe_of_ones_own_fails_by_no_result(programs, root):
+    trace = [programs / "jobmeter", "trace", "--probe", "libc.so*:malloc(exit=return%s)", "--", "ls", "/"]
+    for extra, says in ("", False), (", fails=not-0", True):
+        said = subprocess.run([str(word).replace("%s", extra) for word in trace], check=True, capture_output=True, text=True).stderr
+        assert re.search(r"\bmalloc +\d+ ", said), said
+        assert ("malloc returned another value than 0" in said) == says, said
+
+
+def test_what_a_probe_names_in_vain_is_said(programs, root):
+    def said(probe, code):
+        done = subprocess.run([programs / "jobmeter", "trace", "--probe", probe, "--", "true"], capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        return done.stderr
+
+    assert "no traced process has a file 'libnothing.so*'\n" in said("libnothing.so*:x", 0)
+    assert "none of the probes of the set 'ad-hoc': strlen" in said("libc.so*:strlen", 0)
+    assert "a pattern such as '*method*' finds them" in said("true:ns::K::method", 2)
+
+
 def test_without_a_target_or_with_two_it_is_misuse(programs):
     for arguments in ([], ["--job", "1", "--pid", "1"]):
         done = subprocess.run([programs / "jobmeter", "trace", *arguments], capture_output=True, text=True)

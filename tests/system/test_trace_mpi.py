@@ -191,6 +191,7 @@ def test_bytes_are_those_of_all_ranks_or_not_known(trace, built, mpi):
     assert re.search(r"MPI_Alltoall +2 .* 31\.3 KiB", said), said  # 2 ranks give 1000 of 8 bytes to 2
     assert re.search(r"MPI_Alltoallv +2 +≤?[\d.]+ .?s +\S+ %? +- ", said), said
     assert "MPI_Alltoallv: the bytes of 2 calls are not known" in said
+    assert "not probed  at this level: MPI_Testall (--level trace)\n" in said
     assert re.search(r"in mpi +process +time +of wall +most in\n +2 ranks .* imbalance \d", said), said
 
 
