@@ -201,7 +201,7 @@ def test_a_library_that_is_opened_late_is_found(programs, traced):
     target.stdin.write(b"\n")
     target.stdin.flush()
     assert target.stdout.readline() == b"open\n"
-    while links_of(tracer.pid) < 4:  # three follow forks, programs and ends
+    while links_of(tracer.pid) < 5:  # four follow forks, programs, ends and what threads are in when they end
         assert tracer.poll() is None
         time.sleep(0.05)
     target.stdin.write(b"\n")
