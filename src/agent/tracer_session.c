@@ -33,6 +33,11 @@ static int take_event(void *context, const struct trace_event *event)
 	return trace_output_take(&((struct session *)context)->output, event);
 }
 
+static int take_open(void *context, const struct trace_event *event)
+{
+	return trace_output_take_open(&((struct session *)context)->output, event);
+}
+
 static void say_drop(void *context, const struct site_row *row, uint64_t cost_ns)
 {
 	const struct session *s = context;
@@ -88,6 +93,7 @@ static int run(struct session *s, struct error *err)
 		.duration_ns = q->duration_ns,
 		.budget = TRACING_BUDGET,
 		.read = take_event,
+		.open = take_open,
 		.drop = say_drop,
 		.begun = begun,
 		.wait = wait_for_end,

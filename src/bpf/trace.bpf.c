@@ -309,6 +309,8 @@ static __always_inline __u64 result_of(const struct pt_regs *regs)
 	return regs->ax;
 }
 
+#define INSTRUCTION(regs) ((regs)->ip)
+
 #define RETURN_POPS 8 /* bytes: the return address */
 #elif defined(__TARGET_ARCH_arm64)
 static __always_inline void take_registers(const struct pt_regs *regs, __u64 *to)
@@ -322,6 +324,8 @@ static __always_inline __u64 result_of(const struct pt_regs *regs)
 {
 	return regs->regs[0];
 }
+
+#define INSTRUCTION(regs) ((regs)->pc)
 
 #define RETURN_POPS 0
 #endif
@@ -488,6 +492,8 @@ static __always_inline bool has_failed(const struct hit *hit)
 {
 	__s32 result = hit->thread->registers[TRACE_AX];
 
+	if (hit->row->flags & TRACE_FAILS_NEVER)
+		return false;
 	return hit->row->flags & TRACE_FAILS_BELOW_0 ? result < 0 : result != 0;
 }
 
@@ -945,6 +951,107 @@ int BPF_PROG(notice_exec, struct task_struct *task)
 	if (is_by_process ? bpf_map_lookup_elem(&traced_processes, &tgid) != NULL
 			  : is_watched(cgroup_of(task)))
 		__sync_fetch_and_add(&control.execs, 1);
+	return 0;
+}
+
+/* ---- calls that go on ---- */
+
+struct open_visit {
+	struct thread *thread;
+	__u64 stack, instruction; /* what is below the stack pointer has been left */
+	__u64 now_ns;
+	__u64 sent;
+	__u32 tgid, tid;
+	__u32 flags;
+};
+
+static __always_inline void send_open(struct open_visit *visit, __u32 row, __u64 start_ns)
+{
+	struct trace_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+	if (!event)
+		return;
+	__builtin_memset(event, 0, sizeof(*event));
+	event->size = sizeof(*event);
+	event->row = row;
+	event->flags = visit->flags;
+	event->start_ns = start_ns;
+	event->duration_ns = visit->now_ns - start_ns;
+	event->tgid = visit->tgid;
+	event->tid = visit->tid;
+	event->captures[0] = visit->stack;
+	event->captures[1] = visit->instruction;
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+	visit->sent++;
+}
+
+static long send_open_frame(__u32 at, void *context)
+{
+	struct open_visit *visit = context;
+	struct frame *frame = &visit->thread->frames[at & (TRACE_DEPTH - 1)];
+	__u32 number = frame->row;
+	struct trace_counts *of;
+	struct trace_row *row;
+
+	if (at >= visit->thread->depth)
+		return 1;
+	row = bpf_map_lookup_elem(&rows, &number);
+	if (frame->is_skipped || frame->stack < visit->stack || !row || !row->generation ||
+	    !(row->flags & TRACE_RETURNS))
+		return 0;
+	of = bpf_map_lookup_elem(&counts, &number);
+	if (of && visit->flags & TRACE_HAS_ENDED)
+		add(&of->left, 1);
+	send_open(visit, number, frame->start_ns);
+	return 0;
+}
+
+static __always_inline __u64 send_open_calls(struct task_struct *task, __u32 flags,
+					     struct open_visit *visit)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	visit->flags = TRACE_IS_OPEN | flags;
+	visit->now_ns = bpf_ktime_get_ns();
+	visit->tgid = task->tgid;
+	visit->tid = task->pid;
+	visit->stack = regs->sp;
+	visit->instruction = INSTRUCTION(regs);
+	visit->thread = bpf_task_storage_get(&threads, task, NULL, 0);
+	if (visit->thread)
+		repeat(TRACE_DEPTH, send_open_frame, visit);
+	return visit->sent;
+}
+
+static __always_inline bool is_traced(struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (is_by_owner && !is_owners(task))
+		return false;
+	return is_by_process ? bpf_map_lookup_elem(&traced_processes, &tgid) != NULL
+			     : is_watched(cgroup_of(task));
+}
+
+/* Run once, at the end: all threads that are traced. */
+SEC("iter/task")
+int show_open_calls(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct open_visit visit = {};
+
+	if (task && task->mm && is_traced(task) && !send_open_calls(task, 0, &visit))
+		send_open(&visit, TRACE_NO_CALL, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(show_calls_left, struct task_struct *task)
+{
+	struct open_visit visit = {};
+
+	if (control.is_on && task->mm && is_traced(task))
+		send_open_calls(task, TRACE_HAS_ENDED, &visit);
 	return 0;
 }
 

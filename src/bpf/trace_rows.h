@@ -98,6 +98,7 @@ struct trace_product {
 #define TRACE_IS_LONG 64 /* its events have a tail */
 #define TRACE_EVENT_IF_FAILED 128 /* events of calls that failed, or took long, alone */
 #define TRACE_EVENT_IF_FIRST 256 /* events of calls that begin new sums alone */
+#define TRACE_FAILS_NEVER 1024
 #define TRACE_FAILS_BELOW_0 512 /* a result below 0 says that it failed; else any but 0 */
 
 enum trace_map_action { TRACE_MAP_KEEP, TRACE_MAP_PUT, TRACE_MAP_PUT_BYTES, TRACE_MAP_DELETE };
@@ -121,6 +122,13 @@ struct trace_row {
 #define TRACE_HAS_RETURNED 1 /* of trace_event.flags: duration and result are there */
 #define TRACE_HAS_BYTES 2
 #define TRACE_HAS_TEXT 4
+#define TRACE_IS_OPEN 8 /* a call that has not returned: duration is how long it went on so far */
+#define TRACE_HAS_ENDED 16 /* with it: its thread has ended inside */
+
+#define TRACE_NO_CALL                                                                              \
+	0xffff /* of trace_event.row, with TRACE_IS_OPEN: the thread is in no call that            \
+		  was seen to begin; captures[0] is its stack pointer, captures[1] its instruction \
+		*/
 
 #define TRACE_SHORT_CAPTURES 4 /* that an event has without its tail */
 

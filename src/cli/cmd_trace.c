@@ -103,7 +103,7 @@ static const struct cli_option options[] = {
 	{ "pid", 'p', "PID", "trace a process and what it forks", AT(pid), NULL },
 	{ "set", 's', "NAME[,NAME]", "trace these sets of functions; one with a '/' is a file (default: " INSTALLED_SETS_DEFAULT ")", AT(set_names), NULL },
 	{ "probe", 0, "PROBE", "trace LIB:SYMBOL, a function of a library or program, too", AT(probes), parse_probe },
-	{ "level", 0, "LEVEL", "trace functions up to a level: default, profile, trace", AT(level), parse_level, level_word },
+	{ "level", 0, "LEVEL", "trace functions up to a level", AT(level), parse_level, level_word },
 	{ "duration", 'd', "S", "stop after S seconds (default: at the end)", AT(duration_ns), parse_duration },
 	{ "budget", 0, "PERCENT", "take a probe away that costs more of a CPU (default: 5; 0: never)", AT(budget), parse_budget },
 	{ "format", 'f', "FORMAT", "a summary or calls: text, chrome, folded, ndjson, otlp", AT(format), parse_format, format_word },
@@ -235,6 +235,11 @@ struct trace {
 static int take_event(void *context, const struct trace_event *event)
 {
 	return trace_output_take(&((struct trace *)context)->output, event);
+}
+
+static int take_open(void *context, const struct trace_event *event)
+{
+	return trace_output_take_open(&((struct trace *)context)->output, event);
 }
 
 static void see_process(void *context, pid_t pid)
@@ -456,6 +461,7 @@ static int run_trace(const struct cli_command *command, int argc, char **argv)
 	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
 	_cleanup_(wanted_sets_clear) struct wanted_sets sets = {};
 	struct trace traced = { .options = { .read = take_event,
+					     .open = take_open,
 					     .drop = say_drop,
 					     .crowded = say_crowded,
 					     .see = see_process } };

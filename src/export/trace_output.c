@@ -182,6 +182,17 @@ int trace_output_take(void *context, const struct trace_event *event)
 	return call_line_write(&call, o->job, o->unix_offset_ns, o->out);
 }
 
+int trace_output_take_open(void *context, const struct trace_event *event)
+{
+	struct trace_output *o = context;
+	const struct site_row *row = o->sites->rows[event->row];
+	const struct trace_process *process = callers_get(&o->callers, event->tgid);
+
+	if (!process)
+		return -ENOMEM;
+	return row->probe->is_silent ? 0 : open_calls_add(&o->open_calls, event, row, process);
+}
+
 /* What its sums are kept apart by: a name, or else @number; NULL: nothing. */
 static const char *label_of(const struct trace_output *o, const struct site_row *row,
 			    const struct trace_process *process, const struct trace_sums_key *key,
@@ -219,31 +230,60 @@ static int add_sums(void *context, const struct trace_sums_key *key, const struc
 /* What is between what happened and what is shown. */
 static void add_losses(const struct trace_output *o, const struct tracer *tracer, struct rows *rows)
 {
+	const char *label = "not counted";
+
 	rows_part(rows, "Not counted");
+	rows_gap(rows);
 	for (size_t i = 0; i < o->sites->row_count; i++) {
 		const struct site_row *row = o->sites->rows[i];
+		const char *between = ": ";
 		struct trace_counts c;
 
-		if (!row->site_count || tracer_get_counts(tracer, i, &c) < 0)
+		if (!row->site_count || tracer_get_counts(tracer, i, &c) < 0 ||
+		    !(row->is_dropped || c.dropped + c.not_summed + c.too_deep + c.left))
 			continue;
-		rows_begin(rows, ROWS_ALL, row->name);
-		if (row->is_dropped)
-			rows_say(rows, ", ", "calls from when it cost more than the budget");
-		if (c.dropped)
-			rows_say(rows, ", ", "%llu events that came too fast", c.dropped);
-		if (c.not_summed)
-			rows_say(rows, ", ", "%llu calls for which there was no room",
-				 c.not_summed);
-		if (c.too_deep)
-			rows_say(rows, ", ", "%llu calls inside too many others", c.too_deep);
-		if (c.left)
-			rows_say(rows, ", ", "%llu calls that never returned", c.left);
+		const struct {
+			unsigned long long count;
+			const char *what, *why;
+		} losses[] = {
+			{ c.dropped, "event", "that came too fast" },
+			{ c.not_summed, "call", "for which there was no room" },
+			{ c.too_deep, "call", "inside too many others" },
+			{ c.left, "call", "that never returned" },
+		};
+
+		rows_begin(rows, ROWS_ALL, label);
+		label = NULL;
+		rows_say(rows, "", "%s", row->name);
+		if (row->is_dropped) {
+			rows_say(rows, between, "calls from when it cost more than the budget");
+			between = ", ";
+		}
+		for (size_t n = 0; n < ARRAY_SIZE(losses); n++) {
+			if (!losses[n].count)
+				continue;
+			rows_say(rows, between, "%llu %s%s %s", losses[n].count, losses[n].what,
+				 losses[n].count == 1 ? "" : "s", losses[n].why);
+			between = ", ";
+		}
 	}
 }
 
 void trace_output_say_absent(const struct sites *sites)
 {
 	size_t found = 0;
+
+	for (size_t i = 0; i < sites->set_count; i++) {
+		const struct probe_set *set = sites->sets[i];
+		size_t n = 0;
+
+		while (n < sites->row_count && sites->rows[n]->set != set)
+			n++;
+		if (n == sites->row_count && set->library_count == 1 &&
+		    strcmp(set->name, "ad-hoc") == 0)
+			fprintf(stderr, "jobmeter trace: no traced process has a file '%s'\n",
+				set->libraries[0]->patterns[0]);
+	}
 
 	/* Rows of a file stand together, and among these those of a set. */
 	for (size_t i = 0; i < sites->row_count; i++) {
@@ -255,10 +295,29 @@ void trace_output_say_absent(const struct sites *sites)
 			continue;
 		if (row->file && !found)
 			fprintf(stderr,
-				"jobmeter trace: '%s' has none of the probes of the set '%s'\n",
-				row->file->path, row->set->name);
+				"jobmeter trace: '%s' has none of the probes of the set '%s'%s%s%s\n",
+				row->file->path, row->set->name,
+				row->set->probe_count == 1 ? ": " : "",
+				row->set->probe_count == 1 ? row->probe->name : "",
+				row->file->is_stripped
+					? " (it is stripped, or chooses it when it starts: IFUNC)"
+					: "");
 		found = 0;
 	}
+}
+
+/* What the programs may call, and a higher level would show. */
+static void add_missed(const struct sites *sites, struct rows *rows)
+{
+	enum probe_level level = PROBE_LEVEL_DEFAULT;
+
+	rows_begin(rows, ROWS_ALL, "not probed");
+	for (size_t i = 0; i < sites->missed_count; i++) {
+		level = MAX(level, sites->missed[i]->level);
+		rows_say(rows, ", ", "%s%s", i ? "" : "at this level: ", sites->missed[i]->name);
+	}
+	if (sites->missed_count)
+		rows_say(rows, " ", "(--level %s)", probe_levels[level]);
 }
 
 static void add_costs(const struct tracer *tracer, struct rows *rows)
@@ -266,9 +325,10 @@ static void add_costs(const struct tracer *tracer, struct rows *rows)
 	const struct attach_costs *costs = tracer_costs(tracer);
 
 	rows_part(rows, "Cost");
+	rows_gap(rows);
 	rows_line(
-		rows, ROWS_ALL, "An empty probe",
-		"takes %.1f us, %.1f us more with the return, and %.1f us where the function begins with an instruction that the kernel steps over (measured here, at the start)",
+		rows, ROWS_ALL, "cost",
+		"an empty probe takes %.1f us, %.1f us more with the return, and %.1f us where the function begins with an instruction that the kernel steps over (measured here, at the start). Of a time with ≤ half and more may be the probe's own",
 		(double)costs->emulated_ns / 1e3, (double)costs->return_ns / 1e3,
 		(double)costs->stepped_ns / 1e3);
 }
@@ -279,18 +339,28 @@ static int print_summary(struct trace_output *o, const struct tracer *tracer,
 {
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
 	struct page page = page_for(o->out);
+	bool is_any = o->open_calls.count;
 	int r = tracer_visit_sums(tracer, add_sums, o);
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read what was counted");
 	for (size_t i = 0; i < o->sites->row_count; i++) {
 		const struct site_row *row = o->sites->rows[i];
+		struct trace_counts c;
 
-		if (row->withheld)
-			trace_summary_withhold(o->summary, row->probe, row->name, row->withheld);
+		if (tracer_get_counts(tracer, i, &c) < 0)
+			continue;
+		is_any |= c.hits > c.outside;
+		trace_summary_limit(o->summary, row->probe, row->name,
+				    &(struct trace_limits){ .withheld = row->withheld,
+							    .is_short = row->is_dropped ||
+									c.not_summed + c.too_deep,
+							    .own_ns = tracer_own_ns(tracer, row) });
 	}
-	trace_summary_rows(o->summary, traced->end_ns - traced->start_ns, kernel, rows);
+	open_calls_rows(&o->open_calls, rows);
+	trace_summary_rows(o->summary, traced->end_ns - traced->start_ns, is_any, kernel, rows);
 	add_losses(o, tracer, rows);
+	add_missed(o->sites, rows);
 	add_costs(tracer, rows);
 	rows_text(rows, ROWS_TEXT, &page);
 	return 0;
@@ -320,6 +390,15 @@ static void say_withheld(const struct trace_output *o)
 				o->sites->rows[i]->name, why);
 		before = why ? why : before;
 	}
+}
+
+static void say_open_calls(struct trace_output *o)
+{
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct page page = page_for(stderr);
+
+	open_calls_rows(&o->open_calls, rows);
+	rows_text(rows, ROWS_TEXT, &page);
 }
 
 /* Of a file of calls: what is not in it is said. */
@@ -394,7 +473,7 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 			const struct traced *traced, const struct reading *kernel,
 			struct error *err)
 {
-	unsigned int parts;
+	unsigned int parts = 0;
 	int r = 0;
 
 	trace_output_say_absent(o->sites);
@@ -405,12 +484,17 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 			traced->files_left_out, SITES_FILES_MAX);
 	if (o->chrome)
 		r = chrome_finish(o->chrome, &parts, err);
-	else if (o->folded)
+	if (o->chrome && r == 0 && parts > 1)
+		fprintf(stderr,
+			"jobmeter trace: '%s' and %u more files have the calls, of %u MiB each\n",
+			o->file, parts - 1, PART_BYTES >> 20);
+	if (o->folded)
 		r = folded_write(o->folded, o->out);
 	else if (o->otlp)
 		r = finish_spans(o, traced, err);
 	else if (o->summary)
 		return print_summary(o, tracer, traced, kernel, err);
+	say_open_calls(o);
 	say_losses(o, tracer);
 	if (r == 0 && o->out && fflush(o->out) != 0)
 		r = error_set_errno(err, errno, "cannot write");
@@ -429,6 +513,7 @@ void trace_output_clear(struct trace_output *o)
 	otlp_sender_free(o->sender);
 	if (o->out && o->file)
 		fclose(o->out);
+	open_calls_clear(&o->open_calls);
 	callers_clear(&o->callers);
 	names_clear(&o->names);
 	while ((name = idmap_next(&o->functions, &at)))

@@ -11,6 +11,7 @@
 #include "export/otlp.h"
 #include "trace/callers.h"
 #include "trace/names.h"
+#include "trace/open_calls.h"
 
 struct error;
 struct reading;
@@ -32,6 +33,7 @@ struct trace_output {
 	bool tells_losses; /* of lines: as last ones, instead of to stderr */
 	struct callers callers;
 	struct names names;
+	struct open_calls open_calls;
 	struct idmap functions; /* their names, where strings are these */
 	FILE *out;
 	struct chrome *chrome;
@@ -51,6 +53,8 @@ int trace_format_parse(const char *name, enum trace_format *ret, struct error *e
 int trace_output_open(struct trace_output *o, bool is_command, struct error *err);
 /* As a tracer_reader. */
 int trace_output_take(void *context, const struct trace_event *event);
+/* The same for calls that have not returned. */
+int trace_output_take_open(void *context, const struct trace_event *event);
 void trace_output_see(struct trace_output *o, pid_t pid); /* as callers_see() */
 /* After the last one.  @kernel: what it counted of files; NULL: not measured. */
 int trace_output_finish(struct trace_output *o, const struct tracer *tracer,

@@ -46,7 +46,7 @@ bool call_has_failed(const struct trace_call *call)
 {
 	const int32_t result = (int32_t)call->result;
 
-	if (!call->has_returned)
+	if (!call->has_returned || call->probe->fails == PROBE_FAILS_NEVER)
 		return false;
 	return call->probe->fails == PROBE_FAILS_BELOW_0 ? result < 0 : result != 0;
 }

@@ -18,6 +18,7 @@ struct trace_process {
 	uint32_t pid;
 	int rank; /* of MPI; -1: it has none */
 	char task[CALL_TASK_MAX]; /* its name */
+	uint64_t run; /* of which it is a rank; 0: not known, as of all in one */
 };
 
 struct trace_call { /* what it points to is the caller's */

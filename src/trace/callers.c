@@ -9,8 +9,12 @@
 #include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/file.h"
+#include "basic/fnv.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
+#include "cgroup/descendants.h"
+
+#define PARENTS_MAX 6 /* between a rank and what started it */
 
 void callers_clear(struct callers *p)
 {
@@ -53,6 +57,27 @@ int callers_parse_rank(const char *text, size_t size)
 	return rank;
 }
 
+/* Ranks of one mpirun have one name space of PMIx, or one proxy of Hydra's among their parents. */
+static uint64_t find_run(const char *text, size_t size, pid_t pid)
+{
+	static const char name[] = "PMIX_NAMESPACE=", proxy[] = "(hydra_pmi_proxy)";
+	const char *at = memmem(text, size, name, sizeof(name) - 1);
+	char path[64], stat[1024], state;
+
+	if (at)
+		return fnv_bytes(FNV_BEGIN, at, strnlen(at, (size_t)(text + size - at)));
+	for (int i = 0; i < PARENTS_MAX && pid > 1; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+		if (file_read_small(AT_FDCWD, path, stat, sizeof(stat)) <= 0)
+			break;
+		if (strstr(stat, proxy))
+			return (uint64_t)pid;
+		if (descendants_parse_stat(stat, &state, &pid) < 0)
+			break;
+	}
+	return 0;
+}
+
 static void read_process(struct trace_process *process)
 {
 	_cleanup_free_ char *text = NULL;
@@ -66,6 +91,8 @@ static void read_process(struct trace_process *process)
 	snprintf(path, sizeof(path), "/proc/%u/environ", process->pid);
 	if (file_read(AT_FDCWD, path, CALLERS_ENVIRON_MAX, &text, &size) == 0)
 		process->rank = callers_parse_rank(text, size);
+	if (process->rank >= 0)
+		process->run = find_run(text, size, (pid_t)process->pid);
 }
 
 static struct trace_process *find(const struct callers *p, uint32_t pid)

@@ -9,8 +9,9 @@
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 
-struct queue { /* the calls of one process, by time */
+struct queue { /* the calls of one process in a group, by time */
 	const struct collective_call *at, *end;
+	uint32_t process;
 };
 
 struct lateness { /* of one process */
@@ -23,6 +24,8 @@ static int compare_calls(const void *a, const void *b)
 
 	if (x->function != y->function)
 		return x->function < y->function ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
@@ -56,36 +59,24 @@ static void take_heads(struct queue *queues, size_t count, struct lateness *late
 		waited += queues[last].at->start_ns - queues[i].at->start_ns;
 	sum->matched++;
 	sum->waited_ns += waited;
-	late[last].times++;
-	late[last].ns += waited;
+	late[queues[last].process].times++;
+	late[queues[last].process].ns += waited;
 	for (size_t i = 0; i < count; i++)
 		queues[i].at++;
 }
 
-/* Queues of @function's processes; the caller frees. */
-static struct queue *make_queues(const struct collective_call *calls, size_t count,
-				 uint32_t function, size_t *ret_count)
+/* Of @count calls of one group, as many queues as processes, for which there is room. */
+static size_t make_queues(const struct collective_call *calls, size_t count, struct queue *queues)
 {
-	struct queue *queues = NULL;
 	size_t made = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (calls[i].function != function)
-			continue;
-		if (!made || queues[made - 1].at->process != calls[i].process) {
-			struct queue *more = reallocarray(queues, made + 1, sizeof(*queues));
-
-			if (!more) {
-				free(queues);
-				return NULL;
-			}
-			queues = more;
-			queues[made++] = (struct queue){ .at = &calls[i] };
-		}
+		if (!made || queues[made - 1].process != calls[i].process)
+			queues[made++] = (struct queue){ .at = &calls[i],
+							 .process = calls[i].process };
 		queues[made - 1].end = &calls[i] + 1;
 	}
-	*ret_count = made;
-	return queues;
+	return made;
 }
 
 static bool is_any_empty(const struct queue *queues, size_t count)
@@ -102,29 +93,41 @@ int collectives_sum(const struct collective_call *calls, size_t count, uint32_t 
 {
 	_cleanup_free_ struct queue *queues = NULL;
 	_cleanup_free_ struct lateness *late = NULL;
-	_cleanup_free_ uint32_t *processes = NULL;
 	struct collective_sum sum = {};
-	size_t queue_count = 0, latest = 0;
+	size_t room = 1;
+	bool is_any = false;
 
-	queues = make_queues(calls, count, function, &queue_count);
-	if (queue_count < 2)
-		return -ENODATA;
-	late = calloc(queue_count, sizeof(*late));
-	processes = calloc(queue_count, sizeof(*processes));
-	if (!late || !processes)
+	for (size_t i = 0; i < count; i++)
+		room = MAX(room, (size_t)calls[i].process + 1);
+	queues = calloc(room, sizeof(*queues));
+	late = calloc(room, sizeof(*late));
+	if (!queues || !late)
 		return -ENOMEM;
-	for (size_t i = 0; i < queue_count; i++)
-		processes[i] = queues[i].at->process;
-	while (!is_any_empty(queues, queue_count))
-		take_heads(queues, queue_count, late, &sum);
-	for (size_t i = 0; i < queue_count; i++) {
-		sum.unmatched += (uint64_t)(queues[i].end - queues[i].at);
-		if (late[i].ns > late[latest].ns)
-			latest = i;
+	for (size_t i = 0, next; i < count; i = next) {
+		size_t made;
+
+		for (next = i + 1; next < count && calls[next].function == calls[i].function &&
+				   calls[next].group == calls[i].group;)
+			next++;
+		if (calls[i].function != function)
+			continue;
+		made = make_queues(calls + i, next - i, queues);
+		if (made < 2)
+			continue;
+		is_any = true;
+		while (!is_any_empty(queues, made))
+			take_heads(queues, made, late, &sum);
+		for (size_t n = 0; n < made; n++)
+			sum.unmatched += (uint64_t)(queues[n].end - queues[n].at);
 	}
-	sum.latest = processes[latest];
-	sum.latest_times = late[latest].times;
-	sum.latest_ns = late[latest].ns;
+	for (uint32_t i = 0; i < room; i++) {
+		if (late[i].ns > late[sum.latest].ns)
+			sum.latest = i;
+	}
+	sum.latest_times = late[sum.latest].times;
+	sum.latest_ns = late[sum.latest].ns;
+	if (!is_any)
+		return -ENODATA;
 	*ret = sum;
 	return 0;
 }

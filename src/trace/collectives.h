@@ -12,6 +12,7 @@
 struct collective_call {
 	uint32_t function, process; /* from 0 */
 	uint64_t start_ns, end_ns;
+	uint64_t group; /* of ranks that call together: a communicator of one run */
 };
 
 struct collective_sum { /* of one function */
@@ -23,10 +24,10 @@ struct collective_sum { /* of one function */
 	uint64_t latest_ns; /* how long they waited for it */
 };
 
-/* By function, process and time, as collectives_sum() wants them. */
+/* By function, group, process and time, as collectives_sum() wants them. */
 void collectives_sort(struct collective_call *calls, size_t count);
 
-/* Calls of @function among sorted @calls; processes that made none are not in it.
- * -ENODATA: fewer than two did; -ENOMEM. */
+/* Calls of @function among sorted @calls, of all groups together; processes of a group that made
+ * none are not in it, nor are groups of one.  -ENODATA: there is no other; -ENOMEM. */
 int collectives_sum(const struct collective_call *calls, size_t count, uint32_t function,
 		    struct collective_sum *ret);

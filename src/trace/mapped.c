@@ -17,7 +17,7 @@
 #define DELETED " (deleted)"
 
 struct mapping {
-	unsigned long long start, end, device, inode;
+	unsigned long long start, end, offset, device, inode;
 	char *path;
 };
 
@@ -32,7 +32,7 @@ static bool parse_line(char *line, struct mapping *ret)
 	ret->end = strtoull(rest + 1, &rest, 16);
 	if (strnlen(rest, 6) < 6 || rest[3] != 'x')
 		return false;
-	(void)strtoull(rest + 6, &rest, 16);
+	ret->offset = strtoull(rest + 6, &rest, 16);
 	ret->device = strtoull(rest, &rest, 16) << 32;
 	if (*rest != ':')
 		return false;
@@ -74,7 +74,9 @@ static int visit_mapping(pid_t pid, pid_t tid, const struct mapping *m, mapped_v
 {
 	char name[96];
 	struct stat file, program;
-	struct mapped_file mapped = { .path = m->path };
+	struct mapped_file mapped = {
+		.path = m->path, .start = m->start, .end = m->end, .offset = m->offset
+	};
 	_cleanup_close_ int fd = open_mapping(pid, tid, m, &file);
 
 	if (fd < 0)

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct mapped_file {
 	int fd; /* for the visitor to read; closed afterwards */
 	const char *path; /* as the process has it, without a " (deleted)" */
 	bool is_program; /* what the process executes */
+	uint64_t start, end, offset; /* where the process has it, from where in the file on */
 };
 
 /* A negative return ends the visit, and is its result. */

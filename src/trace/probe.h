@@ -54,7 +54,11 @@ enum probe_exit {
 	PROBE_EXIT_RET_INSN, /* a probe on each `ret`: none after a tail call, slower, harmless */
 };
 
-enum probe_fails { PROBE_FAILS_NOT_0, PROBE_FAILS_BELOW_0 }; /* what a result says, as 32 bits */
+enum probe_fails {
+	PROBE_FAILS_NOT_0,
+	PROBE_FAILS_BELOW_0,
+	PROBE_FAILS_NEVER
+}; /* what a result says, as 32 bits */
 
 /* What a function is called where a pattern stands for many. */
 enum probe_shown {

@@ -51,10 +51,15 @@ static int write_file(FILE *out, char *argument, struct error *err)
 			err, -EINVAL,
 			"--probe: LIB:SYMBOL[(NAME=VALUE,...)] must stand here, as in 'libz.so*:compress2(size=p4)'");
 	*symbol++ = '\0';
+	if (strstr(symbol, "::"))
+		return error_set(
+			err, -EINVAL,
+			"--probe: functions of C++ and Rust have the names that `nm -D` shows, as _ZN2ns1f; a pattern such as '*%s*' finds them",
+			strrchr(symbol, ':') + 1);
 	if (strcmp(argument, "kernel") == 0 || strcmp(argument, "tracepoint") == 0)
 		site = argument;
 	fprintf(out,
-		"[set ad-hoc]\nabout = %s\n[library given]\nfile = %s\n[probe %.*s]\n%s = %s\n",
+		"[set ad-hoc]\nabout = %s\nfails = never\n[library given]\nfile = %s\n[probe %.*s]\n%s = %s\n",
 		"what --probe names", argument, PROBE_NAME_MAX - 1, symbol, site, symbol);
 	write_fields(out, list ? list : "");
 	return 0;

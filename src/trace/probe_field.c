@@ -127,7 +127,7 @@ static int read_hist(struct probe_scope *scope, const char *value)
 static const char *const yes_no[] = { "no", "yes", NULL };
 static const char *const inner_words[] = { "keep", "skip", NULL };
 static const char *const shown_words[] = { "symbol", "class", "probe", "text", NULL };
-static const char *const fails_words[] = { "not-0", "below-0", NULL };
+static const char *const fails_words[] = { "not-0", "below-0", "never", NULL };
 static const char *const exit_words[] = { "none", "return", "ret-insn", NULL };
 
 #define FLAG(member) offsetof(struct probe, member), sizeof(bool)

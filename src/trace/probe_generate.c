@@ -126,7 +126,7 @@ static void generate_end(const struct probe *probe, bool is_return, FILE *out)
 	generate_bytes(probe, out);
 	if (c->action != PROBE_MAP_NONE) {
 		fprintf(out, "\tif (has(call, %u)", c->key);
-		if (is_return)
+		if (is_return && probe->fails != PROBE_FAILS_NEVER)
 			fputs(probe->fails == PROBE_FAILS_BELOW_0
 				      ? " && (__s32)PT_REGS_RC(ctx) >= 0"
 				      : " && !(__u32)PT_REGS_RC(ctx)",

@@ -190,6 +190,8 @@ static uint32_t flags_of(const struct probe *probe, const struct row_options *op
 		flags |= TRACE_EVENT_IF_FAILED;
 	if (options->sums && !options->sends_events && probe->shown == PROBE_SHOWN_TEXT)
 		flags |= TRACE_SENDS_EVENTS | TRACE_EVENT_IF_FIRST;
+	if (probe->fails == PROBE_FAILS_NEVER)
+		flags |= TRACE_FAILS_NEVER;
 	if (probe->fails == PROBE_FAILS_BELOW_0)
 		flags |= TRACE_FAILS_BELOW_0;
 	if (options->sums && !probe->is_silent)

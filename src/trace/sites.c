@@ -278,6 +278,7 @@ static int add_site(struct place_visit *v, const struct image_site *at, bool is_
 		return sites_no_memory(v->err);
 	s->items[s->count++] = (struct site){ .offset = at->offset,
 					      .semaphore = at->semaphore,
+					      .size = at->size,
 					      .row = s->row_count - 1,
 					      .cost = at->cost,
 					      .is_return = is_return };
@@ -424,6 +425,54 @@ static struct site_file *new_file(struct sites *s, int fd, const char *path, int
 	return file;
 }
 
+/* The function, as Fortran may call it, too. */
+static bool is_name_of(const char *name, const char *symbol)
+{
+	const size_t length = strlen(symbol);
+
+	return strncasecmp(name, symbol, length) == 0 &&
+	       (!name[length] || strcmp(name + length, "_") == 0 ||
+		strcmp(name + length, "__") == 0 || strcmp(name + length, "_f08_") == 0);
+}
+
+static void note_missed(void *context, const char *name, bool is_import)
+{
+	struct sites *s = context;
+
+	for (size_t i = 0; is_import && i < s->set_count; i++) {
+		for (size_t n = 0; n < s->sets[i]->probe_count; n++) {
+			const struct probe *probe = s->sets[i]->probes[n];
+			size_t known = 0;
+
+			if (probe->level <= s->level || !is_name_of(name, probe->symbols[0]))
+				continue;
+			while (known < s->missed_count &&
+			       strcmp(s->missed[known]->name, probe->name) != 0)
+				known++;
+			if (known == s->missed_count && known < SITES_MISSED_MAX)
+				s->missed[s->missed_count++] = probe;
+		}
+	}
+}
+
+/* Libraries that the sets are of import each other's. */
+static bool is_part(const struct sites *s, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < s->set_count; i++) {
+		for (size_t n = 0; n < s->sets[i]->library_count; n++) {
+			const struct probe_library *l = s->sets[i]->libraries[n];
+
+			for (size_t k = 0; k < l->part_count; k++) {
+				if (fnmatch(l->parts[k], name, 0) == 0)
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
 struct known_file *sites_know(struct sites *s, int fd, const char *path)
 {
 	_cleanup_(image_freep) struct image *image = NULL;
@@ -446,8 +495,11 @@ struct known_file *sites_know(struct sites *s, int fd, const char *path)
 			free(known);
 			return NULL;
 		}
-		if (image_open(fd, &image, NULL) == 0)
+		if (image_open(fd, &image, NULL) == 0) {
 			hazards_read(image, path, s->callers, s->caller_count, &known->hazards);
+			if (!is_part(s, path))
+				image_visit_names(image, note_missed, s);
+		}
 	}
 	file = find_file(s, &st);
 	if (file)

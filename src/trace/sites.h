@@ -22,9 +22,10 @@ struct error;
 #define SITES_FILES_MAX 1024
 #define SITES_MAX 65536
 #define SITES_USERS_SHARE 8
+#define SITES_MISSED_MAX 16
 
 struct site {
-	uint64_t offset, semaphore;
+	uint64_t offset, semaphore, size; /* size: of the rest of its function; 0: not known */
 	size_t row;
 	enum image_cost cost;
 	bool is_return; /* on a `ret` instruction */
@@ -83,6 +84,9 @@ struct sites { /* fill .sets, .set_count, .level and .options; then sites_begin(
 	struct hazards found; /* of the process that is being looked at */
 	unsigned int process; /* its number */
 	unsigned int map_entries; /* of all maps */
+	/* Functions above the level that files of processes import, as far as there is room. */
+	const struct probe *missed[SITES_MISSED_MAX];
+	size_t missed_count;
 };
 
 /* Rows of the kernel's probes are there then.  -E2BIG: too many sets, maps or tables. */

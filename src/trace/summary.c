@@ -9,7 +9,9 @@
 
 #include "basic/array.h"
 #include "basic/cleanup.h"
+#include "basic/fnv.h"
 #include "basic/humanize.h"
+#include "basic/idmap.h"
 #include "basic/macro.h"
 #include "bpf/trace_rows.h"
 #include "model/reading.h"
@@ -20,6 +22,7 @@
 
 #define FUNCTIONS_SHOWN 20
 #define DISTRIBUTIONS_SHOWN 8
+#define RANKS_SHOWN 8 /* with the most time, and with the least */
 
 struct summed { /* of one function in one process, or of it in all */
 	uint64_t calls, failed, bytes, bytes_unknown, ns;
@@ -29,6 +32,8 @@ struct summary_function {
 	char *name;
 	const struct probe *probe;
 	const char *withheld; /* why calls have no time; NULL: they have */
+	bool is_short; /* there were more calls than are counted */
+	uint64_t own_ns; /* of each call's time, that the probe may take itself */
 	struct summed all;
 	uint64_t sizes[TRACE_BUCKETS], durations[TRACE_BUCKETS];
 	struct summed *processes; /* by process, as many as process_room */
@@ -44,6 +49,14 @@ struct trace_summary {
 	size_t call_count, call_room;
 	struct gpu_work gpu_work;
 	bool is_cut; /* there were more calls than are compared */
+	struct idmap groups; /* by process and communicator, whose calls belong together: struct
+				group */
+	uint64_t groupless; /* calls on others */
+};
+
+struct group {
+	uint64_t id;
+	unsigned int made; /* communicators that this process made of it */
 };
 
 struct trace_summary *trace_summary_new(void)
@@ -132,24 +145,73 @@ int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *
 	return gpu_work_add(&s->gpu_work, probe, name, label, sums);
 }
 
-void trace_summary_withhold(struct trace_summary *s, const struct probe *probe, const char *name,
-			    const char *why)
+void trace_summary_limit(struct trace_summary *s, const struct probe *probe, const char *name,
+			 const struct trace_limits *limits)
 {
 	for (size_t i = 0; i < s->function_count; i++) {
-		if (s->functions[i].probe->set == probe->set &&
-		    strcmp(s->functions[i].name, name) == 0)
-			s->functions[i].withheld = why;
+		struct summary_function *f = &s->functions[i];
+
+		if (f->probe->set != probe->set || strcmp(f->name, name) != 0)
+			continue;
+		f->withheld = limits->withheld ? limits->withheld : f->withheld;
+		f->is_short |= limits->is_short;
+		f->own_ns = MAX(f->own_ns, limits->own_ns);
 	}
+}
+
+/* NULL: it is not known, but MPI_COMM_WORLD is; or there is no memory. */
+static struct group *summary_get_group(struct trace_summary *s, const struct trace_process *process,
+				       int64_t comm, uint64_t id)
+{
+	uint64_t key = fnv_bytes(fnv_bytes(FNV_BEGIN, &process->pid, sizeof(process->pid)), &comm,
+				 sizeof(comm));
+	struct group *g = idmap_get(&s->groups, key);
+
+	if (!g && (id || comm == 0)) {
+		g = calloc(1, sizeof(*g));
+		if (g && idmap_put(&s->groups, key, g) < 0) {
+			free(g);
+			g = NULL;
+		}
+		id = id ? id : fnv_bytes(FNV_BEGIN, &process->run, sizeof(process->run));
+	}
+	if (g && id)
+		*g = (struct group){ .id = id };
+	return g;
+}
+
+/* The same calls on one communicator, of one colour, make communicators that belong together. */
+static void summary_add_made(struct trace_summary *s, const struct trace_call *call,
+			     struct group *of)
+{
+	const int new = probe_find_capture(call->probe, "new"),
+		  color = probe_find_capture(call->probe, "color");
+	uint64_t id = fnv_text(of->id, call->name);
+
+	if (new < 0 || !(call->have & 1U << new) || call->result != 0)
+		return;
+	of->made++;
+	id = fnv_bytes(id, &of->made, sizeof(of->made));
+	if (color >= 0)
+		id = fnv_bytes(id, &call->values[color], sizeof(call->values[color]));
+	(void)summary_get_group(s, call->process, call->values[new], id);
 }
 
 int trace_summary_add_call(struct trace_summary *s, const struct trace_call *call)
 {
 	int comm = probe_find_capture(call->probe, "comm");
 	int64_t function, process;
+	struct group *group;
 
-	if (call->probe->kind != PROBE_COLLECTIVE || !call->has_returned || comm < 0 ||
-	    !(call->have & 1U << comm) || call->values[comm] != 0)
+	if (call->probe->kind != PROBE_COLLECTIVE || call->probe->is_async || !call->has_returned ||
+	    comm < 0 || !(call->have & 1U << comm))
 		return 0;
+	group = summary_get_group(s, call->process, call->values[comm], 0);
+	if (!group) {
+		s->groupless++;
+		return 0;
+	}
+	summary_add_made(s, call, group);
 	if (s->call_count == SUMMARY_CALLS_MAX) {
 		s->is_cut = true;
 		return 0;
@@ -163,19 +225,28 @@ int trace_summary_add_call(struct trace_summary *s, const struct trace_call *cal
 		(struct collective_call){ .function = (uint32_t)function,
 					  .process = (uint32_t)process,
 					  .start_ns = call->start_ns,
-					  .end_ns = call->start_ns + call->duration_ns };
+					  .end_ns = call->start_ns + call->duration_ns,
+					  .group = group->id };
 	return 0;
 }
 
 /* ---- rows ---- */
+
+/* What is not the probe's own time, at least. */
+static uint64_t summary_sure_ns(const struct summary_function *f)
+{
+	return f->all.ns - MIN(f->all.ns, f->all.calls * f->own_ns);
+}
 
 static int summary_compare_functions(const void *a, const void *b)
 {
 	const struct summary_function *x = *(const struct summary_function *const *)a;
 	const struct summary_function *y = *(const struct summary_function *const *)b;
 
-	if (x->all.ns != y->all.ns)
-		return x->all.ns > y->all.ns ? -1 : 1;
+	const uint64_t x_ns = summary_sure_ns(x), y_ns = summary_sure_ns(y);
+
+	if (x_ns != y_ns)
+		return x_ns > y_ns ? -1 : 1;
 	if (x->all.calls != y->all.calls)
 		return x->all.calls > y->all.calls ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -236,17 +307,23 @@ static void summary_add_function_row(const struct trace_summary *s,
 	double share = (double)f->all.ns / (double)MAX(wall_ns, (uint64_t)1) /
 		       (double)s->process_count;
 	int64_t slow = summary_bucket_at(f->durations, 0.99);
+	bool is_bound = f->withheld || f->is_short;
+	bool is_probes = f->all.calls && summary_sure_ns(f) < f->all.ns / 2;
 
 	rows_row(table, ROWS_ALL);
 	rows_cell(table, cell_words(f->name));
-	rows_cell(table, cell_number(ROWS_COUNT, f->all.calls));
-	rows_cell(table,
-		  cell_bound(f->withheld, cell_if(is_timed, cell_number(ROWS_TIME, f->all.ns))));
-	rows_cell(table, cell_bound(f->withheld, cell_if(is_timed, cell_share(share))));
-	rows_cell(table, cell_if(slow >= 0, cell_number(ROWS_TIME, (uint64_t)slow)));
-	rows_cell(table, cell_bound(f->all.bytes_unknown,
+	rows_cell(table, cell_bound(f->is_short, cell_number(ROWS_COUNT, f->all.calls)));
+	if (is_timed && is_probes) {
+		rows_words(table, "≤%s", humanize_duration(f->all.ns).text);
+		rows_words(table, "≤%s", humanize_percent(share).text);
+	} else {
+		rows_cell(table, cell_bound(is_bound,
+					    cell_if(is_timed, cell_number(ROWS_TIME, f->all.ns))));
+		rows_cell(table, cell_bound(is_bound, cell_if(is_timed, cell_share(share))));
+	}
+	rows_cell(table, cell_bound(f->all.bytes_unknown || f->is_short,
 				    cell_if(has_bytes, cell_number(ROWS_BYTES, f->all.bytes))));
-	if (is_rated && has_bytes && f->all.ns)
+	if (is_rated && has_bytes && f->all.bytes && f->all.ns && !is_probes)
 		rows_words(table, "%s/s",
 			   humanize_bytes((uint64_t)((double)f->all.bytes / seconds)).text);
 	else
@@ -255,6 +332,13 @@ static void summary_add_function_row(const struct trace_summary *s,
 		rows_words(table, "%.2f", imbalance);
 	else
 		rows_words(table, "-");
+	rows_cell(table, cell_if(slow >= 0, cell_number(ROWS_TIME, (uint64_t)slow)));
+}
+
+/* All functions that were given one by one are in one table. */
+static bool summary_is_in(const struct summary_function *f, const struct probe_set *set)
+{
+	return f->probe->set == set || strcmp(f->probe->set->name, set->name) == 0;
 }
 
 /* Those of one set. */
@@ -263,21 +347,21 @@ static void summary_add_set(const struct trace_summary *s, struct summary_functi
 			    struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "function", .least = 28 },
+		{ "function", .least = 20 },
 		{ "calls" },
 		{ "time" },
 		{ "of wall", .rank = 1 },
-		{ "p99 from", .rank = 3 },
 		{ "bytes" },
-		{ "rate", .rank = 2 },
-		{ "imbalance", .rank = 4 },
+		{ "rate", .rank = 3 },
+		{ "imbalance", .rank = 2 },
+		{ "p99 from", .rank = 4 },
 	};
 	struct rows_table *table = rows_table(rows, ROWS_ALL, label, columns, ARRAY_SIZE(columns));
 	size_t count = 0;
 
 	for (size_t i = 0; i < s->function_count; i++) {
 		/* Without calls only events came: it has no sums. */
-		if (sorted[i]->probe->set == set && sorted[i]->all.calls &&
+		if (summary_is_in(sorted[i], set) && sorted[i]->all.calls &&
 		    ++count <= FUNCTIONS_SHOWN)
 			summary_add_function_row(s, sorted[i], wall_ns, table);
 	}
@@ -308,13 +392,13 @@ static void summary_add_functions(const struct trace_summary *s,
 	bool is_of_many = false;
 
 	for (size_t i = 1; i < s->function_count; i++)
-		is_of_many |= sorted[i]->probe->set != sorted[0]->probe->set;
+		is_of_many |= !summary_is_in(sorted[i], sorted[0]->probe->set);
 	rows_part(rows, "Functions");
 	for (size_t i = 0; i < s->function_count; i++) {
 		const struct probe_set *set = sorted[i]->probe->set;
 		size_t first = 0;
 
-		while (sorted[first]->probe->set != set)
+		while (!summary_is_in(sorted[first], set))
 			first++;
 		if (first != i)
 			continue;
@@ -341,39 +425,112 @@ static void summary_add_functions(const struct trace_summary *s,
 	}
 }
 
-/* "1 MiB 2, 2 MiB 2": what lies from there up to twice that. */
-static void summary_add_distribution(const char *label, const char *name, const uint64_t *counts,
-				     bool is_time, struct rows *rows)
+/* "1 MiB: 2, 2 MiB: 2": what lies from there up to twice that. */
+static void summary_add_sizes(struct summary_function *const *sorted, size_t count,
+			      struct rows *rows)
 {
-	rows_begin(rows, ROWS_ALL, label);
-	for (size_t i = 0; i < TRACE_BUCKETS; i++) {
-		uint64_t from = summary_bucket_from(i);
+	const char *label = "sizes from";
 
-		if (!counts[i])
-			continue;
-		rows_say(rows, ", ", "%s%s%s: %s", rows_has_said(rows) ? "" : name,
-			 rows_has_said(rows) ? "" : "  ",
-			 is_time ? humanize_duration(from).text : humanize_bytes(from).text,
-			 humanize_count(counts[i]).text);
-	}
-}
-
-static void summary_add_distributions(struct summary_function *const *sorted, size_t count,
-				      bool is_time, struct rows *rows)
-{
-	const char *label = is_time ? "times from" : "sizes from";
-
-	rows_part(rows, is_time ? "Times (each from this on up to twice this)"
-				: "Sizes (each from this on up to twice this)");
+	rows_part(rows, "Sizes (each from this on up to twice this)");
 	rows_gap(rows);
 	for (size_t i = 0; i < MIN(count, (size_t)DISTRIBUTIONS_SHOWN); i++) {
-		const uint64_t *counts = is_time ? sorted[i]->durations : sorted[i]->sizes;
+		const uint64_t *counts = sorted[i]->sizes;
 
 		if (summary_bucket_at(counts, 1) < 0)
 			continue;
-		summary_add_distribution(label, sorted[i]->name, counts, is_time, rows);
+		rows_begin(rows, ROWS_ALL, label);
 		label = NULL;
+		for (size_t n = 0; n < TRACE_BUCKETS; n++) {
+			if (counts[n])
+				rows_say(rows, ", ", "%s%s%s: %s",
+					 rows_has_said(rows) ? "" : sorted[i]->name,
+					 rows_has_said(rows) ? "" : "  ",
+					 humanize_bytes(summary_bucket_from(n)).text,
+					 humanize_count(counts[n]).text);
+		}
 	}
+}
+
+struct rank_time { /* in functions of a set */
+	size_t process;
+	uint64_t ns;
+	const struct summary_function *most;
+};
+
+static int summary_compare_ranks(const void *a, const void *b)
+{
+	const struct rank_time *x = a, *y = b;
+
+	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns)
+			      : (x->process > y->process) - (x->process < y->process);
+}
+
+static struct rank_time summary_sum_rank(const struct trace_summary *s, const struct probe_set *set,
+					 size_t process)
+{
+	struct rank_time sum = { .process = process };
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; i < s->function_count && s->processes[process].rank >= 0; i++) {
+		const struct summary_function *f = &s->functions[i];
+		uint64_t ns = process < f->process_room && summary_is_in(f, set)
+				      ? f->processes[process].ns
+				      : 0;
+
+		sum.ns += ns;
+		sum.most = ns > most_ns ? f : sum.most;
+		most_ns = MAX(most_ns, ns);
+	}
+	return sum;
+}
+
+/* How long ranks were in functions of a set: all together, and those with the most and the least,
+ * for which others may wait. */
+static void summary_add_ranks(const struct trace_summary *s, const struct probe_set *set,
+			      uint64_t wall_ns, struct rows *rows)
+{
+	static const struct rows_column columns[] = {
+		{ "process" },
+		{ "time" },
+		{ "of wall" },
+		{ "most in", .is_left = true },
+	};
+	_cleanup_free_ struct rank_time *ranks = calloc(s->process_count + 1, sizeof(*ranks));
+	const double wall = (double)MAX(wall_ns, (uint64_t)1);
+	struct rows_table *table;
+	uint64_t all_ns = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; ranks && i < s->process_count; i++) {
+		ranks[count] = summary_sum_rank(s, set, i);
+		all_ns += ranks[count].ns;
+		count += ranks[count].most != NULL;
+	}
+	if (!count)
+		return;
+	qsort(ranks, count, sizeof(*ranks), summary_compare_ranks);
+	rows_gap(rows);
+	table = rows_table(rows, ROWS_ALL, rows_format(rows, "in %s", set->name), columns,
+			   ARRAY_SIZE(columns));
+	rows_row(table, ROWS_ALL);
+	rows_words(table, "%zu rank%s", count, count == 1 ? "" : "s");
+	rows_cell(table, cell_number(ROWS_TIME, all_ns));
+	rows_cell(table, cell_share((double)all_ns / wall / (double)count));
+	rows_words(table, "imbalance %.2f", (double)ranks[0].ns * (double)count / (double)all_ns);
+	for (size_t i = 0; i < count; i++) {
+		const struct rank_time *r = &ranks[i];
+
+		if (i >= RANKS_SHOWN && i + RANKS_SHOWN < count)
+			continue;
+		rows_row(table, ROWS_ALL);
+		rows_cell(table, cell_words(summary_process_name(s, r->process, rows)));
+		rows_cell(table, cell_number(ROWS_TIME, r->ns));
+		rows_cell(table, cell_share((double)r->ns / wall));
+		rows_words(table, "%s, %s", r->most->name,
+			   humanize_duration(r->most->processes[r->process].ns).text);
+	}
+	if (count > 2 * RANKS_SHOWN)
+		rows_remark(table, ROWS_ALL, "and %zu in between", count - 2 * RANKS_SHOWN);
 }
 
 static void summary_add_collectives(struct trace_summary *s, struct rows *rows)
@@ -396,18 +553,23 @@ static void summary_add_collectives(struct trace_summary *s, struct rows *rows)
 
 		if (s->functions[i].probe->kind != PROBE_COLLECTIVE)
 			continue;
-		if (collectives_sum(s->calls, s->call_count, (uint32_t)i, &sum) < 0 || !sum.matched)
+		if (collectives_sum(s->calls, s->call_count, (uint32_t)i, &sum) < 0)
 			continue;
 		rows_row(table, ROWS_ALL);
 		rows_cell(table, cell_words(s->functions[i].name));
 		rows_cell(table, cell_number(ROWS_COUNT, sum.matched));
 		rows_cell(table, cell_number(ROWS_COUNT, sum.unmatched));
 		rows_cell(table, cell_number(ROWS_TIME, sum.waited_ns));
-		rows_words(table, "%s: last %s times, %s",
+		rows_words(table, "%s: last %s time%s, %s",
 			   summary_process_name(s, sum.latest, rows),
-			   humanize_count(sum.latest_times).text,
+			   humanize_count(sum.latest_times).text, sum.latest_times == 1 ? "" : "s",
 			   humanize_duration(sum.latest_ns).text);
 	}
+	if (s->groupless)
+		rows_line(
+			rows, ROWS_ALL, NULL,
+			"%s calls on communicators of which it was not seen how they were made are not compared",
+			humanize_count(s->groupless).text);
 	if (s->is_cut)
 		rows_remark(table, ROWS_ALL, "only the first %s calls were compared",
 			    humanize_count(SUMMARY_CALLS_MAX).text);
@@ -482,8 +644,8 @@ static void summary_add_files(const struct trace_summary *s, const struct readin
 		rows_line(rows, ROWS_ALL, NULL, "kernel   not measured");
 }
 
-void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct reading *kernel,
-			struct rows *rows)
+void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, bool is_any,
+			const struct reading *kernel, struct rows *rows)
 {
 	_cleanup_free_ struct summary_function **sorted = calloc(s->function_count + 1,
 								 sizeof(struct summary_function *));
@@ -495,24 +657,35 @@ void trace_summary_rows(struct trace_summary *s, uint64_t wall_ns, const struct 
 	qsort(sorted, s->function_count, sizeof(struct summary_function *),
 	      summary_compare_functions);
 	if (!s->function_count)
-		rows_line(rows, ROWS_ALL, NULL, "No call of a probed function came.");
+		rows_line(rows, ROWS_ALL, NULL, "No call of a probed function %s.",
+			  is_any ? "returned" : "came");
 	else
 		summary_add_functions(s, sorted, wall_ns, rows);
+	for (size_t i = 0, first; i < s->function_count; i++) {
+		for (first = 0; !summary_is_in(sorted[first], sorted[i]->probe->set);)
+			first++;
+		if (first == i)
+			summary_add_ranks(s, sorted[i]->probe->set, wall_ns, rows);
+	}
 	gpu_work_rows(&s->gpu_work, wall_ns, s->process_count, rows);
-	summary_add_distributions(sorted, s->function_count, false, rows);
-	summary_add_distributions(sorted, s->function_count, true, rows);
+	summary_add_sizes(sorted, s->function_count, rows);
 	summary_add_collectives(s, rows);
 	summary_add_files(s, kernel, rows);
 }
 
 struct trace_summary *trace_summary_free(struct trace_summary *s)
 {
+	struct group *group;
+
 	if (!s)
 		return NULL;
 	for (size_t i = 0; i < s->function_count; i++) {
 		free(s->functions[i].name);
 		free(s->functions[i].processes);
 	}
+	for (size_t at = 0; (group = idmap_next(&s->groups, &at));)
+		free(group);
+	idmap_clear(&s->groups);
 	gpu_work_clear(&s->gpu_work);
 	free(s->functions);
 	free(s->processes);

@@ -175,6 +175,8 @@ static int tracer_begin_process(struct tracer *t, struct error *err)
 		t->bpf->links.notice_exec = bpf_program__attach(t->bpf->progs.notice_exec);
 	if (!t->options.is_by_group && !t->bpf->links.notice_exec)
 		return error_set_errno(err, errno, "cannot see what processes execute");
+	if (!t->options.is_by_group)
+		t->bpf->links.show_calls_left = bpf_program__attach(t->bpf->progs.show_calls_left);
 	if (!process)
 		return 0;
 	t->bpf->links.follow_fork = bpf_program__attach(t->bpf->progs.follow_fork);
@@ -526,6 +528,21 @@ int tracer_read(struct tracer *t, tracer_reader read, void *context)
 	return r < 0 && r != -EAGAIN ? r : t->taken;
 }
 
+int tracer_show_open(struct tracer *t)
+{
+	struct bpf_link *link = bpf_program__attach_iter(t->bpf->progs.show_open_calls, NULL);
+	_cleanup_close_ int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -errno;
+	char none[16];
+	int r = fd < 0 ? fd : 0;
+
+	while (r == 0 && read(fd, none, sizeof(none)) < 0) {
+		if (errno != EINTR && errno != EAGAIN)
+			r = -errno;
+	}
+	bpf_link__destroy(link);
+	return r;
+}
+
 size_t tracer_cpu_count(void)
 {
 	return (size_t)MAX(libbpf_num_possible_cpus(), 1);
@@ -620,8 +637,7 @@ const struct attach_costs *tracer_costs(const struct tracer *t)
 	return &t->costs;
 }
 
-/* Of a hit, the trap alone. */
-static uint64_t tracer_trap_ns(const struct tracer *t, const struct site_row *of)
+uint64_t tracer_own_ns(const struct tracer *t, const struct site_row *of)
 {
 	uint64_t each = of->cost == IMAGE_STEPPED ? t->costs.stepped_ns : t->costs.emulated_ns;
 
@@ -637,7 +653,7 @@ uint64_t tracer_add_costs(const struct tracer *t, size_t row, uint64_t *before, 
 	const struct site_row *of = t->sites->rows[row];
 	_cleanup_free_ const struct trace_counts *counts = of->file ? tracer_read_counts(t, row)
 								    : NULL;
-	const uint64_t trap = tracer_trap_ns(t, of), programs = of->exit == PROBE_EXIT_NONE ? 1 : 2;
+	const uint64_t trap = tracer_own_ns(t, of), programs = of->exit == PROBE_EXIT_NONE ? 1 : 2;
 	/* With captures and sums a call takes 2.6 to 3.0 us, where the trap of an entry takes 0.9
 	 * and that of a return 0.6. */
 	const uint64_t traced = trap + programs * t->costs.emulated_ns * 3 / 4;

@@ -71,6 +71,10 @@ typedef int (*tracer_reader)(void *context, const struct trace_event *event);
 #define TRACER_BATCH 65536
 int tracer_read(struct tracer *t, tracer_reader read, void *context);
 
+/* Calls that go on now: they are handed over as events with TRACE_IS_OPEN, a thread that is in none
+ * with TRACE_NO_CALL.  Not of all processes. */
+int tracer_show_open(struct tracer *t);
+
 /* All CPUs together, of a row of the sites. */
 int tracer_get_counts(const struct tracer *t, size_t row, struct trace_counts *ret);
 
@@ -94,6 +98,8 @@ void tracer_forget_group(struct tracer *t, uint64_t cgroup);
 
 /* What a probe's trap takes by itself, as it was measured at the opening. */
 const struct attach_costs *tracer_costs(const struct tracer *t);
+/* Of a hit of that row, the traps alone. */
+uint64_t tracer_own_ns(const struct tracer *t, const struct site_row *of);
 size_t tracer_cpu_count(void);
 /* What hits of a row cost since the last time, on each CPU; @before[] is what they had cost then,
  * and is set to now.  Returns what of that processes paid that are not traced. */

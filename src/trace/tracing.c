@@ -25,6 +25,7 @@
 #include "cgroup/hierarchy.h"
 #include "load/kernel_types.h"
 #include "load/meter.h"
+#include "trace/inside.h"
 #include "trace/libraries.h"
 #include "trace/mapped.h"
 #include "trace/owner.h"
@@ -512,6 +513,25 @@ static void session_tell(struct session *s, bool is_last)
 	s->options->tell(s->options->context, &moment);
 }
 
+static int session_take(void *context, const struct trace_event *event)
+{
+	struct session *s = context;
+	struct trace_event open = *event;
+	size_t row;
+
+	if (!(event->flags & TRACE_IS_OPEN))
+		return s->options->read(s->options->context, event);
+	if (!s->options->open)
+		return 0;
+	if (event->row != TRACE_NO_CALL)
+		return s->options->open(s->options->context, event);
+	if (inside_find(s->sites, (pid_t)event->tgid, (uint64_t)event->captures[0],
+			(uint64_t)event->captures[1], &row) < 0)
+		return 0;
+	open.row = (uint16_t)row;
+	return s->options->open(s->options->context, &open);
+}
+
 static int session_turn(struct session *s, int endings_fd)
 {
 	int r = session_scan(s), read;
@@ -521,7 +541,7 @@ static int session_turn(struct session *s, int endings_fd)
 	if (r < 0)
 		return r;
 	session_tell(s, false);
-	read = tracer_read(s->tracer, s->options->read, s->options->context);
+	read = tracer_read(s->tracer, session_take, s);
 	if (read < 0)
 		return error_set_errno(s->err, read, "cannot take events");
 	if (read > 0 && fflush(NULL) != 0) /* whoever reads them need not wait for more */
@@ -596,9 +616,11 @@ static int session_drain(struct session *s)
 {
 	int r = 1;
 
+	if (s->options->open) /* what cannot be said is left out */
+		(void)tracer_show_open(s->tracer);
 	tracer_detach(s->tracer);
 	for (int i = 0; i < DRAIN_TURNS && r > 0; i++)
-		r = tracer_read(s->tracer, s->options->read, s->options->context);
+		r = tracer_read(s->tracer, session_take, s);
 	return r < 0 ? error_set_errno(s->err, r, "cannot take events") : 0;
 }
 

@@ -35,6 +35,9 @@ struct tracing_options {
 	uint64_t duration_ns; /* 0: until they end, or we are asked to */
 	unsigned int budget; /* what a probe may cost, in percent of a CPU; 0: whatever it costs */
 	tracer_reader read; /* gets events */
+	/* At the end, and when a thread ends: calls that have not returned, with TRACE_IS_OPEN;
+	 * start_ns 0: since before they were probed.  NULL: nobody cares. */
+	tracer_reader open;
 	/* A process was found that has just begun a program, before it is looked at: events may be
 	 * read when it has gone.  NULL: nobody cares. */
 	void (*see)(void *context, pid_t pid);

@@ -15,6 +15,7 @@ import time
 import pytest
 
 from command import command
+from serving import wait_for
 
 BUSY = ["--budget", "0"]  # these call as often as they can
 
@@ -200,7 +201,7 @@ def test_a_library_that_is_opened_late_is_found(programs, traced):
     target.stdin.write(b"\n")
     target.stdin.flush()
     assert target.stdout.readline() == b"open\n"
-    while links_of(tracer.pid) < 4:  # three follow forks, programs and ends
+    while links_of(tracer.pid) < 5:  # four follow forks, programs, ends and what threads are in when they end
         assert tracer.poll() is None
         time.sleep(0.05)
     target.stdin.write(b"\n")
@@ -415,6 +416,57 @@ def test_processes_that_call_nothing_leave_no_room_for_one_that_does(programs, t
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "'traced_work' costs more than the budget" in done.stderr
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_call_that_does_not_return_is_said(programs, root, is_killed):
+    """Whether its process is killed within it, or goes on when the trace ends."""
+    with subprocess.Popen([programs / "jobmeter", "trace", "--probe", "libc.so*:clock_nanosleep(exit=return)", "--", "sleep", "1000"],
+                          stderr=subprocess.PIPE, text=True) as traced:
+        sleeping = []
+
+        def is_asleep():
+            for path in pathlib.Path("/proc").glob("[0-9]*/syscall"):
+                try:
+                    if (f"\nPPid:\t{traced.pid}\n" in (path.parent / "status").read_text()
+                            and path.read_text().startswith("230 ")):  # clock_nanosleep
+                        sleeping.append(int(path.parent.name))
+                except OSError:
+                    pass  # it has gone
+            return sleeping
+
+        wait_for(is_asleep)
+        (sleeping,) = sleeping
+        if is_killed:
+            os.kill(sleeping, signal.SIGKILL)
+            said = traced.communicate(timeout=60)[1]
+            assert re.search(rf"clock_nanosleep +[\d.]+ .?s, to its end +sleep \({sleeping}\)\n", said), said
+            assert re.search(r"clock_nanosleep: 1 call that never returned", said), said
+        else:
+            attached = subprocess.run([programs / "jobmeter", "trace", "--probe", "libc.so*:clock_nanosleep(exit=return)",
+                                       "--pid", str(sleeping), "--duration", "0.5"], check=True, capture_output=True, text=True).stdout
+            assert re.search(rf"clock_nanosleep +longer than the trace +sleep \({sleeping}\)\n", attached), attached
+            assert "No call of a probed function returned." in attached
+            os.kill(sleeping, signal.SIGKILL)
+
+
+def test_a_probe_of_ones_own_fails_by_no_result(programs, root):
+    trace = [programs / "jobmeter", "trace", "--probe", "libc.so*:malloc(exit=return%s)", "--", "ls", "/"]
+    for extra, says in ("", False), (", fails=not-0", True):
+        said = subprocess.run([str(word).replace("%s", extra) for word in trace], check=True, capture_output=True, text=True).stderr
+        assert re.search(r"\bmalloc +\d+ ", said), said
+        assert ("malloc returned another value than 0" in said) == says, said
+
+
+def test_what_a_probe_names_in_vain_is_said(programs, root):
+    def said(probe, code):
+        done = subprocess.run([programs / "jobmeter", "trace", "--probe", probe, "--", "true"], capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        return done.stderr
+
+    assert "no traced process has a file 'libnothing.so*'\n" in said("libnothing.so*:x", 0)
+    assert "none of the probes of the set 'ad-hoc': strlen" in said("libc.so*:strlen", 0)
+    assert "a pattern such as '*method*' finds them" in said("true:ns::K::method", 2)
 
 
 def test_without_a_target_or_with_two_it_is_misuse(programs):

@@ -4,6 +4,7 @@
 import json
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -153,6 +154,45 @@ def test_folded_stacks_add_up_to_the_time_in_calls(trace, built, own_mount, tmp_
 def test_the_summary_names_the_rank_that_others_wait_for(trace, built, mpi):
     said = trace("--set", "mpi", "--", *mpirun(mpi, built(mpi, "mpicc", "late.c"))).stderr
     assert re.search(r"MPI_Barrier +13 +0 .*rank 1: last 13 times", said), said
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_what_ranks_hang_in_is_said(programs, root, built, mpi):
+    """By their launcher, which is attached to when they hang already."""
+    trace = [programs / "jobmeter", "trace", "--set", "mpi"]
+    command = mpirun(mpi, built(mpi, "mpicc", "hang.c"))
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as hanging:
+        try:
+            assert sorted(hanging.stdout.readline() for _ in range(RANKS)) == [f"begun {rank}\n" for rank in range(RANKS)]
+            end, said = time.monotonic() + 60, ""
+            while said.count("longer than the trace") < RANKS and time.monotonic() < end:
+                said = subprocess.run([*trace, "--pid", str(hanging.pid), "--duration", "1"], env=ENVIRONMENT, check=True,
+                                      capture_output=True, text=True).stdout
+            assert re.search(r"MPI_Recv +longer than the trace +rank 0\n", said), said
+            assert re.search(r"MPI_Barrier +longer than the trace +rank 1\n", said), said
+        finally:
+            hanging.terminate()
+            hanging.wait()
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_waits_are_told_of_any_communicator_and_of_each_run(trace, built, mpi):
+    """Two runs at once: 7 barriers on a copy of the world, and 5 on a part of it; those of one rank alone are no waits."""
+    run = " ".join(mpirun(mpi, built(mpi, "mpicc", "communicators.c")))
+    said = trace("--set", "mpi", "--", "sh", "-c", f"{run} & {run}; wait").stderr
+    assert re.search(r"MPI_Barrier +24 +0 .*rank 1: last 12 times", said), said
+    assert re.search(r"MPI_Comm_split +4 +0 ", said), said
+    assert "not compared" not in said
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_bytes_are_those_of_all_ranks_or_not_known(trace, built, mpi):
+    said = trace("--set", "mpi", "--", *mpirun(mpi, built(mpi, "mpicc", "communicators.c"))).stderr
+    assert re.search(r"MPI_Alltoall +2 .* 31\.3 KiB", said), said  # 2 ranks give 1000 of 8 bytes to 2
+    assert re.search(r"MPI_Alltoallv +2 +≤?[\d.]+ .?s +\S+ %? +- ", said), said
+    assert "MPI_Alltoallv: the bytes of 2 calls are not known" in said
+    assert "not probed  at this level: MPI_Testall (--level trace)\n" in said
+    assert re.search(r"in mpi +process +time +of wall +most in\n +2 ranks .* imbalance \d", said), said
 
 
 def test_the_summary_has_bytes_and_sizes(trace, built, own_mount):

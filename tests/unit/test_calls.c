@@ -298,7 +298,7 @@ static char *summary_text(struct trace_summary *s, const struct reading *kernel)
 	FILE *out = made_text_stream(&t);
 	struct page page = { .out = out, .width = 100, .is_utf8 = true };
 
-	trace_summary_rows(s, 1000000000, kernel, rows);
+	trace_summary_rows(s, 1000000000, false, kernel, rows);
 	rows_text(rows, ROWS_TEXT, &page);
 	return made_text_end(&t);
 }

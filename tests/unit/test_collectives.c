@@ -77,3 +77,23 @@ TEST(calls_without_a_common_moment_match_nothing)
 	ASSERT_EQ(sum.unmatched, (uint64_t)4);
 	ASSERT_EQ(sum.waited_ns, (uint64_t)0);
 }
+
+TEST(groups_are_apart_and_add_up)
+{
+	/* Two halves that call at the same time, process 3 late in one, 1 in the other; and one
+	 * alone. */
+	struct collective_call calls[] = {
+		{ 0, 0, 100, 150, 7 }, { 0, 1, 113, 150, 7 }, { 0, 2, 101, 160, 8 },
+		{ 0, 3, 130, 160, 8 }, { 0, 2, 201, 260, 8 }, { 0, 3, 231, 260, 8 },
+		{ 0, 1, 300, 310, 9 },
+	};
+	struct collective_sum sum;
+
+	collectives_sort(calls, ARRAY_SIZE(calls));
+	ASSERT_OK(collectives_sum(calls, ARRAY_SIZE(calls), 0, &sum));
+	ASSERT_EQ(sum.matched, (uint64_t)3);
+	ASSERT_EQ(sum.unmatched, (uint64_t)0);
+	ASSERT_EQ(sum.waited_ns, (uint64_t)(13 + 29 + 30));
+	ASSERT_EQ(sum.latest, (unsigned int)3);
+	ASSERT_EQ(sum.latest_times, (uint64_t)2);
+}
