@@ -57,8 +57,8 @@ int api_list_sums(struct api_call *c, struct error *err)
 	else
 		document_put_string(c->document, "by", by);
 	document_begin_list_of(c->document, c->route->list);
-	r = store_format_sums(c->server->store, by, columns[0].name, &filter, &c->who, c->document,
-			      &has_more, err);
+	r = store_format_sums(c->server->store, by, columns[0].name, c->has_column, &filter,
+			      &c->who, c->document, &has_more, err);
 	document_end_list(c->document);
 	document_put_boolean(c->document, "more", has_more);
 	return r;

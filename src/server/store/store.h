@@ -169,13 +169,14 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 const char *store_sum_word(size_t i);
 /* The columns of the sums by that word, the first of which has its name. */
 size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_MAX]);
-/* Maps of these columns in the list that has begun, the first by @name, those of most jobs first
- * (days: the earliest). *ret_more: there are more than the filter's limit.  -ETIME: as above. */
-int store_format_sums(struct store *s, const char *by, const char *name,
+/* Maps of the @wanted of these columns (those that are no sums: anyway) in the list that has begun,
+ * the first by @name, those of most jobs first (days: the earliest).  A sum that no number holds
+ * is null.  *ret_more: there are more than the filter's limit.  -ETIME: as above. */
+int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
 		      const struct job_filter *filter, const struct store_who *who,
 		      struct document *d, bool *ret_more, struct error *err);
-/* The same of all metrics that are counters, as the member "sums" of a map: the rows of `jobmeter
- * jobs --by`, in no order.  -ENOTSUP: @by is no word of store_sum_word(); -ETIME. */
+/* The same of all sums, as the member "sums" of a map: the rows of `jobmeter jobs --by`; what is
+ * not known is left out.  -ENOTSUP: @by is no word of store_sum_word(); -ETIME. */
 int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
 			  const struct store_who *who, struct document *d, struct error *err);
 /* Of jobs that know both: for the mean power of a core. */

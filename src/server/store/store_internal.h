@@ -106,6 +106,14 @@ int store_check_version(const char *where, uint64_t version, enum store_mode mod
 			struct error *err);
 
 /* ---- columns.c: the metric table as columns ---- */
+struct column_def {
+	const char *name;
+	bool is_text; /* else a number */
+};
+/* How many of these the table lacked: where we write they are added.  @ret_has: which it has now,
+ * @count of them. */
+size_t store_add_columns(struct store *s, const char *table, const struct column_def *columns,
+			 size_t count, enum store_mode mode, bool *ret_has);
 /* Columns that a table lacks are added; statements that name them are made. */
 void store_open_columns(struct store *s, enum store_mode mode);
 /* The columns of struct store_job for SELECT, as store_read_job() wants them.  @wanted: those of
