@@ -21,8 +21,8 @@ from server import BUILD
 from serving import Serving, batches, folder, wait_for  # noqa: F401
 from slurm import make_users
 
-ALICE, BOB, CAROL = 61001, 61002, 61003
-NAMES = {ALICE: "made-alice", BOB: "made-bob", CAROL: "made-carol"}
+ALICE, BOB, CAROL, DAVE = 61001, 61002, 61003, 61004  # Dave has no jobs: he coordinates an account
+NAMES = {ALICE: "made-alice", BOB: "made-bob", CAROL: "made-carol", DAVE: "made-dave"}
 
 
 
@@ -56,6 +56,11 @@ def make_token(server, user, *options):
     done = server.run("token", "create", "--user", user, *options)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def coordinate(server, user, account, manager):
+    """As a sync with the manager writes it; its users' names are those of the tokens."""
+    server.ask_database(f"INSERT INTO coordinators (manager, account, user_name) VALUES ('{manager}', '{account}', '{user}')")
 
 
 def bearer(token):
@@ -161,6 +166,7 @@ def test_csv_says_the_same_as_json(server_on_a_file):
 HOSTILE = ["'", "' OR 1=1 --", '"; DROP TABLE jobs; --', "%", "_", "\\", "../../etc/passwd", "made-bob", str(BOB), "-1", "1e9", "0x10",
            "99999999999999999999", "NULL", "all", "a" * 5000, "é" * 600, "{id}", "?6", "$1", "=cmd", "2026-13-45", ",,,", "<script>"]
 RAW = ["%00", "%FF%FE", "%ED%A0%80", "%0d%0aX-Injected:%201", "+", "%2e%2e%2f"]
+NOT_DAVES = ("made-alice", "made-carol", str(ALICE), str(CAROL), "bobs-too", "made-node1")
 NOT_ALICES = ("made-bob", "made-carol", str(BOB), str(CAROL), "bobs-")
 
 
@@ -216,6 +222,7 @@ def test_a_walk_over_the_description_shows_nobody_anothers_rows(server):
                 [job(i, BOB, name="bobs-job", account="bobs-account", partition="bobs-part", node="bobs-node", state="bobs-state",
                      manager="bobs-manager") for i in range(101, 104)] +
                 [job(1, CAROL, name="bobs-too", started=9000, node="bobs-node")])
+    coordinate(server, DAVE, "bobs-account", "bobs-manager")
     tokens = {uid: make_token(server, uid) for uid in NAMES} | {None: None, "op": make_token(server, 0, "--scope", "operator")}
     described = json.loads(server.get("/api/v1/openapi.json").text)
     assert described["openapi"] == "3.1.0" and len(described["paths"]) >= 17
@@ -243,10 +250,31 @@ def test_a_walk_over_the_description_shows_nobody_anothers_rows(server):
                 if who == ALICE:  # what she wrote herself comes back in what is told of an error
                     assert answer.status >= 400 or not any(one in answer.text for one in NOT_ALICES), question
                     assert "bobs-" not in answer.text, question
+                if who == DAVE:
+                    assert answer.status >= 400 or not any(one in answer.text for one in NOT_DAVES), question
             asked += 1
     assert asked > 1000
     assert server.ask_database("SELECT count(*) FROM jobs") == [(8,)]
     assert server.log().count("audit: ") > 10
+
+
+def test_a_coordinator_sees_the_jobs_of_their_accounts(server):
+    server.push([job(1), job(2, BOB, account="physics"), job(3, CAROL, account="physics", node="n3"), job(4, CAROL, account="biology"),
+                 job(5, BOB, account="physics", manager="pbs"), job(6, DAVE, account="biology")])
+    token, alice = make_token(server, DAVE), make_token(server, ALICE)
+    assert [one["id"] for one in ask_json(server, token, "/jobs")["jobs"]] == ["6"]
+    coordinate(server, DAVE, "physics", "slurm")
+    assert sorted(one["id"] for one in ask_json(server, token, "/jobs")["jobs"]) == ["2", "3", "6"]
+    assert [[one["id"] for one in page] for page in pages(server, token, "order=asc", 2)] == [["2", "3"], ["6"]]
+    assert {one["user"]: one["jobs"] for one in ask_json(server, token, "/users")["users"]} == dict.fromkeys(
+        ("made-bob", "made-carol", "made-dave"), 1)
+    assert {one["node"]: one["jobs"] for one in ask_json(server, token, "/nodes")["nodes"]} == {"made-node1": 2, "n3": 1}
+    assert ask(server, token, "/jobs?user=made-alice&fields=id").text == '{"jobs":[],"more":false,"next":null}\n'
+    assert [ask(server, token, f"/jobs/{i}").status for i in range(1, 7)] == [404, 200, 200, 404, 404, 200]
+    assert [ask(server, alice, f"/jobs/{i}").status for i in range(1, 7)] == [200, 404, 404, 404, 404, 404]
+    assert "seen as operator" not in server.log()
+    server.ask_database("DELETE FROM coordinators")
+    assert [one["id"] for one in ask_json(server, token, "/jobs")["jobs"]] == ["6"]
 
 
 def test_sums_counts_and_suggestions_say_nothing_of_others(server_on_a_file):

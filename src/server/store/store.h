@@ -27,6 +27,7 @@
 #include "model/metric.h"
 #include "model/reading.h" /* struct value */
 #include "server/store/runs.h"
+#include "server/store/tokens.h"
 
 struct document;
 struct error;
@@ -88,7 +89,9 @@ struct record_field;
 
 struct store_who {
 	bool sees_all;
-	uint32_t uid; /* else: whose jobs he sees */
+	uint32_t uid; /* else: whose jobs are seen... */
+	char user[TOKEN_USER_SIZE]; /* ...and those of the accounts that this user coordinates; "":
+				       of none */
 };
 
 #define STORE_FACTS_MAX 16
@@ -221,8 +224,8 @@ struct store_ledger_question {
 			 struct document *d);
 	void *context;
 };
-/* Entries of the ledger as the members "entries" and "more" of a map, the newest interval first; he
- * who does not see all sees those of his own jobs.  -ETIME: it took longer than 5 s. */
+/* Entries of the ledger as the members "entries" and "more" of a map, the newest interval first, of
+ * jobs that @who sees.  -ETIME: it took longer than 5 s. */
 int store_format_ledger(struct store *s, const struct store_ledger_question *question,
 			const struct store_who *who, struct document *d, struct error *err);
 

@@ -205,10 +205,16 @@ void store_fold(struct store *s, enum store_stale stale, unsigned int limit, str
 #define STORE_ON_CONFLICT "ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns)"
 
 /* ---- job_list.c ---- */
+/* Which jobs are seen: the condition of their rows stands in every question. */
+enum store_sight { SEES_ALL, SEES_OWN, SEES_ACCOUNTS, SIGHT_COUNT };
+enum store_sight store_sight_of(struct store *s, const struct store_who *who);
+#define SQL_OF_ACCOUNTS(user)                                                                      \
+	"(manager, account) IN (SELECT manager, account FROM coordinators WHERE user_name = " user \
+	")"
 /* " WHERE ...": which of the jobs are wanted, and who sees them; what no filter names is not asked.
  * Its values are the first STORE_FILTER_ARGS. */
-#define STORE_FILTER_ARGS 13
-void store_print_filter(const struct store *s, const struct job_filter *filter,
+#define STORE_FILTER_ARGS 14
+void store_print_filter(struct store *s, const struct job_filter *filter,
 			const struct store_who *who, FILE *out);
 void store_put_filter(const struct job_filter *filter, const struct store_who *who,
 		      struct arg args[STORE_FILTER_ARGS]);

@@ -15,7 +15,7 @@
 
 #define DAY "86400000000000"
 #define CORE_NS "\"cpu.allocated_cores\" / 1000.0 * elapsed_ns"
-#define LIMIT "?14" /* behind those of the filter */
+#define LIMIT "?15" /* behind those of the filter */
 
 static const struct key {
 	const char *word, *expression;
@@ -176,7 +176,7 @@ static bool read_sum(const struct cell *cell, unsigned int *places, uint64_t *re
 }
 
 /* @wanted: columns of store_sum_columns(). */
-static char *make_sums_text(const struct store *s, const struct key *key, const bool *wanted,
+static char *make_sums_text(struct store *s, const struct key *key, const bool *wanted,
 			    const struct job_filter *filter, const struct store_who *who)
 {
 	struct sum sum;
@@ -335,8 +335,14 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 	"SELECT cluster, node, count(DISTINCT job), max(arrived_ns) FROM records "         \
 	"WHERE end_ns >= ?1 AND start_ns < ?2" who " GROUP BY cluster, node ORDER BY 1, 2" \
 	" LIMIT " LIMIT
-	struct statement rows = { .text = who->sees_all ? NODES_OF("")
-							: NODES_OF(" AND uid = ?3") };
+	static const char *const texts[SIGHT_COUNT] = {
+		[SEES_ALL] = NODES_OF(""),
+		[SEES_OWN] = NODES_OF(" AND uid = ?3"),
+		[SEES_ACCOUNTS] = NODES_OF(
+			" AND (uid = ?3 OR job IN (SELECT id FROM jobs WHERE " SQL_OF_ACCOUNTS(
+				"?14") "))"),
+	};
+	struct statement rows = { .text = texts[store_sight_of(s, who)] };
 	size_t count = 0;
 
 	ask_rows(s, &rows, filter, who);
