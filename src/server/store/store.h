@@ -191,6 +191,26 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 		       const struct store_who *who, struct document *d, bool *ret_more,
 		       struct error *err);
 
+/* ---- usage, of roll-ups that are kept as jobs come ---- */
+
+struct store_usage_question {
+	const char *by; /* of store_usage_word() */
+	const char *period; /* of store_usage_period(); NULL: all of the time in one row */
+	uint64_t since_ns, until_ns; /* jobs that began on the days from the one to the other; 0:
+					any */
+	const char *user, *account, *partition; /* NULL: any */
+	size_t limit; /* rows */
+};
+const char *store_usage_word(size_t i); /* "user", "account"...; NULL behind the last */
+const char *store_usage_period(size_t i); /* "day", "week", "month" */
+size_t store_usage_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+/* As store_format_sums(): the earliest period first, in it those of most core time. */
+int store_format_usage(struct store *s, const struct store_usage_question *q,
+		       const struct store_who *who, struct document *d, bool *ret_more,
+		       struct error *err);
+/* How many roll-ups are not those that the jobs make; 0: all are. */
+int store_check_rollups(struct store *s, uint64_t *ret_wrong, struct error *err);
+
 /* ---- records ---- */
 
 struct store_question {

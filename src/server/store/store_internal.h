@@ -26,6 +26,7 @@ struct store {
 	struct statement statements[STORE_STATEMENTS_MAX]; /* known by the address of its text */
 	char *inserts[TABLE_COUNT]; /* texts of statements that add a row */
 	char *put_run, *select_run; /* likewise, of runs */
+	char *roll; /* and of roll-ups */
 	bool has_column[STORE_VALUES_MAX]; /* of jobs: else it is read as NULL */
 	bool has_facts; /* the columns of facts are there, all or none */
 	bool has_runs; /* and those of runs */
@@ -36,6 +37,7 @@ struct store {
 		uint64_t arrived_ns; /* 0: there are none */
 	} boot;
 	struct rules *rules; /* NULL: it is only read */
+	bool has_unrolled; /* some roll-ups may be empty */
 	bool folds_later; /* until store_abandon() */
 	int failure; /* the first one that nobody was told of, and its words; 0: none */
 	struct error error;
@@ -91,7 +93,7 @@ struct cell store_cell(const struct statement *row, int column);
 /* 1: rows are being moved into it, or were and not all of them. */
 #define STORE_IS_MOVING "SELECT value FROM meta WHERE name = 'moving'"
 
-#define STORE_VERSION 3 /* of the tables */
+#define STORE_VERSION 4 /* of the tables */
 #define STORE_FROM_1                                     \
 	"ALTER TABLE jobs ADD COLUMN exit_code BIGINT; " \
 	"ALTER TABLE jobs ADD COLUMN exit_signal BIGINT"
@@ -99,6 +101,7 @@ struct cell store_cell(const struct statement *row, int column);
 	"ALTER TABLE jobs ADD COLUMN is_measured BIGINT; " \
 	"ALTER TABLE jobs ADD COLUMN has_begun BIGINT; "   \
 	"ALTER TABLE records ADD COLUMN sluid TEXT"
+#define STORE_FROM_3 "DROP TABLE IF EXISTS rollups"
 /* From @version, 0: there are no tables; before the tables that it lacks are made. */
 void store_update(struct store *s, uint64_t version);
 /* -EINVAL: the tables are of a later version, or of an earlier one and cannot be changed. */
@@ -218,6 +221,23 @@ void store_print_filter(struct store *s, const struct job_filter *filter,
 			const struct store_who *who, FILE *out);
 void store_put_filter(const struct job_filter *filter, const struct store_who *who,
 		      struct arg args[STORE_FILTER_ARGS]);
+
+/* ---- sums.c ---- */
+/* ", " and a sum, behind which stands @scale: in doubles, and what is more than a column holds in
+ * units of 10^9, below 0. */
+void store_print_sum(const char *expression, const char *scale, FILE *out);
+/* The same as a member of a map.  @is_whole: what is not known is null; else it is left out. False:
+ * no number of ours is so large. */
+bool store_put_sum(const struct statement *row, int column, const char *name, unsigned int places,
+		   bool is_whole, struct document *d);
+
+/* ---- rollups.c ---- */
+void store_open_rollups(struct store *s, enum store_mode mode);
+/* A job's row is there again; it will change or go. */
+void store_roll_job(struct store *s, uint64_t job);
+void store_unroll_job(struct store *s, uint64_t job);
+void store_drop_empty_rollups(struct store *s); /* before the commit */
+void store_rebuild_rollups(struct store *s); /* outside of a transaction */
 
 /* ---- upkeep.c ---- */
 /* Close records, with this reason. */

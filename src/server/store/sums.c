@@ -141,17 +141,11 @@ static bool has_metrics(const struct store *s, const char *names)
 	return true;
 }
 
-#define ROUGH UINT64_C(1000000000)
-/* Added up in doubles; what is more than a column holds comes in units of ROUGH, below 0. */
-static void print_sum(const struct sum *sum, bool is_there, FILE *out)
+void store_print_sum(const char *expression, const char *scale, FILE *out)
 {
-	char total[512], quoted[JOB_ROW_KEY_SIZE + 2];
+	char total[512];
 
-	if (!is_there)
-		return (void)fputs(", CAST(NULL AS BIGINT)", out);
-	snprintf(quoted, sizeof(quoted), "\"%s\"", sum->column.name);
-	snprintf(total, sizeof(total), "sum(CAST(%s AS DOUBLE PRECISION))",
-		 sum->expression ? sum->expression : quoted);
+	snprintf(total, sizeof(total), "sum(CAST(%s AS DOUBLE PRECISION))%s", expression, scale);
 	fprintf(out,
 		", CASE WHEN %s < 9.0e18 THEN CAST(%s AS BIGINT) ELSE CAST(-%s / 1.0e9 AS BIGINT) END",
 		total, total, total);
@@ -175,12 +169,28 @@ static bool read_sum(const struct cell *cell, unsigned int *places, uint64_t *re
 	return cell->is_known;
 }
 
+bool store_put_sum(const struct statement *row, int column, const char *name, unsigned int places,
+		   bool is_whole, struct document *d)
+{
+	const struct cell cell = store_cell(row, column);
+	uint64_t number;
+	bool is_there = read_sum(&cell, &places, &number);
+
+	if (is_there || is_whole)
+		document_key(d, name);
+	if (is_there)
+		document_decimal(d, number, places);
+	else if (is_whole)
+		document_null(d);
+	return is_there || !cell.is_known;
+}
+
 /* @wanted: columns of store_sum_columns(). */
 static char *make_sums_text(struct store *s, const struct key *key, const bool *wanted,
 			    const struct job_filter *filter, const struct store_who *who)
 {
+	char *text = NULL, quoted[JOB_ROW_KEY_SIZE + 2];
 	struct sum sum;
-	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
@@ -188,8 +198,11 @@ static char *make_sums_text(struct store *s, const struct key *key, const bool *
 		return NULL;
 	fprintf(out, "SELECT %s, count(*), min(start_ns), max(end_ns)", key->expression);
 	for (size_t i = 0; get_sum(i, &sum); i++) {
-		if (wanted[BEFORE_SUMS + i])
-			print_sum(&sum, has_metrics(s, sum.of), out);
+		snprintf(quoted, sizeof(quoted), "\"%s\"", sum.column.name);
+		if (wanted[BEFORE_SUMS + i] && has_metrics(s, sum.of))
+			store_print_sum(sum.expression ? sum.expression : quoted, "", out);
+		else if (wanted[BEFORE_SUMS + i])
+			fputs(", CAST(NULL AS BIGINT)", out);
 	}
 	fputs(" FROM jobs", out);
 	store_print_filter(s, filter, who, out);
@@ -198,7 +211,6 @@ static char *make_sums_text(struct store *s, const struct key *key, const bool *
 	return text;
 }
 
-/* @is_whole: what is not known is null; else it is left out.  False: a sum is too large. */
 static bool put_sums(const struct statement *row, const bool *wanted, bool is_whole,
 		     struct document *d)
 {
@@ -207,22 +219,9 @@ static bool put_sums(const struct statement *row, const bool *wanted, bool is_wh
 	int column = 4;
 
 	for (size_t i = 0; get_sum(i, &sum); i++) {
-		struct cell cell;
-		uint64_t number;
-		bool is_there;
-
-		if (!wanted[BEFORE_SUMS + i])
-			continue;
-		cell = store_cell(row, column++);
-		is_there = read_sum(&cell, &sum.places, &number);
-		fits &= is_there || !cell.is_known;
-		if (!is_there && !is_whole)
-			continue;
-		document_key(d, sum.column.name);
-		if (is_there)
-			document_decimal(d, number, sum.places);
-		else
-			document_null(d);
+		if (wanted[BEFORE_SUMS + i])
+			fits &= store_put_sum(row, column++, sum.column.name, sum.places, is_whole,
+					      d);
 	}
 	return fits;
 }

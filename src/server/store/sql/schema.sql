@@ -36,6 +36,12 @@ CREATE TABLE IF NOT EXISTS job_mounts (job BIGINT NOT NULL, mount TEXT NOT NULL,
 CREATE INDEX IF NOT EXISTS job_mounts_job ON job_mounts (job);
 CREATE TABLE IF NOT EXISTS job_steps (job BIGINT NOT NULL, step TEXT NOT NULL, start_ns BIGINT, end_ns BIGINT);
 CREATE INDEX IF NOT EXISTS job_steps_job ON job_steps (job);
+CREATE TABLE IF NOT EXISTS rollups (
+  day_ns BIGINT NOT NULL, manager TEXT NOT NULL, cluster TEXT NOT NULL, uid BIGINT NOT NULL, user_name TEXT NOT NULL,
+  account TEXT NOT NULL, partition_name TEXT NOT NULL,
+  UNIQUE (day_ns, manager, cluster, uid, user_name, account, partition_name)
+);
+CREATE INDEX IF NOT EXISTS rollups_of_user ON rollups (uid, day_ns);
 CREATE TABLE IF NOT EXISTS runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   cluster TEXT NOT NULL, manager TEXT NOT NULL, job_id TEXT NOT NULL, submit_ns BIGINT NOT NULL,
