@@ -90,6 +90,22 @@ static int run_reindex(struct store *s, const struct settings_given *given UNUSE
 	return r;
 }
 
+static int run_check(struct store *s, const struct settings_given *given UNUSED,
+		     const char *none UNUSED, struct error *err)
+{
+	uint64_t wrong = 0;
+	int r = store_check_rollups(s, &wrong, err);
+
+	if (r >= 0 && wrong)
+		return error_set(err, -EBADMSG,
+				 "%" PRIu64 " rows of usage are not what the jobs add up to: "
+				 "'jobmeter-server reindex' makes them anew",
+				 wrong);
+	if (r >= 0)
+		printf("the usage is what the jobs add up to\n");
+	return r;
+}
+
 static int run_forget(struct store *s, const struct settings_given *given, const char *none UNUSED,
 		      struct error *err)
 {
@@ -172,6 +188,7 @@ static const struct task {
 } tasks[] = {
 	{ "backup", NULL, "the name of a file", 0, NULL, STORE_READ, run_backup },
 	{ "reindex", NULL, NULL, 0, NULL, STORE_WRITE, run_reindex },
+	{ "check", NULL, NULL, 0, NULL, STORE_WRITE, run_check },
 	{ "forget", NULL, NULL, AT(user), "--user NAME", STORE_WRITE, run_forget },
 	{ "move", NULL, NULL, AT(from), "--from DATABASE --to DATABASE", STORE_MOVE, run_move },
 	{ "token", "create", NULL, AT(user), "--user NAME", STORE_WRITE, create_token },
@@ -239,7 +256,8 @@ static int find_task(int argc, char **argv, const struct settings_given *given,
 		return error_set(err, -EINVAL, "'token' goes with create, list or revoke");
 	if (argc && !task)
 		return error_set(err, -EINVAL,
-				 "'%s' is none of backup, reindex, forget, move, token", argv[0]);
+				 "'%s' is none of backup, reindex, check, forget, move, token",
+				 argv[0]);
 	words += task && task->second;
 	if (task && argc != words + (task->takes ? 1 : 0))
 		return error_set(err, -EINVAL, "'%s' takes %s", argv[words - 1],
@@ -292,10 +310,11 @@ static int run_server(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_server = {
 	.program = "jobmeter-server",
 	.arguments =
-		"[OPTION...] [backup FILE | reindex | forget | move | token create | list | revoke N]",
+		"[OPTION...] [backup FILE | reindex | check | forget | move | token create | list | revoke N]",
 	.summary = "Keep the records of a site's jobs, and show users their own",
 	.details =
 		"backup FILE   copy the database, while the server goes on\n"
+		"check         whether the usage is what the jobs add up to\n"
 		"reindex       make the columns of the jobs again of their records; it can be broken off\n"
 		"forget        delete all records of the user that --user names\n"
 		"move          copy all from one database into another, and compare; again, it goes on\n"

@@ -257,11 +257,9 @@ const struct http_route server_tcp_routes[] = {
 
 static struct store_who who_asks(struct server *s, const struct http_request *request)
 {
-	const struct caller caller = {
-		.sees_all = permission_sees_all(s->permission, &request->peer),
-		.uid = request->peer.uid,
-	};
+	struct caller caller = {};
 
+	caller_of_peer(s, &request->peer, &caller);
 	return may_see(&caller);
 }
 

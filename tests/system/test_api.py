@@ -21,8 +21,8 @@ from server import BUILD
 from serving import Serving, batches, folder, wait_for  # noqa: F401
 from slurm import make_users
 
-ALICE, BOB, CAROL = 61001, 61002, 61003
-NAMES = {ALICE: "made-alice", BOB: "made-bob", CAROL: "made-carol"}
+ALICE, BOB, CAROL, DAVE = 61001, 61002, 61003, 61004  # Dave has no jobs: he coordinates an account
+NAMES = {ALICE: "made-alice", BOB: "made-bob", CAROL: "made-carol", DAVE: "made-dave"}
 
 
 
@@ -56,6 +56,11 @@ def make_token(server, user, *options):
     done = server.run("token", "create", "--user", user, *options)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def coordinate(server, user, account, manager):
+    """As a sync with the manager writes it; its users' names are those of the tokens."""
+    server.ask_database(f"INSERT INTO coordinators (manager, account, user_name) VALUES ('{manager}', '{account}', '{user}')")
 
 
 def bearer(token):
@@ -174,6 +179,7 @@ def test_csv_says_the_same_as_json(server_on_a_file):
 HOSTILE = ["'", "' OR 1=1 --", '"; DROP TABLE jobs; --', "%", "_", "\\", "../../etc/passwd", "made-bob", str(BOB), "-1", "1e9", "0x10",
            "99999999999999999999", "NULL", "all", "a" * 5000, "é" * 600, "{id}", "?6", "$1", "=cmd", "2026-13-45", ",,,", "<script>"]
 RAW = ["%00", "%FF%FE", "%ED%A0%80", "%0d%0aX-Injected:%201", "+", "%2e%2e%2f"]
+NOT_DAVES = ("made-alice", "made-carol", str(ALICE), str(CAROL), "bobs-too", "made-node1")
 NOT_ALICES = ("made-bob", "made-carol", str(BOB), str(CAROL), "bobs-")
 
 
@@ -229,6 +235,7 @@ def test_a_walk_over_the_description_shows_nobody_anothers_rows(server):
                 [job(i, BOB, name="bobs-job", account="bobs-account", partition="bobs-part", node="bobs-node", state="bobs-state",
                      manager="bobs-manager") for i in range(101, 104)] +
                 [job(1, CAROL, name="bobs-too", started=9000, node="bobs-node")])
+    coordinate(server, DAVE, "bobs-account", "bobs-manager")
     tokens = {uid: make_token(server, uid) for uid in NAMES} | {None: None, "op": make_token(server, 0, "--scope", "operator")}
     described = json.loads(server.get("/api/v1/openapi.json").text)
     assert described["openapi"] == "3.1.0" and len(described["paths"]) >= 17
@@ -256,16 +263,37 @@ def test_a_walk_over_the_description_shows_nobody_anothers_rows(server):
                 if who == ALICE:  # what she wrote herself comes back in what is told of an error
                     assert answer.status >= 400 or not any(one in answer.text for one in NOT_ALICES), question
                     assert "bobs-" not in answer.text, question
+                if who == DAVE:
+                    assert answer.status >= 400 or not any(one in answer.text for one in NOT_DAVES), question
             asked += 1
     assert asked > 1000
     assert server.ask_database("SELECT count(*) FROM jobs") == [(8,)]
     assert server.log().count("audit: ") > 10
 
 
+def test_a_coordinator_sees_the_jobs_of_their_accounts(server):
+    server.push([job(1), job(2, BOB, account="physics"), job(3, CAROL, account="physics", node="n3"), job(4, CAROL, account="biology"),
+                 job(5, BOB, account="physics", manager="pbs"), job(6, DAVE, account="biology")])
+    token, alice = make_token(server, DAVE), make_token(server, ALICE)
+    assert [one["id"] for one in ask_json(server, token, "/jobs")["jobs"]] == ["6"]
+    coordinate(server, DAVE, "physics", "slurm")
+    assert sorted(one["id"] for one in ask_json(server, token, "/jobs")["jobs"]) == ["2", "3", "6"]
+    assert [[one["id"] for one in page] for page in pages(server, token, "order=asc", 2)] == [["2", "3"], ["6"]]
+    assert {one["user"]: one["jobs"] for one in ask_json(server, token, "/users")["users"]} == dict.fromkeys(
+        ("made-bob", "made-carol", "made-dave"), 1)
+    assert {one["node"]: one["jobs"] for one in ask_json(server, token, "/nodes")["nodes"]} == {"made-node1": 2, "n3": 1}
+    assert ask(server, token, "/jobs?user=made-alice&fields=id").text == '{"jobs":[],"more":false,"next":null}\n'
+    assert [ask(server, token, f"/jobs/{i}").status for i in range(1, 7)] == [404, 200, 200, 404, 404, 200]
+    assert [ask(server, alice, f"/jobs/{i}").status for i in range(1, 7)] == [200, 404, 404, 404, 404, 404]
+    assert "seen as operator" not in server.log()
+    server.ask_database("DELETE FROM coordinators")
+    assert [one["id"] for one in ask_json(server, token, "/jobs")["jobs"]] == ["6"]
+
+
 def test_sums_counts_and_suggestions_say_nothing_of_others(server_on_a_file):
     server = server_on_a_file
-    paths = ["/jobs", "/users", "/accounts", "/partitions", "/usage?by=day", "/usage?by=state", "/nodes", "/jobs?text=bobs", "/jobs/11",
-             "/jobs/11/nodes", "/usage?by=manager&user=made-bob", "/metrics", "/jobs?limit=2", "/jobs?sort=nodes&limit=1"]
+    paths = ["/jobs", "/users", "/accounts", "/partitions", "/usage?period=day", "/usage?by=account&period=month", "/nodes", "/jobs?text=bobs", "/jobs/11",
+             "/jobs/11/nodes", "/usage?by=partition&user=made-bob", "/metrics", "/jobs?limit=2", "/jobs?sort=nodes&limit=1"]
     server.push([job(i) for i in range(1, 4)])
     token = make_token(server, ALICE)
     before = [(answer.status, answer.text) for answer in (ask(server, token, path) for path in paths)]
@@ -280,19 +308,56 @@ def test_sums_are_those_of_the_jobs(server):
     server.push([job(i, account=f"a{i % 2}") for i in range(6)] + [job(i, BOB, account="a0") for i in range(10, 13)])
     operators = make_token(server, 0, "--scope", "operator")
     jobs = ask_json(server, operators, "/jobs?fields=all")["jobs"]
-    for path, key in (("/users", "user"), ("/accounts", "account"), ("/usage?by=account", "account"), ("/usage?by=cluster", "cluster")):
+    for path, key in (("/users", "user"), ("/accounts", "account")):
         got = ask_json(server, operators, path)
-        rows = got[path[1:].partition("?")[0]]
-        name = "key" if "usage" in path else key
+        rows = got[path[1:]]
         for row in rows:
-            mine = [one for one in jobs if one[key] == row[name]]
+            mine = [one for one in jobs if one[key] == row[key]]
             assert row["jobs"] == len(mine)
             for number in ("elapsed_seconds", "cpu.user_seconds", "io.read.bytes"):
                 assert row[number] == pytest.approx(sum(one[number] for one in mine), rel=1e-9)
             assert row["core_seconds"] == pytest.approx(sum(one["cpu.allocated_cores"] * one["elapsed_seconds"] for one in mine))
         assert sum(row["jobs"] for row in rows) == len(jobs)
-    assert ask_json(server, operators, "/usage?by=account&user=made-bob")["usage"][0]["jobs"] == 3
     assert ask_json(server, operators, "/users?limit=1")["more"] is True
+
+
+DAY = 86400  # seconds; the made records begin on Tuesday, 2026-02-03
+
+
+def test_usage_is_that_of_the_jobs_by_day_week_and_month(server):
+    """Days of their start, in UTC: a week begins on Monday, the 2nd; a month on the 1st."""
+    server.push([job(i, account=f"a{i % 2}", started=i * DAY) for i in range(-3, 4)] +
+                [job(i, BOB, account="a0", started=60 * DAY) for i in range(10, 13)])
+    operators, alice = make_token(server, 0, "--scope", "operator"), make_token(server, ALICE)
+    jobs = ask_json(server, operators, "/jobs?fields=all")["jobs"]
+    for by, key in (("user", "user"), ("account", "account"), ("partition", "partition")):
+        rows = ask_json(server, operators, f"/usage?by={by}")["usage"]
+        assert sum(row["jobs"] for row in rows) == len(jobs) == 10
+        for row in rows:
+            mine = [one for one in jobs if one[key] == row["key"]]
+            cores = sum(one["cpu.allocated_cores"] * one["elapsed_seconds"] for one in mine) / 3600
+            assert row["core_hours"] == pytest.approx(cores, abs=1e-5)
+            assert row["read_bytes"] == sum(one["io.read.bytes"] for one in mine)
+            assert row["start"] is None and row["measured_jobs"] == row["jobs"] == len(mine)
+            causes = sum(value for name, value in row.items() if name.startswith("wasted_") and name != "wasted_core_hours")
+            assert causes == pytest.approx(row["wasted_core_hours"], abs=1e-5)
+    periods = {period: [(row["start"][:10], row["jobs"]) for row in ask_json(server, operators, f"/usage?period={period}")["usage"]]
+               for period in ("day", "week", "month")}
+    assert periods["week"] == [("2026-01-26", 2), ("2026-02-02", 5), ("2026-03-30", 3)]
+    assert periods["month"] == [("2026-01-01", 1), ("2026-02-01", 6), ("2026-04-01", 3)]
+    assert [count for _, count in periods["day"]] == [1] * 7 + [3] and periods["day"][0][0] == "2026-01-31"
+    assert [row["jobs"] for row in ask_json(server, operators, "/usage?since=2026-02-03T23:00:00Z&until=2026-02-05T00:00:00Z")["usage"]] == [2]
+    assert [(row["key"], row["jobs"]) for row in ask_json(server, alice, "/usage")["usage"]] == [("made-alice", 7)]
+    assert ask_json(server, alice, "/usage?user=made-bob")["usage"] == []
+    server.push([job(10, BOB, account="a1", started=60 * DAY, sequence=2_000_000)])  # it moves to another account
+    assert {row["key"]: row["jobs"] for row in ask_json(server, operators, "/usage?by=account&user=made-bob")["usage"]} == {"a0": 2, "a1": 1}
+    assert server.run("check").returncode == 0
+    assert server.run("forget", "--user", BOB).returncode == 0
+    assert [row["key"] for row in ask_json(server, operators, "/usage")["usage"]] == ["made-alice"]
+    server.ask_database("UPDATE rollups SET jobs = jobs + 1 WHERE account = 'a1'")
+    done = server.run("check")
+    assert done.returncode == 1 and "'jobmeter-server reindex' makes them anew" in done.stderr
+    assert server.run("reindex").returncode == 0 and server.run("check").returncode == 0
 
 
 def test_a_job_on_four_nodes_is_one(server_on_a_file):

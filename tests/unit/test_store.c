@@ -82,6 +82,15 @@ static char *line_of(const struct record *record)
 	return text;
 }
 
+/* After whatever happened the usage is what the jobs add up to. */
+static void check_rollups(struct store *s)
+{
+	uint64_t wrong = 1;
+
+	ASSERT_OK(store_check_rollups(s, &wrong, NULL));
+	ASSERT_EQ(wrong, 0u);
+}
+
 /* A letter of what became of it: t, k or r. */
 static char put_text_at(struct store *s, const char *text, uint64_t arrived_ns)
 {
@@ -98,6 +107,7 @@ static char put_text_at(struct store *s, const char *text, uint64_t arrived_ns)
 	if (store_commit(s, &err) < 0)
 		printf("  %s\n", err.text);
 	json_decref(root);
+	check_rollups(s);
 	return "tkr"[answer];
 }
 
@@ -653,8 +663,10 @@ static void work(struct store *s, const struct store_upkeep *upkeep)
 	bool has_more = true;
 	struct error err;
 
-	while (has_more)
+	while (has_more) {
 		ASSERT_OK(store_work(s, upkeep, &has_more, &err));
+		check_rollups(s);
+	}
 }
 
 TEST(a_job_whose_checkpoints_stop_is_closed_until_something_comes)
@@ -825,11 +837,59 @@ TEST(a_user_is_forgotten_by_name_and_number)
 	ASSERT_ASKED("forgotten", "SELECT kind, job_id FROM events", "closed|9\n");
 	ASSERT_OK(store_forget(s, "made-user", 1000, NOW, &count, &err));
 	ASSERT_EQ(count, 212u);
+	check_rollups(s);
+	ASSERT_ASKED("forgotten", "SELECT user_name, jobs FROM rollups", "another|1\n");
 	ASSERT_LIST(s, &all, "8@a - 1;");
 	ASSERT_ASKED("forgotten", "SELECT kind, detail FROM events",
 		     "forgotten|212 records of one user\n");
 	ASSERT_OK(store_forget(s, "made-user", 1000, NOW, &count, &err));
 	ASSERT_EQ(count, 0u);
+}
+
+/* ---- usage ---- */
+
+static struct record *made_usage(const char *id, uint64_t start_ns, unsigned int cores,
+				 uint64_t used_s, uint64_t lock_s)
+{
+	struct record *r = made_job(id, "a", 0);
+	struct value *values = r->reading.values;
+
+	r->time.start_ns = start_ns;
+	r->time.end_ns = start_ns + r->time.elapsed_ns;
+	for (size_t i = METRIC_BLOCKED_FILE_READ; i <= METRIC_BLOCKED_LOCK; i++)
+		values[i] = (struct value){ .is_known = true };
+	values[METRIC_CPU_ALLOCATED] = (struct value){ .number = cores * 1000, .is_known = true };
+	values[METRIC_CPU_USER] = (struct value){ .number = used_s * SECOND, .is_known = true };
+	values[METRIC_CPU_SYSTEM] = (struct value){ .is_known = true };
+	values[METRIC_BLOCKED_LOCK] = (struct value){ .number = lock_s * SECOND, .is_known = true };
+	return r;
+}
+
+/* Core time, and what of it was wasted, on locks and idle, in ms. */
+#define WASTE \
+	"SELECT jobs, measured, core_ms, wasted_ms, locks_ms, idle_ms FROM rollups ORDER BY day_ns"
+
+TEST(usage_is_exact_whatever_comes_late_or_again)
+{
+	_cleanup_(store_closep) struct store *s = open_store("usage");
+	const uint64_t day = NOW / (86400 * SECOND) * (86400 * SECOND);
+	struct record *record = made_usage("7", day, 4, 300, 37);
+
+	/* of 4 cores for 100 s 300 s were used: of the 100 that are left 37 are the locks' */
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_ASKED("usage", WASTE, "1|1|400000|100000|37000|63000\n");
+	/* all threads together may be blocked for longer than cores are free */
+	record = made_usage("8", day + SECOND, 2, 150, 1000);
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_ASKED("usage", WASTE, "2|2|600000|150000|87000|63000\n");
+	/* it comes again, corrected, and another one of the day before */
+	record = made_usage("8", day + SECOND, 2, 200, 1000);
+	record->sequence++;
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_EQ(put(s, made_usage("6", day - SECOND, 1, 0, 0)), 't');
+	ASSERT_ASKED("usage", WASTE, "1|1|100000|100000|0|100000\n2|2|600000|100000|37000|63000\n");
+	work(s, &(struct store_upkeep){ .now_ns = NOW, .records_ns = NOW + 1 });
+	ASSERT_ASKED("usage", "SELECT count(*) FROM rollups", "0\n");
 }
 
 /* ---- the index anew ---- */
@@ -862,6 +922,7 @@ TEST(the_index_made_anew_is_the_same)
 	before = dump_index("reindex");
 	ASSERT_CONTAINS(before, "INCOMPLETE");
 	reindex(s);
+	check_rollups(s);
 	again = dump_index("reindex");
 	ASSERT_STREQ(again, before);
 	store_close(s);
@@ -869,6 +930,7 @@ TEST(the_index_made_anew_is_the_same)
 	s = open_store("reindex");
 	reindex(s);
 	work(s, &(struct store_upkeep){ .now_ns = NOW });
+	check_rollups(s);
 	from_nothing = dump_index("reindex");
 	ASSERT_STREQ(from_nothing, before);
 	store_close(s);
@@ -1044,7 +1106,7 @@ TEST(what_is_no_database_of_ours_is_left_alone)
 	place_execute("foreign", "CREATE TABLE mine (x BIGINT)");
 	refuse_to_open("foreign", "is no database of jobmeter");
 	store_close(open_store("tomorrow"));
-	set_version("tomorrow", 4);
+	set_version("tomorrow", 5);
 	refuse_to_open("tomorrow", "newer jobmeter-server");
 }
 

@@ -46,6 +46,9 @@ const char *api_format_name(enum api_format format, const char **ret_type)
 
 /* ---- the routes ---- */
 
+#define API_SUMS \
+	"jobs,elapsed_seconds,core_seconds,cpu.user_seconds,cpu.system_seconds,energy.joules,io.read.bytes,io.write.bytes,first_start,last_seen"
+
 /* clang-format off */
 const struct api_route server_api_routes[] = {
 	{ "/jobs", "Jobs, the newest first, page by page.", API_LISTS, "jobs", api_job_columns,
@@ -66,13 +69,13 @@ const struct api_route server_api_routes[] = {
 	{ "/jobs/{id}/records", "Its records as its nodes sent them, one a line.", IN(API_NDJSON),
 	  .answer = api_put_records, .parameters = { api_job_parameters } },
 	{ "/users", "The users of the jobs that match, those with most jobs first, with sums.", API_LISTS, "users", api_user_columns,
-	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	  "user," API_SUMS, api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
 	{ "/accounts", "The same of accounts.", API_LISTS, "accounts", api_account_columns,
-	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	  "account," API_SUMS, api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
 	{ "/partitions", "The same of partitions.", API_LISTS, "partitions", api_partition_columns,
-	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
-	{ "/usage", "Sums over the jobs that match.", API_LISTS, "usage", api_usage_columns,
-	  .answer = api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters, api_by_parameters } },
+	  "partition," API_SUMS, api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	{ "/usage", "What jobs used and wasted, by user, account or partition, and by day, week or month.", API_LISTS, "usage", api_usage_columns,
+	  .answer = api_list_usage, .parameters = { api_usage_parameters, api_sum_parameters } },
 	{ "/emissions", "What jobs emitted and cost, by the ledger and the site's factors.", API_DOCUMENTS,
 	  .answer = api_put_emissions, .parameters = { api_filter_parameters, api_emission_parameters } },
 	{ "/nodes", "The nodes on which jobs ran.", API_LISTS, "nodes", api_node_columns,

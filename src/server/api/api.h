@@ -103,7 +103,7 @@ uint64_t api_moment(const struct api_call *c, const char *name); /* 0: none */
 struct job_filter;
 struct job_filter api_filter(const struct api_call *c);
 extern const struct api_parameter api_filter_parameters[], api_page_parameters[],
-	api_job_parameters[], api_sum_parameters[], api_by_parameters[], api_span_parameters[],
+	api_job_parameters[], api_sum_parameters[], api_usage_parameters[], api_span_parameters[],
 	api_emission_parameters[];
 
 int api_put_openapi(struct api_call *c, struct error *err); /* openapi.c */
@@ -126,6 +126,7 @@ int api_list_sums(struct api_call *c, struct error *err);
 size_t api_user_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 size_t api_account_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 size_t api_partition_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+int api_list_usage(struct api_call *c, struct error *err);
 size_t api_usage_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 int api_list_nodes(struct api_call *c, struct error *err);
 size_t api_node_columns(struct store_column ret[STORE_COLUMNS_MAX]);

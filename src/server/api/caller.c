@@ -31,12 +31,16 @@
 #define SECRET_LETTERS (CALLER_SECRET_SIZE - 1)
 #define NUMBER_LETTERS 20
 #define AUDIT_PATH_MAX 256
+#define PASSWD_TEXT_MAX 16384
 #define DENIED_A_MINUTE 60 /* lines of the log: a stranger shall not fill it */
 #define MINUTE_NS UINT64_C(60000000000)
 
 struct store_who may_see(const struct caller *caller)
 {
-	return (struct store_who){ .sees_all = caller->sees_all, .uid = caller->uid };
+	struct store_who who = { .sees_all = caller->sees_all, .uid = caller->uid };
+
+	snprintf(who.user, sizeof(who.user), "%s", caller->user);
+	return who;
 }
 
 /* ---- tokens ---- */
@@ -258,13 +262,18 @@ bool caller_is_cross_site(const struct http_request *request)
 	return !host || strcasecmp(origin, host) != 0;
 }
 
-static int take_socket(struct server *s, const struct http_peer *peer, struct caller *ret)
+void caller_of_peer(struct server *s, const struct http_peer *peer, struct caller *ret)
 {
+	char text[PASSWD_TEXT_MAX];
+	struct passwd entry, *found = NULL;
+
 	ret->uid = peer->uid;
 	ret->sees_all = permission_sees_all(s->permission, peer);
-	snprintf(ret->user, sizeof(ret->user), "%u", peer->uid);
+	if (getpwuid_r(peer->uid, &entry, text, sizeof(text), &found) == 0 && found)
+		snprintf(ret->user, sizeof(ret->user), "%s", entry.pw_name);
+	else
+		snprintf(ret->user, sizeof(ret->user), "%u", peer->uid);
 	snprintf(ret->by, sizeof(ret->by), "socket");
-	return 0;
 }
 
 static int identify(struct server *s, const struct http_request *request, struct caller *ret,
@@ -276,8 +285,10 @@ static int identify(struct server *s, const struct http_request *request, struct
 
 	if (caller_is_cross_site(request))
 		return error_set(err, -EACCES, "requests of other sites' pages are refused");
-	if (request->peer.is_known)
-		return take_socket(s, &request->peer, ret);
+	if (request->peer.is_known) {
+		caller_of_peer(s, &request->peer, ret);
+		return 0;
+	}
 	if (user)
 		return take_proxy(s, request, user, ret, err);
 	if (!header)

@@ -4,8 +4,8 @@
  *
  * The other end of the Unix socket as the kernel names it; over TCP a munge credential, a token of
  * `jobmeter-server token create`, or the user that a proxy names together with the proxy's secret.
- * A user sees their own jobs; root on the socket, the members of socket.admin_groups and the tokens
- * of operators see all.
+ * A user sees their own jobs, and those of the accounts that they coordinate; root on the socket,
+ * the members of socket.admin_groups and the tokens of operators see all.
  */
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "server/store/tokens.h"
 
 struct error;
+struct http_peer;
 struct http_request;
 struct server;
 struct store;
@@ -34,6 +35,9 @@ struct caller {
 
 /* The one place that says whose jobs a caller sees: every question to the store carries it. */
 struct store_who may_see(const struct caller *caller);
+
+/* The other end of the Unix socket.  Safe in any thread. */
+void caller_of_peer(struct server *s, const struct http_peer *peer, struct caller *ret);
 
 /* As struct http_route wants it; @context is the struct server.  Without any credential the
  * request has no caller, and is no failure. */

@@ -12,8 +12,14 @@ const struct api_parameter api_sum_parameters[] = {
 	{},
 };
 
-const struct api_parameter api_by_parameters[] = {
-	{ "by", API_WORD, "What they are added up by (user).", store_sum_word },
+const struct api_parameter api_usage_parameters[] = {
+	{ "by", API_WORD, "What they are added up by (user).", store_usage_word },
+	{ "period", API_WORD, "A row for each, in UTC; a job belongs to the day on which it started.", store_usage_period },
+	{ "user", API_STRING, "Jobs of this user: a name or a number." },
+	{ "account", API_STRING, "Jobs that this account is charged for." },
+	{ "partition", API_STRING, "Jobs of this partition or queue." },
+	{ "since", API_MOMENT, "Jobs that started on the day of that time or later." },
+	{ "until", API_MOMENT, "Jobs that started on a day that began before then." },
 	{},
 };
 /* clang-format on */
@@ -33,32 +39,46 @@ size_t api_partition_columns(struct store_column ret[STORE_COLUMNS_MAX])
 	return store_sum_columns("partition", ret);
 }
 
-/* Of whatever they are by. */
-size_t api_usage_columns(struct store_column ret[STORE_COLUMNS_MAX])
-{
-	size_t count = store_sum_columns("user", ret);
-
-	ret[0] = (struct store_column){ "key", STORE_TEXT, "What the sums of this row are of." };
-	return count;
-}
-
 int api_list_sums(struct api_call *c, struct error *err)
 {
 	const struct job_filter filter = api_filter(c);
 	struct store_column columns[STORE_COLUMNS_MAX];
-	const char *by = api_text(c, "by");
 	bool has_more = false;
 	int r;
 
 	(void)c->route->columns(columns);
-	by = by ? by : "user";
-	if (c->route->columns != api_usage_columns)
-		by = columns[0].name;
-	else
-		document_put_string(c->document, "by", by);
 	document_begin_list_of(c->document, c->route->list);
-	r = store_format_sums(c->server->store, by, columns[0].name, &filter, &c->who, c->document,
-			      &has_more, err);
+	r = store_format_sums(c->server->store, columns[0].name, columns[0].name, c->has_column,
+			      &filter, &c->who, c->document, &has_more, err);
+	document_end_list(c->document);
+	document_put_boolean(c->document, "more", has_more);
+	return r;
+}
+
+size_t api_usage_columns(struct store_column ret[STORE_COLUMNS_MAX])
+{
+	return store_usage_columns(ret);
+}
+
+int api_list_usage(struct api_call *c, struct error *err)
+{
+	const char *by = api_text(c, "by");
+	const struct store_usage_question question = {
+		.by = by ? by : store_usage_word(0),
+		.period = api_text(c, "period"),
+		.user = api_text(c, "user"),
+		.account = api_text(c, "account"),
+		.partition = api_text(c, "partition"),
+		.since_ns = api_moment(c, "since"),
+		.until_ns = api_moment(c, "until"),
+		.limit = (size_t)api_number(c, "limit", API_LIMIT),
+	};
+	bool has_more = false;
+	int r;
+
+	document_put_string(c->document, "by", question.by);
+	document_begin_list_of(c->document, c->route->list);
+	r = store_format_usage(c->server->store, &question, &c->who, c->document, &has_more, err);
 	document_end_list(c->document);
 	document_put_boolean(c->document, "more", has_more);
 	return r;

@@ -85,34 +85,55 @@ static bool is_text(const struct record_field *fact)
 	return fact->type == FIELD_STRING;
 }
 
-/* All of them are added at once, with the index of what a job is asked for by. */
-static void open_facts(struct store *s, enum store_mode mode)
+size_t store_add_columns(struct store *s, const char *table, const struct column_def *columns,
+			 size_t count, enum store_mode mode, bool *ret_has)
 {
-	struct statement *names = store_ask(s, s->database->columns, TEXT("jobs"));
+	struct statement *names = store_ask(s, s->database->columns, TEXT(table));
 	_cleanup_free_ char *text = NULL;
-	size_t size, count = 0;
+	size_t size, lacks = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	if (!out)
-		return store_fail_at(s, -ENOMEM, "cannot open the database");
+	if (!out) {
+		store_fail_at(s, -ENOMEM, "cannot open the database");
+		return 0;
+	}
+	memset(ret_has, 0, count * sizeof(*ret_has));
 	while (store_next(s, names)) {
-		count += strcmp(COLUMN_TEXT(names, 0), PART) == 0;
-		for (size_t i = 0; i < store_fact_count(); i++)
-			count += strcmp(COLUMN_TEXT(names, 0), store_fact(i)->key) == 0;
+		for (size_t i = 0; i < count; i++)
+			ret_has[i] |= strcmp(COLUMN_TEXT(names, 0), columns[i].name) == 0;
 	}
-	s->has_facts = count == store_fact_count() + 1;
-	for (size_t i = 0; i < store_fact_count(); i++)
-		fprintf(out, "ALTER TABLE jobs ADD COLUMN %s %s; ", store_fact(i)->key,
-			is_text(store_fact(i)) ? "TEXT" : "BIGINT");
-	fputs("ALTER TABLE jobs ADD COLUMN " PART " TEXT; "
-	      "CREATE INDEX jobs_part ON jobs (" PART ") WHERE " PART " IS NOT NULL; "
-	      "CREATE INDEX jobs_sluid ON jobs (sluid) WHERE sluid IS NOT NULL",
-	      out);
+	for (size_t i = 0; i < count; i++) {
+		if (ret_has[i])
+			continue;
+		fprintf(out, lacks++ && s->database->alters_at_once ? ", " : "; ALTER TABLE %s ",
+			table);
+		fprintf(out, "ADD COLUMN \"%s\" %s", columns[i].name,
+			columns[i].is_text ? "TEXT" : "BIGINT");
+	}
 	fclose(out);
-	if (!s->has_facts && mode != STORE_READ) {
-		store_execute(s, text);
-		s->has_facts = true;
-	}
+	if (!lacks || mode == STORE_READ)
+		return lacks;
+	store_execute(s, text + strlen("; "));
+	memset(ret_has, true, count * sizeof(*ret_has));
+	return lacks;
+}
+
+/* Facts of jobs, with the index of what a job is asked for by. */
+static void open_facts(struct store *s, enum store_mode mode)
+{
+	struct column_def columns[STORE_FACTS_MAX + 1] = { { PART, true } };
+	bool has[STORE_FACTS_MAX + 1];
+	size_t lacks;
+
+	for (size_t i = 0; i < store_fact_count(); i++)
+		columns[1 + i] = (struct column_def){ store_fact(i)->key, is_text(store_fact(i)) };
+	lacks = store_add_columns(s, "jobs", columns, 1 + store_fact_count(), mode, has);
+	s->has_facts = !lacks || mode != STORE_READ;
+	if (lacks && mode != STORE_READ)
+		store_execute(s,
+			      "CREATE INDEX IF NOT EXISTS jobs_part ON jobs (" PART ") WHERE " PART
+			      " IS NOT NULL; CREATE INDEX IF NOT EXISTS jobs_sluid ON jobs (sluid) "
+			      "WHERE sluid IS NOT NULL");
 }
 
 /* ---- the columns of metrics ---- */
@@ -167,36 +188,19 @@ static bool has_value(const struct table *table, size_t i)
 	return table->scopes >> store_value_metric(i)->scope & 1;
 }
 
-/* Find those that the table has of jobs, and add the others where we write. */
 static void open_table(struct store *s, const struct table *table, enum store_mode mode)
 {
-	struct statement *names = store_ask(s, s->database->columns, TEXT(table->name));
-	bool has_column[STORE_VALUES_MAX] = {}, adds = false;
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct column_def columns[STORE_VALUES_MAX];
+	bool has[STORE_VALUES_MAX];
+	size_t count = 0;
 
-	if (!out)
-		return store_fail_at(s, -ENOMEM, "cannot open the database");
-	while (store_next(s, names)) {
-		for (size_t i = 0; i < store_value_count(); i++)
-			has_column[i] |= !strcmp(COLUMN_TEXT(names, 0), store_value_name(i));
+	for (size_t i = 0; i < store_value_count(); i++) {
+		if (has_value(table, i))
+			columns[count++] = (struct column_def){ store_value_name(i), false };
 	}
-	for (size_t i = 0; i < store_value_count() && mode != STORE_READ; i++) {
-		if (!has_column[i] && has_value(table, i)) {
-			fprintf(out,
-				adds && s->database->alters_at_once ? ", " : "; ALTER TABLE %s ",
-				table->name);
-			fprintf(out, "ADD COLUMN \"%s\" BIGINT", store_value_name(i));
-			adds = true;
-		}
-		has_column[i] = true;
-	}
-	fclose(out);
-	if (adds)
-		store_execute(s, text + strlen("; "));
-	if (table == &tables[TABLE_JOBS])
-		memcpy(s->has_column, has_column, sizeof(has_column));
+	(void)store_add_columns(s, table->name, columns, count, mode, has);
+	if (table == &tables[TABLE_JOBS]) /* has all of them */
+		memcpy(s->has_column, has, sizeof(has));
 }
 
 /* "INSERT INTO job_mounts (job, mount, fstype, ...) VALUES (?1, ?2, ?3, ...)" */

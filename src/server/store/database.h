@@ -54,6 +54,8 @@ struct database {
 	const char *number_from; /* new rows of table ?1 have numbers behind ?2; NULL: anyway */
 	const char *position; /* function: where in a text another one stands; 0: nowhere */
 
+	const char *month; /* the beginning of that of day_ns */
+
 	bool alters_at_once; /* several columns by one statement */
 
 	/* Makes what is missing, by @mode.  Sets s->handle even where it fails. */

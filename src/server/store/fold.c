@@ -85,6 +85,7 @@ static uint64_t add_job(struct store *s, const struct record *record)
 
 static void delete_row(struct store *s, uint64_t job)
 {
+	store_unroll_job(s, job);
 	store_do(s, "DELETE FROM jobs WHERE id = ?1", NUMBER(job));
 }
 
@@ -105,11 +106,13 @@ static uint64_t join_jobs(struct store *s, const struct id_list *jobs, const str
 			 NUMBER(first));
 		delete_job(s, jobs->items[i]);
 	}
+	store_unroll_job(s, first);
 	store_do(
 		s,
 		"UPDATE jobs SET start_ns = CASE WHEN start_ns > ?2 THEN ?2 ELSE start_ns END, "
 		"end_ns = CASE WHEN end_ns < ?3 THEN ?3 ELSE end_ns END, is_stale = 1 WHERE id = ?1",
 		NUMBER(first), NUMBER(record->time.start_ns), NUMBER(end_of(record)));
+	store_roll_job(s, first);
 	return first;
 }
 
@@ -278,6 +281,7 @@ static void write_job(struct store *s, uint64_t id, const struct folding *f, boo
 	job.uid = record->job.uid;
 	(is_new ? delete_row : delete_job)(s, id);
 	store_write_job(s, id, &job, record);
+	store_roll_job(s, id);
 	if (row)
 		store_reset(row);
 }

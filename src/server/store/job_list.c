@@ -24,17 +24,30 @@ static bool parse_uid(const char *text, uint64_t *ret)
 	return parse_u64(text, ret) == 0 && *ret <= UINT32_MAX;
 }
 
-void store_print_filter(const struct store *s, const struct job_filter *filter,
+enum store_sight store_sight_of(struct store *s, const struct store_who *who)
+{
+	if (who->sees_all)
+		return SEES_ALL;
+	/* asked first, so that the lists of all others need no more than an index of theirs */
+	if (*who->user && store_number(s, "SELECT count(*) FROM coordinators WHERE user_name = ?1",
+				       TEXT(who->user)))
+		return SEES_ACCOUNTS;
+	return SEES_OWN;
+}
+
+void store_print_filter(struct store *s, const struct job_filter *filter,
 			const struct store_who *who, FILE *out)
 {
 	static const char *const searched[] = { "job_id", "name", "user_name", "account",
 						"reason" };
+	const enum store_sight sight = store_sight_of(s, who);
 	uint64_t uid;
 	const struct {
 		bool is_wanted;
 		const char *condition;
 	} rows[] = {
-		{ !who->sees_all, "uid = ?3" },
+		{ sight == SEES_OWN, "uid = ?3" },
+		{ sight == SEES_ACCOUNTS, "(uid = ?3 OR " SQL_OF_ACCOUNTS("?14") ")" },
 		{ filter->id, s->has_facts ? NAMED("?4") : "job_id = ?4" },
 		{ filter->user, filter->user && parse_uid(filter->user, &uid)
 					? "(user_name = ?5 OR uid = ?6)"
@@ -79,7 +92,8 @@ void store_put_filter(const struct job_filter *filter, const struct store_who *w
 						    TEXT(filter->state),
 						    TEXT(filter->name),
 						    TEXT(filter->text),
-						    TEXT(filter->cluster) };
+						    TEXT(filter->cluster),
+						    TEXT(who->user) };
 
 	memcpy(args, all, sizeof(all));
 }
@@ -129,7 +143,7 @@ int store_list_jobs(struct store *s, const struct job_filter *filter, const stru
 	store_print_columns(s, NULL, out);
 	fputs(" FROM jobs", out);
 	store_print_filter(s, filter, who, out);
-	fputs(" ORDER BY start_ns DESC, id DESC LIMIT ?14 OFFSET ?15", out);
+	fputs(" ORDER BY start_ns DESC, id DESC LIMIT ?15 OFFSET ?16", out);
 	fclose(out);
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(limit + 1);
@@ -186,7 +200,7 @@ static bool is_by_start(const struct store_page *page)
 }
 
 /* What the rows are ordered by, all of it one way: the last of these differ. */
-static char *make_page_text(const struct store *s, const struct job_filter *filter,
+static char *make_page_text(struct store *s, const struct job_filter *filter,
 			    const struct store_page *page, const struct store_who *who)
 {
 	const char *way = page->is_ascending ? "" : " DESC";
@@ -203,16 +217,16 @@ static char *make_page_text(const struct store *s, const struct job_filter *filt
 	if (page->after) {
 		fputs(" AND (", out);
 		store_print_order(s, page->order, out);
-		fprintf(out, ", " CURSOR_COLUMNS ") %s (?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+		fprintf(out, ", " CURSOR_COLUMNS ") %s (?16, ?17, ?18, ?19, ?20, ?21, ?22)",
 			page->is_ascending ? ">" : "<");
 		if (page->is_ascending && is_by_start(page))
-			fputs(" AND start_ns >= ?16", out);
+			fputs(" AND start_ns >= ?17", out);
 	}
 	fputs(" ORDER BY ", out);
 	store_print_order(s, page->order, out);
 	fprintf(out,
 		"%s, start_ns%s, COALESCE(uid, -1)%s, job_id%s, manager%s, cluster%s, node%s "
-		"LIMIT ?14",
+		"LIMIT ?15",
 		way, way, way, way, way, way, way);
 	fclose(out);
 	return text;
@@ -274,18 +288,22 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 int store_find_records(struct store *s, const struct store_question *question,
 		       const struct store_who *who, struct id_list *ret, struct error *err)
 {
-	static const char *const texts[2][2] = {
-		{ RECORDS_OF("job_id = ?1", " AND uid = ?2"), RECORDS_OF("job_id = ?1", "") },
-		{ RECORDS_OF(NAMED("?1"), " AND uid = ?2"), RECORDS_OF(NAMED("?1"), "") },
-	};
-	const char *text = texts[s->has_facts][who->sees_all];
+#define OF_WHO(named)                                                                                \
+	{                                                                                            \
+		[SEES_ALL] = RECORDS_OF(named, ""), [SEES_OWN] = RECORDS_OF(named, " AND uid = ?2"), \
+		[SEES_ACCOUNTS] = RECORDS_OF(named,                                                  \
+					     " AND (uid = ?2 OR " SQL_OF_ACCOUNTS("?7") ")")         \
+	}
+	static const char *const texts[2][SIGHT_COUNT] = { OF_WHO("job_id = ?1"),
+							   OF_WHO(NAMED("?1")) };
+	const char *text = texts[s->has_facts][store_sight_of(s, who)];
 	const char *node = question->node;
 	size_t before = ret->count;
 	int r;
 
 	store_find(s, ret, text, TEXT(question->id), NUMBER(who->uid), TEXT(question->manager),
 		   TEXT(question->cluster), NUMBER_IF(question->start_ns, question->start_ns),
-		   TEXT(node));
+		   TEXT(node), TEXT(who->user));
 	r = store_told(s, err);
 	if (r < 0 || ret->count > before)
 		return r;

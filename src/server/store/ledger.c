@@ -131,13 +131,23 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 	size_t limit = question->limit ? MIN(question->limit, (size_t)STORE_LIMIT_MAX)
 				       : STORE_LIMIT_MAX;
 	uint64_t until_ns = question->until_ns ? question->until_ns : INT64_MAX, count = 0;
+	static const char *const texts[SIGHT_COUNT] = {
+		[SEES_ALL] = ENTRIES_OF(""),
+		[SEES_OWN] = ENTRIES_OF(" AND e.uid = ?3"),
+		[SEES_ACCOUNTS] = ENTRIES_OF(
+			" AND (e.uid = ?3 OR EXISTS (SELECT 1 FROM jobs j WHERE j.job_id = e.job_id "
+			"AND j.manager = e.manager AND j.cluster = l.cluster AND j.uid = e.uid "
+			"AND j.start_ns < e.end_ns AND j.end_ns > e.start_ns "
+			"AND (j.manager, j.account) IN (SELECT manager, account FROM coordinators "
+			"WHERE user_name = ?9)))"),
+	};
 	struct statement *rows;
 
-	rows = store_ask(s, who->sees_all ? ENTRIES_OF("") : ENTRIES_OF(" AND e.uid = ?3"),
+	rows = store_ask(s, texts[store_sight_of(s, who)],
 			 NUMBER(MIN(question->since_ns, (uint64_t)INT64_MAX)),
 			 NUMBER(MIN(until_ns, (uint64_t)INT64_MAX)), NUMBER(who->uid),
 			 TEXT(question->node), TEXT(question->manager), TEXT(question->job),
-			 NUMBER(limit + 1), NUMBER(question->offset));
+			 NUMBER(limit + 1), NUMBER(question->offset), TEXT(who->user));
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 	document_begin_list_of(d, "entries");
 	while (store_next(s, rows) && ++count <= limit)

@@ -88,34 +88,19 @@ static void take_cell(struct store_run *run, const struct run_field *field,
 
 /* ---- columns ---- */
 
-static void add_missing(struct store *s, const char *table, bool is_jobs, enum store_mode mode,
-			bool *ret_has_all)
+/* Whether all are there, or were made. */
+static bool add_missing(struct store *s, const char *table, bool is_jobs, enum store_mode mode)
 {
-	struct statement *names = store_ask(s, s->database->columns, TEXT(table));
-	bool has[RUN_FIELDS_MAX] = {};
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct column_def columns[RUN_FIELDS_MAX];
+	bool has[RUN_FIELDS_MAX];
+	size_t count = 0;
 
-	if (!out)
-		return store_fail_at(s, -ENOMEM, "cannot open the database");
-	while (store_next(s, names)) {
-		for (size_t i = 0; i < run_field_count; i++)
-			has[i] |= strcmp(COLUMN_TEXT(names, 0), run_fields[i].column) == 0;
-	}
-	*ret_has_all = true;
 	for (size_t i = 0; i < run_field_count; i++) {
-		if (has[i] || (is_jobs && run_fields[i].is_in_run_alone))
-			continue;
-		fprintf(out, "ALTER TABLE %s ADD COLUMN %s %s; ", table, run_fields[i].column,
-			run_fields[i].kind == RUN_TEXT ? "TEXT" : "BIGINT");
-		*ret_has_all = false;
+		if (!is_jobs || !run_fields[i].is_in_run_alone)
+			columns[count++] = (struct column_def){ run_fields[i].column,
+								run_fields[i].kind == RUN_TEXT };
 	}
-	fclose(out);
-	if (*ret_has_all || mode == STORE_READ)
-		return;
-	store_execute(s, text);
-	*ret_has_all = true;
+	return !store_add_columns(s, table, columns, count, mode, has) || mode != STORE_READ;
 }
 
 static void print_set(FILE *out, const char *before, const char *between, bool has_number)
@@ -133,13 +118,11 @@ void store_open_runs(struct store *s, enum store_mode mode)
 {
 	size_t size;
 	FILE *out = open_memstream(&s->put_run, &size);
-	bool has_runs = false;
 
 	if (!out)
 		return store_fail_at(s, -ENOMEM, "cannot open the database");
-	add_missing(s, "runs", false, mode, &has_runs);
-	add_missing(s, "jobs", true, mode, &s->has_runs);
-	s->has_runs &= has_runs;
+	s->has_runs = add_missing(s, "runs", false, mode);
+	s->has_runs &= add_missing(s, "jobs", true, mode);
 	print_set(out,
 		  "INSERT INTO runs (cluster, manager, job_id, submit_ns, digest, changed_ns, job",
 		  ", %s", false);

@@ -14,8 +14,8 @@
 #include "server/store/store_internal.h"
 
 #define APPLICATION 1785684589 /* "jobm", in the file's head */
-static_assert(STORE_VERSION == 3, "HEAD has it, too");
-#define HEAD "PRAGMA application_id = 1785684589; PRAGMA user_version = 3"
+static_assert(STORE_VERSION == 4, "HEAD has it, too");
+#define HEAD "PRAGMA application_id = 1785684589; PRAGMA user_version = 4"
 #define BUSY_MS 10000
 #define OPERATIONS_A_LOOK 10000 /* of the database's machine, between looks at the clock */
 
@@ -263,6 +263,9 @@ const struct database database_sqlite = {
 		   "FROM pragma_table_info(?1)",
 	.bytes = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
 	.position = "instr",
+	.month =
+		"CAST(strftime('%s', day_ns / 1000000000, 'unixepoch', 'start of month') AS INTEGER) * "
+		"1000000000",
 	.open = open_file,
 	.close = close_file,
 	.ask = ask,

@@ -125,6 +125,7 @@ int store_commit(struct store *s, struct error *err)
 
 	store_close_older_boots(s);
 	store_fold(s, STALE_NOW, INT32_MAX, &jobs);
+	store_drop_empty_rollups(s);
 	if (!s->failure)
 		s->database->commit(s);
 	return store_told(s, err);
@@ -139,7 +140,7 @@ void store_abandon(struct store *s)
 {
 	s->database->abandon(s);
 	s->boot.arrived_ns = 0;
-	s->folds_later = false;
+	s->folds_later = s->has_unrolled = false;
 	s->failure = 0;
 }
 
@@ -161,7 +162,9 @@ int store_check_version(const char *where, uint64_t version, enum store_mode mod
 
 void store_update(struct store *s, uint64_t version)
 {
-	static const char *const steps[STORE_VERSION] = { [1] = STORE_FROM_1, [2] = STORE_FROM_2 };
+	static const char *const steps[STORE_VERSION] = {
+		[1] = STORE_FROM_1, [2] = STORE_FROM_2, [3] = STORE_FROM_3
+	};
 
 	for (; version && version < STORE_VERSION; version++)
 		store_execute(s, steps[version]);
@@ -188,6 +191,7 @@ int store_open_with(const struct database *database, const char *where, enum sto
 	if (r >= 0 && mode == STORE_WRITE) { /* this version may be able to make them */
 		store_execute(s,
 			      "UPDATE jobs SET is_stale = 2 WHERE is_stale = 3 AND is_stale > 0");
+		store_open_rollups(s, mode);
 		r = store_told(s, err);
 	}
 	if (r < 0)
@@ -211,6 +215,7 @@ struct store *store_close(struct store *s)
 		free(s->inserts[i]);
 	free(s->put_run);
 	free(s->select_run);
+	free(s->roll);
 	s->database->close(s);
 	rules_free(s->rules);
 	free(s);

@@ -27,6 +27,7 @@
 #include "model/metric.h"
 #include "model/reading.h" /* struct value */
 #include "server/store/runs.h"
+#include "server/store/tokens.h"
 
 struct document;
 struct error;
@@ -88,7 +89,9 @@ struct record_field;
 
 struct store_who {
 	bool sees_all;
-	uint32_t uid; /* else: whose jobs he sees */
+	uint32_t uid; /* else: whose jobs are seen... */
+	char user[TOKEN_USER_SIZE]; /* ...and those of the accounts that this user coordinates; "":
+				       of none */
 };
 
 #define STORE_FACTS_MAX 16
@@ -174,13 +177,14 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 const char *store_sum_word(size_t i);
 /* The columns of the sums by that word, the first of which has its name. */
 size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_MAX]);
-/* Maps of these columns in the list that has begun, the first by @name, those of most jobs first
- * (days: the earliest). *ret_more: there are more than the filter's limit.  -ETIME: as above. */
-int store_format_sums(struct store *s, const char *by, const char *name,
+/* Maps of the @wanted of these columns (those that are no sums: anyway) in the list that has begun,
+ * the first by @name, those of most jobs first (days: the earliest).  A sum that no number holds
+ * is null.  *ret_more: there are more than the filter's limit.  -ETIME: as above. */
+int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
 		      const struct job_filter *filter, const struct store_who *who,
 		      struct document *d, bool *ret_more, struct error *err);
-/* The same of all metrics that are counters, as the member "sums" of a map: the rows of `jobmeter
- * jobs --by`, in no order.  -ENOTSUP: @by is no word of store_sum_word(); -ETIME. */
+/* The same of all sums, as the member "sums" of a map: the rows of `jobmeter jobs --by`; what is
+ * not known is left out.  -ENOTSUP: @by is no word of store_sum_word(); -ETIME. */
 int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
 			  const struct store_who *who, struct document *d, struct error *err);
 /* Of jobs that know both: for the mean power of a core. */
@@ -202,6 +206,26 @@ struct store_mount {
 int store_list_mounts(struct store *s, const struct job_filter *filter, const struct store_who *who,
 		      const char *mount, void (*take)(void *context, const struct store_mount *row),
 		      void *context, struct error *err);
+
+/* ---- usage, of roll-ups that are kept as jobs come ---- */
+
+struct store_usage_question {
+	const char *by; /* of store_usage_word() */
+	const char *period; /* of store_usage_period(); NULL: all of the time in one row */
+	uint64_t since_ns, until_ns; /* jobs that began on the days from the one to the other; 0:
+					any */
+	const char *user, *account, *partition; /* NULL: any */
+	size_t limit; /* rows */
+};
+const char *store_usage_word(size_t i); /* "user", "account"...; NULL behind the last */
+const char *store_usage_period(size_t i); /* "day", "week", "month" */
+size_t store_usage_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+/* As store_format_sums(): the earliest period first, in it those of most core time. */
+int store_format_usage(struct store *s, const struct store_usage_question *q,
+		       const struct store_who *who, struct document *d, bool *ret_more,
+		       struct error *err);
+/* How many roll-ups are not those that the jobs make; 0: all are. */
+int store_check_rollups(struct store *s, uint64_t *ret_wrong, struct error *err);
 
 /* ---- records ---- */
 
@@ -236,8 +260,8 @@ struct store_ledger_question {
 			 struct document *d);
 	void *context;
 };
-/* Entries of the ledger as the members "entries" and "more" of a map, the newest interval first; he
- * who does not see all sees those of his own jobs.  -ETIME: it took longer than 5 s. */
+/* Entries of the ledger as the members "entries" and "more" of a map, the newest interval first, of
+ * jobs that @who sees.  -ETIME: it took longer than 5 s. */
 int store_format_ledger(struct store *s, const struct store_ledger_question *question,
 			const struct store_who *who, struct document *d, struct error *err);
 

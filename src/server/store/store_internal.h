@@ -26,6 +26,7 @@ struct store {
 	struct statement statements[STORE_STATEMENTS_MAX]; /* known by the address of its text */
 	char *inserts[TABLE_COUNT]; /* texts of statements that add a row */
 	char *put_run, *select_run; /* likewise, of runs */
+	char *roll; /* and of roll-ups */
 	bool has_column[STORE_VALUES_MAX]; /* of jobs: else it is read as NULL */
 	bool has_facts; /* the columns of facts are there, all or none */
 	bool has_runs; /* and those of runs */
@@ -36,6 +37,7 @@ struct store {
 		uint64_t arrived_ns; /* 0: there are none */
 	} boot;
 	struct rules *rules; /* NULL: it is only read */
+	bool has_unrolled; /* some roll-ups may be empty */
 	bool folds_later; /* until store_abandon() */
 	int failure; /* the first one that nobody was told of, and its words; 0: none */
 	struct error error;
@@ -91,7 +93,7 @@ struct cell store_cell(const struct statement *row, int column);
 /* 1: rows are being moved into it, or were and not all of them. */
 #define STORE_IS_MOVING "SELECT value FROM meta WHERE name = 'moving'"
 
-#define STORE_VERSION 3 /* of the tables */
+#define STORE_VERSION 4 /* of the tables */
 #define STORE_FROM_1                                     \
 	"ALTER TABLE jobs ADD COLUMN exit_code BIGINT; " \
 	"ALTER TABLE jobs ADD COLUMN exit_signal BIGINT"
@@ -99,6 +101,7 @@ struct cell store_cell(const struct statement *row, int column);
 	"ALTER TABLE jobs ADD COLUMN is_measured BIGINT; " \
 	"ALTER TABLE jobs ADD COLUMN has_begun BIGINT; "   \
 	"ALTER TABLE records ADD COLUMN sluid TEXT"
+#define STORE_FROM_3 "DROP TABLE IF EXISTS rollups"
 /* From @version, 0: there are no tables; before the tables that it lacks are made. */
 void store_update(struct store *s, uint64_t version);
 /* -EINVAL: the tables are of a later version, or of an earlier one and cannot be changed. */
@@ -106,6 +109,14 @@ int store_check_version(const char *where, uint64_t version, enum store_mode mod
 			struct error *err);
 
 /* ---- columns.c: the metric table as columns ---- */
+struct column_def {
+	const char *name;
+	bool is_text; /* else a number */
+};
+/* How many of these the table lacked: where we write they are added.  @ret_has: which it has now,
+ * @count of them. */
+size_t store_add_columns(struct store *s, const char *table, const struct column_def *columns,
+			 size_t count, enum store_mode mode, bool *ret_has);
 /* Columns that a table lacks are added; statements that name them are made. */
 void store_open_columns(struct store *s, enum store_mode mode);
 /* The columns of struct store_job for SELECT, as store_read_job() wants them.  @wanted: those of
@@ -203,13 +214,36 @@ void store_fold(struct store *s, enum store_stale stale, unsigned int limit, str
 #define STORE_ON_CONFLICT "ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns)"
 
 /* ---- job_list.c ---- */
+/* Which jobs are seen: the condition of their rows stands in every question. */
+enum store_sight { SEES_ALL, SEES_OWN, SEES_ACCOUNTS, SIGHT_COUNT };
+enum store_sight store_sight_of(struct store *s, const struct store_who *who);
+#define SQL_OF_ACCOUNTS(user)                                                                      \
+	"(manager, account) IN (SELECT manager, account FROM coordinators WHERE user_name = " user \
+	")"
 /* " WHERE ...": which of the jobs are wanted, and who sees them; what no filter names is not asked.
  * Its values are the first STORE_FILTER_ARGS. */
-#define STORE_FILTER_ARGS 13
-void store_print_filter(const struct store *s, const struct job_filter *filter,
+#define STORE_FILTER_ARGS 14
+void store_print_filter(struct store *s, const struct job_filter *filter,
 			const struct store_who *who, FILE *out);
 void store_put_filter(const struct job_filter *filter, const struct store_who *who,
 		      struct arg args[STORE_FILTER_ARGS]);
+
+/* ---- sums.c ---- */
+/* ", " and a sum, behind which stands @scale: in doubles, and what is more than a column holds in
+ * units of 10^9, below 0. */
+void store_print_sum(const char *expression, const char *scale, FILE *out);
+/* The same as a member of a map.  @is_whole: what is not known is null; else it is left out. False:
+ * no number of ours is so large. */
+bool store_put_sum(const struct statement *row, int column, const char *name, unsigned int places,
+		   bool is_whole, struct document *d);
+
+/* ---- rollups.c ---- */
+void store_open_rollups(struct store *s, enum store_mode mode);
+/* A job's row is there again; it will change or go. */
+void store_roll_job(struct store *s, uint64_t job);
+void store_unroll_job(struct store *s, uint64_t job);
+void store_drop_empty_rollups(struct store *s); /* before the commit */
+void store_rebuild_rollups(struct store *s); /* outside of a transaction */
 
 /* ---- upkeep.c ---- */
 /* Close records, with this reason. */

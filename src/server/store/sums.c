@@ -15,7 +15,7 @@
 
 #define DAY "86400000000000"
 #define CORE_NS "\"cpu.allocated_cores\" / 1000.0 * elapsed_ns"
-#define LIMIT "?14" /* behind those of the filter */
+#define LIMIT "?15" /* behind those of the filter */
 
 static const struct key {
 	const char *word, *expression;
@@ -32,13 +32,18 @@ static const struct key {
 	{ "day", "start_ns / " DAY " * " DAY, true },
 };
 
-/* Numbers of jobs that are added up: a column, or what is made of some.  @places: as stored. */
+#define IF_RATED(what)                                                    \
+	"CASE WHEN \"energy.joules\" IS NOT NULL THEN CASE WHEN " CORE_NS \
+	" IS NOT NULL THEN " what " END END"
+#define RATED "energy.joules cpu.allocated_cores"
+
+/* Numbers of jobs that are added up and are no metric. */
 static const struct sum {
 	struct store_column column;
 	const char *of; /* columns of metrics that it is made of, at most two, by a blank */
-	const char *expression;
-	unsigned int places;
-} sums[] = {
+	const char *expression; /* NULL: the metric itself */
+	unsigned int places; /* as stored */
+} made[] = {
 	{ { "elapsed_seconds", STORE_NUMBER, "How long they took, added up." },
 	  "",
 	  "elapsed_ns",
@@ -47,27 +52,39 @@ static const struct sum {
 	  "cpu.allocated_cores",
 	  CORE_NS,
 	  9 },
-	{ { "cpu.user_seconds", STORE_NUMBER, "Their user time." },
-	  "cpu.user_seconds",
-	  "\"cpu.user_seconds\"",
-	  9 },
-	{ { "cpu.system_seconds", STORE_NUMBER, "Their system time." },
-	  "cpu.system_seconds",
-	  "\"cpu.system_seconds\"",
-	  9 },
-	{ { "energy.joules", STORE_NUMBER, "Their energy, of those of which it is known." },
-	  "energy.joules",
-	  "\"energy.joules\"",
+	{ { STORE_RATED_JOULES, STORE_NUMBER, "Energy of those whose cores are known, too." },
+	  RATED,
+	  IF_RATED("\"energy.joules\""),
 	  6 },
-	{ { "io.read.bytes", STORE_NUMBER, "What they read." },
-	  "io.read.bytes",
-	  "\"io.read.bytes\"",
-	  0 },
-	{ { "io.write.bytes", STORE_NUMBER, "What they wrote." },
-	  "io.write.bytes",
-	  "\"io.write.bytes\"",
-	  0 },
+	{ { STORE_RATED_CORE_SECONDS, STORE_NUMBER, "Core time of those with energy." },
+	  RATED,
+	  IF_RATED(CORE_NS),
+	  9 },
 };
+#define BEFORE_SUMS 2 /* columns: what the row is of, and how many jobs */
+
+/* The @i-th that is added up: those, and the metrics that are counters.  False: no more. */
+static bool get_sum(size_t i, struct sum *ret)
+{
+	if (i < ARRAY_SIZE(made)) {
+		*ret = made[i];
+		return true;
+	}
+	i -= ARRAY_SIZE(made);
+	for (size_t value = 0; value < store_value_count(); value++) {
+		const struct metric *metric = store_value_metric(value);
+		const char *name = store_value_name(value);
+
+		if (metric->kind != KIND_COUNTER || i-- > 0)
+			continue;
+		*ret = (struct sum){ { name, STORE_NUMBER, metric->help },
+				     name,
+				     NULL,
+				     metric_unit_places(metric->unit) };
+		return true;
+	}
+	return false;
+}
 
 const char *store_sum_word(size_t i)
 {
@@ -87,21 +104,22 @@ static const struct key *find_key(const char *word)
 {
 	const struct key *key = keys;
 
-	while (strcmp(key->word, word) != 0)
+	while (key < keys + ARRAY_SIZE(keys) && strcmp(key->word, word) != 0)
 		key++;
-	return key;
+	return key < keys + ARRAY_SIZE(keys) ? key : NULL;
 }
 
 size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_MAX])
 {
 	const struct key *key = find_key(by);
+	struct sum sum;
 	size_t count = 0;
 
 	ret[count++] = (struct store_column){ key->word, key->is_time ? STORE_TIME : STORE_TEXT,
 					      "What the sums of this row are of." };
 	ret[count++] = (struct store_column){ "jobs", STORE_NUMBER, "How many jobs." };
-	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
-		ret[count++] = sums[i].column;
+	for (size_t i = 0; get_sum(i, &sum); i++)
+		ret[count++] = sum.column;
 	ret[count++] = (struct store_column){ "first_start", STORE_TIME,
 					      "When the first started." };
 	ret[count++] = (struct store_column){ "last_seen", STORE_TIME,
@@ -132,37 +150,93 @@ static bool has_metrics(const struct store *s, const char *names)
 	return true;
 }
 
-#define SUM_MAX UINT64_C(9000000000000000000)
-/* In doubles, which any number of jobs adds up in, and no more than a column holds: SUM_MAX. */
-static void print_sum(const char *expression, FILE *out)
+void store_print_sum(const char *expression, const char *scale, FILE *out)
 {
+	char total[512];
+
+	snprintf(total, sizeof(total), "sum(CAST(%s AS DOUBLE PRECISION))%s", expression, scale);
 	fprintf(out,
-		", CAST(CASE WHEN sum(CAST(%s AS DOUBLE PRECISION)) > 9.0e18 THEN 9.0e18 "
-		"ELSE sum(CAST(%s AS DOUBLE PRECISION)) END AS BIGINT)",
-		expression, expression);
+		", CASE WHEN %s < 9.0e18 THEN CAST(%s AS BIGINT) ELSE CAST(-%s / 1.0e9 AS BIGINT) END",
+		total, total, total);
 }
 
-static char *make_sums_text(const struct store *s, const struct key *key,
+/* False: it is not known, or no number of ours is so large. */
+static bool read_sum(const struct cell *cell, unsigned int *places, uint64_t *ret)
+{
+	const int64_t number = (int64_t)cell->number;
+	unsigned int zeros = 9;
+
+	*ret = number < 0 ? 0 - cell->number : cell->number;
+	if (number >= 0)
+		return cell->is_known;
+	for (; zeros && *places; zeros--)
+		--*places;
+	for (; zeros; zeros--) {
+		if (__builtin_mul_overflow(*ret, UINT64_C(10), ret))
+			return false;
+	}
+	return cell->is_known;
+}
+
+bool store_put_sum(const struct statement *row, int column, const char *name, unsigned int places,
+		   bool is_whole, struct document *d)
+{
+	const struct cell cell = store_cell(row, column);
+	uint64_t number;
+	bool is_there = read_sum(&cell, &places, &number);
+
+	if (is_there || is_whole)
+		document_key(d, name);
+	if (is_there)
+		document_decimal(d, number, places);
+	else if (is_whole)
+		document_null(d);
+	return is_there || !cell.is_known;
+}
+
+/* @wanted: columns of store_sum_columns(). */
+static char *make_sums_text(struct store *s, const struct key *key, const bool *wanted,
 			    const struct job_filter *filter, const struct store_who *who)
 {
-	char *text = NULL;
+	char *text = NULL, quoted[JOB_ROW_KEY_SIZE + 2];
+	struct sum sum;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
-	fprintf(out, "SELECT %s, count(*)", key->expression);
-	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
-		print_sum(has_metrics(s, sums[i].of) ? sums[i].expression : "NULL", out);
-	fputs(", min(start_ns), max(end_ns) FROM jobs", out);
+	fprintf(out, "SELECT %s, count(*), min(start_ns), max(end_ns)", key->expression);
+	for (size_t i = 0; get_sum(i, &sum); i++) {
+		snprintf(quoted, sizeof(quoted), "\"%s\"", sum.column.name);
+		if (wanted[BEFORE_SUMS + i] && has_metrics(s, sum.of))
+			store_print_sum(sum.expression ? sum.expression : quoted, "", out);
+		else if (wanted[BEFORE_SUMS + i])
+			fputs(", CAST(NULL AS BIGINT)", out);
+	}
+	fputs(" FROM jobs", out);
 	store_print_filter(s, filter, who, out);
 	fprintf(out, " GROUP BY 1 ORDER BY %s LIMIT " LIMIT, key->is_time ? "1" : "2 DESC, 1");
 	fclose(out);
 	return text;
 }
 
-static void put_key(const struct statement *row, const struct key *key, const char *name,
-		    struct document *d)
+static bool put_sums(const struct statement *row, const bool *wanted, bool is_whole,
+		     struct document *d)
+{
+	bool fits = true;
+	struct sum sum;
+	int column = 4;
+
+	for (size_t i = 0; get_sum(i, &sum); i++) {
+		if (wanted[BEFORE_SUMS + i])
+			fits &= store_put_sum(row, column++, sum.column.name, sum.places, is_whole,
+					      d);
+	}
+	return fits;
+}
+
+static void put_head(const struct statement *row, const struct key *key, const char *name,
+		     struct document *d)
 {
 	const char *text = COLUMN_TEXT(row, 0);
 
@@ -170,28 +244,7 @@ static void put_key(const struct statement *row, const struct key *key, const ch
 		document_put_time(d, name, COLUMN_NUMBER(row, 0));
 	else
 		document_put_string(d, name, text && *text ? text : NULL);
-}
-
-static void put_row(const struct statement *row, const struct key *key, const char *name,
-		    struct document *d)
-{
-	int column = 1;
-
-	document_begin_map(d);
-	put_key(row, key, name, d);
-	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, column));
-	for (size_t i = 0; i < ARRAY_SIZE(sums); i++) {
-		const struct cell cell = store_cell(row, ++column);
-
-		document_key(d, sums[i].column.name);
-		if (cell.is_known)
-			document_decimal(d, cell.number, sums[i].places);
-		else
-			document_null(d);
-	}
-	document_put_time(d, "first_start", COLUMN_NUMBER(row, ++column));
-	document_put_time(d, "last_seen", COLUMN_NUMBER(row, ++column));
-	document_end_map(d);
+	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, 1));
 }
 
 static void ask_rows(struct store *s, struct statement *rows, const struct job_filter *filter,
@@ -205,140 +258,64 @@ static void ask_rows(struct store *s, struct statement *rows, const struct job_f
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 }
 
-int store_format_sums(struct store *s, const char *by, const char *name,
+int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
 		      const struct job_filter *filter, const struct store_who *who,
 		      struct document *d, bool *ret_more, struct error *err)
 {
 	const struct key *key = find_key(by);
-	_cleanup_free_ char *text = make_sums_text(s, key, filter, who);
+	_cleanup_free_ char *text = make_sums_text(s, key, wanted, filter, who);
 	struct statement rows = { .text = text };
 	size_t count = 0;
 
 	if (!text)
 		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
 	ask_rows(s, &rows, filter, who);
-	while (store_next(s, &rows) && ++count <= filter->limit)
-		put_row(&rows, key, name, d);
+	while (store_next(s, &rows) && ++count <= filter->limit) {
+		document_begin_map(d);
+		put_head(&rows, key, name, d);
+		(void)put_sums(&rows, wanted, true, d);
+		document_put_time(d, "first_start", COLUMN_NUMBER(&rows, 2));
+		document_put_time(d, "last_seen", COLUMN_NUMBER(&rows, 3));
+		document_end_map(d);
+	}
 	s->deadline_ns = 0;
 	store_release(s, &rows);
 	*ret_more = count > filter->limit;
 	return store_told(s, err);
 }
 
-/* ---- all counters ---- */
-
-#define IF_RATED(what)                                                    \
-	"CASE WHEN \"energy.joules\" IS NOT NULL THEN CASE WHEN " CORE_NS \
-	" IS NOT NULL THEN " what " END END"
-
-#define RATED "energy.joules cpu.allocated_cores"
-/* Numbers that are no metric, behind the first two of sums[]. */
-#define SUMS_MADE 2
-static const struct sum rated[] = {
-	{ { STORE_RATED_JOULES, STORE_NUMBER, "" }, RATED, IF_RATED("\"energy.joules\""), 6 },
-	{ { STORE_RATED_CORE_SECONDS, STORE_NUMBER, "" }, RATED, IF_RATED(CORE_NS), 9 },
-};
-
-static const struct sum *made_at(size_t i)
-{
-	return i < SUMS_MADE ? &sums[i] : &rated[i - SUMS_MADE];
-}
-
-static bool is_counter(const struct store *s, size_t i)
-{
-	return store_value_metric(i)->kind == KIND_COUNTER && s->has_column[i];
-}
-
-static char *make_counters_text(const struct store *s, const struct key *key,
-				const struct job_filter *filter, const struct store_who *who)
-{
-	char *text = NULL, name[JOB_ROW_KEY_SIZE + 2];
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	fprintf(out, "SELECT %s, count(*)", key->expression);
-	for (size_t i = 0; i < SUMS_MADE + ARRAY_SIZE(rated); i++)
-		print_sum(has_metrics(s, made_at(i)->of) ? made_at(i)->expression : "NULL", out);
-	for (size_t i = 0; i < store_value_count(); i++) {
-		snprintf(name, sizeof(name), "\"%s\"", store_value_name(i));
-		if (is_counter(s, i))
-			print_sum(name, out);
-	}
-	fputs(" FROM jobs", out);
-	store_print_filter(s, filter, who, out);
-	fputs(" GROUP BY 1 LIMIT " LIMIT, out);
-	fclose(out);
-	return text;
-}
-
-/* What no job knows is left out.  False: it is more than a column holds. */
-static bool put_sum(const char *name, const struct cell *cell, unsigned int places,
-		    struct document *d)
-{
-	if (!cell->is_known)
-		return true;
-	document_key(d, name);
-	document_decimal(d, cell->number, places);
-	return cell->number < SUM_MAX;
-}
-
-static bool put_counters(const struct store *s, const struct statement *row, const struct key *key,
-			 struct document *d)
-{
-	struct cell cell;
-	bool is_whole = true;
-	int column = 1;
-
-	document_begin_map(d);
-	put_key(row, key, key->word, d);
-	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, column));
-	for (size_t i = 0; i < SUMS_MADE + ARRAY_SIZE(rated); i++) {
-		const struct sum *sum = made_at(i);
-
-		cell = store_cell(row, ++column);
-		is_whole &= put_sum(sum->column.name, &cell, sum->places, d);
-	}
-	for (size_t i = 0; i < store_value_count(); i++) {
-		if (!is_counter(s, i))
-			continue;
-		cell = store_cell(row, ++column);
-		is_whole &= put_sum(store_value_name(i), &cell,
-				    metric_unit_places(store_value_metric(i)->unit), d);
-	}
-	document_end_map(d);
-	return is_whole;
-}
-
 int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
 			  const struct store_who *who, struct document *d, struct error *err)
 {
+	const struct key *key = find_key(by);
 	struct job_filter all = *filter;
 	_cleanup_free_ char *text = NULL;
+	bool wanted[STORE_COLUMNS_MAX], fits = true;
 	struct statement rows = {};
-	size_t i = 0, count = 0;
-	bool is_whole = true;
+	size_t count = 0;
 	int r;
 
-	while (store_sum_word(i) && strcmp(store_sum_word(i), by) != 0)
-		i++;
-	if (!store_sum_word(i))
+	if (!key)
 		return error_set(err, -ENOTSUP, "nothing is added up by '%.64s'", by);
 	all.limit = STORE_LIMIT_MAX;
-	text = make_counters_text(s, &keys[i], &all, who);
+	memset(wanted, true, sizeof(wanted));
+	text = make_sums_text(s, key, wanted, &all, who);
 	if (!text)
 		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
 	rows.text = text;
 	document_begin_list_of(d, "sums");
 	ask_rows(s, &rows, &all, who);
-	while (store_next(s, &rows) && ++count <= all.limit)
-		is_whole &= put_counters(s, &rows, &keys[i], d);
+	while (store_next(s, &rows) && ++count <= all.limit) {
+		document_begin_map(d);
+		put_head(&rows, key, key->word, d);
+		fits &= put_sums(&rows, wanted, false, d);
+		document_end_map(d);
+	}
 	s->deadline_ns = 0;
 	store_release(s, &rows);
 	document_end_list(d);
 	r = store_told(s, err);
-	if (r == 0 && (count > all.limit || !is_whole))
+	if (r == 0 && (count > all.limit || !fits))
 		r = error_set(err, -ENOTSUP, "there are more than %d rows, or a sum is too large",
 			      STORE_LIMIT_MAX);
 	return r;
@@ -366,8 +343,14 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 	"SELECT cluster, node, count(DISTINCT job), max(arrived_ns) FROM records "         \
 	"WHERE end_ns >= ?1 AND start_ns < ?2" who " GROUP BY cluster, node ORDER BY 1, 2" \
 	" LIMIT " LIMIT
-	struct statement rows = { .text = who->sees_all ? NODES_OF("")
-							: NODES_OF(" AND uid = ?3") };
+	static const char *const texts[SIGHT_COUNT] = {
+		[SEES_ALL] = NODES_OF(""),
+		[SEES_OWN] = NODES_OF(" AND uid = ?3"),
+		[SEES_ACCOUNTS] = NODES_OF(
+			" AND (uid = ?3 OR job IN (SELECT id FROM jobs WHERE " SQL_OF_ACCOUNTS(
+				"?14") "))"),
+	};
+	struct statement rows = { .text = texts[store_sight_of(s, who)] };
 	size_t count = 0;
 
 	ask_rows(s, &rows, filter, who);

@@ -284,6 +284,8 @@ static void reindex_batch(struct store *s, const void *context UNUSED, struct id
 
 int store_reindex(struct store *s, uint64_t *ret_records, struct error *err)
 {
+	int r;
+
 	/* where the jobs were dropped, numbers of jobs that will be made must mean nothing yet, and
 	 * runs get theirs first, so that records find them */
 	store_execute(
@@ -297,5 +299,8 @@ int store_reindex(struct store *s, uint64_t *ret_records, struct error *err)
 		"AND jobs.manager = runs.manager AND jobs.cluster = runs.cluster "
 		"AND jobs.start_ns = runs.submit_ns) "
 		"WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = runs.job)");
-	return run_batches(s, reindex_batch, NULL, ret_records, err);
+	r = run_batches(s, reindex_batch, NULL, ret_records, err);
+	if (r >= 0)
+		store_rebuild_rollups(s);
+	return r < 0 ? r : store_told(s, err);
 }

@@ -42,6 +42,12 @@ CREATE TABLE IF NOT EXISTS job_mounts (job BIGINT NOT NULL, mount TEXT NOT NULL,
 CREATE INDEX IF NOT EXISTS job_mounts_job ON job_mounts (job);
 CREATE TABLE IF NOT EXISTS job_steps (job BIGINT NOT NULL, step TEXT NOT NULL, start_ns BIGINT, end_ns BIGINT);
 CREATE INDEX IF NOT EXISTS job_steps_job ON job_steps (job);
+CREATE TABLE IF NOT EXISTS rollups (
+  day_ns BIGINT NOT NULL, manager TEXT NOT NULL, cluster TEXT NOT NULL, uid BIGINT NOT NULL, user_name TEXT NOT NULL,
+  account TEXT NOT NULL, partition_name TEXT NOT NULL,
+  UNIQUE (day_ns, manager, cluster, uid, user_name, account, partition_name)
+);
+CREATE INDEX IF NOT EXISTS rollups_of_user ON rollups (uid, day_ns);
 CREATE TABLE IF NOT EXISTS runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   cluster TEXT NOT NULL, manager TEXT NOT NULL, job_id TEXT NOT NULL, submit_ns BIGINT NOT NULL,
@@ -58,6 +64,7 @@ CREATE INDEX IF NOT EXISTS runs_uid ON runs (uid);
 CREATE TABLE IF NOT EXISTS coordinators (
   manager TEXT NOT NULL, account TEXT NOT NULL, user_name TEXT NOT NULL, UNIQUE (manager, account, user_name)
 );
+CREATE INDEX IF NOT EXISTS coordinators_user ON coordinators (user_name);
 CREATE TABLE IF NOT EXISTS ledger_lines (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   cluster TEXT NOT NULL, node TEXT NOT NULL, boot_id TEXT NOT NULL, start_ns BIGINT NOT NULL, sequence BIGINT NOT NULL,
