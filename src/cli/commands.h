@@ -9,6 +9,7 @@ extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_energy;
 extern const struct cli_command cmd_insights;
 extern const struct cli_command cmd_jobs;
+extern const struct cli_command cmd_predict;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_top;

@@ -77,6 +77,8 @@ const struct api_route api_routes[] = {
 	  .answer = api_list_nodes, .parameters = { api_span_parameters, api_sum_parameters } },
 	{ "/metrics", "The columns of jobs, and what they mean.", API_LISTS, "metrics", api_metric_columns,
 	  .answer = api_list_metrics },
+	{ "/predict", "What a job will take, from the caller's last like jobs, before it is submitted.", IN(API_JSON),
+	  .answer = api_put_prediction, .is_post = true },
 	{ "/health", "Whether the server takes and shows records now.", IN(API_JSON), .answer = api_put_health, .is_open = true },
 	{ "/openapi.json", "This description.", IN(API_JSON), .answer = api_put_openapi, .is_open = true },
 	{},
@@ -420,7 +422,8 @@ int api_answer(void *context, const struct http_request *request, struct http_an
 		caller_audit(context, NULL, request, "denied: no token");
 		return http_fail(ret, 401, "this needs a token: Authorization: Bearer TOKEN");
 	}
-	if (!call.route || !(call.route->formats >> call.format & 1) || !utf8_is_valid(path))
+	if (!call.route || call.route->is_post != (strcmp(request->method, "POST") == 0) ||
+	    !(call.route->formats >> call.format & 1) || !utf8_is_valid(path))
 		return http_fail(ret, 404, "there is nothing at this path");
 	if (caller && caller->sees_all)
 		caller_audit(context, caller, request, "seen as operator");

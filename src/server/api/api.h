@@ -78,6 +78,7 @@ struct api_route {
 	const char *fields;
 	int (*answer)(struct api_call *c, struct error *err);
 	bool is_open; /* needs no caller */
+	bool is_post; /* what it wants comes as a map of JSON in the body */
 	const struct api_parameter *parameters[API_GROUPS_MAX]; /* arrays, up to a NULL */
 };
 extern const struct api_route api_routes[]; /* up to one without a path */
@@ -112,6 +113,13 @@ int api_put_part(struct api_call *c, struct error *err); /* what the path's last
 int api_put_records(struct api_call *c, struct error *err);
 int api_list_nodes_of_job(struct api_call *c, struct error *err);
 size_t api_node_of_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+
+/* predict.c */
+struct job_request;
+/* -EINVAL: *err says what is wrong.  @ret begins as {}. */
+int api_parse_request(const char *text, size_t length, struct job_request *ret, struct error *err);
+void api_put_real(struct document *d, const char *key, double number); /* none: null */
+int api_put_prediction(struct api_call *c, struct error *err);
 
 /* sums.c */
 int api_list_sums(struct api_call *c, struct error *err);

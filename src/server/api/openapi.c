@@ -122,8 +122,12 @@ static json_t *make_route(const struct api_route *route)
 				    json_pack("{s:s}", "$ref", "#/components/responses/error"));
 	if (!route->is_open)
 		json_array_append_new(security, json_pack("{s:[]}", "token"));
-	return json_pack("{s:{s:s, s:o, s:o, s:o}}", "get", "summary", route->summary, "security",
-			 security, "parameters", make_parameters(route), "responses", responses);
+	return json_pack("{s:{s:s, s:o, s:o, s:o, s:o*}}", route->is_post ? "post" : "get",
+			 "summary", route->summary, "security", security, "parameters",
+			 make_parameters(route), "responses", responses, "requestBody",
+			 route->is_post ? json_pack("{s:{s:{s:{s:s}}}}", "content",
+						    "application/json", "schema", "type", "object")
+					: NULL);
 }
 
 int api_put_openapi(struct api_call *c, struct error *err UNUSED)

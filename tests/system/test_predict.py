@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""What a job will take, before it is submitted: from its user's own jobs, by command and by HTTP."""
+
+import http.client
+import json
+import math
+import os
+import random
+import subprocess
+
+import pytest
+
+from made_records import line, record
+from server import BUILD
+from serving import Serving, batches, folder, wait_for  # noqa: F401
+from slurm import make_users
+
+ALICE, BOB = 61011, 61012
+NAMES = {ALICE: "made-alice", BOB: "made-bob"}
+PEAK, RUNTIME = 3 << 30, 600
+
+
+@pytest.fixture
+def server(folder, keeper, demand):  # noqa: F811
+    demand(os.geteuid() == 0, "needs root")
+    with Serving(folder, keeper)() as server:
+        yield server
+
+
+def job(number, uid, seconds, state="COMPLETED", name="train-7", peak=PEAK, joules=None):
+    made = record(number, uid=uid, user=NAMES[uid], started=10_000 * number, seconds=seconds, state=state, name=name)
+    made["job"] |= {"account": "physics", "partition": "cpu"}
+    made["memory"] = {"peak_bytes": peak}
+    return line(made)
+
+
+def submit_history(server, count=40):
+    """Runtimes that follow a law: 600 s, and a factor within 1.2 of it."""
+    chance = random.Random(7)
+    lines = [job(i, ALICE, round(RUNTIME * math.exp(chance.uniform(-0.18, 0.18)))) for i in range(1, count + 1)]
+    for batch in batches(lines):
+        server.push(batch)
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(count,)])
+
+
+def predict(server, uid, *arguments):
+    done = subprocess.run([BUILD / "jobmeter", "predict", *arguments], capture_output=True, text=True, timeout=60, user=uid, group=uid,
+                          extra_groups=[], env={"PATH": os.environ["PATH"], "JOBMETER_SERVER_SOCKET": str(server.socket), "LANG": "C.UTF-8"})
+    return done
+
+
+def predict_json(server, uid, *arguments):
+    done = predict(server, uid, "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def post(server, token, body, path="/api/v1/predict", method="POST"):
+    answer = server.get(path, method, body if isinstance(body, str) else json.dumps(body),
+                        **({"Authorization": f"Bearer {token}"} if token else {}))
+    return answer.status, json.loads(answer.text)
+
+
+def token_of(server, uid, *options):
+    done = server.run("token", "create", "--user", uid, *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_law_of_ones_own_jobs_is_found_and_nobody_elses(server):
+    submit_history(server)
+    mine = predict_json(server, ALICE, "--", "-J", "train-8", "--partition=cpu", "-A", "physics")
+    runtime, memory = mine["targets"]["runtime"], mine["targets"]["memory"]
+    assert RUNTIME / 1.5 <= runtime["low"] <= runtime["value"] <= runtime["high"] <= RUNTIME * 1.5
+    assert RUNTIME / 1.2 <= runtime["value"] <= RUNTIME * 1.2 and runtime["model"] == "m0" and runtime["like_jobs"] == 8
+    assert memory["value"] == PEAK and memory["low"] == PEAK == memory["high"]  # all were alike
+
+    other = predict_json(server, BOB, "--", "-J", "train-8", "--partition=cpu", "-A", "physics")
+    assert other["jobs"] == 0 and not any(target["known"] for target in other["targets"].values())
+    root = predict_json(server, 0, "--", "-J", "train-8", "--partition=cpu", "-A", "physics")
+    assert root["jobs"] == 0  # who sees all has jobs of their own, too
+
+    text = predict(server, ALICE, "--", "-J", "train-8", "-p", "cpu").stdout
+    assert "runtime" in text and "3 GiB" in text
+    assert predict(server, BOB, "--", "-J", "train-8").stdout.count("not known") == 5
+
+
+def test_the_api_answers_a_token_about_its_own_user(server):
+    submit_history(server)
+    status, mine = post(server, token_of(server, ALICE), {"name": "train-1", "partition": "cpu"})
+    assert status == 200 and RUNTIME / 1.2 <= mine["targets"]["runtime"]["value"] <= RUNTIME * 1.2
+    status, other = post(server, token_of(server, BOB), {"name": "train-1", "partition": "cpu"})
+    assert status == 200 and not other["targets"]["runtime"]["known"]
+    status, operator = post(server, token_of(server, BOB, "--scope", "operator"), {"name": "train-1"})
+    assert status == 200 and operator["jobs"] == 0
+    assert post(server, None, {})[0] == 401
+    token = token_of(server, ALICE)
+    assert post(server, token, {"user": "made-alice"})[0] == 400  # whose it is, the token says
+    for wrong in ("", "[]", "{", '{"name": 3}', '{"nodes": "2"}', '{"nodes": -1}', '{"name": "a", "name": "b"}'):
+        status, answer = post(server, token, wrong)
+        assert status == 400 and answer["error"], wrong
+    assert post(server, token, None, method="GET")[0] == 404
+    described = json.loads(server.get("/api/v1/openapi.json").text)
+    assert "requestBody" in described["paths"]["/api/v1/predict"]["post"]
+
+
+def test_killed_jobs_are_lower_bounds_and_cancelled_ones_nothing(server):
+    lines = [job(i, ALICE, 3600, state="TIMEOUT") for i in range(1, 5)] + [job(i, ALICE, 5, state="CANCELLED by 61011") for i in range(5, 30)]
+    for batch in batches(lines):
+        server.push(batch)
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(29,)])
+    told = predict_json(server, ALICE, "--", "-J", "train-8", "-p", "cpu")
+    runtime = told["targets"]["runtime"]
+    assert told["jobs"] == 4 and runtime["at_least"] and runtime["value"] == 3600 and runtime["high"] is None
+    assert "over 1 h" in predict(server, ALICE, "--", "-J", "train-8", "-p", "cpu").stdout
+
+
+def test_a_script_is_read_and_the_command_line_wins(server, tmp_path_factory):
+    submit_history(server)
+    script = server.folder / "train-3"
+    script.write_text("#!/bin/sh\n#SBATCH --partition=gpu -A physics\n#SBATCH -t 1:00:00 # a comment\ntrue\n#SBATCH -p nowhere\n")
+    script.chmod(0o644)
+    told = predict_json(server, ALICE, "--script", str(script), "--", "-p", "cpu", "-o", "out.txt", "-H")
+    assert told["targets"]["runtime"]["known"]
+    assert predict(server, ALICE).returncode == 2
+    wrong = predict(server, ALICE, "--", "--mem=much")
+    assert wrong.returncode == 2 and "'much' is no value of sbatch's --mem" in wrong.stderr
+    assert predict(server, ALICE, "--script", "/nonexistent", "--").returncode == 1
+
+
+def test_hostile_names_change_nothing(server):
+    submit_history(server)
+    plain = predict_json(server, ALICE, "--", "-J", "other", "-p", "cpu")
+    for name in ("'; DROP TABLE jobs; --", "\x1b[2J", "%s%n", "{}", "é" * 500):
+        assert predict_json(server, ALICE, "--", "-J", name, "-p", "cpu") == plain
+    assert server.ask_database("SELECT count(*) FROM jobs") == [(40,)]
