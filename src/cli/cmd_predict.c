@@ -22,7 +22,7 @@
 #define TEXT_SIZE 96
 
 struct prediction_settings {
-	const char *script, *server;
+	const char *script, *server, *job;
 	bool is_json;
 };
 
@@ -31,6 +31,7 @@ struct prediction_settings {
 static const struct cli_option options[] = {
 	{ "script", 0, "FILE", "the script, if it is not named behind '--'", AT(script), NULL },
 	{ "server", 0, "URL", "ask the server at this URL, as its token's user", AT(server), argument_parse_url },
+	{ "job", 0, "ID", "keep it for this job, that was submitted just now: its end scores it", AT(job), NULL },
 	{ "json", 0, NULL, "print JSON", AT(is_json), NULL },
 };
 /* clang-format on */
@@ -122,14 +123,17 @@ static void print_prediction(const json_t *root)
 	rows_text(rows, ROWS_TEXT, &page);
 }
 
-static int ask(const struct prediction_settings *settings, const json_t *request, json_t **ret,
+static int ask(const struct prediction_settings *settings, json_t *request, json_t **ret,
 	       struct error *err)
 {
+	const char *path = settings->job ? "/api/v1/predictions" : "/api/v1/predict";
 	_cleanup_(server_client_closep) struct server_client *client = NULL;
 	int r = settings->server ? server_client_open_url(settings->server, &client, err)
 				 : server_client_open(NULL, &client, err);
 
-	return r < 0 ? r : server_client_post(client, "/api/v1/predict", request, ret, err);
+	if (r == 0 && settings->job)
+		json_object_set_new(request, "job", json_string(settings->job));
+	return r < 0 ? r : server_client_post(client, path, request, ret, err);
 }
 
 static int run_predict(const struct cli_command *command, int argc, char **argv)

@@ -38,6 +38,7 @@ struct job_outcome {
 };
 
 struct past_job {
+	uint64_t id; /* request_hash() of the job's; 0: nobody asks */
 	struct job_request request;
 	struct job_outcome outcome;
 };

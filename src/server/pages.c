@@ -257,6 +257,7 @@ const struct http_route server_tcp_routes[] = {
 	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX, .thread = WORKER_WRITER },
 	{ "GET", "/api/v1/", api_answer, .identify = caller_identify, .thread = WORKER_READER },
 	{ "POST", API_PATH "/predict", api_answer, .identify = caller_identify, .thread = WORKER_READER },
+	{ "POST", API_PATH "/predictions", api_answer, .identify = caller_identify, .thread = WORKER_WRITER },
 	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true, .thread = WORKER_WATCH },
 	HEALTH_ROUTES
 	{},
@@ -626,6 +627,7 @@ const struct http_route server_socket_routes[] = {
 	HEALTH_ROUTES
 	{ "GET", "/api/v1/", api_answer, .identify = caller_identify, .thread = WORKER_READER },
 	{ "POST", API_PATH "/predict", api_answer, .identify = caller_identify, .thread = WORKER_READER },
+	{ "POST", API_PATH "/predictions", api_answer, .identify = caller_identify, .thread = WORKER_WRITER },
 	{ "GET", "/v1/jobs", get_jobs, .thread = WORKER_READER },
 	{ "GET", "/v1/sums", get_sums, .thread = WORKER_READER },
 	{ "GET", "/v1/records", get_records, .thread = WORKER_READER },

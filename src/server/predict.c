@@ -49,7 +49,8 @@ void past_jobs_clear(struct past_jobs *jobs)
 	*jobs = (struct past_jobs){};
 }
 
-static double value_of(const struct job_reading *r, const struct store_job *job, unsigned int metric)
+static double value_of(const struct job_reading *r, const struct store_job *job,
+		       unsigned int metric)
 {
 	size_t place = r->places[metric];
 
@@ -108,6 +109,7 @@ static int take_job(void *context, const struct store_job *job)
 			.limit_s = (double)run->time_limit.number / NS,
 			.submit_ns = run->submit.is_known ? run->submit.number : job->start_ns,
 		},
+		.id = request_hash(job->id),
 		.outcome = { .is_lower_bound = is_lower_bound, .end_ns = job->end_ns },
 	};
 	if (past->request.cores <= 0 && !isnan(allocated))

@@ -134,3 +134,31 @@ def test_hostile_names_change_nothing(server):
     for name in ("'; DROP TABLE jobs; --", "\x1b[2J", "%s%n", "{}", "é" * 500):
         assert predict_json(server, ALICE, "--", "-J", name, "-p", "cpu") == plain
     assert server.ask_database("SELECT count(*) FROM jobs") == [(40,)]
+
+
+def test_a_kept_prediction_meets_its_outcome(server):
+    submit_history(server)
+    assert predict_json(server, ALICE, "--job", "41", "--", "-J", "train-8", "-p", "cpu")["targets"]["runtime"]["known"]
+    assert predict_json(server, ALICE, "--job", "42", "--", "-J", "train-8", "-p", "cpu")["targets"]["runtime"]["known"]
+    token, other = token_of(server, ALICE), token_of(server, BOB)
+    assert post(server, token, {"name": "a"}, "/api/v1/predictions")[0] == 400  # of which job?
+    before = post(server, token, None, "/api/v1/predictions", "GET")[1]
+    assert {one["job"] for one in before["predictions"]} == {"41", "42"} and before["scored"] == 0
+    assert all(one["outcome"] is None for one in before["predictions"])
+
+    for number, state in ((41, "COMPLETED"), (42, "OUT_OF_MEMORY")):
+        made = json.loads(job(number, ALICE, RUNTIME, state))
+        made["time"] |= {"start": f"2046-02-03T04:0{number - 41}:00Z", "end": f"2046-02-03T04:1{number - 41}:00Z", "measured_from": None}
+        server.push([line(made)])
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(42,)])
+    after = post(server, token, None, "/api/v1/predictions", "GET")[1]
+    runtime, = [one for one in after["predictions"] if (one["job"], one["target"]) == ("41", "runtime")]
+    assert runtime["outcome"] == RUNTIME and runtime["low"] <= RUNTIME <= runtime["high"] and not runtime["at_least"]
+    killed = [one for one in after["predictions"] if one["job"] == "42"]
+    assert killed and all(one["at_least"] for one in killed)
+    known = sum(one["outcome"] is not None for one in after["predictions"] if one["job"] == "41")
+    assert after["scored"] == known == after["within_factor_2"] >= 2
+    assert post(server, other, None, "/api/v1/predictions", "GET")[1]["predictions"] == []
+
+    assert server.run("forget", "--user", ALICE).returncode == 0
+    assert server.ask_database("SELECT count(*) FROM predictions") == [(0,)]

@@ -115,11 +115,9 @@ int api_list_nodes_of_job(struct api_call *c, struct error *err);
 size_t api_node_of_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 
 /* predict.c */
-struct job_request;
-/* -EINVAL: *err says what is wrong.  @ret begins as {}. */
-int api_parse_request(const char *text, size_t length, struct job_request *ret, struct error *err);
-void api_put_real(struct document *d, const char *key, double number); /* none: null */
 int api_put_prediction(struct api_call *c, struct error *err);
+int api_keep_prediction(struct api_call *c, struct error *err);
+int api_list_predictions(struct api_call *c, struct error *err);
 
 /* sums.c */
 int api_list_sums(struct api_call *c, struct error *err);

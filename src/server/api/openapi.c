@@ -139,7 +139,11 @@ int api_put_openapi(struct api_call *c, struct error *err UNUSED)
 		char path[64];
 
 		snprintf(path, sizeof(path), "%s%s", API_PATH, route->path);
-		json_object_set_new(paths, path, make_route(route));
+		if (json_object_get(paths, path)) /* by another method */
+			json_object_update_missing_new(json_object_get(paths, path),
+						       make_route(route));
+		else
+			json_object_set_new(paths, path, make_route(route));
 	}
 	all = json_pack("{s:s, s:{s:s, s:s}, s:o, s:{s:{s:{s:s, s:s}}, "
 			"s:{s:{s:s, s:{s:{s:{s:s, s:[s], s:{s:{s:s}}}}}}}}}",

@@ -19,13 +19,16 @@
 #include "server/predict.h"
 #include "server/server.h"
 #include "server/server_config.h"
+#include "server/store/predictions.h"
 
 #define SCHEMA "jobmeter.prediction/1"
 #define PLACES 3
 #define GREATEST 1e15 /* of a number that is written */
 #define JOULES_PER_KWH 3.6e6
+#define JOB_ID_MAX 128
+#define PREDICTIONS_MAX 1000
 
-void api_put_real(struct document *d, const char *key, double number)
+static void put_real(struct document *d, const char *key, double number)
 {
 	document_key(d, key);
 	if (isfinite(number) && number >= 0)
@@ -68,20 +71,18 @@ static int check_key(const struct place *place, const char *key)
 			    "docs/prediction.md");
 }
 
-int api_parse_request(const char *text, size_t length, struct job_request *ret, struct error *err)
+static int take_request(const struct place *place, json_t *root, struct job_request *ret)
 {
-	_cleanup_(json_freep) json_t *root = NULL;
-	struct place place = { .err = err };
-	int r = place_parse_map(text ? text : "", length, &root, err);
 	const char *key;
 	json_t *unused;
+	int r = 0;
 
 	json_object_foreach(root, key, unused)
 	{
-		r = r == 0 ? check_key(&place, key) : r;
+		r = r == 0 ? check_key(place, key) : r;
 	}
 	for (size_t i = 0; r == 0 && i < request_field_count; i++)
-		r = take_field(&place, root, &request_fields[i], ret);
+		r = take_field(place, root, &request_fields[i], ret);
 	return r;
 }
 
@@ -98,10 +99,10 @@ static void put_target(struct document *d, enum target target, const struct esti
 		document_put_string(d, "reason",
 				    "fewer than 3 like jobs of yours ended and say this");
 	} else {
-		api_put_real(d, "value", e->value);
+		put_real(d, "value", e->value);
 		document_put_boolean(d, "at_least", e->is_lower_bound);
-		api_put_real(d, "low", e->has_interval ? e->low : NAN);
-		api_put_real(d, "high", e->has_interval ? e->high : NAN);
+		put_real(d, "low", e->has_interval ? e->low : NAN);
+		put_real(d, "high", e->has_interval ? e->high : NAN);
 		document_put_string(d, "model", "m0");
 		document_put_string(d, "likeness", predictor_level(e->level));
 		document_put_unsigned(d, "like_jobs", e->like_jobs);
@@ -119,9 +120,9 @@ static void put_emission(const struct server *s, const struct estimate *energy, 
 	const double grams = factor ? (double)factor->milligrams / 1000 / JOULES_PER_KWH : NAN;
 
 	document_begin_map_of(d, "co2e_grams");
-	api_put_real(d, "value", energy->is_known ? energy->value * grams : NAN);
-	api_put_real(d, "low", energy->has_interval ? energy->low * grams : NAN);
-	api_put_real(d, "high", energy->has_interval ? energy->high * grams : NAN);
+	put_real(d, "value", energy->is_known ? energy->value * grams : NAN);
+	put_real(d, "low", energy->has_interval ? energy->low * grams : NAN);
+	put_real(d, "high", energy->has_interval ? energy->high * grams : NAN);
 	document_end_map(d);
 }
 
@@ -146,29 +147,179 @@ static int read_history(struct api_call *c, struct predictor **ret, size_t *ret_
 	return 0;
 }
 
-int api_put_prediction(struct api_call *c, struct error *err)
+/* What the caller asks for, and what is said of it.  @ret_job: the body has
+ * to name the job; NULL: it does not. */
+static int predict(struct api_call *c, struct predictor **ret_predictor,
+		   struct job_request *ret_request, char **ret_job, struct error *err)
 {
-	_cleanup_(predictor_freep) struct predictor *p = NULL;
-	struct job_request request = { .user = PREDICT_ONE_USER };
-	struct estimate estimates[TARGETS];
-	struct document *d = c->document;
+	_cleanup_(json_freep) json_t *root = NULL;
+	struct place place = { .err = err };
+	const char *text = c->request->body;
 	size_t jobs = 0;
-	int r = api_parse_request(c->request->body, c->request->body_length, &request, err);
+	int r = place_parse_map(text ? text : "", c->request->body_length, &root, err);
 
+	*ret_request = (struct job_request){ .user = PREDICT_ONE_USER };
+	if (r == 0 && ret_job) {
+		r = place_take_string(&place, root, "job", ret_job);
+		json_object_del(root, "job");
+		if (r == 0 && (!*ret_job || !**ret_job || strlen(*ret_job) > JOB_ID_MAX))
+			r = place_refuse(&place, "job", "is the job's id, and has to be there");
+	}
 	if (r == 0)
-		r = read_history(c, &p, &jobs, err);
+		r = take_request(&place, root, ret_request);
+	if (r == 0)
+		r = read_history(c, ret_predictor, &jobs, err);
 	if (r < 0)
 		return r;
-	predictor_estimate(p, &request, estimates);
-	document_begin_map(d);
-	document_put_string(d, "schema", SCHEMA);
-	document_put_unsigned(d, "jobs", jobs);
-	api_put_real(d, "nominal", PREDICTOR_NOMINAL);
+	document_begin_map(c->document);
+	document_put_string(c->document, "schema", SCHEMA);
+	document_put_unsigned(c->document, "jobs", jobs);
+	return 0;
+}
+
+static void put_estimates(struct api_call *c, const struct estimate estimates[TARGETS])
+{
+	struct document *d = c->document;
+
+	put_real(d, "nominal", PREDICTOR_NOMINAL);
 	document_begin_map_of(d, "targets");
 	for (enum target t = 0; t < TARGETS; t++)
 		put_target(d, t, &estimates[t]);
 	document_end_map(d);
 	put_emission(c->server, &estimates[TARGET_ENERGY], d);
 	document_end_map(d);
+}
+
+int api_put_prediction(struct api_call *c, struct error *err)
+{
+	_cleanup_(predictor_freep) struct predictor *p = NULL;
+	struct estimate estimates[TARGETS];
+	struct job_request request;
+	int r = predict(c, &p, &request, NULL, err);
+
+	if (r < 0)
+		return r;
+	predictor_estimate(p, &request, estimates);
+	put_estimates(c, estimates);
 	return 0;
+}
+
+/* ---- predictions that are kept ---- */
+
+int api_keep_prediction(struct api_call *c, struct error *err)
+{
+	const struct caller *caller = c->request->caller;
+	_cleanup_(predictor_freep) struct predictor *p = NULL;
+	_cleanup_free_ char *job = NULL;
+	struct store *store = c->server->store;
+	struct estimate estimates[TARGETS];
+	struct job_request request;
+	int r = predict(c, &p, &request, &job, err);
+
+	if (r < 0)
+		return r;
+	predictor_estimate(p, &request, estimates);
+	r = store_begin(store, err);
+	for (enum target t = 0; r == 0 && t < TARGETS; t++) {
+		const struct estimate *e = &estimates[t];
+
+		if (!e->is_known || e->is_lower_bound)
+			continue;
+		store_put_prediction(store, &(struct store_prediction){
+						    .job_id = job,
+						    .target = target_rows[t].name,
+						    .model = "m0",
+						    .uid = caller->uid,
+						    .made_ns = clock_now_ns(CLOCK_REALTIME),
+						    .value = e->value,
+						    .low = e->has_interval ? e->low : NAN,
+						    .high = e->has_interval ? e->high : NAN,
+					    });
+	}
+	if (r == 0)
+		r = store_commit(store, err);
+	if (r < 0) {
+		store_abandon(store);
+		return r;
+	}
+	put_estimates(c, estimates);
+	return 0;
+}
+
+/* Each is beside what came of its job, and so scored. */
+struct scoring {
+	struct document *document;
+	struct past_jobs jobs;
+	size_t scored, within_two, with_interval, within;
+};
+
+static const struct past_job *find_job(const struct scoring *s, const char *id, uint64_t made_ns)
+{
+	for (size_t i = 0; i < s->jobs.count; i++) { /* the newest first */
+		if (s->jobs.items[i].id == request_hash(id) &&
+		    s->jobs.items[i].outcome.end_ns >= made_ns)
+			return &s->jobs.items[i];
+	}
+	return NULL;
+}
+
+static void score(struct scoring *s, const struct store_prediction *p, double came)
+{
+	double ratio = came / p->value;
+
+	s->scored++;
+	s->within_two += ratio >= 0.5 && ratio <= 2;
+	s->with_interval += !isnan(p->low);
+	s->within += came >= p->low && came <= p->high;
+}
+
+static int take_prediction(void *context, const struct store_prediction *p)
+{
+	struct scoring *s = context;
+	const struct past_job *job = find_job(s, p->job_id, p->made_ns);
+	struct document *d = s->document;
+	double came = NAN;
+
+	for (enum target t = 0; job && t < TARGETS; t++) {
+		if (strcmp(target_rows[t].name, p->target) == 0)
+			came = job->outcome.values[t];
+	}
+	if (!isnan(came) && !job->outcome.is_lower_bound)
+		score(s, p, came);
+	document_begin_flat_map(d);
+	document_put_string(d, "job", p->job_id);
+	document_put_string(d, "target", p->target);
+	document_put_string(d, "model", p->model);
+	document_put_time(d, "made", p->made_ns);
+	put_real(d, "value", p->value);
+	put_real(d, "low", p->low);
+	put_real(d, "high", p->high);
+	put_real(d, "outcome", came);
+	document_put_boolean(d, "at_least", job && job->outcome.is_lower_bound);
+	document_end_map(d);
+	return 0;
+}
+
+int api_list_predictions(struct api_call *c, struct error *err)
+{
+	const struct caller *caller = c->request->caller;
+	const struct store_who own = { .uid = caller->uid };
+	struct document *d = c->document;
+	struct scoring s = { .document = d };
+	int r = predict_read_jobs(c->server->store, &(struct job_filter){}, &own, true,
+				  PREDICT_HISTORY, &s.jobs, err);
+
+	document_begin_map(d);
+	document_begin_list_of(d, "predictions");
+	if (r == 0)
+		r = store_list_predictions(c->server->store, &own, PREDICTIONS_MAX, take_prediction,
+					   &s, err);
+	document_end_list(d);
+	document_put_unsigned(d, "scored", s.scored);
+	document_put_unsigned(d, "within_factor_2", s.within_two);
+	document_put_unsigned(d, "with_interval", s.with_interval);
+	document_put_unsigned(d, "within_interval", s.within);
+	document_end_map(d);
+	past_jobs_clear(&s.jobs);
+	return r;
 }
