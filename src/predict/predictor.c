@@ -210,6 +210,26 @@ static void set_interval(const struct predictor *p, const struct history *h, enu
 	e->high = e->value * exp(width);
 }
 
+/* Of the newest that ended by themselves. */
+static void add_last(const struct history *h, enum target target, struct estimate *e)
+{
+	double values[PREDICTOR_JOBS];
+	unsigned int count = 0;
+
+	for (unsigned int i = 1; i <= h->count; i++) {
+		const struct past *job = &h->jobs[(h->next + PREDICTOR_JOBS - i) % PREDICTOR_JOBS];
+
+		if (!job->is_lower_bound && !isnan(job->values[target]))
+			values[count++] = limit_below(job->values[target], target);
+	}
+	if (!count)
+		return;
+	e->last = values[0];
+	e->last_two = count > 1 ? (values[0] + values[1]) / 2 : values[0];
+	qsort(values, count, sizeof(*values), compare_doubles);
+	e->user_median = values[count / 2];
+}
+
 static void estimate_target(const struct history *h, const struct job_request *request,
 			    enum target target, struct estimate *ret)
 {
@@ -229,6 +249,7 @@ static void estimate_target(const struct history *h, const struct job_request *r
 	if (ret->is_lower_bound)
 		ret->value = bound;
 	ret->value = limit_below(ret->value, target);
+	add_last(h, target, ret);
 }
 
 void predictor_estimate(const struct predictor *p, const struct job_request *request,

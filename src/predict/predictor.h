@@ -59,6 +59,9 @@ struct estimate {
 	double value, low, high;
 	unsigned int like_jobs, scored; /* scored: predictions that made the interval */
 	unsigned int level; /* of predictor_level() */
+	/* For models: of the user's jobs that ended by themselves, whatever they are like; 0: none
+	 */
+	double last, last_two, user_median;
 };
 
 /* How jobs are alike, the most first: in words; NULL behind the last. */

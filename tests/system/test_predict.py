@@ -162,3 +162,21 @@ def test_a_kept_prediction_meets_its_outcome(server):
 
     assert server.run("forget", "--user", ALICE).returncode == 0
     assert server.ask_database("SELECT count(*) FROM predictions") == [(0,)]
+
+
+def test_jobs_of_the_past_are_replayed_by_one_command(server, tmp_path_factory):
+    submit_history(server, 60)
+    done = server.run("predict", "evaluate")
+    assert done.returncode == 0 and "runtime: not known: 57 jobs had like ones before" in done.stdout
+    chance = random.Random(7)
+    trace = server.folder / "made.swf"
+    trace.write_text("; synthetic=1\n" + "".join(
+        f"{i} {i * 100} 5 {round(RUNTIME * math.exp(chance.gauss(0, 0.5)))} 4 -1 -1 4 86400 -1 1 {i % 3} 1 1 1 1 -1 -1\n" for i in range(1, 2001)))
+    done = server.run("predict", "evaluate", "--swf", trace)
+    assert done.returncode == 0, done.stderr
+    assert "2000 jobs that ended" in done.stdout and "  served: " in done.stdout
+    m0 = done.stdout.split("  all ")[1].splitlines()[1].split()
+    assert m0[0] == "m0" and 88 <= float(m0[8]) <= 92, done.stdout
+    wrong = server.run("predict", "evaluate", "--sacct", trace)
+    assert wrong.returncode == 1 and "its head lacks JobID" in wrong.stderr
+    assert server.run("predict").returncode == 2 and server.run("backup", "x", "--swf", trace).returncode == 2
