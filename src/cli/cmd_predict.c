@@ -123,6 +123,62 @@ static void print_prediction(const json_t *root)
 	rows_text(rows, ROWS_TEXT, &page);
 }
 
+/* ---- advice ---- */
+
+static const struct advised {
+	const char *key, *label;
+	size_t shown;
+} advised[] = {
+	{ "memory_bytes", "memory", 1 },
+	{ "time_limit_seconds", "time limit", 0 },
+	{ "cores", "cores", 2 },
+};
+
+static void add_amount(struct rows_table *table, const struct advised *a, const json_t *amount,
+		       const json_t *chance)
+{
+	char text[TEXT_SIZE];
+
+	if (format_number(&shown[a->shown], amount, text))
+		rows_words(table, "%s", text);
+	else
+		rows_words(table, "-");
+	if (json_is_number(chance))
+		rows_words(table, "%s", humanize_percent(json_number_value(chance)).text);
+	else
+		rows_words(table, "not known");
+}
+
+static void print_advice(const json_t *root)
+{
+	static const struct rows_column columns[] = {
+		{ "" },	       { "ask for" },	 { "needs more" },
+		{ "you ask" }, { "needs more" }, { "jobs" },
+	};
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct page page = page_for(stdout);
+	struct rows_table *table = rows_table(rows, ROWS_TEXT, NULL, columns, ARRAY_SIZE(columns));
+
+	for (size_t i = 0; i < ARRAY_SIZE(advised); i++) {
+		const json_t *map = json_object_get(json_object_get(root, "advice"),
+						    advised[i].key);
+
+		rows_row(table, ROWS_TEXT);
+		rows_words(table, "%s", advised[i].label);
+		add_amount(table, &advised[i], json_object_get(map, "value"),
+			   json_object_get(map, "chance_above"));
+		add_amount(table, &advised[i], json_object_get(map, "asked"),
+			   json_object_get(map, "chance_above_asked"));
+		rows_words(table, "%lld",
+			   (long long)json_integer_value(json_object_get(map, "jobs")));
+	}
+	rows_remark(table, ROWS_TEXT,
+		    "A job that needs more memory or time is killed; with more busy cores it is "
+		    "slower. N jobs cannot show a chance below 1 of N + 1.");
+	page.is_flush = true;
+	rows_text(rows, ROWS_TEXT, &page);
+}
+
 static int ask(const struct prediction_settings *settings, json_t *request, json_t **ret,
 	       struct error *err)
 {
@@ -158,7 +214,9 @@ static int run_predict(const struct cli_command *command, int argc, char **argv)
 		r = ask(&settings, request, &answer, &err);
 	if (r < 0)
 		return cli_fail(command, &err);
-	if (!settings.is_json)
+	if (!settings.is_json && command == &cmd_advise)
+		print_advice(answer);
+	else if (!settings.is_json)
 		print_prediction(answer);
 	else if (json_dumpf(answer, stdout, JSON_INDENT(2)) == 0)
 		putchar('\n');
@@ -173,5 +231,15 @@ const struct cli_command cmd_predict = {
 		"Takes the arguments of sbatch, and reads the #SBATCH lines of the script.  The value is the\n"
 		"median of your last like jobs; of 10 jobs 9 lie within the interval, as far as your jobs\n"
 		"go on as they did.  'not known': fewer than 3 like jobs of yours have ended.\n",
+	.run = run_predict,
+};
+
+const struct cli_command cmd_advise = {
+	.name = "advise",
+	.arguments = "[OPTION...] -- SBATCH-ARGUMENTS",
+	.summary = "Say what memory, time limit and cores to ask for, from your own like jobs",
+	.details =
+		"Takes the arguments of sbatch.  Beside what to ask for, and what you ask for, is the chance\n"
+		"that a like job of yours needs more: 5 % where there are jobs enough to show so little.\n",
 	.run = run_predict,
 };

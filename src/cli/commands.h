@@ -4,6 +4,7 @@
 
 #include "basic/cli.h"
 
+extern const struct cli_command cmd_advise;
 extern const struct cli_command cmd_compare;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_energy;

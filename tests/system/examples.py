@@ -17,6 +17,7 @@ COMMANDS = {
     "insights": "jobmeter insights {} run.json",
     "doctor": "jobmeter doctor --no-costs {}",
     "energy": "jobmeter energy {}",
+    "advise": "jobmeter advise {} -- -N 2",
     "predict": "jobmeter predict {} -- -N 2",
     "jobs": "jobmeter jobs {}",
     "up": "jobmeter up {} --state up-state",

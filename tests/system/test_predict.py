@@ -180,3 +180,20 @@ def test_jobs_of_the_past_are_replayed_by_one_command(server, tmp_path_factory):
     wrong = server.run("predict", "evaluate", "--sacct", trace)
     assert wrong.returncode == 1 and "its head lacks JobID" in wrong.stderr
     assert server.run("predict").returncode == 2 and server.run("backup", "x", "--swf", trace).returncode == 2
+
+
+def test_advice_says_the_chance_of_being_killed(server):
+    lines = [job(i, ALICE, 100 + i, peak=i << 20) for i in range(1, 40)] + [job(40, ALICE, 50, "OUT_OF_MEMORY", peak=1 << 20)]
+    for batch in batches(lines):
+        server.push(batch)
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(40,)])
+    advice = predict_json(server, ALICE, "--", "-J", "train-8", "-p", "cpu", "--mem=20M")["advice"]
+    memory = advice["memory_bytes"]
+    assert memory["jobs"] == 40 and memory["value"] == 39 << 20  # the killed one needed more than that
+    assert memory["chance_above"] == round(2 / 41, 3) and memory["chance_above_asked"] == round((19 + 1 + 1) / 41, 3)
+    assert advice["time_limit_seconds"]["value"] == 139 and advice["time_limit_seconds"]["asked"] is None
+    env = {"PATH": os.environ["PATH"], "JOBMETER_SERVER_SOCKET": str(server.socket), "LANG": "C.UTF-8"}
+    done = subprocess.run([BUILD / "jobmeter", "advise", "--", "-J", "train-8", "-p", "cpu", "--mem=20M"], capture_output=True, text=True,
+                          timeout=60, user=ALICE, group=ALICE, extra_groups=[], env=env)
+    assert done.returncode == 0 and "39 MiB" in done.stdout and "51 %" in done.stdout, done.stdout
+    assert predict(server, BOB, "--json", "--", "-J", "train-8").stdout.count('"jobs": 0') == 4

@@ -26,6 +26,7 @@
 #define GREATEST 1e15 /* of a number that is written */
 #define JOULES_PER_KWH 3.6e6
 #define JOB_ID_MAX 128
+#define ADVICE_RISK 0.05 /* that is taken, where there are jobs enough to show so little */
 #define PREDICTIONS_MAX 1000
 
 static void put_real(struct document *d, const char *key, double number)
@@ -177,7 +178,45 @@ static int predict(struct api_call *c, struct predictor **ret_predictor,
 	return 0;
 }
 
-static void put_estimates(struct api_call *c, const struct estimate estimates[TARGETS])
+/* What the caller would best ask for, and what is asked for, each with the chance that one of the
+ * like jobs needs more: which kills it, or, of cores, makes it slower. */
+static void put_advice(const struct predictor *p, const struct job_request *request,
+		       struct document *d)
+{
+	const struct {
+		const char *key;
+		enum target target;
+		double asked;
+	} rows[] = {
+		{ "memory_bytes", TARGET_MEMORY, request->memory_bytes },
+		{ "time_limit_seconds", TARGET_RUNTIME, request->limit_s },
+		{ "cores", TARGET_CORES, request->cores },
+	};
+
+	document_begin_map_of(d, "advice");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		unsigned int jobs = 0;
+		double chance = NAN, of_asked = NAN;
+		double value = predictor_within(p, request, rows[i].target, ADVICE_RISK, &chance,
+						&jobs);
+
+		if (jobs && rows[i].asked > 0)
+			of_asked = predictor_chance_above(p, request, rows[i].target, rows[i].asked,
+							  &jobs);
+		document_begin_map_of(d, rows[i].key);
+		put_real(d, "value", value);
+		put_real(d, "chance_above", value >= 0 ? chance : NAN);
+		put_real(d, "asked", rows[i].asked > 0 ? rows[i].asked : NAN);
+		put_real(d, "chance_above_asked", of_asked);
+		document_put_unsigned(d, "jobs", jobs);
+		document_end_map(d);
+	}
+	document_end_map(d);
+}
+
+static void put_estimates(struct api_call *c, const struct predictor *p,
+			  const struct job_request *request,
+			  const struct estimate estimates[TARGETS])
 {
 	struct document *d = c->document;
 
@@ -187,6 +226,7 @@ static void put_estimates(struct api_call *c, const struct estimate estimates[TA
 		put_target(d, t, &estimates[t]);
 	document_end_map(d);
 	put_emission(c->server, &estimates[TARGET_ENERGY], d);
+	put_advice(p, request, d);
 	document_end_map(d);
 }
 
@@ -200,7 +240,7 @@ int api_put_prediction(struct api_call *c, struct error *err)
 	if (r < 0)
 		return r;
 	predictor_estimate(p, &request, estimates);
-	put_estimates(c, estimates);
+	put_estimates(c, p, &request, estimates);
 	return 0;
 }
 
@@ -242,7 +282,7 @@ int api_keep_prediction(struct api_call *c, struct error *err)
 		store_abandon(store);
 		return r;
 	}
-	put_estimates(c, estimates);
+	put_estimates(c, p, &request, estimates);
 	return 0;
 }
 
