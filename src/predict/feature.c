@@ -9,29 +9,12 @@
 #define DAY_S (24 * HOUR_S)
 #define NS UINT64_C(1000000000)
 
+/* clang-format off */
 enum {
-	M0,
-	WIDTH,
-	LEVEL,
-	LIKE,
-	LAST,
-	LAST_TWO,
-	USER_MEDIAN,
-	NODES,
-	CORES,
-	GPUS,
-	MEMORY,
-	LIMIT,
-	ARRAY,
-	HOUR,
-	WEEKDAY,
-	ACCOUNT,
-	PARTITION,
-	QOS,
-	NAME
+	M0, WIDTH, LEVEL, LIKE, LAST, LAST_TWO, USER_MEDIAN, NODES, CORES, GPUS, MEMORY, LIMIT,
+	ARRAY, HOUR, WEEKDAY, ACCOUNT, PARTITION, QOS, NAME,
 };
 
-/* clang-format off */
 const struct feature features[FEATURES] = {
 	[M0] = { "m0", "The median of the user's last like jobs (logarithm, as all sizes below)." },
 	[WIDTH] = { "width", "How far 9 of 10 predictions for the user were from what came." },

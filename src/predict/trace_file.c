@@ -50,25 +50,13 @@ static bool parse_number(const char *text, double *ret)
 
 /* ---- SWF ---- */
 
+/* clang-format off */
 enum {
-	SWF_JOB,
-	SWF_SUBMIT,
-	SWF_WAIT,
-	SWF_RUN,
-	SWF_PROCS,
-	SWF_CPU_S,
-	SWF_MEMORY,
-	SWF_ASKED_PROCS,
-	SWF_LIMIT,
-	SWF_ASKED_MEMORY,
-	SWF_STATUS,
-	SWF_USER,
-	SWF_GROUP,
-	SWF_PROGRAM,
-	SWF_QUEUE,
-	SWF_PARTITION,
-	SWF_FIELDS = 18
+	SWF_JOB, SWF_SUBMIT, SWF_WAIT, SWF_RUN, SWF_PROCS, SWF_CPU_S, SWF_MEMORY,
+	SWF_ASKED_PROCS, SWF_LIMIT, SWF_ASKED_MEMORY, SWF_STATUS, SWF_USER, SWF_GROUP,
+	SWF_PROGRAM, SWF_QUEUE, SWF_PARTITION, SWF_FIELDS = 18,
 };
+/* clang-format on */
 #define SWF_COMPLETED 1
 #define SWF_CANCELLED 5
 
@@ -146,54 +134,26 @@ int trace_file_parse_swf(char *text, struct trace_file *ret, struct error *err)
 
 /* ---- sacct ---- */
 
+/* clang-format off */
 enum sacct_field {
-	ID,
-	USER,
-	ACCOUNT,
-	PARTITION,
-	QOS,
-	NAME,
-	STATE,
-	SUBMIT,
-	END,
-	ELAPSED,
-	LIMIT,
-	CORES,
-	NODES,
-	MEMORY,
-	PEAK,
-	CPU_S,
-	JOULES,
-	SACCT_FIELDS
+	ID, USER, ACCOUNT, PARTITION, QOS, NAME, STATE, SUBMIT, END, ELAPSED, LIMIT, CORES,
+	NODES, MEMORY, PEAK, CPU_S, JOULES, SACCT_FIELDS,
 };
+/* clang-format on */
+/* clang-format off */
 static const struct {
 	const char *name;
 	enum sacct_field field;
-} sacct_names[] = {
-	/* the first that is there counts */
-	{ "JobID", ID },
-	{ "JobIDRaw", ID },
-	{ "User", USER },
-	{ "UID", USER },
-	{ "Account", ACCOUNT },
-	{ "Partition", PARTITION },
-	{ "QOS", QOS },
-	{ "JobName", NAME },
-	{ "State", STATE },
-	{ "Submit", SUBMIT },
-	{ "End", END },
-	{ "ElapsedRaw", ELAPSED },
-	{ "TimelimitRaw", LIMIT },
-	{ "ReqCPUS", CORES },
-	{ "AllocCPUS", CORES },
-	{ "ReqNodes", NODES },
-	{ "NNodes", NODES },
-	{ "AllocNodes", NODES },
-	{ "ReqMem", MEMORY },
-	{ "MaxRSS", PEAK },
-	{ "CPUTimeRAW", CPU_S },
+} sacct_names[] = { /* the first that is there counts */
+	{ "JobID", ID }, { "JobIDRaw", ID }, { "User", USER }, { "UID", USER },
+	{ "Account", ACCOUNT }, { "Partition", PARTITION }, { "QOS", QOS }, { "JobName", NAME },
+	{ "State", STATE }, { "Submit", SUBMIT }, { "End", END }, { "ElapsedRaw", ELAPSED },
+	{ "TimelimitRaw", LIMIT }, { "ReqCPUS", CORES }, { "AllocCPUS", CORES },
+	{ "ReqNodes", NODES }, { "NNodes", NODES }, { "AllocNodes", NODES },
+	{ "ReqMem", MEMORY }, { "MaxRSS", PEAK }, { "CPUTimeRAW", CPU_S },
 	{ "ConsumedEnergyRaw", JOULES },
 };
+/* clang-format on */
 #define COLUMNS_MAX 256
 
 struct sacct_head {
