@@ -27,6 +27,14 @@ def server(folder, keeper, demand):  # noqa: F811
         yield server
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either_server(request, folder, keeper, demand):  # noqa: F811
+    demand(os.geteuid() == 0, "needs root")
+    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    with Serving(folder, keeper, postgres) as serving, serving() as server:
+        yield server
+
+
 def job(number, uid, seconds, state="COMPLETED", name="train-7", peak=PEAK, joules=None):
     made = record(number, uid=uid, user=NAMES[uid], started=10_000 * number, seconds=seconds, state=state, name=name)
     made["job"] |= {"account": "physics", "partition": "cpu"}
@@ -136,7 +144,8 @@ def test_hostile_names_change_nothing(server):
     assert server.ask_database("SELECT count(*) FROM jobs") == [(40,)]
 
 
-def test_a_kept_prediction_meets_its_outcome(server):
+def test_a_kept_prediction_meets_its_outcome(either_server):
+    server = either_server
     submit_history(server)
     assert predict_json(server, ALICE, "--job", "41", "--", "-J", "train-8", "-p", "cpu")["targets"]["runtime"]["known"]
     assert predict_json(server, ALICE, "--job", "42", "--", "-J", "train-8", "-p", "cpu")["targets"]["runtime"]["known"]
