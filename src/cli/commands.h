@@ -4,12 +4,14 @@
 
 #include "basic/cli.h"
 
+extern const struct cli_command cmd_advise;
 extern const struct cli_command cmd_compare;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_energy;
 extern const struct cli_command cmd_gpu;
 extern const struct cli_command cmd_insights;
 extern const struct cli_command cmd_jobs;
+extern const struct cli_command cmd_predict;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_seff;

@@ -87,8 +87,9 @@ static void query_add(struct query *q, const char *key, const char *text)
 	q->count += text != NULL;
 }
 
-static int ask(struct server_client *c, const char *path, const struct query *q, int timeout_ms,
-	       struct reply *ret, struct error *err)
+/* @body NULL: it is a GET. */
+static int ask_with(struct server_client *c, const char *path, const struct query *q,
+		    const char *body, int timeout_ms, struct reply *ret, struct error *err)
 {
 	_cleanup_free_ char *target = NULL;
 	size_t length;
@@ -108,10 +109,16 @@ static int ask(struct server_client *c, const char *path, const struct query *q,
 		return error_set_errno(err, ENOMEM, "cannot ask the server");
 	if (c->web) {
 		ret->max = SERVER_ANSWER_MAX;
-		return web_get(c->web, target, timeout_ms, ret, err);
+		return web_ask(c->web, target, body, timeout_ms, ret, err);
 	}
-	r = endpoint_ask(&c->server, target, NULL, timeout_ms, ret, err);
+	r = endpoint_ask(&c->server, target, body, timeout_ms, ret, err);
 	return !ret->status && r == -ENOENT ? -ENOTCONN : r;
+}
+
+static int ask(struct server_client *c, const char *path, const struct query *q, int timeout_ms,
+	       struct reply *ret, struct error *err)
+{
+	return ask_with(c, path, q, NULL, timeout_ms, ret, err);
 }
 
 int server_client_greet(struct server_client *c, struct error *err)
@@ -342,4 +349,20 @@ int server_client_get_records(struct server_client *c, const struct job_name *na
 	r = records_parse(answer.text ? answer.text : "", answer.length, "its records", records,
 			  err);
 	return r < 0 ? error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the server's answer") : 0;
+}
+
+/* ---- predictions ---- */
+
+int server_client_post(struct server_client *c, const char *path, const json_t *body, json_t **ret,
+		       struct error *err)
+{
+	_cleanup_(reply_clear) struct reply answer = {};
+	_cleanup_free_ char *text = json_dumps(body, JSON_COMPACT);
+	int r = text ? ask_with(c, path, &(struct query){}, text, SERVER_ANSWER_MS, &answer, err)
+		     : error_set_errno(err, ENOMEM, "cannot ask the server");
+
+	if (r < 0)
+		return r;
+	r = place_parse_map(answer.text ? answer.text : "", answer.length, ret, err);
+	return r < 0 ? error_prefix(err, -EPROTO, "the server's answer") : 0;
 }

@@ -61,6 +61,10 @@ int server_client_get_emissions(struct server_client *c, const char *by,
 int server_client_get_records(struct server_client *c, const struct job_name *name,
 			      struct records *records, struct error *err);
 
+/* Post a map of JSON to a path of its API; *ret, the caller's: the map that it answers. */
+int server_client_post(struct server_client *c, const char *path, const json_t *body, json_t **ret,
+		       struct error *err);
+
 /*
  * What a server answers to a question for jobs (@text may be NULL: nothing): maps that name a
  * manager and an id, added to the list @ret; of their other members nothing is known.  *ret_more:

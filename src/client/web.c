@@ -181,10 +181,13 @@ static int say_refusal(const struct web *w, const struct reply *reply, struct er
 								    : "");
 }
 
-int web_get(struct web *w, const char *target, int timeout_ms, struct reply *ret, struct error *err)
+int web_ask(struct web *w, const char *target, const char *body, int timeout_ms, struct reply *ret,
+	    struct error *err)
 {
+	static char type[] = "Content-Type: application/json";
 	_cleanup_free_ char *url = NULL;
-	struct curl_slist header = { .data = w->authorization };
+	struct curl_slist of_type = { .data = type };
+	struct curl_slist header = { .data = w->authorization, .next = body ? &of_type : NULL };
 	long status = 0;
 	CURLcode code;
 
@@ -194,7 +197,10 @@ int web_get(struct web *w, const char *target, int timeout_ms, struct reply *ret
 	}
 	*w->why = '\0';
 	w->curl.set(w->handle, CURLOPT_URL, url);
-	w->curl.set(w->handle, CURLOPT_HTTPHEADER, *w->authorization ? &header : NULL);
+	w->curl.set(w->handle, CURLOPT_HTTPHEADER, *w->authorization ? &header : header.next);
+	w->curl.set(w->handle, body ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
+	if (body)
+		w->curl.set(w->handle, CURLOPT_POSTFIELDS, body);
 	w->curl.set(w->handle, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
 	w->curl.set(w->handle, CURLOPT_WRITEDATA, ret);
 	code = w->curl.perform(w->handle);

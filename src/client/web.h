@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* web - asks a server by HTTP: a GET by libcurl, which is loaded here, so that commands that ask
- * nobody do not have it. */
+/* web - asks a server by HTTP: a GET or POST by libcurl, which is loaded here, so that commands
+ * that ask nobody do not have it. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,8 +20,8 @@ bool web_is_url(const char *text);
 int web_open(const char *url, size_t answer_max, struct web **ret, struct error *err);
 struct web *web_close(struct web *w); /* NULL is fine; returns NULL */
 
-/* @target: a path with its query.  *ret begins as {} and is the caller's to clear, also after an
- * error; the answer's status is 200.  -ENOENT: the server has no such thing; -EACCES: it wants
- * another token; -EIO: no answer. */
-int web_get(struct web *w, const char *target, int timeout_ms, struct reply *ret,
+/* @target: a path with its query; @body: a map of JSON that is posted, NULL: it is a GET.  *ret
+ * begins as {} and is the caller's to clear, also after an error; the answer's status is 200.
+ * -ENOENT: the server has no such thing; -EACCES: it wants another token; -EIO: no answer. */
+int web_ask(struct web *w, const char *target, const char *body, int timeout_ms, struct reply *ret,
 	    struct error *err);

@@ -15,6 +15,7 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "server/api/caller.h"
+#include "server/evaluate.h"
 #include "server/server.h"
 #include "server/server_config.h"
 #include "server/store/pg.h"
@@ -25,7 +26,7 @@
 #define TOKEN_DAYS_MAX 3660
 
 struct settings_given {
-	const char *config, *database, *listen, *socket, *user, *from, *to, *scope;
+	const char *config, *database, *listen, *socket, *user, *from, *to, *scope, *swf, *sacct;
 	uint64_t expires_ns; /* from now; 0: not given */
 	bool dumps, is_insecure, is_version_asked;
 };
@@ -74,6 +75,8 @@ static const struct cli_option options[] = {
 	{ "expires", 0, "DAYS", "with 'token create': for how long it holds (" TOKEN_EXPIRES ")", AT(expires_ns), parse_days },
 	{ "from", 0, "DATABASE", "with 'move': sqlite:FILE or postgresql://...", AT(from), NULL },
 	{ "to", 0, "DATABASE", "with 'move': the same; it is empty, or has a part of what is moved", AT(to), NULL },
+	{ "swf", 0, "FILE", "with 'predict evaluate': jobs in the Standard Workload Format, instead of the database's", AT(swf), NULL },
+	{ "sacct", 0, "FILE", "with 'predict evaluate': the output of 'sacct -P -o ALL', instead", AT(sacct), NULL },
 	{ "dump-config", 0, NULL, "show what holds, and where it comes from, and end", AT(dumps), NULL },
 	{ "version", 0, NULL, "say which one this is, and end", AT(is_version_asked), NULL },
 };
@@ -177,6 +180,12 @@ static int revoke_token(struct store *s, const struct settings_given *given UNUS
 	return store_revoke_token(s, id, err);
 }
 
+static int run_evaluate(struct store *s, const struct settings_given *given,
+			const char *none UNUSED, struct error *err)
+{
+	return evaluate_jobs(s, given->swf, given->sacct, stdout, err);
+}
+
 static const struct task {
 	const char *word, *second; /* "token", "create"; second: NULL: there is none */
 	const char *takes; /* behind the words; NULL: nothing */
@@ -191,6 +200,7 @@ static const struct task {
 	{ "check", NULL, NULL, 0, NULL, STORE_WRITE, run_check },
 	{ "forget", NULL, NULL, AT(user), "--user NAME", STORE_WRITE, run_forget },
 	{ "move", NULL, NULL, AT(from), "--from DATABASE --to DATABASE", STORE_MOVE, run_move },
+	{ "predict", "evaluate", NULL, 0, NULL, STORE_READ, run_evaluate },
 	{ "token", "create", NULL, AT(user), "--user NAME", STORE_WRITE, create_token },
 	{ "token", "list", NULL, 0, NULL, STORE_WRITE, list_tokens },
 	{ "token", "revoke", "the number of a token", 0, NULL, STORE_WRITE, revoke_token },
@@ -202,6 +212,8 @@ static int run_task(const struct task *task, const struct settings_given *given,
 	_cleanup_(store_closep) struct store *store = NULL;
 	int r;
 
+	if (given->swf || given->sacct)
+		return task->run(NULL, given, argument, err);
 	/* nothing is made where there is nothing, but by a move */
 	if (task->mode != STORE_MOVE && !store_is_url(database) && access(database, F_OK) < 0)
 		return error_set_errno(err, errno, "cannot open the database '%s'", database);
@@ -252,12 +264,15 @@ static int find_task(int argc, char **argv, const struct settings_given *given,
 		    (!second || (argc > 1 && strcmp(second, argv[1]) == 0)))
 			task = &tasks[i];
 	}
+	if (argc && !task && strcmp(argv[0], "predict") == 0)
+		return error_set(err, -EINVAL, "'predict' goes with evaluate");
 	if (argc && !task && strcmp(argv[0], "token") == 0)
 		return error_set(err, -EINVAL, "'token' goes with create, list or revoke");
 	if (argc && !task)
-		return error_set(err, -EINVAL,
-				 "'%s' is none of backup, reindex, check, forget, move, token",
-				 argv[0]);
+		return error_set(
+			err, -EINVAL,
+			"'%s' is none of backup, reindex, check, forget, move, predict, token",
+			argv[0]);
 	words += task && task->second;
 	if (task && argc != words + (task->takes ? 1 : 0))
 		return error_set(err, -EINVAL, "'%s' takes %s", argv[words - 1],
@@ -272,6 +287,10 @@ static int find_task(int argc, char **argv, const struct settings_given *given,
 		return error_set(err, -EINVAL, "--from and --to go with 'move' only");
 	if ((given->scope || given->expires_ns) && !(task && task->run == create_token))
 		return error_set(err, -EINVAL, "--scope and --expires go with 'token create' only");
+	if ((given->swf || given->sacct) && !(task && task->run == run_evaluate))
+		return error_set(err, -EINVAL, "--swf and --sacct go with 'predict evaluate' only");
+	if (given->swf && given->sacct)
+		return error_set(err, -EINVAL, "--swf and --sacct exclude each other");
 	*ret = task;
 	return 0;
 }
@@ -310,7 +329,7 @@ static int run_server(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_server = {
 	.program = "jobmeter-server",
 	.arguments =
-		"[OPTION...] [backup FILE | reindex | check | forget | move | token create | list | revoke N]",
+		"[OPTION...] [backup FILE | reindex | check | forget | move | predict evaluate | token create | list | revoke N]",
 	.summary = "Keep the records of a site's jobs, and show users their own",
 	.details =
 		"backup FILE   copy the database, while the server goes on\n"
@@ -318,6 +337,8 @@ const struct cli_command cmd_server = {
 		"reindex       make the columns of the jobs again of their records; it can be broken off\n"
 		"forget        delete all records of the user that --user names\n"
 		"move          copy all from one database into another, and compare; again, it goes on\n"
+		"predict evaluate  replay the jobs of the past, or those of --swf or --sacct: how well each would\n"
+		"              have been predicted from those before it, by each model\n"
 		"token         create one for --user, with which they read their jobs by HTTP: it is\n"
 		"              printed once; list them all; revoke one\n",
 	.run = run_server,

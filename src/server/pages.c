@@ -237,6 +237,8 @@ static int answer_live(void *context UNUSED, const struct http_request *request 
 const struct http_route server_tcp_routes[] = {
 	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX, .thread = WORKER_WRITER },
 	{ "GET", "/api/v1/", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
+	{ "POST", API_PATH "/predict", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
+	{ "POST", API_PATH "/predictions", server_api_answer, .identify = caller_identify, .thread = WORKER_WRITER },
 	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true, .thread = WORKER_WATCH },
 	HEALTH_ROUTES
 	PAGE("/"),
@@ -578,6 +580,8 @@ static int get_server(void *context, const struct http_request *request, struct 
 const struct http_route server_socket_routes[] = {
 	HEALTH_ROUTES
 	{ "GET", "/api/v1/", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
+	{ "POST", API_PATH "/predict", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
+	{ "POST", API_PATH "/predictions", server_api_answer, .identify = caller_identify, .thread = WORKER_WRITER },
 	{ "GET", "/v1/jobs", get_jobs, .thread = WORKER_READER },
 	{ "GET", "/v1/sums", get_sums, .thread = WORKER_READER },
 	{ "GET", "/v1/records", get_records, .thread = WORKER_READER },

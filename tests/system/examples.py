@@ -19,6 +19,8 @@ COMMANDS = {
     "doctor": "jobmeter doctor --no-costs {}",
     "energy": "jobmeter energy {}",
     "gpu": "jobmeter gpu {}",
+    "advise": "jobmeter advise {} -- -N 2",
+    "predict": "jobmeter predict {} -- -N 2",
     "jobs": "jobmeter jobs {}",
     "up": "jobmeter up {} --state up-state",
 }

@@ -240,7 +240,7 @@ def test_a_walk_over_the_description_shows_nobody_anothers_rows(server):
     described = json.loads(server.get("/api/v1/openapi.json").text)
     assert described["openapi"] == "3.1.0" and len(described["paths"]) >= 17
     asked = 0
-    for path, got in ((path, one["get"]) for path, one in described["paths"].items()):
+    for path, got in ((path, one["get"]) for path, one in described["paths"].items() if "get" in one):
         is_open = got.get("security") == []
         schema = got["responses"]["200"]["content"].get("application/json", {}).get("schema", {})
         for question, wanted in questions(path, got):

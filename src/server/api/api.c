@@ -82,6 +82,12 @@ const struct api_route server_api_routes[] = {
 	  .answer = api_list_nodes, .parameters = { api_span_parameters, api_sum_parameters } },
 	{ "/metrics", "The columns of jobs, and what they mean.", API_LISTS, "metrics", api_metric_columns,
 	  .answer = api_list_metrics },
+	{ "/predict", "What a job will take, from the caller's last like jobs, before it is submitted.", IN(API_JSON),
+	  .answer = api_put_prediction, .is_post = true },
+	{ "/predictions", "The same, kept with the job's id to be scored at its end.", IN(API_JSON),
+	  .answer = api_keep_prediction, .is_post = true },
+	{ "/predictions", "The caller's predictions that were kept, with what came of the jobs.", IN(API_JSON),
+	  .answer = api_list_predictions },
 	{ "/health", "Whether the server takes and shows records now.", IN(API_JSON), .answer = api_put_health, .is_open = true },
 	{ "/openapi.json", "This description.", IN(API_JSON), .answer = api_put_openapi, .is_open = true },
 	{},
@@ -118,10 +124,10 @@ static bool is_path(const char *pattern, const char *path, char **ret_id)
 	return *ret_id;
 }
 
-static const struct api_route *find_route(const char *path, char **ret_id)
+static const struct api_route *find_route(bool is_post, const char *path, char **ret_id)
 {
 	for (const struct api_route *route = server_api_routes; route->path; route++) {
-		if (is_path(route->path, path, ret_id))
+		if (route->is_post == is_post && is_path(route->path, path, ret_id))
 			return route;
 	}
 	return NULL;
@@ -416,15 +422,16 @@ int server_api_answer(void *context, const struct http_request *request, struct 
 	_cleanup_free_ char *path = strdup(request->path + strlen(API_PATH)), *id = NULL;
 	const struct caller *caller = request->caller;
 	struct api_call call = { .server = context, .request = request };
+	const bool is_post = strcmp(request->method, "POST") == 0;
 
 	if (!path)
 		return -ENOMEM;
-	call.route = find_route(path, &id); /* "/openapi.json" is a path of its own */
+	call.route = find_route(is_post, path, &id); /* "/openapi.json" is a path of its own */
 	if (!call.route || id) {
 		free(id);
 		id = NULL;
 		call.format = cut_suffix(path);
-		call.route = find_route(path, &id);
+		call.route = find_route(is_post, path, &id);
 	}
 	if (call.route && call.format == API_JSON) /* of one that has no JSON */
 		call.format = (enum api_format)__builtin_ctz(call.route->formats);

@@ -79,6 +79,7 @@ struct api_route {
 	const char *fields;
 	int (*answer)(struct api_call *c, struct error *err);
 	bool is_open; /* needs no caller */
+	bool is_post; /* what it wants comes as a map of JSON in the body */
 	const struct api_parameter *parameters[API_GROUPS_MAX]; /* arrays, up to a NULL */
 };
 extern const struct api_route server_api_routes[]; /* up to one without a path */
@@ -120,6 +121,11 @@ int api_put_part(struct api_call *c, struct error *err); /* what the path's last
 int api_put_records(struct api_call *c, struct error *err);
 int api_list_nodes_of_job(struct api_call *c, struct error *err);
 size_t api_node_of_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
+
+/* predict.c */
+int api_put_prediction(struct api_call *c, struct error *err);
+int api_keep_prediction(struct api_call *c, struct error *err);
+int api_list_predictions(struct api_call *c, struct error *err);
 
 /* sums.c */
 int api_list_sums(struct api_call *c, struct error *err);

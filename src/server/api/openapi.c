@@ -122,8 +122,12 @@ static json_t *make_route(const struct api_route *route)
 				    json_pack("{s:s}", "$ref", "#/components/responses/error"));
 	if (!route->is_open)
 		json_array_append_new(security, json_pack("{s:[]}", "token"));
-	return json_pack("{s:{s:s, s:o, s:o, s:o}}", "get", "summary", route->summary, "security",
-			 security, "parameters", make_parameters(route), "responses", responses);
+	return json_pack("{s:{s:s, s:o, s:o, s:o, s:o*}}", route->is_post ? "post" : "get",
+			 "summary", route->summary, "security", security, "parameters",
+			 make_parameters(route), "responses", responses, "requestBody",
+			 route->is_post ? json_pack("{s:{s:{s:{s:s}}}}", "content",
+						    "application/json", "schema", "type", "object")
+					: NULL);
 }
 
 int api_put_openapi(struct api_call *c, struct error *err UNUSED)
@@ -135,7 +139,11 @@ int api_put_openapi(struct api_call *c, struct error *err UNUSED)
 		char path[64];
 
 		snprintf(path, sizeof(path), "%s%s", API_PATH, route->path);
-		json_object_set_new(paths, path, make_route(route));
+		if (json_object_get(paths, path)) /* by another method */
+			json_object_update_missing_new(json_object_get(paths, path),
+						       make_route(route));
+		else
+			json_object_set_new(paths, path, make_route(route));
 	}
 	all = json_pack("{s:s, s:{s:s, s:s}, s:o, s:{s:{s:{s:s, s:s}}, "
 			"s:{s:{s:s, s:{s:{s:{s:s, s:[s], s:{s:{s:s}}}}}}}}}",

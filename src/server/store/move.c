@@ -24,7 +24,7 @@ static const struct moved {
 	{ "runs", "id", true },	       { "job_mounts", "job", false },
 	{ "job_steps", "job", false }, { "ledger_lines", "id", true },
 	{ "ledger", "id", true },      { "events", "id", true },
-	{ "tokens", "id", true },
+	{ "tokens", "id", true },      { "predictions", "id", true },
 };
 
 struct columns { /* that both have */

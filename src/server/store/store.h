@@ -320,7 +320,7 @@ struct store_facts {
 	uint64_t bytes; /* of the file, without its log */
 	/* since it was opened */
 	uint64_t closed, failed_jobs, deleted_timelines, deleted_records, deleted_ledger,
-		deleted_runs;
+		deleted_runs, deleted_predictions;
 };
 /* Of these what was counted by this one since it was opened. */
 const struct store_facts *store_counted(const struct store *s);

@@ -34,6 +34,7 @@ static const char *const deleting_ledger[] = { "DELETE FROM ledger WHERE line = 
 					       "DELETE FROM ledger_lines WHERE id = ?1", NULL };
 #define RUN_IS_STALE "UPDATE jobs SET is_stale = 1 WHERE id = (SELECT job FROM runs WHERE id = ?1)"
 static const char *const deleting_run[] = { RUN_IS_STALE, "DELETE FROM runs WHERE id = ?1", NULL };
+static const char *const deleting_prediction[] = { "DELETE FROM predictions WHERE id = ?1", NULL };
 static const char *const forgetting_entry[] = {
 	"UPDATE ledger SET manager = NULL, job_id = NULL, job_start_ns = NULL, uid = NULL WHERE id = ?1",
 	NULL
@@ -119,6 +120,8 @@ static void work(struct store *s, const void *context, struct id_list *ids)
 		{ upkeep->ledger_ns,
 		  "SELECT id FROM ledger_lines WHERE arrived_ns < ?1 ORDER BY arrived_ns LIMIT ?2",
 		  deleting_ledger, &s->facts.deleted_ledger },
+		{ upkeep->records_ns, "SELECT id FROM predictions WHERE made_ns < ?1 LIMIT ?2",
+		  deleting_prediction, &s->facts.deleted_predictions },
 	};
 
 	/* the first that finds something ends the batch */
@@ -233,6 +236,15 @@ static void forget_entries(struct store *s, const void *context, struct id_list 
 	run_each(s, forgetting_entry, ids, 0, NULL);
 }
 
+static void forget_predictions(struct store *s, const void *context, struct id_list *ids)
+{
+	const struct arg *whose = context;
+
+	store_find(s, ids, "SELECT id FROM predictions WHERE uid = ?1 LIMIT ?2", whose[1],
+		   NUMBER(BATCH));
+	run_each(s, deleting_prediction, ids, 0, NULL);
+}
+
 int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
 		 uint64_t *ret_records, struct error *err)
 {
@@ -243,6 +255,8 @@ int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns
 
 	if (r >= 0)
 		r = run_batches(s, forget_runs, whose, &entries, err);
+	if (r >= 0)
+		r = run_batches(s, forget_predictions, whose, &entries, err);
 	if (r >= 0)
 		r = run_batches(s, forget_batch, whose, ret_records, err);
 	if (r < 0)

@@ -91,3 +91,9 @@ CREATE TABLE IF NOT EXISTS tokens (
   id INTEGER PRIMARY KEY AUTOINCREMENT, user_name TEXT NOT NULL, uid BIGINT NOT NULL, sees_all INTEGER NOT NULL,
   digest TEXT NOT NULL, created_ns BIGINT NOT NULL, expires_ns BIGINT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS predictions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, job_id TEXT NOT NULL, target TEXT NOT NULL, model TEXT NOT NULL, uid BIGINT NOT NULL,
+  made_ns BIGINT NOT NULL, value_milli BIGINT, low_milli BIGINT, high_milli BIGINT
+);
+CREATE INDEX IF NOT EXISTS predictions_uid ON predictions (uid, id);
+CREATE INDEX IF NOT EXISTS predictions_made ON predictions (made_ns);

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/cli.h"
+#include "basic/error.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/sbatch.h"
+#include "client/server_client.h"
+#include "model/json_place.h"
+#include "model/rows.h"
+#include "report/page.h"
+#include "report/rows_text.h"
+
+#define GREATEST 9e18 /* of what is shown, in the finest units */
+#define TEXT_SIZE 96
+
+struct prediction_settings {
+	const char *script, *server, *job;
+	bool is_json;
+};
+
+#define AT(member) offsetof(struct prediction_settings, member)
+/* clang-format off */
+static const struct cli_option options[] = {
+	{ "script", 0, "FILE", "the script, if it is not named behind '--'", AT(script), NULL },
+	{ "server", 0, "URL", "ask the server at this URL, as its token's user", AT(server), argument_parse_url },
+	{ "job", 0, "ID", "keep it for this job, that was submitted just now: its end scores it", AT(job), NULL },
+	{ "json", 0, NULL, "print JSON", AT(is_json), NULL },
+};
+/* clang-format on */
+
+/* ---- what is shown ---- */
+
+static struct human show_seconds(uint64_t ns)
+{
+	return humanize_duration(ns);
+}
+
+static struct human show_watts(uint64_t milliwatts)
+{
+	struct human human;
+
+	snprintf(human.text, sizeof(human.text), "%.1f W", (double)milliwatts / 1000);
+	return human;
+}
+
+static const struct shown {
+	const char *name, *label;
+	double scale;
+	struct human (*show)(uint64_t number);
+} shown[] = {
+	{ "runtime", "runtime", 1e9, show_seconds },
+	{ "memory", "peak memory", 1, humanize_bytes },
+	{ "cores", "busy cores", 1000, humanize_cores },
+	{ "power", "power of a node", 1000, show_watts },
+	{ "energy", "energy", 1e6, humanize_energy },
+};
+
+static bool format_number(const struct shown *s, const json_t *number, char text[TEXT_SIZE])
+{
+	double value = json_number_value(number) * s->scale;
+
+	if (!json_is_number(number) || !(value >= 0 && value < GREATEST))
+		return false;
+	snprintf(text, TEXT_SIZE, "%s", s->show((uint64_t)value).text);
+	return true;
+}
+
+static void add_target(struct rows_table *table, const struct shown *s, const json_t *target)
+{
+	const json_t *likeness = json_object_get(target, "likeness"),
+		     *model = json_object_get(target, "model");
+	char value[TEXT_SIZE], low[TEXT_SIZE], high[TEXT_SIZE];
+
+	rows_row(table, ROWS_TEXT);
+	rows_words(table, "%s", s->label);
+	if (!format_number(s, json_object_get(target, "value"), value)) {
+		rows_words(table, "not known");
+		rows_words(table, "-");
+		rows_words(table, "-");
+		return;
+	}
+	rows_words(table, "%s%s", json_is_true(json_object_get(target, "at_least")) ? "over " : "",
+		   value);
+	if (format_number(s, json_object_get(target, "low"), low) &&
+	    format_number(s, json_object_get(target, "high"), high))
+		rows_words(table, "%s to %s", low, high);
+	else
+		rows_words(table, "not known");
+	rows_words(table, "%lld, %s (%s)",
+		   (long long)json_integer_value(json_object_get(target, "like_jobs")),
+		   json_is_string(likeness) ? json_string_value(likeness) : "like this",
+		   json_is_string(model) ? json_string_value(model) : "?");
+}
+
+static void print_prediction(const json_t *root)
+{
+	static const struct rows_column columns[] = {
+		{ "" },
+		{ "expected" },
+		{ "9 of 10 jobs" },
+		{ "from your last jobs", .is_left = true },
+	};
+	const json_t *targets = json_object_get(root, "targets"),
+		     *co2e = json_object_get(json_object_get(root, "co2e_grams"), "value");
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct page page = page_for(stdout);
+	struct rows_table *table = rows_table(rows, ROWS_TEXT, NULL, columns, ARRAY_SIZE(columns));
+
+	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
+		add_target(table, &shown[i], json_object_get(targets, shown[i].name));
+	if (json_is_number(co2e))
+		rows_remark(table, ROWS_TEXT, "CO2e: %.1f g, by the factor that holds now.",
+			    json_number_value(co2e));
+	page.is_flush = true;
+	rows_text(rows, ROWS_TEXT, &page);
+}
+
+/* ---- advice ---- */
+
+static const struct advised {
+	const char *key, *label;
+	size_t shown;
+} advised[] = {
+	{ "memory_bytes", "memory", 1 },
+	{ "time_limit_seconds", "time limit", 0 },
+	{ "cores", "cores", 2 },
+};
+
+static void add_amount(struct rows_table *table, const struct advised *a, const json_t *amount,
+		       const json_t *chance)
+{
+	char text[TEXT_SIZE];
+
+	if (format_number(&shown[a->shown], amount, text))
+		rows_words(table, "%s", text);
+	else
+		rows_words(table, "-");
+	if (json_is_number(chance))
+		rows_words(table, "%s", humanize_percent(json_number_value(chance)).text);
+	else
+		rows_words(table, "not known");
+}
+
+static void print_advice(const json_t *root)
+{
+	static const struct rows_column columns[] = {
+		{ "" },	       { "ask for" },	 { "needs more" },
+		{ "you ask" }, { "needs more" }, { "jobs" },
+	};
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct page page = page_for(stdout);
+	struct rows_table *table = rows_table(rows, ROWS_TEXT, NULL, columns, ARRAY_SIZE(columns));
+
+	for (size_t i = 0; i < ARRAY_SIZE(advised); i++) {
+		const json_t *map = json_object_get(json_object_get(root, "advice"),
+						    advised[i].key);
+
+		rows_row(table, ROWS_TEXT);
+		rows_words(table, "%s", advised[i].label);
+		add_amount(table, &advised[i], json_object_get(map, "value"),
+			   json_object_get(map, "chance_above"));
+		add_amount(table, &advised[i], json_object_get(map, "asked"),
+			   json_object_get(map, "chance_above_asked"));
+		rows_words(table, "%lld",
+			   (long long)json_integer_value(json_object_get(map, "jobs")));
+	}
+	rows_remark(table, ROWS_TEXT,
+		    "A job that needs more memory or time is killed; with more busy cores it is "
+		    "slower. N jobs cannot show a chance below 1 of N + 1.");
+	page.is_flush = true;
+	rows_text(rows, ROWS_TEXT, &page);
+}
+
+static int ask(const struct prediction_settings *settings, json_t *request, json_t **ret,
+	       struct error *err)
+{
+	const char *path = settings->job ? "/api/v1/predictions" : "/api/v1/predict";
+	_cleanup_(server_client_closep) struct server_client *client = NULL;
+	int r = settings->server ? server_client_open_url(settings->server, &client, err)
+				 : server_client_open(NULL, &client, err);
+
+	if (r == 0 && settings->job)
+		json_object_set_new(request, "job", json_string(settings->job));
+	return r < 0 ? r : server_client_post(client, path, request, ret, err);
+}
+
+static int run_predict(const struct cli_command *command, int argc, char **argv)
+{
+	_cleanup_(json_freep) json_t *request = NULL, *answer = NULL;
+	struct prediction_settings settings = {};
+	const struct cli_options group = { options, ARRAY_SIZE(options), &settings };
+	struct error err = {};
+	int r = cli_parse(command, &group, 1, &argc, argv, &err);
+
+	if (r == 0)
+		return CLI_WELL;
+	if (r > 0 && !argc && !settings.script)
+		r = error_set(&err, -EINVAL,
+			      "of what job? '-- SBATCH-ARGUMENTS' or '--script FILE' says it");
+	if (r < 0)
+		return cli_misuse(command, &err);
+	r = sbatch_parse(argc, argv, settings.script, &request, &err);
+	if (r == -EINVAL)
+		return cli_misuse(command, &err);
+	if (r == 0)
+		r = ask(&settings, request, &answer, &err);
+	if (r < 0)
+		return cli_fail(command, &err);
+	if (!settings.is_json && command == &cmd_advise)
+		print_advice(answer);
+	else if (!settings.is_json)
+		print_prediction(answer);
+	else if (json_dumpf(answer, stdout, JSON_INDENT(2)) == 0)
+		putchar('\n');
+	return CLI_WELL;
+}
+
+const struct cli_command cmd_predict = {
+	.name = "predict",
+	.arguments = "[OPTION...] -- SBATCH-ARGUMENTS",
+	.summary = "Predict what a job will take, from your last like jobs, before it is submitted",
+	.details =
+		"Takes the arguments of sbatch, and reads the #SBATCH lines of the script.  The value is the\n"
+		"median of your last like jobs; of 10 jobs 9 lie within the interval, as far as your jobs\n"
+		"go on as they did.  'not known': fewer than 3 like jobs of yours have ended.\n",
+	.run = run_predict,
+};
+
+const struct cli_command cmd_advise = {
+	.name = "advise",
+	.arguments = "[OPTION...] -- SBATCH-ARGUMENTS",
+	.summary = "Say what memory, time limit and cores to ask for, from your own like jobs",
+	.details =
+		"Takes the arguments of sbatch.  Beside what to ask for, and what you ask for, is the chance\n"
+		"that a like job of yours needs more: 5 % where there are jobs enough to show so little.\n",
+	.run = run_predict,
+};

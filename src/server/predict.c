@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/predict.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "basic/array.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "model/job_filter.h"
+#include "model/metric.h"
+#include "server/store/store.h"
+
+#define NS 1e9
+#define PAGE 1000
+
+/* The metrics that are read, in places of store_job.values. */
+enum { PEAK, JOULES, ESTIMATED, USER_S, SYSTEM_S, ALLOCATED, METRICS };
+static const char *const metric_names[METRICS] = {
+	"memory.peak_bytes", "energy.joules",	   "energy.estimated_joules",
+	"cpu.user_seconds",  "cpu.system_seconds", "cpu.allocated_cores",
+};
+
+/* What a state says of a run; all others ended by themselves. */
+static const struct {
+	const char *state; /* as a prefix: "CANCELLED by 1000" */
+	bool is_lower_bound; /* else it says nothing */
+} states[] = {
+	{ "OUT_OF_MEMORY", true }, { "TIMEOUT", true },	   { "DEADLINE", true },
+	{ "CANCELLED", false },	   { "PREEMPTED", false }, { "NODE_FAIL", false },
+	{ "BOOT_FAIL", false },	   { "REQUEUED", false },  { "REVOKED", false },
+	{ "PENDING", false },	   { "RUNNING", false },   { "SUSPENDED", false },
+	{ "LOST", false },
+};
+
+struct job_reading {
+	struct past_jobs *to;
+	size_t places[METRICS]; /* SIZE_MAX: there is no such column */
+	bool is_of_one;
+};
+
+void past_jobs_clear(struct past_jobs *jobs)
+{
+	free(jobs->items);
+	*jobs = (struct past_jobs){};
+}
+
+static double value_of(const struct job_reading *r, const struct store_job *job,
+		       unsigned int metric)
+{
+	size_t place = r->places[metric];
+
+	if (place == SIZE_MAX || !job->values[place].is_known)
+		return NAN;
+	return (double)job->values[place].number /
+	       pow(10, metric_unit_places(store_value_metric(place)->unit));
+}
+
+static double number_of(const struct value *first, const struct value *second)
+{
+	return first->is_known	  ? (double)first->number
+	       : second->is_known ? (double)second->number
+				  : 0;
+}
+
+static bool says_something(const struct store_job *job, bool *ret_is_lower_bound)
+{
+	*ret_is_lower_bound = false;
+	for (size_t i = 0; job->state && i < ARRAY_SIZE(states); i++) {
+		if (strncasecmp(job->state, states[i].state, strlen(states[i].state)) != 0)
+			continue;
+		*ret_is_lower_bound = states[i].is_lower_bound;
+		return states[i].is_lower_bound;
+	}
+	return job->is_final && job->end_ns && !job->waits && job->elapsed_ns.is_known;
+}
+
+static int take_job(void *context, const struct store_job *job)
+{
+	const struct job_reading *r = context;
+	const struct store_run *run = &job->run;
+	const double joules = value_of(r, job, JOULES), estimated = value_of(r, job, ESTIMATED);
+	const double cpu_s = value_of(r, job, USER_S) + value_of(r, job, SYSTEM_S);
+	const double allocated = value_of(r, job, ALLOCATED);
+	const double elapsed_s = (double)job->elapsed_ns.number / NS;
+	bool is_lower_bound;
+	struct past_job *past;
+
+	if (!says_something(job, &is_lower_bound))
+		return 0;
+	if (array_reserve(&r->to->items, &r->to->room, r->to->count, sizeof(*past)) < 0)
+		return -ENOMEM;
+	past = &r->to->items[r->to->count++];
+	*past = (struct past_job){
+		.request = {
+			.user = r->is_of_one ? PREDICT_ONE_USER : (uint64_t)job->uid + 1,
+			.account = request_hash(job->account),
+			.partition = request_hash(job->partition),
+			.qos = request_hash(run->qos),
+			.name = request_hash_name(job->name),
+			.nodes = number_of(&run->requested_nodes, &job->nodes),
+			.cores = number_of(&run->requested_cores, &run->cores),
+			.gpus = number_of(&run->requested_gpus, &run->gpus),
+			.memory_bytes = number_of(&run->requested_memory, &run->allocated_memory),
+			.limit_s = (double)run->time_limit.number / NS,
+			.submit_ns = run->submit.is_known ? run->submit.number : job->start_ns,
+		},
+		.id = request_hash(job->id),
+		.outcome = { .is_lower_bound = is_lower_bound, .end_ns = job->end_ns },
+	};
+	if (past->request.cores <= 0 && !isnan(allocated))
+		past->request.cores = allocated;
+	for (enum target t = 0; t < TARGETS; t++)
+		past->outcome.values[t] = NAN;
+	past->outcome.values[TARGET_RUNTIME] = elapsed_s;
+	past->outcome.values[TARGET_MEMORY] = value_of(r, job, PEAK);
+	if (elapsed_s <= 0)
+		return 0;
+	past->outcome.values[TARGET_CORES] = cpu_s / elapsed_s;
+	/* what no sensor measured is no outcome, and a killed job's mean is none of a whole run */
+	if (isnan(joules) || estimated > 0)
+		return 0;
+	past->outcome.values[TARGET_ENERGY] = joules;
+	if (!is_lower_bound)
+		past->outcome.values[TARGET_POWER] = joules / elapsed_s /
+						     MAX((double)job->nodes.number, 1.0);
+	return 0;
+}
+
+static size_t find_value(const char *name)
+{
+	for (size_t i = 0; i < store_value_count(); i++) {
+		if (strcmp(store_value_name(i), name) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+int predict_read_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
+		      bool is_of_one, size_t most, struct past_jobs *to, struct error *err)
+{
+	_cleanup_free_ char *after = NULL;
+	struct job_reading reading = { .to = to, .is_of_one = is_of_one };
+	bool wanted[STORE_COLUMNS_MAX] = {};
+	struct store_page page = { .columns = wanted };
+	size_t read = 0;
+	int r;
+
+	for (size_t i = 0; i < METRICS; i++)
+		reading.places[i] = find_value(metric_names[i]);
+	for (size_t i = 0; i < store_column_count(); i++) {
+		const char *name = store_column(i).name;
+
+		if (strcmp(name, "start") == 0)
+			page.order = i;
+		for (size_t j = 0; j < METRICS; j++)
+			wanted[i] |= strcmp(name, metric_names[j]) == 0;
+	}
+	do {
+		struct job_filter of_page = *filter;
+		char *next = NULL;
+
+		of_page.limit = MIN(most - read, (size_t)PAGE);
+		page.after = after;
+		r = store_page_jobs(s, &of_page, &page, who, take_job, &reading, &next, err);
+		free(after);
+		after = next;
+		read += of_page.limit;
+	} while (r >= 0 && after && read < most);
+	return r == -ENOMEM && err && !*err->text ? error_set_errno(err, ENOMEM, "cannot read jobs")
+						  : r;
+}

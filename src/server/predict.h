@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* predict - what the store knows of jobs as the predictor wants it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "predict/predictor.h"
+
+struct error;
+struct job_filter;
+struct store;
+struct store_job;
+struct store_who;
+
+#define PREDICT_HISTORY 400 /* of a user's newest jobs, that are read */
+#define PREDICT_ONE_USER 1 /* hash of whoever it is */
+
+struct past_jobs { /* begins as {} */
+	struct past_job *items; /* owned */
+	size_t count, room;
+};
+void past_jobs_clear(struct past_jobs *jobs);
+
+/* Add the jobs that match, have ended, and say something: not those that were cancelled.
+ * @is_of_one: they are of one user, whoever that is.  At most @most of the newest. */
+int predict_read_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
+		      bool is_of_one, size_t most, struct past_jobs *to, struct error *err);

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""What a job will take, before it is submitted: from its user's own jobs, by command and by HTTP."""
+
+import http.client
+import json
+import math
+import os
+import random
+import subprocess
+
+import pytest
+
+from made_records import line, record
+from server import BUILD
+from serving import Serving, batches, folder, wait_for  # noqa: F401
+from slurm import make_users
+
+ALICE, BOB = 61011, 61012
+NAMES = {ALICE: "made-alice", BOB: "made-bob"}
+PEAK, RUNTIME = 3 << 30, 600
+
+
+@pytest.fixture
+def server(folder, keeper, demand):  # noqa: F811
+    demand(os.geteuid() == 0, "needs root")
+    with Serving(folder, keeper)() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either_server(request, folder, keeper, demand):  # noqa: F811
+    demand(os.geteuid() == 0, "needs root")
+    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    with Serving(folder, keeper, postgres) as serving, serving() as server:
+        yield server
+
+
+def job(number, uid, seconds, state="COMPLETED", name="train-7", peak=PEAK, joules=None):
+    made = record(number, uid=uid, user=NAMES[uid], started=10_000 * number, seconds=seconds, state=state, name=name)
+    made["job"] |= {"account": "physics", "partition": "cpu"}
+    made["memory"] = {"peak_bytes": peak}
+    return line(made)
+
+
+def submit_history(server, count=40):
+    """Runtimes that follow a law: 600 s, and a factor within 1.2 of it."""
+    chance = random.Random(7)
+    lines = [job(i, ALICE, round(RUNTIME * math.exp(chance.uniform(-0.18, 0.18)))) for i in range(1, count + 1)]
+    for batch in batches(lines):
+        server.push(batch)
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(count,)])
+
+
+def predict(server, uid, *arguments):
+    done = subprocess.run([BUILD / "jobmeter", "predict", *arguments], capture_output=True, text=True, timeout=60, user=uid, group=uid,
+                          extra_groups=[], env={"PATH": os.environ["PATH"], "JOBMETER_SERVER_SOCKET": str(server.socket), "LANG": "C.UTF-8"})
+    return done
+
+
+def predict_json(server, uid, *arguments):
+    done = predict(server, uid, "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def post(server, token, body, path="/api/v1/predict", method="POST"):
+    answer = server.get(path, method, body if isinstance(body, str) else json.dumps(body),
+                        **({"Authorization": f"Bearer {token}"} if token else {}))
+    return answer.status, json.loads(answer.text)
+
+
+def token_of(server, uid, *options):
+    done = server.run("token", "create", "--user", uid, *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_law_of_ones_own_jobs_is_found_and_nobody_elses(server):
+    submit_history(server)
+    mine = predict_json(server, ALICE, "--", "-J", "train-8", "--partition=cpu", "-A", "physics")
+    runtime, memory = mine["targets"]["runtime"], mine["targets"]["memory"]
+    assert RUNTIME / 1.5 <= runtime["low"] <= runtime["value"] <= runtime["high"] <= RUNTIME * 1.5
+    assert RUNTIME / 1.2 <= runtime["value"] <= RUNTIME * 1.2 and runtime["model"] == "m0" and runtime["like_jobs"] == 8
+    assert memory["value"] == PEAK and memory["low"] == PEAK == memory["high"]  # all were alike
+
+    other = predict_json(server, BOB, "--", "-J", "train-8", "--partition=cpu", "-A", "physics")
+    assert other["jobs"] == 0 and not any(target["known"] for target in other["targets"].values())
+    root = predict_json(server, 0, "--", "-J", "train-8", "--partition=cpu", "-A", "physics")
+    assert root["jobs"] == 0  # who sees all has jobs of their own, too
+
+    text = predict(server, ALICE, "--", "-J", "train-8", "-p", "cpu").stdout
+    assert "runtime" in text and "3 GiB" in text
+    assert predict(server, BOB, "--", "-J", "train-8").stdout.count("not known") == 5
+
+
+def test_the_api_answers_a_token_about_its_own_user(server):
+    submit_history(server)
+    status, mine = post(server, token_of(server, ALICE), {"name": "train-1", "partition": "cpu"})
+    assert status == 200 and RUNTIME / 1.2 <= mine["targets"]["runtime"]["value"] <= RUNTIME * 1.2
+    status, other = post(server, token_of(server, BOB), {"name": "train-1", "partition": "cpu"})
+    assert status == 200 and not other["targets"]["runtime"]["known"]
+    status, operator = post(server, token_of(server, BOB, "--scope", "operator"), {"name": "train-1"})
+    assert status == 200 and operator["jobs"] == 0
+    assert post(server, None, {})[0] == 401
+    token = token_of(server, ALICE)
+    assert post(server, token, {"user": "made-alice"})[0] == 400  # whose it is, the token says
+    for wrong in ("", "[]", "{", '{"name": 3}', '{"nodes": "2"}', '{"nodes": -1}', '{"name": "a", "name": "b"}'):
+        status, answer = post(server, token, wrong)
+        assert status == 400 and answer["error"], wrong
+    assert post(server, token, None, method="GET")[0] == 404
+    described = json.loads(server.get("/api/v1/openapi.json").text)
+    assert "requestBody" in described["paths"]["/api/v1/predict"]["post"]
+
+
+def test_killed_jobs_are_lower_bounds_and_cancelled_ones_nothing(server):
+    lines = [job(i, ALICE, 3600, state="TIMEOUT") for i in range(1, 5)] + [job(i, ALICE, 5, state="CANCELLED by 61011") for i in range(5, 30)]
+    for batch in batches(lines):
+        server.push(batch)
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(29,)])
+    told = predict_json(server, ALICE, "--", "-J", "train-8", "-p", "cpu")
+    runtime = told["targets"]["runtime"]
+    assert told["jobs"] == 4 and runtime["at_least"] and runtime["value"] == 3600 and runtime["high"] is None
+    assert "over 1 h" in predict(server, ALICE, "--", "-J", "train-8", "-p", "cpu").stdout
+
+
+def test_a_script_is_read_and_the_command_line_wins(server, tmp_path_factory):
+    submit_history(server)
+    script = server.folder / "train-3"
+    script.write_text("#!/bin/sh\n#SBATCH --partition=gpu -A physics\n#SBATCH -t 1:00:00 # a comment\ntrue\n#SBATCH -p nowhere\n")
+    script.chmod(0o644)
+    told = predict_json(server, ALICE, "--script", str(script), "--", "-p", "cpu", "-o", "out.txt", "-H")
+    assert told["targets"]["runtime"]["known"]
+    assert predict(server, ALICE).returncode == 2
+    wrong = predict(server, ALICE, "--", "--mem=much")
+    assert wrong.returncode == 2 and "'much' is no value of sbatch's --mem" in wrong.stderr
+    assert predict(server, ALICE, "--script", "/nonexistent", "--").returncode == 1
+
+
+def test_hostile_names_change_nothing(server):
+    submit_history(server)
+    plain = predict_json(server, ALICE, "--", "-J", "other", "-p", "cpu")
+    for name in ("'; DROP TABLE jobs; --", "\x1b[2J", "%s%n", "{}", "é" * 500):
+        assert predict_json(server, ALICE, "--", "-J", name, "-p", "cpu") == plain
+    assert server.ask_database("SELECT count(*) FROM jobs") == [(40,)]
+
+
+def test_a_kept_prediction_meets_its_outcome(either_server):
+    server = either_server
+    submit_history(server)
+    assert predict_json(server, ALICE, "--job", "41", "--", "-J", "train-8", "-p", "cpu")["targets"]["runtime"]["known"]
+    assert predict_json(server, ALICE, "--job", "42", "--", "-J", "train-8", "-p", "cpu")["targets"]["runtime"]["known"]
+    token, other = token_of(server, ALICE), token_of(server, BOB)
+    assert post(server, token, {"name": "a"}, "/api/v1/predictions")[0] == 400  # of which job?
+    before = post(server, token, None, "/api/v1/predictions", "GET")[1]
+    assert {one["job"] for one in before["predictions"]} == {"41", "42"} and before["scored"] == 0
+    assert all(one["outcome"] is None for one in before["predictions"])
+
+    for number, state in ((41, "COMPLETED"), (42, "OUT_OF_MEMORY")):
+        made = json.loads(job(number, ALICE, RUNTIME, state))
+        made["time"] |= {"start": f"2046-02-03T04:0{number - 41}:00Z", "end": f"2046-02-03T04:1{number - 41}:00Z", "measured_from": None}
+        server.push([line(made)])
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(42,)])
+    after = post(server, token, None, "/api/v1/predictions", "GET")[1]
+    runtime, = [one for one in after["predictions"] if (one["job"], one["target"]) == ("41", "runtime")]
+    assert runtime["outcome"] == RUNTIME and runtime["low"] <= RUNTIME <= runtime["high"] and not runtime["at_least"]
+    killed = [one for one in after["predictions"] if one["job"] == "42"]
+    assert killed and all(one["at_least"] for one in killed)
+    known = sum(one["outcome"] is not None for one in after["predictions"] if one["job"] == "41")
+    assert after["scored"] == known == after["within_factor_2"] >= 2
+    assert post(server, other, None, "/api/v1/predictions", "GET")[1]["predictions"] == []
+
+    assert server.run("forget", "--user", ALICE).returncode == 0
+    assert server.ask_database("SELECT count(*) FROM predictions") == [(0,)]
+
+
+def test_jobs_of_the_past_are_replayed_by_one_command(server, tmp_path_factory):
+    submit_history(server, 60)
+    done = server.run("predict", "evaluate")
+    assert done.returncode == 0 and "runtime: not known: 57 jobs had like ones before" in done.stdout
+    chance = random.Random(7)
+    trace = server.folder / "made.swf"
+    trace.write_text("; synthetic=1\n" + "".join(
+        f"{i} {i * 100} 5 {round(RUNTIME * math.exp(chance.gauss(0, 0.5)))} 4 -1 -1 4 86400 -1 1 {i % 3} 1 1 1 1 -1 -1\n" for i in range(1, 2001)))
+    done = server.run("predict", "evaluate", "--swf", trace)
+    assert done.returncode == 0, done.stderr
+    assert "2000 jobs that ended" in done.stdout and "  served: " in done.stdout
+    m0 = done.stdout.split("  all ")[1].splitlines()[1].split()
+    assert m0[0] == "m0" and 88 <= float(m0[8]) <= 92, done.stdout
+    wrong = server.run("predict", "evaluate", "--sacct", trace)
+    assert wrong.returncode == 1 and "its head lacks JobID" in wrong.stderr
+    assert server.run("predict").returncode == 2 and server.run("backup", "x", "--swf", trace).returncode == 2
+
+
+def test_advice_says_the_chance_of_being_killed(server):
+    lines = [job(i, ALICE, 100 + i, peak=i << 20) for i in range(1, 40)] + [job(40, ALICE, 50, "OUT_OF_MEMORY", peak=1 << 20)]
+    for batch in batches(lines):
+        server.push(batch)
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(40,)])
+    advice = predict_json(server, ALICE, "--", "-J", "train-8", "-p", "cpu", "--mem=20M")["advice"]
+    memory = advice["memory_bytes"]
+    assert memory["jobs"] == 40 and memory["value"] == 39 << 20  # the killed one needed more than that
+    assert memory["chance_above"] == round(2 / 41, 3) and memory["chance_above_asked"] == round((19 + 1 + 1) / 41, 3)
+    assert advice["time_limit_seconds"]["value"] == 139 and advice["time_limit_seconds"]["asked"] is None
+    env = {"PATH": os.environ["PATH"], "JOBMETER_SERVER_SOCKET": str(server.socket), "LANG": "C.UTF-8"}
+    done = subprocess.run([BUILD / "jobmeter", "advise", "--", "-J", "train-8", "-p", "cpu", "--mem=20M"], capture_output=True, text=True,
+                          timeout=60, user=ALICE, group=ALICE, extra_groups=[], env=env)
+    assert done.returncode == 0 and "39 MiB" in done.stdout and "51 %" in done.stdout, done.stdout
+    assert predict(server, BOB, "--json", "--", "-J", "train-8").stdout.count('"jobs": 0') == 4
