@@ -47,12 +47,13 @@ static void format_sums(const void *what, struct document *d)
 {
 	struct asking *a = *(struct asking *const *)what;
 	struct site_call *c = a->call;
-	bool has_more;
+	bool wanted[STORE_COLUMNS_MAX], has_more;
 
+	memset(wanted, true, sizeof(wanted));
 	document_begin_map(d);
 	document_begin_list_of(d, "rows");
-	a->r = store_format_sums(c->api.server->store, a->by, "key", a->filter, &c->api.who, d,
-				 &has_more, a->err);
+	a->r = store_format_sums(c->api.server->store, a->by, "key", wanted, a->filter, &c->api.who,
+				 d, &has_more, a->err);
 	document_end_list(d);
 	document_end_map(d);
 }

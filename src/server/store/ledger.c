@@ -181,7 +181,7 @@ static bool has_cores(const struct store *s)
 	return i < store_value_count() && s->has_column[i];
 }
 
-static char *make_shares_text(const struct store *s, const char *key,
+static char *make_shares_text(struct store *s, const char *key,
 			      const struct job_filter *filter, const struct store_who *who)
 {
 	char *text = NULL;

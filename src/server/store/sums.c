@@ -374,7 +374,7 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 
 #define OF_JOB "j.job_id, j.manager, j.cluster, j.user_name, j.name, j.start_ns"
 
-static char *make_mounts_text(const struct store *s, const struct job_filter *filter,
+static char *make_mounts_text(struct store *s, const struct job_filter *filter,
 			      const struct store_who *who, bool is_of_one)
 {
 	char *text = NULL;
@@ -384,9 +384,9 @@ static char *make_mounts_text(const struct store *s, const struct job_filter *fi
 	if (!out)
 		return NULL;
 	fputs("SELECT m.mount, m.fstype, count(*)", out);
-	print_sum("m.\"io.read.bytes\"", out);
-	print_sum("m.\"io.write.bytes\"", out);
-	print_sum("m.\"io.meta.calls\"", out);
+	store_print_sum("m.\"io.read.bytes\"", "", out);
+	store_print_sum("m.\"io.write.bytes\"", "", out);
+	store_print_sum("m.\"io.meta.calls\"", "", out);
 	fprintf(out,
 		"%s FROM (SELECT id, job_id, manager, cluster, user_name, name, start_ns FROM jobs",
 		is_of_one ? ", " OF_JOB : "");
@@ -400,6 +400,16 @@ static char *make_mounts_text(const struct store *s, const struct job_filter *fi
 		is_of_one ? ", j.id, " OF_JOB : "");
 	fclose(out);
 	return text;
+}
+
+/* One that no number holds is as large as a number gets. */
+static uint64_t mount_sum(const struct statement *row, int column)
+{
+	const struct cell cell = store_cell(row, column);
+	unsigned int places = 0;
+	uint64_t number;
+
+	return read_sum(&cell, &places, &number) || !cell.is_known ? number : INT64_MAX;
 }
 
 int store_list_mounts(struct store *s, const struct job_filter *filter, const struct store_who *who,
@@ -422,9 +432,9 @@ int store_list_mounts(struct store *s, const struct job_filter *filter, const st
 		struct store_mount row = { .mount = COLUMN_TEXT(cells, 0),
 					   .fstype = COLUMN_TEXT(cells, 1),
 					   .jobs = COLUMN_NUMBER(cells, 2),
-					   .read_bytes = COLUMN_NUMBER(cells, 3),
-					   .write_bytes = COLUMN_NUMBER(cells, 4),
-					   .meta_calls = COLUMN_NUMBER(cells, 5) };
+					   .read_bytes = mount_sum(cells, 3),
+					   .write_bytes = mount_sum(cells, 4),
+					   .meta_calls = mount_sum(cells, 5) };
 
 		if (mount)
 			row.job = (struct store_job){ .id = COLUMN_TEXT(cells, 6),
