@@ -18,7 +18,7 @@ BENCH_PACKAGES := victoria-metrics postgresql python3-psycopg2 bpftrace libbpf-t
 STACK_PACKAGES := postgresql prometheus prometheus-alertmanager prometheus-node-exporter python3
 STACK_PORT := 19840
 
-.PHONY: build run stack check-web test test-all bench bench-agent install clean
+.PHONY: build run stack check-web test test-all bench bench-agent install deb tarball clean
 
 # Warnings are errors with the compiler that the tests use, and with no other.
 build:
@@ -68,6 +68,18 @@ install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
 	@ninja -C $(BUILD) programs
 	@meson install -C $(BUILD) --no-rebuild
+
+# Packages for this Debian, in build/packages.
+deb: build
+	@sh tools/install-packages dpkg-dev python3
+	@tools/make-packages $(BUILD) $(BUILD)/packages
+
+# The source of the last commit; the same bytes each time.
+tarball: VERSION = $(shell sed -n "s/^  version: '\(.*\)',/\1/p" meson.build)
+tarball:
+	@mkdir -p $(BUILD)
+	@git archive --format=tar --prefix=jobmeter-$(VERSION)/ HEAD | gzip -9n >$(BUILD)/jobmeter-$(VERSION).tar.gz
+	@sha256sum $(BUILD)/jobmeter-$(VERSION).tar.gz
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-*
