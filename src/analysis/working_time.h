@@ -5,10 +5,10 @@
  *
  * A call on files takes CPU time, too: reads of cached files take nothing else.  So the part of
  * reads, writes, metadata and sync is the time inside such calls, whether on a CPU or blocked, and
- * computing is the CPU time outside of them.  Inside a call a thread may also wait for a CPU, or
- * have it stolen; how long is not measured there, and is taken for as large a part as it is of all
- * time that was not blocked.  Waiting for a CPU and stolen time are whole, so that all parts make
- * up the sum.
+ * computing is the CPU time outside of them (reports show as computing what of it was user time).
+ * Inside a call a thread may also wait for a CPU, or have it stolen; how long is not measured
+ * there, and is taken for as large a part as it is of all time that was not blocked.  Waiting for a
+ * CPU and stolen time are whole, so that all parts make up the sum.
  */
 #pragma once
 

@@ -11,6 +11,7 @@
 #include "basic/macro.h"
 #include "report/markdown.h"
 #include "report/page.h"
+#include "report/report_compare.h"
 #include "model/record.h"
 #include "model/rows.h"
 #include "report/rows_markdown.h"
@@ -133,12 +134,15 @@ static struct rows *rows_of(const struct compared *all, size_t at)
 	const struct comparison *c = &all->comparisons[at];
 	struct rows *rows = rows_new();
 	struct rows_table *table = rows_table(rows, ROWS_FIRST, NULL, columns, ARRAY_SIZE(columns));
+	_cleanup_free_ char *change = NULL;
 	size_t shown = 0, hidden = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
 		if (is_shown(all, c, &c->items[i], &shown, &hidden))
 			add_row(&c->items[i], table);
 	}
+	change = report_compare(all->records[0], all->records[at]);
+	rows_line(rows, ROWS_FIRST, NULL, "In short: %s.", change ? change : "about the same");
 	if (hidden)
 		rows_line(rows, ROWS_FIRST, NULL, "%zu more number%s changed; --all shows %s.",
 			  hidden, hidden == 1 ? "" : "s", hidden == 1 ? "it" : "them");

@@ -35,7 +35,8 @@ int measurer_note_short(const struct children_usage *usage, struct record *recor
 	int r;
 
 	raise_to_children(usage, &record->reading);
-	r = strings_add(&record->coverage.notes, "CPU time comes from wait(): BPF counted less");
+	r = strings_add(&record->coverage.notes,
+			"lower bound: CPU time comes from wait(), since BPF counted less");
 	if (r == 0)
 		r = strings_add(missing,
 				"what some processes did: they left the command's cgroup, or their "

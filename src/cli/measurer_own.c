@@ -155,8 +155,7 @@ static int read_counters(struct own_measurer *m, const struct child *child,
 	if (measurer_is_short(child, usage, record))
 		return measurer_note_short(usage, record);
 	if (!is_settled && !record->survivor_count)
-		return strings_add(&record->coverage.notes,
-				   "the last CPU time of ended tasks is missing");
+		return strings_add(&record->coverage.notes, RECORD_NOTE_ENDING);
 	return 0;
 }
 
@@ -187,18 +186,21 @@ static const char *why_no_peak(const struct own_measurer *m)
 static int tell_no_group(const struct own_measurer *m, struct record *record)
 {
 	struct strings *missing = &record->coverage.missing;
-	int r;
+	int r = 0;
 
+	/* first what was asked for */
+	if (m->options->followed_max)
+		r = strings_add(missing, "hot files: they need files by mount");
+	if (r >= 0 && m->options->names_syscalls)
+		r = strings_add(missing, "system calls by name: they need BPF, and root");
+	if (r < 0)
+		return r;
 	if (geteuid() != 0)
 		r = strings_add(missing, "files by mount, wait times, total memory: ask your site "
 					 "to run jobmeter-agent, or run as root");
 	else
 		r = strings_add(missing, "files by mount, wait times, total memory: %s",
 				m->why_no_group.text);
-	if (r >= 0 && m->options->followed_max)
-		r = strings_add(missing, "hot files: they need files by mount");
-	if (r >= 0 && m->options->names_syscalls)
-		r = strings_add(missing, "system calls by name: they need BPF, and root");
 	return r;
 }
 

@@ -162,6 +162,9 @@ bool record_counters_are_estimates(const struct record *r);
 /* What a note begins with of times of calls on files that were not taken of all: calls and bytes
  * are exact. */
 #define RECORD_NOTE_TIMES "times of calls on files: lower bound"
+/* Among the notes where processes were still ending when all was read: fewer are counted than ran.
+ */
+#define RECORD_NOTE_ENDING "the last milliseconds of some processes' CPU time are missing"
 /* Among the notes of a record whose counters are of user mode only. */
 #define RECORD_NOTE_USER_MODE "hardware counters: of user mode only (kernel.perf_event_paranoid)"
 /* Add what weakens the counters to the notes.  -ENOMEM, -ENOSPC. */

@@ -130,7 +130,7 @@ const char *finding_action(const struct insight *insight)
 const char *findings_verdict(const struct analysis *a)
 {
 	if (a->insights.is_too_short)
-		return "Too short a run to judge.";
+		return "Nothing stands out yet: some rules need 5 s.";
 	return a->efficiency.core_time.has_causes ? "Nothing stands out."
 						  : "Nothing stands out in what was measured.";
 }

@@ -4,8 +4,8 @@
 /* clang-format off */
 const struct cli_term reading_terms[] = {
 	{ "first line", "The name, how it ended (OK is exit code 0), how long it ran, the node and its allocated cores." },
-	{ "findings", "At most two, with what to do behind \"->\". \"Nothing stands out.\": no rule found anything. \"Too short a run to "
-		"judge.\": it lasted less than a second, or what was found may be the start of a program. "
+	{ "findings", "At most two, with what to do behind \"->\". \"Nothing stands out.\": no rule found anything. \"Nothing stands out "
+		"yet\": it lasted less than a second, or what was found may be the start of a program. "
 		"--full has all of them; jobmeter insights says which numbers they come from." },
 	{ "CPU efficiency", "CPU time over (elapsed time x allocated cores), as seff has it. Behind it the cores that "
 		"were busy on average, and CPU time in user mode and in the kernel." },
@@ -14,8 +14,8 @@ const struct cli_term reading_terms[] = {
 		"others brought in, such as libraries." },
 	{ "Working time", "The time of all threads together in which they ran, waited for a CPU, or were blocked in files, "
 		"sync, locks, the network or page faults; its parts are shares of that sum. Reads, writes, metadata and sync: "
-		"inside such calls, on a CPU or blocked; computing: all other time on a CPU, that is the program's own code, "
-		"page faults that need no storage, starting processes and all other calls of the kernel. Findings use the same numbers. "
+		"inside such calls, on a CPU or blocked; computing: the program's own code; other kernel: page faults that need no storage, "
+		"starting processes and all other calls of the kernel. Findings use the same numbers. "
 		"Sleep, poll, and waiting for children, threads or work are not in it; they stand in parentheses where they "
 		"were most of the run. Where it was less than 5 % of the run there are no shares." },
 	{ "Processes", "How many processes and threads there were, the memory of the largest process (left out where it shows more than "

@@ -121,14 +121,21 @@ static int compare_parts(const void *a, const void *b)
 	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-#define PARTS_MAX (LOST_COUNT + 1)
+#define PARTS_MAX (LOST_COUNT + 2)
 
-/* The largest first. */
-static size_t list_parts(const struct working_time *work, struct part ret[PARTS_MAX])
+/* The largest first.  Computing is what the program's own code can have been: the rest of its CPU
+ * time outside of calls on files is the kernel's. */
+static size_t list_parts(const struct record *r, const struct working_time *work,
+			 struct part ret[PARTS_MAX])
 {
+	const struct value *user = value_of(r, METRIC_CPU_USER);
+	double own = work->knows_calls && user->is_known
+			     ? MIN(work->computing, (double)user->number / 1e9)
+			     : work->computing;
 	size_t count = 0;
 
-	ret[count++] = (struct part){ work->knows_calls ? "computing" : "on CPU", work->computing };
+	ret[count++] = (struct part){ work->knows_calls ? "computing" : "on CPU", own };
+	ret[count++] = (struct part){ "other kernel", work->computing - own };
 	for (size_t c = 0; c < LOST_COUNT; c++) {
 		if (lost_can_be(c))
 			ret[count++] = (struct part){ shade_of_cause(c)->word, work->parts[c] };
@@ -154,15 +161,16 @@ static void say_idle(const struct record *r, double work, struct rows *rows)
 		cause = c;
 	}
 	if (longest && (double)longest->number / 1e9 > work)
-		rows_say(rows, " ", "(%s %s)", humanize_duration(longest->number).text,
-			 shade_of_cause(cause)->waited);
+		rows_say(rows, " ", "(%s %s%s)", humanize_duration(longest->number).text,
+			 shade_of_cause(cause)->waited,
+			 longest->number > r->time.elapsed_ns ? " over all threads" : "");
 }
 
-static void say_parts(const struct working_time *work, struct rows *rows)
+static void say_parts(const struct record *r, const struct working_time *work, struct rows *rows)
 {
 	const double sum = work->seconds;
 	struct part parts[PARTS_MAX];
-	size_t count = list_parts(work, parts);
+	size_t count = list_parts(r, work, parts);
 	double little = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -203,7 +211,7 @@ static void add_work(const struct record *r, struct rows *rows)
 			 amount_format(amount_of(elapsed), DIMENSION_SECONDS).text);
 	} else {
 		rows_say(rows, "", "%s%s:", seconds.text, is_one ? "" : " over all threads");
-		say_parts(&work, rows);
+		say_parts(r, &work, rows);
 	}
 	say_idle(r, work.seconds, rows);
 }
@@ -220,15 +228,15 @@ static void say_number(const struct value *value, const char *one, const char *m
 			 value->number > 1 ? many : one);
 }
 
-/* May it stand beside the peak?  A process also shows pages that others are charged for, such as
- * libraries, and the peak also has files: --full tells both. */
-static bool is_of_peak(const struct record *r, const struct value *largest)
+/* It says nothing new beside a peak that holds it and little else.  Above the peak it says that
+ * pages were in memory before, which others are charged for: who sizes memory needs both. */
+static bool tells_more(const struct record *r, const struct value *largest)
 {
 	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
 	const uint64_t files = MAX(value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
 				   value_of(r, METRIC_MEMORY_SHMEM_PEAK)->number);
 
-	return !peak->is_known ||
+	return !peak->is_known || largest->number > peak->number ||
 	       (files <= peak->number && largest->number <= peak->number - files);
 }
 
@@ -245,11 +253,13 @@ static void add_processes(const struct record *r, struct rows *rows)
 	else
 		rows_line(rows, ROWS_FIRST, "Processes", "%s", "");
 	if (is_known)
-		rows_say(rows, "", "%s process%s", humanize_count(count).text,
-			 count == 1 ? "" : "es and threads");
+		rows_say(rows, "", "%s%s process%s",
+			 strings_contain(&r->coverage.notes, RECORD_NOTE_ENDING) ? "≥"
+										 : rows_bound(rows),
+			 humanize_count(count).text, count == 1 ? "" : "es and threads");
 	else
 		rows_say(rows, "", "-");
-	if (largest->is_known && is_of_peak(r, largest))
+	if (largest->is_known && tells_more(r, largest))
 		rows_say(rows, ", ", "largest %s", humanize_bytes(largest->number).text);
 	say_number(crashed, "crash", "crashes", rows);
 	say_number(killed, "OOM kill", "OOM kills", rows);
@@ -274,10 +284,27 @@ void efficiency_rows(const struct record *r, const struct analysis *a, struct ro
 	add_memory(r, &a->efficiency.uses[RESOURCE_MEMORY], rows);
 }
 
+/* All that is known of files without BPF: what calls moved, of files, pipes and terminals alike. */
+static void add_io(const struct record *r, struct rows *rows)
+{
+	const struct value *read = value_of(r, METRIC_IO_CHARS_READ),
+			   *written = value_of(r, METRIC_IO_CHARS_WRITTEN);
+
+	if (r->reading.has_mounts || !read->is_known || !written->is_known)
+		return;
+	rows_begin(rows, ROWS_FIRST, "Read, written");
+	rows_say(rows, "", "%s%s read in %s calls, %s%s written in %s (files, pipes, terminals)",
+		 rows_bound(rows), humanize_bytes(read->number).text,
+		 humanize_count(value_of(r, METRIC_IO_CALLS_READ)->number).text, rows_bound(rows),
+		 humanize_bytes(written->number).text,
+		 humanize_count(value_of(r, METRIC_IO_CALLS_WRITTEN)->number).text);
+}
+
 void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
 	efficiency_rows(r, a, rows);
 	add_work(r, rows);
+	add_io(r, rows);
 	gpu_row(r, rows);
 	energy_row(r, rows);
 	rows_line(rows, ROWS_FIRST, "Emissions", "%s", r->emissions ? r->emissions : "");
@@ -357,7 +384,7 @@ static void add_row(const struct mount_row *row, enum file_op op, struct rows_ta
 		       histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0;
 
 	rows_row(table, ROWS_ALL);
-	rows_cell(table, cell_words(row->kind == ROW_UNRESOLVED ? "(unknown)" : row->mount));
+	rows_cell(table, cell_words(row->kind == ROW_UNRESOLVED ? "(unresolved)" : row->mount));
 	rows_cell(table, cell_least(ROWS_BYTES, row->ops[OP_READ].bytes));
 	rows_cell(table, cell_least(ROWS_COUNT, row->ops[OP_READ].calls));
 	rows_cell(table, cell_mean(&row->ops[OP_READ]));
@@ -417,7 +444,21 @@ void screen_files_rows(const struct record *r, struct rows *rows)
 
 #define LINE_MAX_COLUMNS 78
 
-/* As much as a line holds, and how much more there is. */
+#define REMEDY ": ask your site " /* how the reasons begin that a user can do something about */
+
+static void say_remedy(const struct strings *missing, struct rows *rows)
+{
+	for (size_t i = 0; i < missing->count; i++) {
+		const char *remedy = strstr(missing->items[i], REMEDY);
+
+		if (!remedy)
+			continue;
+		rows_say(rows, " ", "For these, %s.", remedy + strlen(": "));
+		return;
+	}
+}
+
+/* As much as a line holds, how much more there is, and how to get it. */
 static void add_missing(const struct record *r, struct rows *rows)
 {
 	const struct strings *missing = &r->coverage.missing;
@@ -444,11 +485,13 @@ static void add_missing(const struct record *r, struct rows *rows)
 		rows_say(rows, "", said ? " and %zu more" : "Not measured: %zu things", left);
 	if (said || left)
 		rows_say(rows, "", ".");
+	say_remedy(missing, rows);
 }
 
 void screen_end_rows(const struct record *r, struct rows *rows)
 {
 	add_missing(r, rows);
-	rows_line(rows, ROWS_SCREEN, NULL,
-		  "More: jobmeter report --full | --output job.html | jobmeter help report");
+	/* a watch keeps no record that `report` could find */
+	rows_line(rows, ROWS_SCREEN, NULL, "More: jobmeter %s | jobmeter help report",
+		  r->time.start_ns ? "report --full | --output job.html" : "watch --full");
 }

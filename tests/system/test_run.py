@@ -389,7 +389,11 @@ class TestWithoutRights:
     def test_one_line_says_what_is_missing_and_how_to_get_it(self, as_user):
         done = as_user(as_user.jobmeter, "run", "--", "true")
         assert done.returncode == 0
-        assert re.search(r"\n  Not measured: files by mount, wait times, total memory( and \d+ more)?\.\n", done.stderr)
+        assert re.search(r"\n  Not measured: files by mount, wait times, total memory( and \d+ more)?\. For\s", done.stderr)
+        assert "ask your site to run jobmeter-agent, or run as root." in " ".join(done.stderr.split())
+        assert re.search(r"\n  Read, written +≥?[\d.]+ \w+ read in \d+ calls, ", done.stderr)
+        done = as_user(as_user.jobmeter, "run", "--", "sh", "-c", "kill -SEGV $$")
+        assert "sh died of SIGSEGV." in done.stderr
         done = as_user(as_user.jobmeter, "run", "--full", "--", "true")
         assert "ask your site to run jobmeter-agent, or run as root." in " ".join(done.stderr.split())
 

@@ -181,8 +181,8 @@ static bool has_cores(const struct store *s)
 	return i < store_value_count() && s->has_column[i];
 }
 
-static char *make_shares_text(struct store *s, const char *key,
-			      const struct job_filter *filter, const struct store_who *who)
+static char *make_shares_text(struct store *s, const char *key, const struct job_filter *filter,
+			      const struct store_who *who)
 {
 	char *text = NULL;
 	size_t size;
