@@ -48,6 +48,7 @@ def test_no_file_is_in_two_packages_and_each_has_its_program(packages, trees):
 
 def test_libraries_are_found_and_the_daemons_need_the_command_of_their_version(packages):
     assert "libbpf1" in field(packages["jobmeter-agent"], "Depends")
+    assert "libcurl4" in field(packages["jobmeter-agent"], "Depends")  # loaded with dlopen()
     assert "libpq5" in field(packages["jobmeter-server"], "Depends")
     for name in NAMES[1:]:
         version = field(packages[name], "Version")
