@@ -396,7 +396,7 @@ static char *make_mounts_text(struct store *s, const struct job_filter *filter,
 		") j JOIN job_mounts m ON m.job = j.id WHERE %s GROUP BY m.mount, m.fstype%s "
 		"ORDER BY COALESCE(sum(CAST(m.\"io.read.bytes\" AS DOUBLE PRECISION) + "
 		"m.\"io.write.bytes\"), 0) DESC, 1 LIMIT " LIMIT,
-		is_of_one ? "m.mount = ?15" : "m.mount NOT LIKE '(%'",
+		is_of_one ? "m.mount = ?16" : "m.mount NOT LIKE '(%'",
 		is_of_one ? ", j.id, " OF_JOB : "");
 	fclose(out);
 	return text;
