@@ -256,38 +256,36 @@ static struct value known(bool is_known, uint64_t number)
 #define CPU_NS "(CAST(\"cpu.user_seconds\" AS DOUBLE PRECISION) + \"cpu.system_seconds\")"
 #define CORE_NS "(CAST(\"cpu.allocated_cores\" AS DOUBLE PRECISION) * elapsed_ns / 1000)"
 
-/* Made by the database, of metrics that each table has since these columns are shown. */
+#define OF_CORES "cpu.user_seconds cpu.system_seconds cpu.allocated_cores"
+
+/* Made by the database. */
 static const struct made {
 	struct store_column column;
 	unsigned int places;
-	const char *of; /* the last one of its metrics that was added to the tables */
+	const char *of; /* its metrics */
 	const char *expression; /* in stored units, in doubles; NULL: not known */
 } made[STORE_MADE] = {
 	{ { "cpu_efficiency", STORE_NUMBER, "CPU time over elapsed time times allocated cores." },
 	  4,
-	  "cpu.allocated_cores",
+	  OF_CORES,
 	  CPU_NS " / NULLIF(" CORE_NS ", 0) * 10000" },
 	{ { "memory_efficiency", STORE_NUMBER,
 	    "The peak of memory over its limit, of jobs on one node." },
 	  4,
-	  "memory.limit_bytes",
+	  "memory.peak_bytes memory.limit_bytes",
 	  "CASE WHEN nodes = 1 THEN CAST(\"memory.peak_bytes\" AS DOUBLE PRECISION) / "
 	  "NULLIF(\"memory.limit_bytes\", 0) * 10000 END" },
 	{ { "unused_core_seconds", STORE_NUMBER,
 	    "Allocated cores for as long as it took, without its CPU time." },
 	  0,
-	  "cpu.allocated_cores",
+	  OF_CORES,
 	  "CASE WHEN " CORE_NS " < " CPU_NS " THEN 0.0 ELSE (" CORE_NS " - " CPU_NS ") / 1e9 END" },
 };
 
 /* -1: not known. */
 static void print_made(const struct store *s, const struct made *m, FILE *out)
 {
-	bool is_there = false;
-
-	for (size_t i = 0; i < store_value_count(); i++)
-		is_there |= s->has_column[i] && strcmp(store_value_name(i), m->of) == 0;
-	if (is_there)
+	if (store_has_metrics(s, m->of))
 		fprintf(out,
 			"COALESCE(CAST(CASE WHEN %s > 1e15 THEN 1e15 ELSE %s END AS BIGINT), -1)",
 			m->expression, m->expression);

@@ -159,6 +159,8 @@ struct run_question {
 uint64_t store_find_run_job(struct store *s, const struct run_question *q);
 
 /* ---- sums.c ---- */
+/* Whether the table of jobs has columns of all these metrics: names with spaces between. */
+bool store_has_metrics(const struct store *s, const char *names);
 /* The text that a word of store_sum_word() stands for, as SQL of a job.  NULL: it is none. */
 const char *store_sum_text(const char *word);
 
@@ -229,6 +231,8 @@ void store_put_filter(const struct job_filter *filter, const struct store_who *w
 		      struct arg args[STORE_FILTER_ARGS]);
 
 /* ---- sums.c ---- */
+/* Whether the table of jobs has columns of all these metrics: names with spaces between. */
+bool store_has_metrics(const struct store *s, const char *names);
 /* ", " and a sum, behind which stands @scale: in doubles, and what is more than a column holds in
  * units of 10^9, below 0. */
 void store_print_sum(const char *expression, const char *scale, FILE *out);

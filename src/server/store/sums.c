@@ -137,8 +137,7 @@ static bool has_metric(const struct store *s, const char *name, size_t length)
 	return false;
 }
 
-/* All of those. */
-static bool has_metrics(const struct store *s, const char *names)
+bool store_has_metrics(const struct store *s, const char *names)
 {
 	while (*names) {
 		const size_t length = strcspn(names, " ");
@@ -208,7 +207,7 @@ static char *make_sums_text(struct store *s, const struct key *key, const bool *
 	fprintf(out, "SELECT %s, count(*), min(start_ns), max(end_ns)", key->expression);
 	for (size_t i = 0; get_sum(i, &sum); i++) {
 		snprintf(quoted, sizeof(quoted), "\"%s\"", sum.column.name);
-		if (wanted[BEFORE_SUMS + i] && has_metrics(s, sum.of))
+		if (wanted[BEFORE_SUMS + i] && store_has_metrics(s, sum.of))
 			store_print_sum(sum.expression ? sum.expression : quoted, "", out);
 		else if (wanted[BEFORE_SUMS + i])
 			fputs(", CAST(NULL AS BIGINT)", out);
