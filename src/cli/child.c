@@ -22,7 +22,6 @@
 #include "basic/inherited.h"
 #include "load/held.h"
 #include "basic/macro.h"
-#include "basic/parse.h"
 
 /* What a user or a resource manager sends to a job.  Stop signals are left to do what they do. */
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
@@ -107,17 +106,6 @@ int child_prepare(struct child *c, char *const argv[], struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot watch for signals") : 0;
 }
 
-static uint64_t read_peak_bytes(pid_t pid)
-{
-	char path[64], text[8192];
-	uint64_t kib = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (file_read_small(-EBADF, path, text, sizeof(text)) >= 0)
-		(void)parse_keyed_u64(text, "VmHWM", ':', &kib);
-	return kib * 1024;
-}
-
 int child_release(struct child *c, struct error *err)
 {
 	struct timespec used;
@@ -127,7 +115,6 @@ int child_release(struct child *c, struct error *err)
 
 	if (clock_getcpuclockid(c->pid, &clock) == 0 && clock_gettime(clock, &used) == 0)
 		c->overhead_ns += (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-	c->start_peak_bytes = read_peak_bytes(c->pid);
 	c->start_ns = clock_now_ns(CLOCK_REALTIME);
 	c->start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	if (held_release(&(struct held){ .pid = c->pid, .fd = c->release_fd }) < 0)

@@ -27,8 +27,6 @@ struct child {
 	uint64_t start_boot_ns, end_boot_ns; /* CLOCK_BOOTTIME */
 	uint64_t other_end_ns, other_end_boot_ns; /* of the last that was reaped after it; 0: none
 						   */
-	uint64_t start_peak_bytes; /* its memory before execve(): a copy of ours, which the kernel
-				      takes for the command's largest if that has less */
 	uint64_t overhead_ns; /* CPU time that wait() has of children, and is not the command's */
 	int status; /* as wait() has it, once it has ended */
 };

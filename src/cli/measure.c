@@ -19,7 +19,6 @@
 #include "sources/children.h"
 #include "cgroup/descendants.h"
 #include "basic/error.h"
-#include "basic/humanize.h"
 #include "basic/file.h"
 #include "sources/numa.h"
 #include "cli/identify.h"
@@ -402,27 +401,14 @@ static void tell_end(struct measurement *m)
 	}
 }
 
-#define START_SLACK_BYTES (1024 * 1024) /* what execve() itself adds */
-
-/* What the counters say of how it ended. */
-static int judge_end(const struct measurement *m)
+/* As sacct(1) calls it, by what the counters say. */
+static void judge_end(const struct measurement *m)
 {
-	struct record *record = m->record;
-	struct value *largest = &record->reading.values[METRIC_MEMORY_PROCESS_PEAK];
-	const uint64_t start = m->child.start_peak_bytes;
-	const bool is_oom = record->reading.values[METRIC_MEMORY_OOM_KILLS].number > 0;
+	const bool is_oom = m->record->reading.values[METRIC_MEMORY_OOM_KILLS].number > 0;
 
-	/* as sacct(1) calls it */
-	record->job.state = strdup(m->child.status == 0 ? "COMPLETED"
-				   : is_oom		? "OUT_OF_MEMORY"
-							: "FAILED");
-	if (!largest->is_known || !start || largest->number > start + START_SLACK_BYTES)
-		return 0;
-	*largest = (struct value){};
-	return strings_add(&record->coverage.notes,
-			   "memory of the largest process: %s at most, which is what starting the "
-			   "command took",
-			   humanize_bytes(start + START_SLACK_BYTES).text);
+	m->record->job.state = strdup(m->child.status == 0 ? "COMPLETED"
+				      : is_oom		   ? "OUT_OF_MEMORY"
+							   : "FAILED");
 }
 
 static int read_sources(struct measurement *m)
@@ -452,8 +438,7 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 		r = m->measurer->read(m->measurer, &m->child, &m->before, m->record, err);
 	if (r >= 0)
 		r = read_sources(m);
-	if (r >= 0)
-		r = judge_end(m);
+	judge_end(m);
 	if (r >= 0)
 		r = allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL,
 				    &m->record->reading, &m->record->job.cpus_allowed);

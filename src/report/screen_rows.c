@@ -493,5 +493,7 @@ void screen_end_rows(const struct record *r, struct rows *rows)
 	add_missing(r, rows);
 	/* a watch keeps no record that `report` could find */
 	rows_line(rows, ROWS_SCREEN, NULL, "More: jobmeter %s | jobmeter help report",
-		  r->time.start_ns ? "report --full | --output job.html" : "watch --full");
+		  r->time.start_ns || !r->time.measured_from_ns
+			  ? "report --full | --output job.html"
+			  : "watch --full");
 }

@@ -19,7 +19,7 @@ OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jo
              "share/jobmeter/agent.yaml", "share/jobmeter/prometheus/jobmeter.yml",
              *(f"share/jobmeter/prometheus/jobmeter-{name}.yml" for name in ("alerts", "alerts-test", "rules")),
              "share/jobmeter/factors/yearly.csv",
-             *(f"share/jobmeter/grafana/jobmeter-{name}.json" for name in ("cluster", "energy", "files", "job", "service", "thermal")),
+             *(f"share/jobmeter/grafana/jobmeter-{name}.json" for name in ("cluster", "energy", "files", "gpu", "job", "service", "thermal")),
              "share/jobmeter/grafana/provisioning/dashboards/jobmeter.yaml",
              "share/jobmeter/grafana/provisioning/datasources/jobmeter.yaml",
              *(f"share/jobmeter/compose/{name}" for name in (".env.example", "alertmanager.yml", "compose.yaml", "make-database.sh",

@@ -329,15 +329,15 @@ static const struct rule_case {
 	  { ALWAYS(CPU, 320), ALWAYS(METRIC_CPU_RUN_QUEUE, 90), { CORE_BALANCE, 8100, 9100 } } },
 	{ "cores-crowded", "Waiting for a core took 14 % of the working time (51 s)",
 	  { ALWAYS(CPU, 320), ALWAYS(CORE_BALANCE, 8100), { METRIC_CPU_RUN_QUEUE, 51, 49 } } },
-	{ "cores-taken", "kept only 2 of 4 busy",
+	{ "cores-taken", "The job used only 2 cores",
 	  { ALWAYS(CPU, 200), { METRIC_CPU_RUN_QUEUE, 51, 49 } } },
 	/* what waits for cores of which one is full need not wait for others' work: 50 of 100 s,
 	 * by the busiest's 92.6 or 96.2 */
 	{ "cores-taken",
-	  "other programs ran there, or a hypervisor or a quota above the job took them.",
+	  "other programs, the hypervisor or a quota had the rest.",
 	  { ALWAYS(CPU, 200), ALWAYS(METRIC_CPU_RUN_QUEUE, 60), { CORE_BALANCE, 5400, 5200 } } },
 	/* one that stopped it would look the same */
-	{ "cores-taken", "other programs ran there",
+	{ "cores-taken", "other programs, the hypervisor",
 	  { ALWAYS(CPU, 200), ALWAYS(METRIC_CPU_RUN_QUEUE, 51),
 	  { METRIC_CPU_THROTTLED, 2, 2.1 } } },
 	/* nothing is lost where the cores were busy */
@@ -449,6 +449,9 @@ static const struct rule_case {
 	  { ALWAYS(METRIC_TASKS_CRASHED, 1), { EXIT_CODE, 139, 1 } } },
 	{ "crashed", "Crashed processes: 1 (SIGSEGV, SIGABRT or the like).",
 	  { ALWAYS(EXIT_CODE, 1), { METRIC_TASKS_CRASHED, 1, 0 } } },
+	{ "timed-out", "exit code 124, as timeout(1) does", { { EXIT_CODE, 124, 123 } } },
+	{ "failed", "The command failed: exit code 3.", { { EXIT_CODE, 3, 0 } } },
+	{ "stopped", "It was stopped for 31 s", { { METRIC_BLOCKED_STOPPED, 31, 29 } } },
 	{ "killed", "The command was killed by SIGKILL, but not because its memory ran out.",
 	  { ALWAYS(EXIT_CODE, -1), ALWAYS(SIGNAL, 9), { METRIC_MEMORY_OOM_KILLS, 0, 1 } } },
 	{ "killed-inside", "A process that it had started was killed by SIGKILL, but not",
@@ -1016,7 +1019,7 @@ static const struct told {
 	  { ALWAYS(METRIC_BLOCKED_LOCK, 90), ALWAYS(METRIC_CPU_VOLUNTARY_SWITCHES, 10000) } },
 	{ "what was waited for explains how little was used", "lost-to-async", NULL,
 	  { "lost-to-async" }, { LOST(METRIC_BLOCKED_FILE_ASYNC, 0.4, 0.4) } },
-	{ "without causes no fewer cores are advised", "", .make = forget_causes },
+	{ "without causes little use is told all the same", "cpu-low", .make = forget_causes },
 	/* io_uring takes requests on sockets, too */
 	{ "waiting for messages is not said to be lost", "async-elsewhere cpu-low",
 	  "1,000 on files were counted", .make = wait_for_messages },
@@ -1079,7 +1082,7 @@ static bool is_end(const struct rule *rule)
 {
 	return rule->group &&
 	       (strcmp(rule->group, "out of memory") == 0 || strcmp(rule->group, "crashes") == 0 ||
-		strcmp(rule->group, "kills") == 0);
+		strcmp(rule->group, "kills") == 0 || strcmp(rule->group, "failures") == 0);
 }
 
 struct floors {
