@@ -418,36 +418,42 @@ def test_processes_that_call_nothing_leave_no_room_for_one_that_does(programs, t
     assert "'traced_work' costs more than the budget" in done.stderr
 
 
-@pytest.mark.parametrize("is_killed", [True, False])
-def test_a_call_that_does_not_return_is_said(programs, root, is_killed):
-    """Whether its process is killed within it, or goes on when the trace ends."""
-    with subprocess.Popen([programs / "jobmeter", "trace", "--probe", "libc.so*:clock_nanosleep(exit=return)", "--", "sleep", "1000"],
-                          stderr=subprocess.PIPE, text=True) as traced:
-        sleeping = []
+SLEEP = "libc.so*:clock_nanosleep(exit=return)"
 
-        def is_asleep():
-            for path in pathlib.Path("/proc").glob("[0-9]*/syscall"):
-                try:
-                    if (f"\nPPid:\t{traced.pid}\n" in (path.parent / "status").read_text()
-                            and path.read_text().startswith("230 ")):  # clock_nanosleep
-                        sleeping.append(int(path.parent.name))
-                except OSError:
-                    pass  # it has gone
-            return sleeping
 
-        wait_for(is_asleep)
-        (sleeping,) = sleeping
-        if is_killed:
-            os.kill(sleeping, signal.SIGKILL)
-            said = traced.communicate(timeout=60)[1]
-            assert re.search(rf"clock_nanosleep +[\d.]+ .?s, to its end +sleep \({sleeping}\)\n", said), said
-            assert re.search(r"clock_nanosleep: 1 call that never returned", said), said
-        else:
-            attached = subprocess.run([programs / "jobmeter", "trace", "--probe", "libc.so*:clock_nanosleep(exit=return)",
-                                       "--pid", str(sleeping), "--duration", "0.5"], check=True, capture_output=True, text=True).stdout
-            assert re.search(rf"clock_nanosleep +longer than the trace +sleep \({sleeping}\)\n", attached), attached
-            assert "No call of a probed function returned." in attached
-            os.kill(sleeping, signal.SIGKILL)
+def await_sleep(parent):
+    """The child of @parent that sleeps: its pid."""
+    def asleep():
+        for path in pathlib.Path("/proc").glob("[0-9]*/syscall"):
+            try:
+                if f"\nPPid:\t{parent}\n" in (path.parent / "status").read_text() and path.read_text().startswith("230 "):
+                    return int(path.parent.name)  # in clock_nanosleep
+            except OSError:
+                pass  # it has gone
+        return None
+
+    wait_for(asleep)
+    return asleep()
+
+
+def test_a_call_whose_process_is_killed_is_said(programs, root):
+    with subprocess.Popen([programs / "jobmeter", "trace", "--probe", SLEEP, "--", "sleep", "1000"], stderr=subprocess.PIPE,
+                          text=True) as traced:
+        sleeping = await_sleep(traced.pid)
+        os.kill(sleeping, signal.SIGKILL)
+        said = traced.communicate(timeout=60)[1]
+    assert re.search(rf"clock_nanosleep +[\d.]+ .?s, to its end +sleep \({sleeping}\)\n", said), said
+    assert re.search(r"clock_nanosleep: 1 call that never returned", said), said
+
+
+def test_a_call_that_is_older_than_the_trace_is_said(programs, root):
+    with subprocess.Popen(["sh", "-c", "sleep 1000; :"]) as shell:
+        sleeping = await_sleep(shell.pid)
+        attached = subprocess.run([programs / "jobmeter", "trace", "--probe", SLEEP, "--pid", str(sleeping), "--duration", "0.5"],
+                                  capture_output=True, text=True).stdout
+        os.kill(sleeping, signal.SIGKILL)
+    assert re.search(rf"clock_nanosleep +longer than the trace +sleep \({sleeping}\)\n", attached), attached
+    assert "No call of a probed function returned." in attached
 
 
 def test_a_probe_of_ones_own_fails_by_no_result(programs, root):
