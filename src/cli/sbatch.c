@@ -99,7 +99,8 @@ static bool parse_array(const char *text, double *ret)
 			return false;
 		if (last < first || !step)
 			return false;
-		*ret += (double)((last - first) / step) + 1;
+		last = (last - first) / step;
+		*ret += (double)last + 1;
 	} while (*text == ',' && *++text);
 	return !*text || *text == '%';
 }

@@ -96,7 +96,7 @@ static int compare_floats(const void *a, const void *b)
 static double calibrate(const struct learner *learner, const void *model, const struct table *rows,
 			const size_t *at, size_t count)
 {
-	_cleanup_free_ float *scores = calloc(count + 1, sizeof(*scores));
+	_cleanup_free_ float *scores = calloc(MAX(count, (size_t)1), sizeof(*scores));
 	size_t scored = 0, rank;
 
 	for (size_t i = 0; scores && i < count; i++) {

@@ -53,7 +53,7 @@ void features_fill(const struct job_request *request, const struct estimate made
 		   enum target target, float ret[FEATURES])
 {
 	const struct estimate *e = &made[target];
-	const uint64_t seconds = request->submit_ns / NS;
+	const uint64_t seconds = request->submit_ns / NS, hour = seconds % DAY_S / HOUR_S;
 	const uint64_t codes[] = { request->account, request->partition, request->qos,
 				   request->name };
 
@@ -71,7 +71,7 @@ void features_fill(const struct job_request *request, const struct estimate made
 	ret[LIMIT] = target == TARGET_RUNTIME ? beside(request->limit_s, e->value)
 					      : log_of(request->limit_s);
 	ret[ARRAY] = log_of(request->array_tasks);
-	ret[HOUR] = (float)(seconds % DAY_S / HOUR_S);
+	ret[HOUR] = (float)hour;
 	ret[WEEKDAY] = (float)((seconds / DAY_S + 4) % 7); /* 1970 began on a Thursday */
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		ret[ACCOUNT + i] = (float)(codes[i] % FEATURE_CODES);

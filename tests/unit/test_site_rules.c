@@ -89,7 +89,9 @@ TEST(a_broken_file_is_one_line_and_the_others_hold)
 	write_users(CHANGE, "40 %");
 	ASSERT_EQ(typed(&cmd_report, "DATA/made-train.json", &text), CLI_WELL);
 	ASSERT_CONTAINS(text, "jobmeter report: a file of rules is ignored: /");
-	line = strstr(text, "/site.yaml:3: thresholds: 'cpu-low' has no 'enuf'; it has enough, waiting\n");
+	line = strstr(
+		text,
+		"/site.yaml:3: thresholds: 'cpu-low' has no 'enuf'; it has enough, waiting\n");
 	ASSERT(line != NULL);
 	ASSERT(!strstr(line, "is ignored")); /* told once */
 	ASSERT_LACKS(text, "2.1 of 4 cores were"); /* 53 % are enough for this user */

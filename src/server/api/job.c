@@ -122,7 +122,7 @@ static void tell_emissions(const struct api_call *c, struct record *record)
 		.limit = 1,
 	};
 
-	if (!question.node && !record->emissions)
+	if (record && !question.node && !record->emissions)
 		record->emissions = emitted_words(c->server, &job, &c->who);
 }
 

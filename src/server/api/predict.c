@@ -324,7 +324,7 @@ static int take_prediction(void *context, const struct store_prediction *p)
 		if (strcmp(target_rows[t].name, p->target) == 0)
 			came = job->outcome.values[t];
 	}
-	if (!isnan(came) && !job->outcome.is_lower_bound)
+	if (job && !isnan(came) && !job->outcome.is_lower_bound)
 		score(s, p, came);
 	document_begin_flat_map(d);
 	document_put_string(d, "job", p->job_id);

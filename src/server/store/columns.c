@@ -10,6 +10,7 @@
 #include "analysis/formula.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "basic/text.h"
 #include "model/document.h"
 #include "model/job_name.h"
 #include "model/job_row.h"
@@ -100,7 +101,7 @@ size_t store_add_columns(struct store *s, const char *table, const struct column
 	memset(ret_has, 0, count * sizeof(*ret_has));
 	while (store_next(s, names)) {
 		for (size_t i = 0; i < count; i++)
-			ret_has[i] |= strcmp(COLUMN_TEXT(names, 0), columns[i].name) == 0;
+			ret_has[i] |= text_is_equal(COLUMN_TEXT(names, 0), columns[i].name);
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (ret_has[i])
