@@ -288,8 +288,8 @@ static void print_made(const struct store *s, const struct made *m, FILE *out)
 {
 	if (store_has_metrics(s, m->of))
 		fprintf(out,
-			"COALESCE(CAST(CASE WHEN %s > 1e15 THEN 1e15 ELSE %s END AS BIGINT), -1)",
-			m->expression, m->expression);
+			"COALESCE(CAST(%s(CASE WHEN %s > 1e15 THEN 1e15 ELSE %s END) AS BIGINT), -1)",
+			s->database->truncate, m->expression, m->expression);
 	else
 		fputs("COALESCE(NULL, -1)", out);
 }

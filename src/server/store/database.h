@@ -53,6 +53,8 @@ struct database {
 	const char *make_months; /* makes ready for times from ?1 to ?2; NULL: it is anyway */
 	const char *number_from; /* new rows of table ?1 have numbers behind ?2; NULL: anyway */
 	const char *position; /* function: where in a text another one stands; 0: nowhere */
+	const char *truncate; /* function: of a number that is cast to a whole one; "": casts do it
+			       */
 
 	const char *month; /* the beginning of that of day_ns */
 

@@ -597,6 +597,7 @@ static const struct database database_pg = {
 	.number_from = "SELECT setval(pg_get_serial_sequence(?1, 'id')::regclass, ?2)",
 	.bytes = "SELECT pg_database_size(current_database())",
 	.position = "strpos",
+	.truncate = "trunc",
 	.month = "CAST(extract(epoch FROM date_trunc('month', to_timestamp(day_ns / 1000000000) "
 		 "AT TIME ZONE 'UTC')) AS BIGINT) * 1000000000",
 	.alters_at_once = true,

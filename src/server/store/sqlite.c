@@ -263,6 +263,7 @@ const struct database database_sqlite = {
 		   "FROM pragma_table_info(?1)",
 	.bytes = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
 	.position = "instr",
+	.truncate = "",
 	.month =
 		"CAST(strftime('%s', day_ns / 1000000000, 'unixepoch', 'start of month') AS INTEGER) * "
 		"1000000000",
