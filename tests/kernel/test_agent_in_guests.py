@@ -173,15 +173,15 @@ echo 'retention: 1h' >/tmp/agent.yaml
 start --config /tmp/agent.yaml
 while :; do wget -qO /dev/null http://127.0.0.1:9840/metrics; done &
 sampling=$!
-for job in $(seq {BORN}); do mkdir -p $scope/job_$job/step_0; done
-for job in $(seq {BORN}); do rmdir $scope/job_$job/step_0 $scope/job_$job; done
+for job in $(seq 10001 {10000 + BORN}); do mkdir -p $scope/job_$job/step_0; done
+for job in $(seq 10001 {10000 + BORN}); do rmdir $scope/job_$job/step_0 $scope/job_$job; done
 kill $sampling
 ended=0
 given_up=$(($(cut -d. -f1 /proc/uptime) + 600))
 while test $ended -lt {BORN} -a $(cut -d. -f1 /proc/uptime) -lt $given_up; do
 	sleep 1
 	scrape page
-	ended=$(grep -c '^jobmeter_job_end_time' /out/page) || true
+	ended=$(grep -c '^jobmeter_job_end_time.*manager="slurm",jobid="1[0-9][0-9][0-9][0-9]"' /out/page) || true
 done
 finish
 """)
@@ -208,8 +208,8 @@ def test_few_rights_are_kept(kernel, result):
 
 @cases(BORN_WHILE_A_SAMPLE_IS_TAKEN, ids=["born"])
 def test_each_job_that_is_born_while_a_sample_is_taken_becomes_final(kernel, result):
-    ended = {labels["jobid"] for labels, _ in page_of(result).of("jobmeter_job_end_time_seconds")}
-    assert ended == {str(job) for job in range(1, BORN + 1)}
+    ended = {labels["jobid"] for labels, _ in page_of(result).of("jobmeter_job_end_time_seconds") if labels["manager"] == "slurm"}
+    assert ended >= {str(job) for job in range(10001, 10001 + BORN)}  # jobs of the cases before may be on the page, too
 
 
 @cases(KILLED, ids=["killed"])
