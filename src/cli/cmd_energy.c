@@ -79,18 +79,6 @@ static int measure(char **ret, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot read the sensors") : 0;
 }
 
-static int ask(const struct energy_settings *settings, char **ret, struct error *err)
-{
-	_cleanup_(client_closep) struct client *client = NULL;
-	int r = settings->is_standalone ? -ENOENT : client_open(NULL, &client, err);
-
-	if (r == -ENOENT || r == -ECONNREFUSED) {
-		*err = (struct error){};
-		return measure(ret, err);
-	}
-	return r < 0 ? r : client_get_energy(client, ret, err);
-}
-
 /* ---- for people ---- */
 
 static void add_watts(const json_t *map, const char *key, bool is_about, struct rows_table *table)
@@ -281,7 +269,7 @@ static int run_energy(const struct cli_command *command, int argc, char **argv)
 		r = error_set(&err, -EINVAL, "unexpected argument '%s'", argv[0]);
 	if (r < 0)
 		return cli_misuse(command, &err);
-	r = ask(&settings, &text, &err);
+	r = client_get_or(settings.is_standalone, client_get_energy, measure, &text, &err);
 	if (r == 0 && settings.is_json)
 		r = fputs(text, stdout) < 0 ? error_set_errno(&err, EIO, "cannot write") : 0;
 	else if (r == 0 && text)

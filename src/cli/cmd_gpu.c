@@ -72,18 +72,6 @@ static int measure(char **ret, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot read the GPUs") : 0;
 }
 
-static int ask(const struct gpu_settings *settings, char **ret, struct error *err)
-{
-	_cleanup_(client_closep) struct client *client = NULL;
-	int r = settings->is_standalone ? -ENOENT : client_open(NULL, &client, err);
-
-	if (r == -ENOENT || r == -ECONNREFUSED) {
-		*err = (struct error){};
-		return measure(ret, err);
-	}
-	return r < 0 ? r : client_get_gpus(client, ret, err);
-}
-
 /* ---- for people ---- */
 
 static void add_number(const json_t *map, const char *key, enum metric_unit unit,
@@ -251,7 +239,7 @@ static int print(const char *text, struct error *err)
 static int show(const struct gpu_settings *settings, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = ask(settings, &text, err);
+	int r = client_get_or(settings->is_standalone, client_get_gpus, measure, &text, err);
 
 	if (r < 0)
 		return r;

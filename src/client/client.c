@@ -100,6 +100,19 @@ int client_get_gpus(struct client *c, char **ret, struct error *err)
 	return get_text(c, "/v1/gpus", ret, err);
 }
 
+int client_get_or(bool is_standalone, int (*get)(struct client *c, char **ret, struct error *err),
+		  int (*measure)(char **ret, struct error *err), char **ret, struct error *err)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	int r = is_standalone ? -ENOENT : client_open(NULL, &client, err);
+
+	if (r == -ENOENT || r == -ECONNREFUSED) {
+		*err = (struct error){};
+		return measure(ret, err);
+	}
+	return r < 0 ? r : get(client, ret, err);
+}
+
 int client_list_jobs(struct client *c, struct client_jobs *ret, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
