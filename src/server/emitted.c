@@ -20,7 +20,7 @@
 #define NS UINT64_C(1000000000)
 #define MILLIONTHS 6
 
-static const struct emission_factor *factor_at(const struct server *s, uint64_t when_ns)
+const struct emission_factor *emitted_factor(const struct server *s, uint64_t when_ns)
 {
 	return emission_factor_at(&s->factors, s->config->emission_zone,
 				  (enum emission_kind)s->config->emission_kind, when_ns);
@@ -30,7 +30,7 @@ static const struct emission_factor *factor_at(const struct server *s, uint64_t 
 void emitted_put_metrics(const struct server *s, FILE *out)
 {
 	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
-	const struct emission_factor *f = factor_at(s, now_ns);
+	const struct emission_factor *f = emitted_factor(s, now_ns);
 	char grams[DECIMAL_SIZE];
 
 	if (!f)
@@ -67,7 +67,7 @@ struct entries {
 static void put_entry(void *context, uint64_t start_ns, uint64_t microjoules, struct document *d)
 {
 	struct entries *e = context;
-	const struct emission_factor *factor = factor_at(e->server, start_ns);
+	const struct emission_factor *factor = emitted_factor(e->server, start_ns);
 
 	emission_sum_add(&e->sum, microjoules, false, factor);
 	if (!factor)
@@ -255,7 +255,7 @@ static int take_share(void *context, const struct store_share *share)
 	}
 	if (share->has_entry)
 		emission_sum_add(&j->sum, share->microjoules, share->is_estimated,
-				 factor_at(j->server, share->start_ns));
+				 emitted_factor(j->server, share->start_ns));
 	return r < 0 ? -ENOMEM : 0;
 }
 

@@ -3,14 +3,19 @@
  * of it is stored: a corrected factor corrects every answer. */
 #pragma once
 
+#include <stdint.h>
 #include <stdio.h>
 
 struct document;
+struct emission_factor;
 struct error;
 struct job_filter;
 struct server;
 struct store_ledger_question;
 struct store_who;
+
+/* Of the zone and the kind that the settings name.  NULL: none was known then. */
+const struct emission_factor *emitted_factor(const struct server *s, uint64_t when_ns);
 
 /* The factor that holds now, and since when its time is over. */
 void emitted_put_metrics(const struct server *s, FILE *out);

@@ -16,9 +16,9 @@
 #include "predict/request.h"
 #include "server/api/api.h"
 #include "server/api/caller.h"
+#include "server/emitted.h"
 #include "server/predict.h"
 #include "server/server.h"
-#include "server/server_config.h"
 #include "server/store/predictions.h"
 
 #define SCHEMA "jobmeter.prediction/1"
@@ -115,9 +115,7 @@ static void put_target(struct document *d, enum target target, const struct esti
 /* By the factor that holds now. */
 static void put_emission(const struct server *s, const struct estimate *energy, struct document *d)
 {
-	const struct emission_factor *factor = emission_factor_at(
-		&s->factors, s->config->emission_zone, (enum emission_kind)s->config->emission_kind,
-		clock_now_ns(CLOCK_REALTIME));
+	const struct emission_factor *factor = emitted_factor(s, clock_now_ns(CLOCK_REALTIME));
 	const double grams = factor ? (double)factor->milligrams / 1000 / JOULES_PER_KWH : NAN;
 
 	document_begin_map_of(d, "co2e_grams");
