@@ -137,6 +137,12 @@ static double limit_below(double value, enum target target)
 	return MAX(value, target_rows[target].least);
 }
 
+/* The @i-th before the next: 1 is the newest. */
+static const struct past *newest(const struct history *h, unsigned int i)
+{
+	return &h->jobs[(h->next + PREDICTOR_JOBS - i) % PREDICTOR_JOBS];
+}
+
 /* ---- like jobs ---- */
 
 /* Values of the last @most like jobs of which there are enough, those of jobs that were killed as
@@ -151,8 +157,7 @@ static unsigned int find_like(const struct history *h, const struct job_request 
 
 		*ret_bound = 0;
 		for (unsigned int i = 1; i <= h->count && found < most; i++) {
-			const struct past *job =
-				&h->jobs[(h->next + PREDICTOR_JOBS - i) % PREDICTOR_JOBS];
+			const struct past *job = newest(h, i);
 
 			if (job->keys[level] != key || isnan(job->values[target]))
 				continue;
@@ -217,7 +222,7 @@ static void add_last(const struct history *h, enum target target, struct estimat
 	unsigned int count = 0;
 
 	for (unsigned int i = 1; i <= h->count; i++) {
-		const struct past *job = &h->jobs[(h->next + PREDICTOR_JOBS - i) % PREDICTOR_JOBS];
+		const struct past *job = newest(h, i);
 
 		if (!job->is_lower_bound && !isnan(job->values[target]))
 			values[count++] = limit_below(job->values[target], target);

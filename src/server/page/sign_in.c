@@ -203,7 +203,7 @@ static bool is_own_address(const char *to)
 	return true;
 }
 
-static int send_to(const char *to, struct http_answer *ret)
+int sign_in_send_to(const char *to, struct http_answer *ret)
 {
 	ret->status = 303;
 	ret->type = "text/html; charset=utf-8";
@@ -231,7 +231,7 @@ int sign_in_take_token(void *context, const struct http_request *request, struct
 		r = ask(s, request, r == -EPERM ? err.text : "The server cannot look it up now.",
 			ret);
 	else if (set_cookie(s, caller_cookie(s), token, "", ret) == 0)
-		r = send_to(http_query(request, "to"), ret);
+		r = sign_in_send_to(http_query(request, "to"), ret);
 	else
 		r = -ENOMEM;
 	explicit_bzero(token, sizeof(token));
@@ -255,10 +255,10 @@ int sign_in_end(void *context, const struct http_request *request, struct http_a
 	struct server *s = context;
 
 	if (!is_own_form(request, http_cookie(request, caller_cookie(s))))
-		return send_to("/jobs", ret);
+		return sign_in_send_to("/jobs", ret);
 	if (set_cookie(s, caller_cookie(s), "", "; Max-Age=0", ret) < 0)
 		return -ENOMEM;
-	return send_to("/jobs", ret);
+	return sign_in_send_to("/jobs", ret);
 }
 
 /* ---- links ---- */
@@ -324,7 +324,7 @@ static int sign_in_by(struct server *s, struct server_link *link, struct http_an
 		explicit_bzero(text, size);
 	if (r == 0)
 		*link = (struct server_link){};
-	return r < 0 ? http_fail(ret, 503, "%s", err.text) : send_to("/jobs", ret);
+	return r < 0 ? http_fail(ret, 503, "%s", err.text) : sign_in_send_to("/jobs", ret);
 }
 
 int sign_in_use_link(void *context, const struct http_request *request, struct http_answer *ret)

@@ -15,6 +15,8 @@ struct server;
 
 /* The form in the place of a page. */
 int sign_in_ask(struct server *s, const struct http_request *request, struct http_answer *ret);
+/* There, if it is an address of this site; else to the jobs. */
+int sign_in_send_to(const char *to, struct http_answer *ret);
 /* A form that ends it; nothing where the proxy says who it is. */
 void sign_in_put_end(struct server *s, const struct http_request *request, struct html *h);
 

@@ -406,12 +406,8 @@ int site_answer(void *context, const struct http_request *request, struct http_a
 					  .context = &putting };
 	int r = 0;
 
-	if (strcmp(request->path, "/") == 0 || (caller && strcmp(request->path, "/login") == 0)) {
-		ret->status = 303;
-		ret->location = strdup("/jobs");
-		ret->text = strdup("");
-		return ret->location && ret->text ? 0 : -ENOMEM;
-	}
+	if (strcmp(request->path, "/") == 0 || (caller && strcmp(request->path, "/login") == 0))
+		return sign_in_send_to("/jobs", ret);
 	if (!caller)
 		return sign_in_ask(s, request, ret);
 	if (caller->sees_all)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
@@ -20,7 +19,6 @@
 #define ROWS_MAX 15 /* of a table */
 #define DAY_ROWS_MAX 400
 #define WORST_MAX 10
-#define DAY_NS UINT64_C(86400000000000)
 #define HOUR_S 3600
 
 static const struct section {

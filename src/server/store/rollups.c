@@ -283,7 +283,7 @@ static char *make_question(struct store *s, const struct store_usage_question *q
 			     : strcmp(q->period, "month") == 0 ? s->database->month
 							       : "day_ns";
 	const char *key = words[0][1];
-	char sum[64], *text = NULL;
+	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
@@ -292,10 +292,8 @@ static char *make_question(struct store *s, const struct store_usage_question *q
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		key = strcmp(words[i][0], q->by) == 0 ? words[i][1] : key;
 	fprintf(out, "SELECT %s, %s", key, period);
-	for (size_t i = 0; i < ARRAY_SIZE(sums); i++) {
-		snprintf(sum, sizeof(sum), "%s", sums[i].column);
-		store_print_sum(sum, sums[i].scale, out);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+		store_print_sum(sums[i].column, sums[i].scale, out);
 	fputs(" FROM rollups WHERE day_ns >= ?1 AND day_ns < ?2", out);
 	fputs(sight == SEES_OWN	       ? " AND uid = ?3"
 	      : sight == SEES_ACCOUNTS ? " AND (uid = ?3 OR " SQL_OF_ACCOUNTS("?4") ")"
