@@ -33,6 +33,13 @@ static void rows_clear(struct table *rows)
 	free(rows->end_ns);
 }
 
+void fitted_clear(struct fitted *f)
+{
+	if (f->model)
+		f->learner->free(f->model);
+	*f = (struct fitted){};
+}
+
 static void take_row(void *context, const struct predictor *p UNUSED, size_t job,
 		     const struct estimate made[TARGETS])
 {
@@ -125,34 +132,46 @@ static size_t find_ended(const struct table *rows, size_t first, size_t *ret)
 	return count;
 }
 
+/* Learns of the rows @at, of which the newest fifth makes the interval.  -ENODATA: too few. */
+static int fit(const struct table *rows, const size_t *at, size_t count,
+	       const struct learner *learner, struct fitted *ret)
+{
+	const size_t learned = count - (size_t)((double)count * CALIBRATION_SHARE);
+	_cleanup_free_ float *features_of = calloc(learned + 1, FEATURES * sizeof(float));
+	_cleanup_free_ float *targets = calloc(learned + 1, sizeof(*targets));
+
+	if (!features_of || !targets)
+		return -ENOMEM;
+	for (size_t i = 0; i < learned; i++) {
+		memcpy(features_of + i * FEATURES, rows->features + at[i] * FEATURES,
+		       FEATURES * sizeof(float));
+		targets[i] = rows->targets[at[i]];
+	}
+	*ret = (struct fitted){ .learner = learner, .jobs = learned };
+	ret->model = learner->fit(features_of, targets, learned);
+	if (!ret->model)
+		return -ENODATA;
+	ret->factor = calibrate(learner, ret->model, rows, at + learned, count - learned);
+	return 0;
+}
+
 static int run_window(const struct table *rows, size_t first, size_t last,
 		      const struct learner *learner, struct evaluation_sums *ret)
 {
 	_cleanup_free_ size_t *ended = calloc(rows->count, sizeof(*ended));
-	_cleanup_free_ float *features_of = calloc(rows->count, FEATURES * sizeof(float));
-	_cleanup_free_ float *targets = calloc(rows->count, sizeof(*targets));
-	size_t count, fitted;
-	double factor;
-	void *model;
+	struct fitted fitted = {};
+	int r;
 
-	if (!ended || !features_of || !targets)
+	if (!ended)
 		return -ENOMEM;
-	count = find_ended(rows, first, ended);
-	fitted = count - (size_t)((double)count * CALIBRATION_SHARE);
-	for (size_t i = 0; i < fitted; i++) {
-		memcpy(features_of + i * FEATURES, rows->features + ended[i] * FEATURES,
-		       FEATURES * sizeof(float));
-		targets[i] = rows->targets[ended[i]];
-	}
-	model = learner->fit(features_of, targets, fitted);
-	if (!model)
-		return -ENODATA;
-	factor = calibrate(learner, model, rows, ended + fitted, count - fitted);
-	for (size_t i = first; i < last; i++)
-		add(ret, rows->targets[i] - learner->predict(model, rows->features + i * FEATURES),
-		    factor * rows->widths[i]);
-	learner->free(model);
-	return 0;
+	r = fit(rows, ended, find_ended(rows, first, ended), learner, &fitted);
+	for (size_t i = first; r == 0 && i < last; i++)
+		add(ret,
+		    rows->targets[i] -
+			    learner->predict(fitted.model, rows->features + i * FEATURES),
+		    fitted.factor * rows->widths[i]);
+	fitted_clear(&fitted);
+	return r;
 }
 
 static double mean_error(const struct evaluation_sums *sums, size_t count)
@@ -222,4 +241,22 @@ int evaluation_run(const struct past_job *jobs, size_t count, enum target target
 	}
 	choose(ret);
 	return 0;
+}
+
+int evaluation_fit(const struct past_job *jobs, size_t count, enum target target,
+		   const struct learner *learner, struct fitted *ret)
+{
+	_cleanup_(rows_clear) struct table rows = { .target = target };
+	_cleanup_free_ size_t *all = NULL;
+	int r = make_rows(jobs, count, &rows);
+
+	*ret = (struct fitted){};
+	if (r < 0)
+		return r;
+	all = calloc(rows.count + 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows.count; i++)
+		all[i] = i;
+	return fit(&rows, all, rows.count, learner, ret);
 }

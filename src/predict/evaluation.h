@@ -33,6 +33,20 @@ struct evaluation {
 	size_t chosen; /* of the learners; SIZE_MAX: M0 */
 };
 
+/* A model that has learned. */
+struct fitted { /* begins as {} */
+	const struct learner *learner;
+	void *model; /* owned */
+	double factor; /* times the width of M0's interval: that of the model's; 0: it has none */
+	uint64_t jobs; /* that it learned from */
+};
+void fitted_clear(struct fitted *f);
+
 /* @jobs in any order; @learners ends with NULL.  -ENOMEM; -ENODATA: there are too few. */
 int evaluation_run(const struct past_job *jobs, size_t count, enum target target,
 		   const struct learner *const *learners, struct evaluation *ret);
+
+/* @learner's model of all jobs that ended; the newest fifth of them makes its interval.  -ENOMEM;
+ * -ENODATA: there are too few. */
+int evaluation_fit(const struct past_job *jobs, size_t count, enum target target,
+		   const struct learner *learner, struct fitted *ret);

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdio.h>
+
 #include "predict/predictor.h"
 
 struct feature {
@@ -27,4 +29,7 @@ struct learner {
 	void *(*fit)(const float *rows, const float *targets, size_t count); /* NULL: it cannot */
 	double (*predict)(const void *model, const float *row);
 	void (*free)(void *model);
+	/* The model as bytes, and back.  -ENOMEM; -EBADMSG: they are no model. */
+	int (*write)(const void *model, FILE *out);
+	int (*read)(const void *bytes, size_t size, void **ret);
 };

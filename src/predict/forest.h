@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdio.h>
 
 #define FOREST_NODES_MAX (1u << 20)
 #define FOREST_DEPTH_MAX 64
@@ -19,6 +20,11 @@ struct forest { /* begins as {} */
 	size_t count, room, root_count, root_room;
 	float base; /* what the leaves are added to */
 };
+
+/* The forest as bytes, and back.  -ENOMEM; -EBADMSG: they are no forest whose every walk ends in a
+ * leaf. */
+int forest_write(const struct forest *forest, FILE *out);
+int forest_read(const void *bytes, size_t size, struct forest *ret);
 
 double forest_predict(const struct forest *forest, const float *row);
 void forest_clear(struct forest *forest);

@@ -245,7 +245,9 @@ static void estimate_target(const struct history *h, const struct job_request *r
 	if (!count)
 		return;
 	qsort(values, count, sizeof(*values), compare_doubles);
-	*ret = (struct estimate){ .is_known = true, .like_jobs = count, .level = level };
+	*ret = (struct estimate){
+		.is_known = true, .like_jobs = count, .level = level, .model = "m0"
+	};
 	ret->value = values[count / 2];
 	if (count % 2 == 0 && isfinite(ret->value))
 		ret->value = sqrt(limit_below(ret->value, target) *

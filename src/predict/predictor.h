@@ -59,6 +59,7 @@ struct estimate {
 	double value, low, high;
 	unsigned int like_jobs, scored; /* scored: predictions that made the interval */
 	unsigned int level; /* of predictor_level() */
+	const char *model; /* "m0", or the trained model in its place */
 	/* For models: of the user's jobs that ended by themselves, whatever they are like; 0: none
 	 */
 	double last, last_two, user_median;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "predict/ridge.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,4 +127,26 @@ static double predict(const void *model, const float *row)
 	return fmax(m->least, fmin(m->most, sum));
 }
 
-const struct learner ridge_learner = { "ridge", fit, predict, free };
+static int write_ridge(const void *model, FILE *out)
+{
+	return fwrite(model, sizeof(struct ridge), 1, out) == 1 ? 0 : -EIO;
+}
+
+static int read_ridge(const void *bytes, size_t size, void **ret)
+{
+	const double *numbers = bytes;
+
+	if (size != sizeof(struct ridge))
+		return -EBADMSG;
+	for (size_t i = 0; i < size / sizeof(*numbers); i++) {
+		if (!isfinite(numbers[i]))
+			return -EBADMSG;
+	}
+	*ret = malloc(size);
+	if (!*ret)
+		return -ENOMEM;
+	memcpy(*ret, bytes, size);
+	return 0;
+}
+
+const struct learner ridge_learner = { "ridge", fit, predict, free, write_ridge, read_ridge };

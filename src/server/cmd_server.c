@@ -26,7 +26,8 @@
 #define TOKEN_DAYS_MAX 3660
 
 struct settings_given {
-	const char *config, *database, *listen, *socket, *user, *from, *to, *scope, *swf, *sacct;
+	const char *config, *database, *listen, *socket, *user, *from, *to, *scope, *swf, *sacct,
+		*model_file;
 	uint64_t expires_ns; /* from now; 0: not given */
 	bool dumps, is_insecure, is_version_asked;
 };
@@ -183,7 +184,13 @@ static int revoke_token(struct store *s, const struct settings_given *given UNUS
 static int run_evaluate(struct store *s, const struct settings_given *given,
 			const char *none UNUSED, struct error *err)
 {
-	return evaluate_jobs(s, given->swf, given->sacct, stdout, err);
+	return evaluate_jobs(s, given->swf, given->sacct, NULL, stdout, err);
+}
+
+static int run_train(struct store *s, const struct settings_given *given, const char *none UNUSED,
+		     struct error *err)
+{
+	return evaluate_jobs(s, NULL, NULL, given->model_file, stdout, err);
 }
 
 static const struct task {
@@ -201,6 +208,7 @@ static const struct task {
 	{ "forget", NULL, NULL, AT(user), "--user NAME", STORE_WRITE, run_forget },
 	{ "move", NULL, NULL, AT(from), "--from DATABASE --to DATABASE", STORE_MOVE, run_move },
 	{ "predict", "evaluate", NULL, 0, NULL, STORE_READ, run_evaluate },
+	{ "predict", "train", NULL, 0, NULL, STORE_READ, run_train },
 	{ "token", "create", NULL, AT(user), "--user NAME", STORE_WRITE, create_token },
 	{ "token", "list", NULL, 0, NULL, STORE_WRITE, list_tokens },
 	{ "token", "revoke", "the number of a token", 0, NULL, STORE_WRITE, revoke_token },
@@ -265,7 +273,7 @@ static int find_task(int argc, char **argv, const struct settings_given *given,
 			task = &tasks[i];
 	}
 	if (argc && !task && strcmp(argv[0], "predict") == 0)
-		return error_set(err, -EINVAL, "'predict' goes with evaluate");
+		return error_set(err, -EINVAL, "'predict' goes with evaluate or train");
 	if (argc && !task && strcmp(argv[0], "token") == 0)
 		return error_set(err, -EINVAL, "'token' goes with create, list or revoke");
 	if (argc && !task)
@@ -320,6 +328,7 @@ static int run_server(const struct cli_command *command, int argc, char **argv)
 		cli_say(command, &unknown);
 	if (given.dumps)
 		return server_config_dump(config, stdout) < 0 ? CLI_FAILED : CLI_WELL;
+	given.model_file = config->model_file;
 	r = task ? run_task(task, &given, given.to ? file_of(given.to) : config->database,
 			    task->takes ? argv[argc - 1] : NULL, &err)
 		 : server_run(config, &err);
@@ -329,7 +338,7 @@ static int run_server(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_server = {
 	.program = "jobmeter-server",
 	.arguments =
-		"[OPTION...] [backup FILE | reindex | check | forget | move | predict evaluate | token create | list | revoke N]",
+		"[OPTION...] [backup FILE | reindex | check | forget | move | predict evaluate | predict train | token create | list | revoke N]",
 	.summary = "Keep the records of a site's jobs, and show users their own",
 	.details =
 		"backup FILE   copy the database, while the server goes on\n"
@@ -339,6 +348,7 @@ const struct cli_command cmd_server = {
 		"move          copy all from one database into another, and compare; again, it goes on\n"
 		"predict evaluate  replay the jobs of the past, or those of --swf or --sacct: how well each would\n"
 		"              have been predicted from those before it, by each model\n"
+		"predict train the same, and keep the best models, which the server uses from then on\n"
 		"token         create one for --user, with which they read their jobs by HTTP: it is\n"
 		"              printed once; list them all; revoke one\n",
 	.run = run_server,

@@ -5,11 +5,14 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
+#include "basic/replacement.h"
 #include "model/job_filter.h"
 #include "predict/evaluation.h"
 #include "predict/ridge.h"
@@ -17,7 +20,9 @@
 #include "server/predict.h"
 #include "server/store/store.h"
 #include "server/xgboost.h"
+#include "service/log.h"
 
+#define NS UINT64_C(1000000000)
 #define FILE_MAX (1u << 30) /* bytes */
 #define JOBS_MAX 500000 /* the newest of a database */
 
@@ -70,8 +75,20 @@ static void put_windows(const struct evaluation *e, size_t first, size_t count, 
 	}
 }
 
-static int put_target(const struct past_job *jobs, size_t count, enum target target, FILE *out)
+static struct model_score score_of(const struct evaluation_sums *s)
 {
+	return (struct model_score){
+		.within_two = (double)s->within_two / (double)MAX(s->jobs, (size_t)1),
+		.within = (double)s->within / (double)MAX(s->with_interval, (size_t)1),
+		.error = s->error / (double)MAX(s->jobs, (size_t)1),
+	};
+}
+
+/* @ret: of the target, when it is to be served. */
+static int put_target(const struct past_job *jobs, size_t count, enum target target,
+		      struct model *ret, FILE *out)
+{
+	const size_t last = EVALUATION_WINDOWS - 1;
 	struct evaluation e;
 	int r = evaluation_run(jobs, count, target, learners, &e);
 
@@ -84,11 +101,65 @@ static int put_target(const struct past_job *jobs, size_t count, enum target tar
 		return r;
 	fprintf(out, "%s: %zu jobs; %zu more were killed: lower bounds, not scored\n",
 		target_rows[target].name, e.jobs, e.lower_bounds);
-	put_windows(&e, 0, EVALUATION_WINDOWS - 1, "validation", out);
-	put_windows(&e, EVALUATION_WINDOWS - 1, 1, "last", out);
+	put_windows(&e, 0, last, "validation", out);
+	put_windows(&e, last, 1, "last", out);
 	put_windows(&e, 0, EVALUATION_WINDOWS, "all", out);
 	fprintf(out, "  served: %s\n\n", e.chosen == SIZE_MAX ? "m0" : e.learners[e.chosen]->name);
-	return 0;
+	if (!ret || e.chosen == SIZE_MAX)
+		return 0;
+	*ret = (struct model){ .own = score_of(&e.of[e.chosen][last]),
+			       .m0 = score_of(&e.m0[last]),
+			       .scored = e.m0[last].jobs };
+	return evaluation_fit(jobs, count, target, e.learners[e.chosen], &ret->fitted);
+}
+
+static int write_models(const char *path, const struct models *models, FILE *out, struct error *err)
+{
+	struct replacement file = {};
+	int r = replacement_open(path, 0644, &file, err);
+
+	if (r < 0)
+		return r;
+	r = models_write(models, file.stream);
+	if (r < 0) {
+		replacement_abandon(&file);
+		return error_set_errno(err, r, "cannot write '%s'", path);
+	}
+	r = replacement_commit(&file, err);
+	if (r == 0)
+		fprintf(out, "%s: written; the server reads it at its next prediction\n", path);
+	return r;
+}
+
+const struct models *served_models(struct served *served, const char *path)
+{
+	_cleanup_free_ char *bytes = NULL;
+	struct error err = {};
+	struct stat file = {};
+	uint64_t modified_ns;
+	size_t size = 0;
+	int r;
+
+	if (stat(path, &file) < 0) {
+		models_clear(&served->models);
+		*served = (struct served){};
+		return &served->models;
+	}
+	modified_ns = (uint64_t)file.st_mtim.tv_sec * NS + (uint64_t)file.st_mtim.tv_nsec;
+	if (served->inode == file.st_ino && served->modified_ns == modified_ns)
+		return &served->models;
+	models_clear(&served->models);
+	served->inode = file.st_ino;
+	served->modified_ns = modified_ns;
+	r = file_read(AT_FDCWD, path, MODELS_SIZE_MAX, &bytes, &size);
+	if (r < 0)
+		error_set_errno(&err, r, "it cannot be read");
+	else
+		r = models_read(bytes, size, learners, &served->models, &err);
+	if (r < 0)
+		log_say(CONFIG_LOG_ERROR, "no trained models of '%s' are served: %s", path,
+			err.text);
+	return &served->models;
 }
 
 static int read_file(const char *path,
@@ -108,10 +179,12 @@ static int read_file(const char *path,
 	return 0;
 }
 
-int evaluate_jobs(struct store *s, const char *swf, const char *sacct, FILE *out, struct error *err)
+int evaluate_jobs(struct store *s, const char *swf, const char *sacct, const char *model_file,
+		  FILE *out, struct error *err)
 {
 	_cleanup_(trace_file_clear) struct trace_file file = {};
 	_cleanup_(past_jobs_clear) struct past_jobs stored = {};
+	_cleanup_(models_clear) struct models models = { .made_ns = clock_now_ns(CLOCK_REALTIME) };
 	const struct store_who all = { .sees_all = true };
 	int r;
 
@@ -123,10 +196,12 @@ int evaluate_jobs(struct store *s, const char *swf, const char *sacct, FILE *out
 		r = predict_read_jobs(s, &(struct job_filter){}, &all, false, JOBS_MAX, &stored,
 				      err);
 	for (enum target t = 0; r == 0 && t < TARGETS; t++) {
-		r = file.count ? put_target(file.jobs, file.count, t, out)
-			       : put_target(stored.items, stored.count, t, out);
+		struct model *model = model_file ? &models.of[t] : NULL;
+
+		r = swf || sacct ? put_target(file.jobs, file.count, t, model, out)
+				 : put_target(stored.items, stored.count, t, model, out);
 		if (r < 0)
 			error_set_errno(err, r, "cannot evaluate");
 	}
-	return r;
+	return r < 0 || !model_file ? r : write_models(model_file, &models, out, err);
 }

@@ -13,6 +13,7 @@
 #include "basic/error.h"
 #include "energy/emission.h"
 #include "http/http.h"
+#include "server/evaluate.h"
 #include "server/ingest.h"
 #include "server/store/store.h"
 #include "server/store/tokens.h"
@@ -55,6 +56,7 @@ struct server { /* what its files share; each worker has a copy of its own, with
 		int r;
 		struct error err;
 	} health;
+	struct served served; /* the trained models, of each thread */
 	struct http *tcp, *socket; /* NULL: not wanted */
 	struct emission_factors factors; /* of the site's zone and others; empty: not wanted */
 	struct emission_terms terms;

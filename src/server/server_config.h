@@ -33,6 +33,7 @@ struct server_config {
 	struct setting_list admin_groups;
 	char *proxy_header, *proxy_secret_file; /* both or none */
 	char *database;
+	char *model_file;
 	uint64_t checkpoint_interval_ns;
 	uint64_t timelines_ns, records_ns, ledger_ns; /* how long they are kept */
 	char *emission_zone, *emission_factors; /* "": none */

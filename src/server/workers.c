@@ -268,6 +268,7 @@ struct workers *workers_close(struct workers *w)
 		if (w->items[i].is_running)
 			pthread_join(w->items[i].thread, NULL);
 		store_close(w->items[i].server.store);
+		models_clear(&w->items[i].server.served.models);
 		explicit_bzero(&w->items[i].server, sizeof(w->items[i].server)); /* a secret */
 	}
 	pthread_cond_destroy(&w->comes);

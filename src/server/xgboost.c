@@ -203,5 +203,24 @@ static void free_forest(void *model)
 	free(model);
 }
 
-const struct learner forest_learner = { "forest", fit_forest, predict, free_forest };
-const struct learner boosting_learner = { "boosting", fit_boosting, predict, free_forest };
+static int write_forest(const void *model, FILE *out)
+{
+	return forest_write(model, out);
+}
+
+static int read_forest(const void *bytes, size_t size, void **ret)
+{
+	struct forest *forest = malloc(sizeof(*forest));
+	int r = forest ? forest_read(bytes, size, forest) : -ENOMEM;
+
+	if (r < 0)
+		free(forest);
+	else
+		*ret = forest;
+	return r;
+}
+
+const struct learner forest_learner = { "forest",    fit_forest,   predict,
+					free_forest, write_forest, read_forest };
+const struct learner boosting_learner = { "boosting",  fit_boosting, predict,
+					  free_forest, write_forest, read_forest };

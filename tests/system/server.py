@@ -53,11 +53,13 @@ class Server:
         self.environment = {"PATH": os.environ["PATH"], **(environment or {})}
         self.port, = free_ports(1)
         self.socket = folder / "server.sock"
+        self.models = folder / "models"
         self.database = (data or folder / "data") / "jobs.db"
         self.config = folder / "server.yaml"
         self.process = None
         self.settings = {"listen": f"127.0.0.1:{self.port}", "token_file": f"{folder}/push.token",
-                         "socket": {"path": str(self.socket)}, "database": str(self.database), "user": USER, **settings}
+                         "socket": {"path": str(self.socket)}, "database": str(self.database), "model_file": str(self.models),
+                         "user": USER, **settings}
 
     def __enter__(self):
         self.folder.mkdir(exist_ok=True)

@@ -206,3 +206,35 @@ def test_advice_says_the_chance_of_being_killed(server):
                           timeout=60, user=ALICE, group=ALICE, extra_groups=[], env=env)
     assert done.returncode == 0 and "39 MiB" in done.stdout and "51 %" in done.stdout, done.stdout
     assert predict(server, BOB, "--json", "--", "-J", "train-8").stdout.count('"jobs": 0') == 4
+
+
+def test_a_trained_model_answers_once_it_is_better(either_server):
+    server = either_server
+    chance, lines = random.Random(11), []
+    for i in range(1, 1501):  # the cores say the runtime; no two jobs are alike, so that no median can
+        cores = round(math.exp(chance.uniform(0, 5)))
+        uid = ALICE if i % 2 else BOB
+        made = record(i, uid=uid, user=NAMES[uid], started=1000 * i, seconds=5 * cores, state="COMPLETED", name="train-7")
+        made["job"] |= {"account": "physics", "partition": "cpu"}
+        made["cpu"] |= {"allocated_cores": cores}
+        lines.append(line(made))
+    for batch in batches(lines):
+        server.push(batch)
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(1500,)])
+    question = ["--", "-J", "train-8", "-p", "cpu", "-n", "100"]
+    assert predict_json(server, ALICE, *question)["targets"]["runtime"]["model"] == "m0"
+
+    def models():
+        return json.loads(server.get("/api/v1/model", Authorization=f"Bearer {token_of(server, ALICE)}").text)
+
+    assert "trained" not in models()
+    trained = server.run("predict", "train")
+    assert trained.returncode == 0 and "served: " in trained.stdout, trained.stderr
+    told = models()["targets"]["runtime"]
+    assert told["model"] != "m0" and told["score"]["factor"] < told["score_of_m0"]["factor"] and told["scored"]
+    runtime = predict_json(server, ALICE, *question)["targets"]["runtime"]
+    assert runtime["model"] == told["model"] and 250 < runtime["value"] < 1000 and runtime["low"] < 500 < runtime["high"]
+    # a file that is cut off serves nothing, and stops nothing
+    server.models.write_bytes(server.models.read_bytes()[:-1])
+    assert predict_json(server, ALICE, *question)["targets"]["runtime"]["model"] == "m0"
+    assert "trained" not in models()

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "basic/cleanup.h"
+#include "basic/error.h"
+#include "predict/models.h"
 #include "predict/ridge.h"
 #include "server/xgboost.h"
 #include "test.h"
@@ -97,6 +100,85 @@ TEST(trees_learn_the_law_where_libxgboost_is)
 		if (e.of[i][0].jobs) /* else it is not installed */
 			ASSERT(e.of[i][0].error < 0.5 * e.m0[0].error);
 	}
+}
+
+/* Of the runtime, by @learner; its file's bytes belong to the caller.  NULL: libxgboost is not
+ * installed. */
+static char *write_file(const struct learner *learner, const struct past_job *jobs,
+			struct models *ret, size_t *ret_size)
+{
+	struct model *model = &ret->of[TARGET_RUNTIME];
+	char *bytes = NULL;
+	FILE *file;
+
+	*ret = (struct models){ .made_ns = 17 };
+	if (evaluation_fit(jobs, JOBS, TARGET_RUNTIME, learner, &model->fitted) < 0) {
+		ASSERT(learner != &ridge_learner);
+		return NULL;
+	}
+	file = open_memstream(&bytes, ret_size);
+	ASSERT(file);
+	model->scored = 19;
+	ASSERT_OK(models_write(ret, file));
+	fclose(file);
+	return bytes;
+}
+
+TEST(a_file_of_models_says_what_they_said)
+{
+	_cleanup_free_ struct past_job *jobs = make_jobs(1);
+
+	for (size_t i = 0; all[i]; i++) {
+		_cleanup_(models_clear) struct models written = {}, read = {};
+		const struct job_request request = { .user = 1, .name = 1, .cores = 64 };
+		const struct estimate m0 = { .is_known = true,
+					     .has_interval = true,
+					     .value = 100,
+					     .low = 50,
+					     .high = 200,
+					     .model = "m0" };
+		struct estimate made[TARGETS] = { [TARGET_RUNTIME] = m0 }, again[TARGETS];
+		_cleanup_free_ char *bytes = NULL;
+		struct error err = {};
+		size_t size;
+
+		bytes = write_file(all[i], jobs, &written, &size);
+		if (!bytes)
+			continue;
+		ASSERT_OK(models_read(bytes, size, all, &read, &err));
+		ASSERT_EQ(read.made_ns, (uint64_t)17);
+		ASSERT_EQ(read.of[TARGET_RUNTIME].scored, (uint64_t)19);
+		memcpy(again, made, sizeof(made));
+		models_apply(&written, &request, made);
+		models_apply(&read, &request, again);
+		ASSERT_STREQ(again[TARGET_RUNTIME].model, all[i]->name);
+		ASSERT(again[TARGET_RUNTIME].value == made[TARGET_RUNTIME].value);
+		ASSERT(again[TARGET_RUNTIME].low == made[TARGET_RUNTIME].low);
+		ASSERT(again[TARGET_RUNTIME].value > 2 * m0.value); /* 64 cores are many */
+		ASSERT(!again[TARGET_MEMORY].is_known);
+	}
+}
+
+TEST(a_file_that_is_not_whole_is_refused)
+{
+	_cleanup_free_ struct past_job *jobs = make_jobs(1);
+	_cleanup_(models_clear) struct models written = {};
+	_cleanup_free_ char *bytes = NULL;
+	struct models read;
+	struct error err = {};
+	size_t size;
+
+	bytes = write_file(&ridge_learner, jobs, &written, &size);
+	for (size_t i = 0; i < size; i += 7) {
+		ASSERT_ERR(models_read(bytes, i, all, &read, &err), -EBADMSG);
+		if (i >= 24 && i < 32) /* when it was made */
+			continue;
+		bytes[i] ^= 0x10;
+		ASSERT_ERR(models_read(bytes, size, all, &read, &err), -EBADMSG);
+		bytes[i] ^= 0x10;
+	}
+	ASSERT_ERR(models_read(bytes, size, (const struct learner *[]){ NULL }, &read, &err),
+		   -EBADMSG);
 }
 
 TEST(too_few_jobs_are_no_evaluation)

@@ -19,6 +19,7 @@
 #include "server/emitted.h"
 #include "server/predict.h"
 #include "server/server.h"
+#include "server/server_config.h"
 #include "server/store/predictions.h"
 
 #define SCHEMA "jobmeter.prediction/1"
@@ -104,7 +105,7 @@ static void put_target(struct document *d, enum target target, const struct esti
 		document_put_boolean(d, "at_least", e->is_lower_bound);
 		put_real(d, "low", e->has_interval ? e->low : NAN);
 		put_real(d, "high", e->has_interval ? e->high : NAN);
-		document_put_string(d, "model", "m0");
+		document_put_string(d, "model", e->model);
 		document_put_string(d, "likeness", predictor_level(e->level));
 		document_put_unsigned(d, "like_jobs", e->like_jobs);
 		document_put_unsigned(d, "scored", e->scored);
@@ -228,6 +229,15 @@ static void put_estimates(struct api_call *c, const struct predictor *p,
 	document_end_map(d);
 }
 
+/* By the best model of each target: M0 where none was trained. */
+static void estimate(struct api_call *c, const struct predictor *p,
+		     const struct job_request *request, struct estimate ret[TARGETS])
+{
+	predictor_estimate(p, request, ret);
+	models_apply(served_models(&c->server->served, c->server->config->model_file), request,
+		     ret);
+}
+
 int api_put_prediction(struct api_call *c, struct error *err)
 {
 	_cleanup_(predictor_freep) struct predictor *p = NULL;
@@ -237,8 +247,51 @@ int api_put_prediction(struct api_call *c, struct error *err)
 
 	if (r < 0)
 		return r;
-	predictor_estimate(p, &request, estimates);
+	estimate(c, p, &request, estimates);
 	put_estimates(c, p, &request, estimates);
+	return 0;
+}
+
+static void put_score(struct document *d, const char *key, const struct model_score *score)
+{
+	document_begin_map_of(d, key);
+	put_real(d, "within_factor_2", score->within_two);
+	put_real(d, "within_interval", score->within);
+	put_real(d, "factor", exp(score->error));
+	document_end_map(d);
+}
+
+/* What is served for each target, and how good it was in the newest window of its training. */
+int api_put_models(struct api_call *c, struct error *err UNUSED)
+{
+	const struct models *models = served_models(&c->server->served,
+						    c->server->config->model_file);
+	struct document *d = c->document;
+
+	document_begin_map(d);
+	document_put_string(d, "schema", "jobmeter.models/1");
+	if (models->made_ns)
+		document_put_time(d, "trained", models->made_ns);
+	put_real(d, "nominal", PREDICTOR_NOMINAL);
+	document_begin_map_of(d, "targets");
+	for (enum target t = 0; t < TARGETS; t++) {
+		const struct model *model = &models->of[t];
+		const bool is_trained = model->fitted.learner;
+
+		document_begin_map_of(d, target_rows[t].name);
+		document_put_string(d, "help", target_rows[t].help);
+		document_put_string(d, "unit", target_rows[t].unit);
+		document_put_string(d, "model", is_trained ? model->fitted.learner->name : "m0");
+		if (is_trained) {
+			document_put_unsigned(d, "jobs", model->fitted.jobs);
+			document_put_unsigned(d, "scored", model->scored);
+			put_score(d, "score", &model->own);
+			put_score(d, "score_of_m0", &model->m0);
+		}
+		document_end_map(d);
+	}
+	document_end_map(d);
+	document_end_map(d);
 	return 0;
 }
 
@@ -256,7 +309,7 @@ int api_keep_prediction(struct api_call *c, struct error *err)
 
 	if (r < 0)
 		return r;
-	predictor_estimate(p, &request, estimates);
+	estimate(c, p, &request, estimates);
 	r = store_begin(store, err);
 	for (enum target t = 0; r == 0 && t < TARGETS; t++) {
 		const struct estimate *e = &estimates[t];
@@ -266,7 +319,7 @@ int api_keep_prediction(struct api_call *c, struct error *err)
 		store_put_prediction(store, &(struct store_prediction){
 						    .job_id = job,
 						    .target = target_rows[t].name,
-						    .model = "m0",
+						    .model = e->model,
 						    .uid = caller->uid,
 						    .made_ns = clock_now_ns(CLOCK_REALTIME),
 						    .value = e->value,
