@@ -44,13 +44,15 @@ static struct checkup *make_well(void)
 	c->hierarchy.v2_own = (char *)"/";
 	strcpy(c->machine.node, "node17");
 	strcpy(c->machine.kernel, "6.1.0-50-amd64");
-	c->machine.preemption = (struct preemption){ "voluntary", "the scheduler" };
+	strcpy(c->machine.preemption, "voluntary");
+	c->machine.preemption_source = "the scheduler";
 	c->machine.has_btf = true;
 	c->rights = (struct rights){ .is_known = true,
 				     .capabilities = UINT64_MAX,
 				     .perf_event_paranoid = 2 };
-	for (size_t i = 0; i < ATTEMPTS_COUNT; i++)
-		c->attempts[i] = (struct attempt){ "fentry", "vfs_read", "more", .is_well = true };
+	for (size_t i = 0; i < CHECKUP_FEATURES_COUNT; i++)
+		c->features[i] =
+			(struct checkup_feature){ "fentry", "a_function", "more", .is_well = true };
 	add_hook(c, "T0", "tp_btf/a", NULL);
 	add_hook(c, "T2", "tp_btf/b", NULL);
 	add_hook(c, "T2+", "fentry/c", NULL);
@@ -260,7 +262,7 @@ TEST(an_empty_checkup_is_told_without_a_number)
 
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++)
 		c->tiers[i].name = c->tiers[i].gives = "x";
-	c->machine.preemption.source = "nothing here says";
+	c->machine.preemption_source = "the kernel's version";
 	c->rights.perf_event_paranoid = RIGHTS_UNKNOWN_PARANOIA;
 	c->rights.unprivileged_bpf_disabled = -1;
 	text = print(c, true);
