@@ -30,7 +30,7 @@ VALUES = {"N": "7", "ID": "123", "NAME[,NAME]": "mpi-io", "LEVEL": "profile", "P
           "FILE|URL": "jobs.db", "DATABASE": "sqlite:jobs.db", "ADDRESS": "127.0.0.1:19841", "PORT": "19840", "URL": "http://127.0.0.1:1", "SCOPE": "user", "DAYS": "90d", "CONDITION": "'elapsed > 1.1x'"}
 AT_ONCE = ("report", "compare", "seff", "insights")
 # What does not go with what the command does else.
-ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "check"): "", ("doctor", "no-costs"): "",
+ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "check"): "", ("doctor", "no-costs"): "", ("doctor", "quick"): "--json",
          ("top", "standalone"): "--json -n 1 -d 0.1", ("top", "json"): "-n 1 -d 0.1",
          ("up", "state"): "", ("trace", "list"): "", ("trace", "job"): "--duration 0.3",
          ("trace", "pid"): "--duration 0.3",
