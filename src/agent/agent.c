@@ -62,8 +62,6 @@ static void apply(struct agent *a)
 
 	log_set_level(a->config->log_level);
 	sampler_set_budget(a->sampler, a->config->budget);
-	a->scrape.wants_node = a->config->has_node_metrics;
-	a->scrape.prefix = a->config->metrics_prefix;
 	if (ticker_set(&a->ticker, a->config->interval_ns, &err) < 0)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
 	push_apply(a->push, a->config);
