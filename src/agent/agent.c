@@ -62,8 +62,6 @@ static void apply(struct agent *a)
 
 	log_set_level(a->config->log_level);
 	sampler_set_budget(a->sampler, a->config->budget);
-	a->scrape.wants_node = a->config->has_node_metrics;
-	a->scrape.prefix = a->config->metrics_prefix;
 	if (ticker_set(&a->ticker, a->config->interval_ns, &err) < 0)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
 	push_apply(a->push, a->config);
@@ -120,14 +118,6 @@ static void run_helper(struct agent *a)
 	run_groups_leave_helper(a->runs);
 }
 
-/* It says nothing but by its end. */
-static void leave_tracer(struct agent *a)
-{
-	log_say(CONFIG_LOG_ERROR,
-		"the helper that traces is gone: nothing is traced until a restart");
-	tracer_helper_bury(a->tracer);
-}
-
 /* Most groups are no jobs. */
 static void take_traced(void *context, const struct trace_post *post)
 {
@@ -179,8 +169,11 @@ static void run_once(struct agent *a)
 		run_helper(a);
 	if (fds[TRACED].revents)
 		tracer_helper_hear(a->tracer, take_traced, a);
-	if (fds[TRACER].revents)
-		leave_tracer(a);
+	if (fds[TRACER].revents) {
+		log_say(CONFIG_LOG_ERROR,
+			"the helper that traces is gone: nothing is traced until a restart");
+		tracer_helper_bury(a->tracer);
+	}
 	if (a->tcp)
 		http_run(a->tcp);
 	if (a->socket)

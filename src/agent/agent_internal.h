@@ -8,7 +8,7 @@
 #include "agent/api.h"
 #include "http/http.h"
 #include "service/privileges.h"
-#include "agent/scrape.h"
+#include "agent/agent_metrics.h"
 #include "agent/ticker.h"
 
 struct agent {
@@ -21,7 +21,7 @@ struct agent {
 	struct push *push;
 	struct api_runs api_runs;
 	struct sampler *sampler;
-	struct scrape_sources scrape;
+	struct scrapes scrapes;
 	struct permission *permission;
 	struct api *api;
 	struct http *tcp, *socket; /* NULL: not wanted */

@@ -403,11 +403,6 @@ int agent_open(struct config *config, const char *root, struct agent **ret, stru
 		agent_close(a);
 		return *err->text ? r : error_set_errno(err, r, "cannot start");
 	}
-	a->scrape.root_fd = a->root_fd;
-	a->scrape.sampler = a->sampler;
-	a->scrape.push = a->push;
-	a->scrape.wants_node = a->config->has_node_metrics;
-	a->scrape.prefix = a->config->metrics_prefix;
 	*ret = a;
 	return 0;
 }

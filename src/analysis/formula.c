@@ -30,71 +30,9 @@ static struct amount cpu_time(const struct subject *s)
 	return amount_add(value(s, METRIC_CPU_USER), value(s, METRIC_CPU_SYSTEM));
 }
 
-static struct amount cores_busy(const struct subject *s)
-{
-	return amount_divide(cpu_time(s), formula_elapsed(s));
-}
-
 struct amount formula_core_time(const struct subject *s)
 {
 	return amount_multiply(value(s, METRIC_CPU_ALLOCATED), formula_elapsed(s));
-}
-
-static struct amount unused_core_time(const struct subject *s)
-{
-	return amount_left(formula_core_time(s), cpu_time(s));
-}
-
-static struct amount cpu_efficiency(const struct subject *s)
-{
-	return amount_divide(cpu_time(s), formula_core_time(s));
-}
-
-static struct amount system_share(const struct subject *s)
-{
-	return amount_divide(value(s, METRIC_CPU_SYSTEM), cpu_time(s));
-}
-
-static struct amount instructions_per_cycle(const struct subject *s)
-{
-	return amount_divide(value(s, METRIC_CPU_INSTRUCTIONS), value(s, METRIC_CPU_CYCLES));
-}
-
-static struct amount llc_misses_per_1000(const struct subject *s)
-{
-	return amount_divide(amount_multiply(value(s, METRIC_CPU_LLC_MISSES), amount_of(1000)),
-			     value(s, METRIC_CPU_INSTRUCTIONS));
-}
-
-static struct amount run_queue_share(const struct subject *s)
-{
-	struct amount waiting = value(s, METRIC_CPU_RUN_QUEUE);
-
-	return amount_divide(waiting, amount_add(waiting, cpu_time(s)));
-}
-
-static struct amount stolen_share(const struct subject *s)
-{
-	struct amount stolen = value(s, METRIC_CPU_STOLEN);
-
-	return amount_divide(stolen, amount_add(stolen, cpu_time(s)));
-}
-
-static struct amount throttled_share(const struct subject *s)
-{
-	struct amount throttled = value(s, METRIC_CPU_THROTTLED);
-
-	return amount_divide(throttled, amount_add(throttled, cpu_time(s)));
-}
-
-static struct amount polling_share(const struct subject *s)
-{
-	return amount_divide(value(s, METRIC_CPU_POLLING), cpu_time(s));
-}
-
-static struct amount polling_core_share(const struct subject *s)
-{
-	return amount_divide(value(s, METRIC_CPU_POLLING), formula_core_time(s));
 }
 
 /* As far as it is known: what spins in its own code is taken for work anyway. */
@@ -104,26 +42,6 @@ static struct amount working_share(const struct subject *s)
 
 	return amount_divide(polling.is_known ? amount_left(cpu_time(s), polling) : cpu_time(s),
 			     formula_core_time(s));
-}
-
-static struct amount empty_poll_rate(const struct subject *s)
-{
-	return amount_divide(value(s, METRIC_CPU_EMPTY_POLLS), formula_elapsed(s));
-}
-
-static struct amount yield_rate(const struct subject *s)
-{
-	return amount_divide(value(s, METRIC_CPU_YIELDS), formula_elapsed(s));
-}
-
-static struct amount involuntary_rate(const struct subject *s)
-{
-	return amount_divide(value(s, METRIC_CPU_INVOLUNTARY_SWITCHES), cpu_time(s));
-}
-
-static struct amount migration_rate(const struct subject *s)
-{
-	return amount_divide(value(s, METRIC_CPU_MIGRATIONS), cpu_time(s));
 }
 
 static struct amount blocked_time(const struct record *r)
@@ -172,11 +90,6 @@ static struct amount cores_wanted(const struct subject *s)
 	return amount_divide(wanted_time(s), formula_elapsed(s));
 }
 
-static struct amount mean_task_cpu(const struct subject *s)
-{
-	return amount_divide(cpu_time(s), value(s, METRIC_TASKS_ENDED));
-}
-
 static struct amount thread_seconds(const struct subject *s)
 {
 	return thread_time(s->record);
@@ -194,11 +107,6 @@ static struct amount idle_seconds(const struct subject *s)
 	return t.has_causes ? amount_of(t.idle) : (struct amount){};
 }
 
-static struct amount idle_share(const struct subject *s)
-{
-	return amount_divide(idle_seconds(s), formula_core_time(s));
-}
-
 /* What was lost to files, whatever was done with them. */
 static struct amount lost_files(const struct subject *s)
 {
@@ -208,11 +116,6 @@ static struct amount lost_files(const struct subject *s)
 					t.lost[CAUSE_FILE_META] + t.lost[CAUSE_FILE_ASYNC] +
 					t.lost[CAUSE_SYNC])
 			    : (struct amount){};
-}
-
-static struct amount lost_files_share(const struct subject *s)
-{
-	return amount_divide(lost_files(s), formula_core_time(s));
 }
 
 static struct amount knows_causes(const struct subject *s)
@@ -229,11 +132,6 @@ static struct amount lost_core(const struct subject *s)
 	for (size_t c = 0; c < LOST_COUNT; c++)
 		sum += t.lost[c];
 	return t.has_causes ? amount_of(sum) : (struct amount){};
-}
-
-static struct amount lost_core_share(const struct subject *s)
-{
-	return amount_divide(lost_core(s), formula_core_time(s));
 }
 
 /* What core time goes into, beside idling: work, spinning, and each thing that it may be lost to,
@@ -282,63 +180,6 @@ static struct amount greatest_part_share(const struct subject *s)
 static struct amount second_part_share(const struct subject *s)
 {
 	return part_share(s, 1);
-}
-
-static struct amount cores_used(const struct subject *s)
-{
-	const struct value *v = &s->record->cores.count;
-
-	return v->is_known ? amount_of((double)v->number) : (struct amount){};
-}
-
-static struct amount cores_unused(const struct subject *s)
-{
-	return amount_left(value(s, METRIC_CPU_ALLOCATED), cores_used(s));
-}
-
-static struct amount balance(const struct value *v)
-{
-	return v->is_known ? amount_of((double)v->number / LOAD_BALANCE_ONE) : (struct amount){};
-}
-
-static struct amount cores_balance(const struct subject *s)
-{
-	return balance(&s->record->cores.balance);
-}
-
-/* The mean core that it touched, and how much more the busiest had. */
-static struct amount busiest_core(const struct subject *s)
-{
-	struct amount busiest = amount_divide(amount_divide(cores_busy(s), cores_used(s)),
-					      cores_balance(s));
-
-	busiest.number = fmin(1, busiest.number); /* a little was done on cores that it did not
-						     touch */
-	return busiest;
-}
-
-static struct amount ranks(const struct subject *s)
-{
-	const struct value *v = &s->record->ranks.count;
-
-	return v->is_known ? amount_of((double)v->number) : (struct amount){};
-}
-
-static struct amount ranks_balance(const struct subject *s)
-{
-	return balance(&s->record->ranks.balance);
-}
-
-static struct amount threads(const struct subject *s)
-{
-	const struct value *v = &s->record->threads.count;
-
-	return v->is_known ? amount_of((double)v->number) : (struct amount){};
-}
-
-static struct amount threads_balance(const struct subject *s)
-{
-	return balance(&s->record->threads.balance);
 }
 
 static struct amount oom_kill_entry(const struct subject *s)
@@ -399,11 +240,6 @@ static struct amount memory_unused(const struct subject *s)
 			 : (struct amount){};
 }
 
-static struct amount major_fault_rate(const struct subject *s)
-{
-	return amount_divide(value(s, METRIC_MEMORY_MAJOR_FAULTS), formula_elapsed(s));
-}
-
 static struct amount exit_code(const struct subject *s)
 {
 	return s->record->job.exit_code >= 0 ? amount_of(s->record->job.exit_code)
@@ -422,62 +258,7 @@ static struct amount nodes(const struct subject *s)
 	return amount_of(s->record->merged_nodes);
 }
 
-/* ---- of the network ---- */
-
-static struct amount of_network(const struct subject *s, enum metric_id id)
-{
-	const struct network *n = &s->record->reading.network;
-
-	return network_knows(n, id) ? amount_of_metric(id, network_total(n, id))
-				    : (struct amount){};
-}
-
-static struct amount retransmits_share(const struct subject *s)
-{
-	return amount_divide(of_network(s, METRIC_NETWORK_RETRANSMITS),
-			     of_network(s, METRIC_NETWORK_SEGMENTS));
-}
-
-static struct amount mean_sent(const struct subject *s)
-{
-	return amount_divide(of_network(s, METRIC_NETWORK_SENT_BYTES),
-			     of_network(s, METRIC_NETWORK_SENT_CALLS));
-}
-
-static struct amount mean_rtt(const struct subject *s)
-{
-	return amount_divide(of_network(s, METRIC_NETWORK_ROUND_TRIP_SECONDS),
-			     of_network(s, METRIC_NETWORK_ROUND_TRIPS));
-}
-
 /* ---- of files one by one ---- */
-
-static struct amount of_files(const struct subject *s, enum metric_id id)
-{
-	const struct hot_files *files = &s->record->files;
-
-	if (!files->is_known || (files->total.lacks_order && hot_file_is_order(id)))
-		return (struct amount){};
-	return amount_of_metric(id, hot_file_get(&files->total, id));
-}
-
-static struct amount reread_share(const struct subject *s)
-{
-	return amount_divide(of_files(s, METRIC_FILE_REREAD), of_files(s, METRIC_FILE_READ_BYTES));
-}
-
-static struct amount read_after_write_share(const struct subject *s)
-{
-	return amount_divide(of_files(s, METRIC_FILE_READ_AFTER_WRITE),
-			     of_files(s, METRIC_FILE_READ_BYTES));
-}
-
-static struct amount random_reads_share(const struct subject *s)
-{
-	struct amount random = of_files(s, METRIC_FILE_READ_RANDOM);
-
-	return amount_divide(random, amount_add(random, of_files(s, METRIC_FILE_READ_SEQUENTIAL)));
-}
 
 static struct amount small_files(const struct subject *s)
 {
@@ -497,43 +278,70 @@ static const struct formula of_job[] = {
 	{ "cpu_seconds", DIMENSION_SECONDS, false, cpu_time, "User and system time." },
 	{ "working_seconds", DIMENSION_SECONDS, false, working_time, "Working time of all threads: on a CPU, stolen by a hypervisor or interrupts, waiting for a CPU, and blocked in files, sync, locks, the network and page faults." },
 	{ "core_seconds", DIMENSION_SECONDS, false, formula_core_time, "Core time: allocated cores times elapsed time." },
-	{ "unused_core_seconds", DIMENSION_SECONDS, false, unused_core_time, "Core time less CPU time." },
-	{ "cores_busy", DIMENSION_NUMBER, false, cores_busy, "Cores that were busy on average: CPU time over elapsed time." },
+	{ "unused_core_seconds", DIMENSION_SECONDS, .expression = "max(0, core_seconds - cpu_seconds)",
+	  .help = "Core time less CPU time." },
+	{ "cores_busy", DIMENSION_NUMBER, .expression = "cpu_seconds / elapsed_seconds",
+	  .help = "Cores that were busy on average: CPU time over elapsed time." },
 	{ "cores_wanted", DIMENSION_NUMBER, false, cores_wanted, "Cores that the job could have used on average: CPU time, stolen time and waiting for a CPU, over elapsed time." },
-	{ "cpu_efficiency", DIMENSION_SHARE, false, cpu_efficiency, "CPU time over core time." },
-	{ "system_share", DIMENSION_SHARE, false, system_share, "System time over CPU time." },
-	{ "instructions_per_cycle", DIMENSION_NUMBER, false, instructions_per_cycle, "Instructions completed for each CPU cycle, from hardware counters." },
-	{ "llc_misses_per_1000_instructions", DIMENSION_NUMBER, false, llc_misses_per_1000, "Misses of the last-level cache per 1,000 instructions, from hardware counters." },
-	{ "run_queue_share", DIMENSION_SHARE, false, run_queue_share, "Share of the time that threads ran or were ready to run in which they waited for a CPU." },
-	{ "stolen_share", DIMENSION_SHARE, false, stolen_share, "Share of the time that threads were on a CPU that a hypervisor or interrupts took." },
-	{ "throttled_share", DIMENSION_SHARE, false, throttled_share, "Time in which the CPU quota throttled the job, over that time and CPU time together." },
-	{ "polling_share", DIMENSION_SHARE, false, polling_share, "Share of CPU time that threads spent spinning, in libraries of MPI or OpenMP or in polls that found nothing." },
-	{ "polling_core_share", DIMENSION_SHARE, false, polling_core_share, "Share of core time that threads spent spinning, in libraries of MPI or OpenMP or in polls that found nothing." },
+	{ "cpu_efficiency", DIMENSION_SHARE, .expression = "cpu_seconds / core_seconds",
+	  .help = "CPU time over core time." },
+	{ "system_share", DIMENSION_SHARE, .expression = "cpu_system_seconds / cpu_seconds",
+	  .help = "System time over CPU time." },
+	{ "instructions_per_cycle", DIMENSION_NUMBER, .expression = "cpu_instructions / cpu_cycles",
+	  .help = "Instructions completed for each CPU cycle, from hardware counters." },
+	{ "llc_misses_per_1000_instructions", DIMENSION_NUMBER, .expression = "cpu_llc_misses * 1000 / cpu_instructions",
+	  .help = "Misses of the last-level cache per 1,000 instructions, from hardware counters." },
+	{ "run_queue_share", DIMENSION_SHARE, .expression = "cpu_run_queue_seconds / (cpu_run_queue_seconds + cpu_seconds)",
+	  .help = "Share of the time that threads ran or were ready to run in which they waited for a CPU." },
+	{ "stolen_share", DIMENSION_SHARE, .expression = "cpu_stolen_seconds / (cpu_stolen_seconds + cpu_seconds)",
+	  .help = "Share of the time that threads were on a CPU that a hypervisor or interrupts took." },
+	{ "throttled_share", DIMENSION_SHARE, .expression = "cpu_throttled_seconds / (cpu_throttled_seconds + cpu_seconds)",
+	  .help = "Time in which the CPU quota throttled the job, over that time and CPU time together." },
+	{ "polling_share", DIMENSION_SHARE, .expression = "cpu_polling_seconds / cpu_seconds",
+	  .help = "Share of CPU time that threads spent spinning, in libraries of MPI or OpenMP or in polls that found nothing." },
+	{ "polling_core_share", DIMENSION_SHARE, .expression = "cpu_polling_seconds / core_seconds",
+	  .help = "Share of core time that threads spent spinning, in libraries of MPI or OpenMP or in polls that found nothing." },
 	{ "working_share", DIMENSION_SHARE, false, working_share, "CPU time without spinning, over core time." },
-	{ "empty_polls_per_second", DIMENSION_PER_SECOND, false, empty_poll_rate, "Polls with a timeout of zero that found nothing, per second of elapsed time." },
-	{ "yields_per_second", DIMENSION_PER_SECOND, false, yield_rate, "Calls of sched_yield per second of elapsed time." },
-	{ "involuntary_switches_per_cpu_second", DIMENSION_PER_SECOND, false, involuntary_rate, "Involuntary context switches per second of CPU time." },
-	{ "migrations_per_cpu_second", DIMENSION_PER_SECOND, false, migration_rate, "Moves of threads from one CPU to another per second of CPU time." },
+	{ "empty_polls_per_second", DIMENSION_PER_SECOND, .expression = "cpu_empty_polls / elapsed_seconds",
+	  .help = "Polls with a timeout of zero that found nothing, per second of elapsed time." },
+	{ "yields_per_second", DIMENSION_PER_SECOND, .expression = "cpu_yields / elapsed_seconds",
+	  .help = "Calls of sched_yield per second of elapsed time." },
+	{ "involuntary_switches_per_cpu_second", DIMENSION_PER_SECOND, .expression = "cpu_involuntary_switches / cpu_seconds",
+	  .help = "Involuntary context switches per second of CPU time." },
+	{ "migrations_per_cpu_second", DIMENSION_PER_SECOND, .expression = "cpu_migrations / cpu_seconds",
+	  .help = "Moves of threads from one CPU to another per second of CPU time." },
 	{ "thread_seconds", DIMENSION_SECONDS, false, thread_seconds, "Time of all threads: CPU time, stolen time, waiting for a CPU, and blocked." },
 	{ "blocked_seconds", DIMENSION_SECONDS, false, blocked_seconds, "Time in which threads were blocked, whatever the cause." },
 	{ "idle_core_seconds", DIMENSION_SECONDS, false, idle_seconds, "Core time that was neither used nor lost to a cause." },
-	{ "idle_core_share", DIMENSION_SHARE, false, idle_share, "Share of core time that was neither used nor lost to a cause." },
+	{ "idle_core_share", DIMENSION_SHARE, .expression = "idle_core_seconds / core_seconds",
+	  .help = "Share of core time that was neither used nor lost to a cause." },
 	{ "lost_files_seconds", DIMENSION_SECONDS, false, lost_files, "Core time lost to files: reads, writes, metadata, asynchronous requests and sync." },
-	{ "lost_files_share", DIMENSION_SHARE, false, lost_files_share, "Share of core time lost to files: reads, writes, metadata, asynchronous requests and sync." },
+	{ "lost_files_share", DIMENSION_SHARE, .expression = "lost_files_seconds / core_seconds",
+	  .help = "Share of core time lost to files: reads, writes, metadata, asynchronous requests and sync." },
 	{ "knows_causes", DIMENSION_NUMBER, false, knows_causes, "1 if wait times were measured, else 0.", .is_of_record = true },
 	{ "lost_core_seconds", DIMENSION_SECONDS, false, lost_core, "Core time lost to waiting, for any cause." },
-	{ "lost_core_share", DIMENSION_SHARE, false, lost_core_share, "Share of core time lost to waiting, for any cause." },
+	{ "lost_core_share", DIMENSION_SHARE, .expression = "lost_core_seconds / core_seconds",
+	  .help = "Share of core time lost to waiting, for any cause." },
 	{ "greatest_part_share", DIMENSION_SHARE, false, greatest_part_share, "Share of core time of its largest part: work, spinning, files, locks, network, page faults, waiting for a CPU, or stolen." },
 	{ "second_part_share", DIMENSION_SHARE, false, second_part_share, "Share of core time of its second-largest part." },
-	{ "cores_used", DIMENSION_NUMBER, false, cores_used, "Cores that the job ran on for at least 5 % of the time." },
-	{ "cores_unused", DIMENSION_NUMBER, false, cores_unused, "Allocated cores that the job did not use for 5 % of the time." },
-	{ "cores_balance", DIMENSION_SHARE, false, cores_balance, "Mean time on the cores used, divided by the largest." },
-	{ "busiest_core_share", DIMENSION_SHARE, false, busiest_core, "Share of the elapsed time in which the job ran on the core that it used most." },
-	{ "cpu_seconds_per_task", DIMENSION_SECONDS, false, mean_task_cpu, "CPU time per process or thread that ended." },
-	{ "ranks", DIMENSION_NUMBER, false, ranks, "Ranks of the job." },
-	{ "ranks_balance", DIMENSION_SHARE, false, ranks_balance, "Mean CPU time of a rank without spinning, divided by the largest." },
-	{ "threads", DIMENSION_NUMBER, false, threads, "Threads that worked, in the process that did most." },
-	{ "threads_balance", DIMENSION_SHARE, false, threads_balance, "Mean CPU time of the threads that worked, in the process that did most, divided by the largest." },
+	{ "cores_used", DIMENSION_NUMBER, .value = offsetof(struct record, cores.count),
+	  .help = "Cores that the job ran on for at least 5 % of the time." },
+	{ "cores_unused", DIMENSION_NUMBER, .expression = "max(0, cpu_allocated_cores - cores_used)",
+	  .help = "Allocated cores that the job did not use for 5 % of the time." },
+	{ "cores_balance", DIMENSION_SHARE, .value = offsetof(struct record, cores.balance), .divisor = LOAD_BALANCE_ONE,
+	  .help = "Mean time on the cores used, divided by the largest." },
+	{ "busiest_core_share", DIMENSION_SHARE, .expression = "min(1, cores_busy / cores_used / cores_balance)",
+	  .help = "Share of the elapsed time in which the job ran on the core that it used most." },
+	{ "cpu_seconds_per_task", DIMENSION_SECONDS, .expression = "cpu_seconds / tasks_ended",
+	  .help = "CPU time per process or thread that ended." },
+	{ "ranks", DIMENSION_NUMBER, .value = offsetof(struct record, ranks.count),
+	  .help = "Ranks of the job." },
+	{ "ranks_balance", DIMENSION_SHARE, .value = offsetof(struct record, ranks.balance), .divisor = LOAD_BALANCE_ONE,
+	  .help = "Mean CPU time of a rank without spinning, divided by the largest." },
+	{ "threads", DIMENSION_NUMBER, .value = offsetof(struct record, threads.count),
+	  .help = "Threads that worked, in the process that did most." },
+	{ "threads_balance", DIMENSION_SHARE, .value = offsetof(struct record, threads.balance), .divisor = LOAD_BALANCE_ONE,
+	  .help = "Mean CPU time of the threads that worked, in the process that did most, divided by the largest." },
 	{ "threads_share", DIMENSION_SHARE, false, threads_share, "CPU time of the threads that worked, in the process that did most, over all CPU time of the job." },
 	{ "cpu_waiting_share", DIMENSION_SHARE, false, cpu_waiting_share, "Share of the time in which some thread waited for a CPU (pressure; cgroup v2)." },
 	{ "io_stalled_share", DIMENSION_SHARE, false, io_stalled_share, "Share of the time in which all threads that were not idle waited for storage (pressure; cgroup v2)." },
@@ -541,16 +349,23 @@ static const struct formula of_job[] = {
 	{ "memory_usage", DIMENSION_SHARE, false, memory_usage, "Peak memory over the limit; for a single record only." },
 	{ "memory_unused_bytes", DIMENSION_BYTES, false, memory_unused, "Memory limit less peak memory; for a single record only." },
 	{ "oom_kill_bytes", DIMENSION_BYTES, false, oom_kill_entry, "Memory of the largest process that the kernel killed because memory ran out." },
-	{ "major_faults_per_second", DIMENSION_PER_SECOND, false, major_fault_rate, "Page faults that read from storage, per second." },
+	{ "major_faults_per_second", DIMENSION_PER_SECOND, .expression = "memory_major_faults / elapsed_seconds",
+	  .help = "Page faults that read from storage, per second." },
 	{ "exit_code", DIMENSION_NUMBER, false, exit_code, "Exit status of the command; unknown if a signal ended it." },
 	{ "exit_signal", DIMENSION_NUMBER, false, end_signal, "Signal that ended the command; 0: none." },
-	{ "network_retransmits_share", DIMENSION_SHARE, false, retransmits_share, "Share of TCP segments that were sent again." },
-	{ "network_mean_sent_bytes", DIMENSION_BYTES, false, mean_sent, "Mean bytes of a call that sends through a socket." },
-	{ "network_mean_rtt_seconds", DIMENSION_SECONDS, false, mean_rtt, "Mean of TCP's smoothed round-trip time over all samples." },
+	{ "network_retransmits_share", DIMENSION_SHARE, .expression = "network_connections_retransmits / network_connections_segments",
+	  .help = "Share of TCP segments that were sent again." },
+	{ "network_mean_sent_bytes", DIMENSION_BYTES, .expression = "network_sent_bytes / network_sent_calls",
+	  .help = "Mean bytes of a call that sends through a socket." },
+	{ "network_mean_rtt_seconds", DIMENSION_SECONDS, .expression = "network_connections_rtt_seconds / network_connections_rtt_samples",
+	  .help = "Mean of TCP's smoothed round-trip time over all samples." },
 	{ "nodes", DIMENSION_NUMBER, false, nodes, "Nodes of the merged record." },
-	{ "files_reread_share", DIMENSION_SHARE, false, reread_share, "Share of the bytes read that must have been read before (with --files)." },
-	{ "files_read_after_write_share", DIMENSION_SHARE, false, read_after_write_share, "Share of the bytes read that the job itself had written (with --files)." },
-	{ "files_random_reads_share", DIMENSION_SHARE, false, random_reads_share, "Share of the bytes read at known positions that did not follow the read before (with --files)." },
+	{ "files_reread_share", DIMENSION_SHARE, .expression = "files_reread_bytes / files_read_bytes",
+	  .help = "Share of the bytes read that must have been read before (with --files)." },
+	{ "files_read_after_write_share", DIMENSION_SHARE, .expression = "files_read_after_write_bytes / files_read_bytes",
+	  .help = "Share of the bytes read that the job itself had written (with --files)." },
+	{ "files_random_reads_share", DIMENSION_SHARE, .expression = "files_read_random_bytes / (files_read_random_bytes + files_read_sequential_bytes)",
+	  .help = "Share of the bytes read at known positions that did not follow the read before (with --files)." },
 	{ "small_files", DIMENSION_NUMBER, false, small_files, "Files below 64 KiB that were read or written (with --files)." },
 	{ "small_files_bytes", DIMENSION_BYTES, false, small_file_bytes, "Bytes read from and written to files below 64 KiB (with --files)." },
 };

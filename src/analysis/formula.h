@@ -18,8 +18,14 @@ struct formula {
 	/* Over the subject's row, or over all rows of files if it has none; of the others only the
 	 * record is looked at. */
 	bool is_of_rows;
+	/* One of the three: a function; an expression in the language of rules, of names of the
+	 * record and of other formulas; or where the record has it as a struct value, and what that
+	 * is divided by (0: nothing). */
 	struct amount (*compute)(const struct subject *subject);
 	const char *help;
+	const char *expression;
+	size_t value;
+	double divisor;
 	bool is_of_record; /* it says what the record knows, and nothing of the job: two records
 			      are not compared by it */
 };

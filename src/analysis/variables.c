@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/variables.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
+#include "basic/error.h"
 #include "analysis/core_time.h"
 #include "analysis/expression.h"
 #include "analysis/formula.h"
@@ -263,11 +265,33 @@ static int make_room(struct variables *v)
 	return 0;
 }
 
+/* When no name moves any more. */
+static int read_formulas(struct variables *v)
+{
+	const struct names names = { .variables = v };
+	struct error err;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < v->count; i++) {
+		struct variable *variable = &v->items[i];
+
+		if (variable->source != VARIABLE_FORMULA ||
+		    !formula_get(variable->formula)->expression)
+			continue;
+		r = expression_parse(formula_get(variable->formula)->expression, EXPRESSION_NUMBER,
+				     &names, &variable->expression, &err);
+		assert(r != -EINVAL);
+	}
+	return r;
+}
+
 struct variables *variables_new(void)
 {
 	_cleanup_(variables_freep) struct variables *v = calloc(1, sizeof(*v));
 
-	return v && fill(v) == 0 && make_room(v) == 0 ? TAKE_PTR(v) : NULL;
+	if (!v || fill(v) < 0 || make_room(v) < 0 || read_formulas(v) < 0)
+		return NULL;
+	return TAKE_PTR(v);
 }
 
 /* ---- a site's own ---- */
@@ -473,9 +497,18 @@ static struct amount get_working_share(const struct variable *variable,
 
 static struct amount get_of_formula(const struct variable *variable, const struct subject *subject)
 {
-	struct subject of_job = { .record = subject->record, .times = subject->times };
+	const struct formula *formula = formula_get(variable->formula);
+	const struct subject of_job = { .record = subject->record, .times = subject->times };
+	const struct value *value;
 
-	return formula_get(variable->formula)->compute(variable->is_mount ? subject : &of_job);
+	if (formula->expression)
+		return expression_number(variable->expression, &of_job);
+	if (formula->compute)
+		return formula->compute(variable->is_mount ? subject : &of_job);
+	value = (const struct value *)((const char *)subject->record + formula->value);
+	return value->is_known ? amount_of((double)value->number /
+					   (formula->divisor > 0 ? formula->divisor : 1))
+			       : (struct amount){};
 }
 
 struct amount variable_get(const struct variable *variable, const struct subject *subject)

@@ -67,7 +67,8 @@ struct variable {
 	bool is_mount; /* "mount_...": of the subject's row */
 	struct dimension dimension;
 	const char *help;
-	struct expression *expression; /* of VARIABLE_OWN; owned by the table */
+	struct expression *expression; /* of VARIABLE_OWN, and of a formula that is one; owned by
+					  the table */
 	char *text; /* and as it was written: its help */
 };
 

@@ -25,12 +25,13 @@
 struct settings {
 	const char *root;
 	int explained_pid; /* 0: none */
-	bool is_verbose, is_without_costs;
+	bool is_verbose, is_without_costs, is_quick;
 };
 
-/* What is to be printed: one of both. */
+/* What is to be printed: a checkup, the place of a process, or how healthy the node is. */
 struct finding {
 	const struct settings *settings;
+	const struct strings *reasons; /* of the last */
 	struct checkup *checkup;
 	const struct placement *placement;
 	struct hierarchy *hierarchy;
@@ -48,6 +49,7 @@ static int parse_pid(const char *text, void *at, struct error *err)
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "verbose", 'v', NULL, "print each hook and each sensor", AT(is_verbose), NULL },
+	{ "quick", 0, NULL, "ask the agent alone whether this node's numbers are right, for node health checks", AT(is_quick), NULL },
 	{ "no-costs", 0, NULL, "do not measure what measuring costs (that takes a second)", AT(is_without_costs), NULL },
 	{ "explain-pid", 0, "PID", "print which job a process belongs to, and by which rule", AT(explained_pid), parse_pid },
 	{ "root", 0, "DIR", "read proc and sys below DIR", AT(root), NULL },
@@ -59,6 +61,10 @@ static void print_text(const struct finding *f, FILE *out)
 	struct page page = page_for(out);
 	char name[64];
 
+	if (f->reasons) {
+		doctor_agent_print_health(f->agent, f->reasons, &page);
+		return;
+	}
 	if (!f->placement) {
 		doctor_text(f->checkup, f->agent, f->settings->is_verbose, &page);
 		return;
@@ -82,7 +88,9 @@ static int write_to(const struct finding *f, const struct output *output, FILE *
 	d = output_new_document(output, out);
 	if (!d)
 		return -ENOMEM;
-	if (f->placement)
+	if (f->reasons)
+		doctor_agent_put_health(f->agent, f->reasons, d);
+	else if (f->placement)
 		doctor_document_placement(f->placement, f->agent, f->hierarchy, d);
 	else
 		doctor_document(f->checkup, f->agent, d);
@@ -146,6 +154,25 @@ static int explain(int root_fd, const struct settings *settings, const struct ou
 	return r < 0 ? r : print(&finding, output, err);
 }
 
+/* 0: healthy; 1: not. */
+static int examine_quickly(const struct settings *settings, const struct output *output,
+			   struct error *err)
+{
+	_cleanup_(doctor_agent_clear) struct doctor_agent agent = {};
+	_cleanup_(strings_clear) struct strings reasons = {};
+	const struct finding finding = { .settings = settings,
+					 .reasons = &reasons,
+					 .agent = &agent };
+	int r;
+
+	doctor_agent_ask(&agent, 0);
+	r = doctor_agent_judge(&agent, &reasons);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot examine this machine");
+	r = print(&finding, output, err);
+	return r < 0 ? r : reasons.count > 0;
+}
+
 static void checkup_freep(struct checkup **c)
 {
 	if (*c)
@@ -172,10 +199,13 @@ static int examine(int root_fd, const struct settings *settings, const struct ou
 	return r < 0 ? r : !checkup_is_well(checkup) && !doctor_agent_is_well(&agent, checkup);
 }
 
-static int check_usage(int argc, char **argv, struct output *output, struct error *err)
+static int check_usage(int argc, char **argv, const struct settings *settings,
+		       struct output *output, struct error *err)
 {
 	if (argc > 0)
 		return error_set(err, -EINVAL, "doctor takes no argument, got '%s'", argv[0]);
+	if (settings->is_quick && (settings->explained_pid || !is_own_machine(settings)))
+		return error_set(err, -EINVAL, "--quick asks the agent of this node alone");
 	return output_settle(output, err);
 }
 
@@ -193,14 +223,16 @@ static int run_doctor(const struct cli_command *command, int argc, char **argv)
 
 	if (r == 0)
 		return CLI_WELL;
-	if (r < 0 || check_usage(argc, argv, &output, &err) < 0)
+	if (r < 0 || check_usage(argc, argv, &settings, &output, &err) < 0)
 		return cli_misuse(command, &err);
 	root_fd = open(settings.root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		r = error_set_errno(&err, errno, "cannot open '%s'", settings.root);
 	else
 		r = output_check(&output, &err);
-	if (r >= 0)
+	if (r >= 0 && settings.is_quick)
+		r = examine_quickly(&settings, &output, &err);
+	else if (r >= 0)
 		r = settings.explained_pid ? explain(root_fd, &settings, &output, &err)
 					   : examine(root_fd, &settings, &output, &err);
 	if (r < 0)
@@ -215,6 +247,6 @@ const struct cli_command cmd_doctor = {
 	.details =
 		"doctor attaches each hook and checks its counts against known operations.\n"
 		"Exit code: 0: totals and files by mount work, here or in the agent of this node; 1: they\n"
-		"do not; 2: wrong usage.\n",
+		"do not; 2: wrong usage. With --quick 0: the node is healthy; 1: it is not.\n",
 	.run = run_doctor,
 };

@@ -25,7 +25,7 @@
 #include "cli/watch_target.h"
 
 struct settings {
-	const char *job, *pid, *set_names, *generated, *file;
+	const char *job, *pid, *set_names, *file;
 	const char *probes[SITES_SETS_MAX];
 	size_t probe_count;
 	uint64_t duration_ns, slow_ns;
@@ -110,14 +110,13 @@ static const struct cli_option options[] = {
 	{ "slow", 0, "S", "with otlp: all calls that took S seconds, too (default: 0.001)", AT(slow_ns), parse_slow },
 	{ "output", 0, "FILE", "write to a file; with otlp also to the URL of a collector", AT(file), NULL },
 	{ "list", 0, NULL, "list the sets and their functions", AT(is_list), NULL },
-	{ "generate", 0, "SET", "print a set as BPF C, to read, and to build elsewhere", AT(generated), NULL },
 	{ "dry-run", 0, NULL, "say where probes would go and what they cost, and attach nothing", AT(is_dry_run), NULL },
 };
 /* clang-format on */
 
 static int read_sets(const struct settings *s, struct wanted_sets *ret, struct error *err)
 {
-	const char *names = s->generated ? s->generated : s->set_names;
+	const char *names = s->set_names;
 	int r = 0;
 
 	if (!names && !s->probe_count && s->is_list)
@@ -475,10 +474,6 @@ static int run_trace(const struct cli_command *command, int argc, char **argv)
 		r = read_sets(&settings, &sets, &err);
 	if (r == 0 && settings.is_list) {
 		list_sets(&sets);
-		return CLI_WELL;
-	}
-	if (r == 0 && settings.generated) {
-		probe_set_generate(sets.items[0], stdout);
 		return CLI_WELL;
 	}
 	if (r == 0)

@@ -182,15 +182,16 @@ static int open_several(const struct settings *s, const struct request *request,
 static int open_standalone(const struct settings *s, const struct request *request,
 			   struct watch_source **ret, struct error *err)
 {
-	const struct watch_meter_options metering = { .followed_max = on_demand_files(&s->demand),
+	const struct watch_meter_options metering = { .job = s->jobs ? request->targets.items
+								     : NULL,
+						      .pid = s->pid ? request->pid : 0,
+						      .group = s->cgroup,
+						      .followed_max = on_demand_files(&s->demand),
 						      .names_syscalls = s->demand.names_syscalls };
 
 	if (s->user || request->targets.count > 1)
 		return open_several(s, request, ret, err);
-	if (s->jobs)
-		return watch_meter_open_job(&request->targets.items[0], &metering, ret, err);
-	return s->pid ? watch_meter_open_process(request->pid, &metering, ret, err)
-		      : watch_meter_open_group(s->cgroup, &metering, ret, err);
+	return watch_meter_open(&metering, ret, err);
 }
 
 /* The agent where one lives; a group that is no job, and all where none lives, by ourselves. */

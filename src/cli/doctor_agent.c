@@ -5,13 +5,25 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timex.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/macro.h"
 #include "basic/timestamp.h"
+#include "cli/doctor_document.h"
 #include "model/document.h"
 #include "model/rows.h"
+#include "report/page.h"
+#include "report/sentence.h"
 #include "load/tiers.h"
 #include "selftest/checkup.h"
+
+/* Losses that are no matter of the node, but are said in the records of their jobs: these in all,
+ * or one a reading. */
+#define FEW_EVENTS UINT64_C(1000)
+/* 2025, before this was written: a clock that says less was never set. */
+#define LEAST_CLOCK_NS (UINT64_C(1735689600) * 1000000000)
 
 void doctor_agent_ask(struct doctor_agent *a, pid_t pid)
 {
@@ -51,6 +63,83 @@ bool doctor_agent_is_well(const struct doctor_agent *a, const struct checkup *c)
 			return false;
 	}
 	return true;
+}
+
+/* ---- a health check of the node ---- */
+
+/* Kept by the kernel's discipline of the clock: no server of time has set it, if it says so. */
+static bool is_clock_set(void)
+{
+	struct timex state = {};
+
+	return adjtimex(&state) >= 0 && !(state.status & STA_UNSYNC);
+}
+
+int doctor_agent_judge(const struct doctor_agent *a, struct strings *ret)
+{
+	const struct client_agent *facts = &a->facts;
+	const struct client_push *push = &facts->push;
+	const uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+	char moment[TIMESTAMP_SIZE];
+	int r = 0;
+
+	if (!a->has_answer)
+		return strings_add(ret, "%s", a->why.text);
+	for (size_t i = 0; r >= 0 && i < meter_tier_count; i++) {
+		if (meter_tiers[i].is_needed &&
+		    !strings_contain(&facts->tiers, meter_tiers[i].name))
+			r = strings_add(ret, "%s are not measured (jobmeter doctor says why)",
+					tier_words(meter_tiers[i].name));
+	}
+	if (r >= 0 && facts->failed_readings > facts->readings)
+		r = strings_add(ret, "%" PRIu64 " readings failed, and %" PRIu64 " did not",
+				facts->failed_readings, facts->readings);
+	if (r >= 0 && facts->lost_events > MAX(facts->readings, FEW_EVENTS))
+		r = strings_add(ret, "%" PRIu64 " events were lost in %" PRIu64 " readings",
+				facts->lost_events, facts->readings);
+	if (r >= 0 && push->max_bytes && push->bytes > push->max_bytes / 2)
+		r = strings_add(ret, "the spool is %" PRIu64 " %% full: %s",
+				push->bytes * 100 / push->max_bytes,
+				push->why_unsent ? push->why_unsent : "the server is slow");
+	if (r >= 0 && now_ns < LEAST_CLOCK_NS)
+		r = strings_add(ret, "the clock is wrong: %s", timestamp_format(moment, now_ns));
+	return r;
+}
+
+void doctor_agent_print_health(const struct doctor_agent *a, const struct strings *reasons,
+			       struct page *page)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+	const struct client_push *push = &a->facts.push;
+
+	for (size_t i = 0; i < reasons->count; i++)
+		sentence_add(&s, "; ", "%s", reasons->items[i]);
+	if (!reasons->count) {
+		sentence_add(&s, "", "agent %s measures %" PRIu64 " live job%s", a->facts.version,
+			     a->facts.jobs_live, a->facts.jobs_live == 1 ? "" : "s");
+		if (push->server)
+			sentence_add(&s, ", ", "%" PRIu64 " records wait for the server",
+				     push->finals_unsent + push->checkpoints_unsent);
+		if (!is_clock_set())
+			sentence_add(&s, ", ", "the clock is not synchronized");
+	}
+	page_put(page, reasons->count ? PAGE_ALERT : PAGE_BOLD, "%s",
+		 reasons->count ? "not healthy: " : "healthy: ");
+	page_put(page, PAGE_PLAIN, "%s", s.text ? s.text : "");
+	page_end_line(page);
+}
+
+void doctor_agent_put_health(const struct doctor_agent *a, const struct strings *reasons,
+			     struct document *d)
+{
+	document_begin_map(d);
+	document_put_string(d, "schema", DOCTOR_SCHEMA);
+	document_put_string(d, "version", JOBMETER_VERSION);
+	document_put_boolean(d, "healthy", !reasons->count);
+	document_put_strings(d, "reasons", reasons);
+	document_put_boolean(d, "clock_synchronized", is_clock_set());
+	doctor_agent_put(a, d);
+	document_end_map(d);
 }
 
 /* ---- for people ---- */

@@ -10,6 +10,7 @@
 
 struct checkup;
 struct document;
+struct page;
 struct rows;
 
 struct doctor_agent { /* begins as {} */
@@ -30,6 +31,14 @@ void doctor_agent_clear(struct doctor_agent *a);
 
 /* Does it measure all that is measured by default? */
 bool doctor_agent_is_well(const struct doctor_agent *a, const struct checkup *c);
+
+/* Why this node's numbers are wrong, or soon will be, one a line; none: it is healthy.  -ENOMEM. */
+int doctor_agent_judge(const struct doctor_agent *a, struct strings *ret);
+/* What that comes to, in one line; and as a document. */
+void doctor_agent_print_health(const struct doctor_agent *a, const struct strings *reasons,
+			       struct page *page);
+void doctor_agent_put_health(const struct doctor_agent *a, const struct strings *reasons,
+			     struct document *d);
 
 /* NULL: nobody was asked, as of a captured tree. */
 void doctor_agent_print(const struct doctor_agent *a, struct rows *rows);

@@ -41,8 +41,8 @@ static void put_machine(struct document *d, const struct machine *m)
 	put_string(d, "kernel", m->kernel);
 	put_string(d, "architecture", m->arch);
 	document_put_boolean(d, "btf", m->has_btf);
-	put_string(d, "preemption", m->preemption.mode);
-	put_string(d, "preemption_source", m->preemption.source);
+	put_string(d, "preemption", m->preemption);
+	put_string(d, "preemption_source", m->preemption_source);
 	put_known(d, "cpus_online", m->cpus_online);
 	put_known(d, "cpus_possible", m->cpus_possible);
 	put_known(d, "memory_bytes", m->memory_bytes);
@@ -156,11 +156,11 @@ static void put_missing(struct document *d, const struct checkup *c)
 	document_end_list(d);
 }
 
-static void put_attempts(struct document *d, const struct checkup *c)
+static void put_features(struct document *d, const struct checkup *c)
 {
 	document_begin_list_of(d, "features");
-	for (size_t i = 0; i < ATTEMPTS_COUNT && c->is_live; i++) {
-		const struct attempt *a = &c->attempts[i];
+	for (size_t i = 0; i < CHECKUP_FEATURES_COUNT && c->is_live; i++) {
+		const struct checkup_feature *a = &c->features[i];
 
 		document_begin_flat_map(d);
 		put_string(d, "name", a->name);
@@ -295,7 +295,7 @@ void doctor_document(const struct checkup *c, const struct doctor_agent *agent, 
 	put_tiers(d, c);
 	put_older(d, &c->older);
 	put_missing(d, c);
-	put_attempts(d, c);
+	put_features(d, c);
 	put_costs(d, c);
 	put_managers(d, &c->managers);
 	put_sensors(d, &c->sensors);

@@ -87,8 +87,7 @@ static void print_machine(const struct machine *m, struct rows *rows)
 		rows_say(rows, ", ", "%s%s%s", m->is_virtual ? "virtual" : "",
 			 m->is_virtual && *m->product ? ": " : "", m->product);
 	rows_line(rows, ROWS_TEXT, NULL, "%s BTF; preemption %s (%s)",
-		  m->has_btf ? "with" : "without", or_unknown(m->preemption.mode),
-		  m->preemption.source);
+		  m->has_btf ? "with" : "without", or_unknown(m->preemption), m->preemption_source);
 }
 
 static void print_cgroups(const struct checkup *c, struct rows *rows)
@@ -297,7 +296,7 @@ static void print_tiers(const struct checkup *c, bool is_verbose, struct rows *r
 	}
 }
 
-static void print_attempts(const struct checkup *c, struct rows *rows)
+static void print_features(const struct checkup *c, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
 		{ "feature", true, 0 },
@@ -310,8 +309,8 @@ static void print_attempts(const struct checkup *c, struct rows *rows)
 		return;
 	rows_gap(rows);
 	t = rows_table(rows, ROWS_TEXT, "features", columns, ARRAY_SIZE(columns));
-	for (size_t i = 0; i < ATTEMPTS_COUNT; i++) {
-		const struct attempt *a = &c->attempts[i];
+	for (size_t i = 0; i < CHECKUP_FEATURES_COUNT; i++) {
+		const struct checkup_feature *a = &c->features[i];
 
 		rows_row(t, ROWS_TEXT);
 		rows_words(t, "%s", a->name);
@@ -436,7 +435,7 @@ void doctor_text(const struct checkup *c, const struct doctor_agent *agent, bool
 	doctor_agent_print(agent, rows);
 	rows_gap(rows);
 	print_tiers(c, is_verbose, rows);
-	print_attempts(c, rows);
+	print_features(c, rows);
 	print_costs(c, rows);
 	rows_gap(rows);
 	print_managers(&c->managers, rows);

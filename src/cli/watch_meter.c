@@ -157,26 +157,6 @@ static int read_meter(struct watch_source *s, const struct watched *job, struct 
 	return 0;
 }
 
-/* NULL: err says why. */
-static struct meter_source *new_source(const struct watch_meter_options *options, struct error *err)
-{
-	struct meter_source *m = calloc(1, sizeof(*m));
-
-	if (!m) {
-		error_set_errno(err, ENOMEM, "cannot watch");
-		return NULL;
-	}
-	m->source = (struct watch_source){ refresh_meter, read_meter, close_meter };
-	m->options = *options;
-	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (m->root_fd < 0)
-		error_set_errno(err, errno, "cannot open '/'");
-	else if (hierarchy_read(m->root_fd, &m->hierarchy, err) == 0)
-		return m;
-	close_meter(&m->source);
-	return NULL;
-}
-
 static int start_meter(struct meter_source *m, struct error *err)
 {
 	static const char *const unwanted[] = { "node_files", "node_mounts", NULL };
@@ -205,23 +185,7 @@ static int start_meter(struct meter_source *m, struct error *err)
 	return r;
 }
 
-/* Takes @path over.  NULL: no memory for it. */
-static int start_at(struct meter_source *m, char *path, struct watch_source **ret,
-		    struct error *err)
-{
-	int r = path ? 0 : error_set_errno(err, ENOMEM, "cannot watch");
-
-	m->path = path;
-	if (r == 0)
-		r = start_meter(m, err);
-	if (r < 0)
-		close_meter(&m->source);
-	else
-		*ret = &m->source;
-	return r;
-}
-
-static int find_path(const struct meter_source *m, pid_t pid, char **ret, struct error *err)
+static int find_path_of(struct meter_source *m, pid_t pid, struct error *err)
 {
 	_cleanup_free_ char *cgroups = NULL;
 	char path[64];
@@ -232,49 +196,42 @@ static int find_path(const struct meter_source *m, pid_t pid, char **ret, struct
 	if (r == -ENOENT)
 		return error_set(err, r, "there is no process %d", pid);
 	if (r == 0)
-		r = hierarchy_find_path(&m->hierarchy, cgroups, ret);
+		r = hierarchy_find_path(&m->hierarchy, cgroups, &m->path);
 	return r < 0 ? error_set_errno(err, r, "cannot find the group of process %d", pid) : 0;
 }
 
-int watch_meter_open_process(pid_t pid, const struct watch_meter_options *options,
-			     struct watch_source **ret, struct error *err)
+static int find_path(struct meter_source *m, struct error *err)
 {
-	struct meter_source *m = new_source(options, err);
-	char *path = NULL;
+	const struct watch_meter_options *o = &m->options;
+
+	if (o->job)
+		return watch_groups_find(m->root_fd, &m->hierarchy, o->job, &m->path, err);
+	if (o->pid)
+		return find_path_of(m, o->pid, err);
+	m->path = hierarchy_path_of(&m->hierarchy, o->group);
+	return m->path ? 0 : error_set_errno(err, ENOMEM, "cannot watch");
+}
+
+int watch_meter_open(const struct watch_meter_options *options, struct watch_source **ret,
+		     struct error *err)
+{
+	struct meter_source *m = calloc(1, sizeof(*m));
 	int r;
 
 	if (!m)
-		return -EIO;
-	r = find_path(m, pid, &path, err);
-	if (r < 0) {
+		return error_set_errno(err, ENOMEM, "cannot watch");
+	m->source = (struct watch_source){ refresh_meter, read_meter, close_meter };
+	m->options = *options;
+	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = m->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'")
+			   : hierarchy_read(m->root_fd, &m->hierarchy, err);
+	if (r >= 0)
+		r = find_path(m, err);
+	if (r >= 0)
+		r = start_meter(m, err);
+	if (r < 0)
 		close_meter(&m->source);
-		return r;
-	}
-	return start_at(m, path, ret, err);
-}
-
-int watch_meter_open_group(const char *path, const struct watch_meter_options *options,
-			   struct watch_source **ret, struct error *err)
-{
-	struct meter_source *m = new_source(options, err);
-
-	return m ? start_at(m, hierarchy_path_of(&m->hierarchy, path), ret, err) : -EIO;
-}
-
-int watch_meter_open_job(const struct watch_target *target,
-			 const struct watch_meter_options *options, struct watch_source **ret,
-			 struct error *err)
-{
-	struct meter_source *m = new_source(options, err);
-	char *path = NULL;
-	int r;
-
-	if (!m)
-		return -EIO;
-	r = watch_groups_find(m->root_fd, &m->hierarchy, target, &path, err);
-	if (r < 0) {
-		close_meter(&m->source);
-		return r;
-	}
-	return start_at(m, path, ret, err);
+	else
+		*ret = &m->source;
+	return r < 0 ? r : 0;
 }

@@ -73,17 +73,16 @@ int watch_agent_open_group(struct client *client, pid_t pid, const char *path,
 			   struct watch_source **ret, struct error *err);
 
 struct watch_meter_options {
+	/* What to watch: the group of a job; else the one in which a process is; else a group by
+	 * its path, for which its directory may stand. */
+	const struct watch_target *job;
+	pid_t pid;
+	const char *group;
 	unsigned int followed_max; /* files to follow one by one; 0: none */
 	bool names_syscalls; /* count system calls by name */
 	const struct hardware_events *hardware; /* NULL: the machine's own */
 };
 
-/* Without an agent, or for what it does not count: the group in which a process is, a group, or the
- * group of a job.  Takes root. Its directory may stand for a group. */
-int watch_meter_open_process(pid_t pid, const struct watch_meter_options *options,
-			     struct watch_source **ret, struct error *err);
-int watch_meter_open_group(const char *path, const struct watch_meter_options *options,
-			   struct watch_source **ret, struct error *err);
-int watch_meter_open_job(const struct watch_target *target,
-			 const struct watch_meter_options *options, struct watch_source **ret,
-			 struct error *err);
+/* Without an agent, or for what it does not count.  Takes root. */
+int watch_meter_open(const struct watch_meter_options *options, struct watch_source **ret,
+		     struct error *err);

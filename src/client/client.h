@@ -53,6 +53,7 @@ struct client_push { /* what goes to the site's server, for who sees all */
 	char *server; /* its URL; NULL: none is set, or the caller may not know */
 	char *why_unsent; /* NULL: nothing is wrong */
 	uint64_t finals_unsent, checkpoints_unsent, finals_dropped, refused;
+	uint64_t bytes, max_bytes; /* of the spool */
 	uint64_t oldest_ns, answered_ns; /* since the epoch; 0: none waits; never */
 };
 
@@ -60,7 +61,8 @@ struct client_push { /* what goes to the site's server, for who sees all */
 struct client_agent {
 	char *version; /* never NULL */
 	struct strings tiers, missing, notes;
-	uint64_t jobs_live;
+	uint64_t jobs_live, readings, failed_readings;
+	uint64_t lost_events; /* 0 as well where the caller may not know */
 	struct client_push push;
 };
 void client_agent_clear(struct client_agent *a);

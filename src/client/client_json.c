@@ -160,6 +160,8 @@ static int take_push(const struct place *above, const json_t *root, struct clien
 		{ "checkpoints_unsent", &ret->checkpoints_unsent },
 		{ "finals_dropped", &ret->finals_dropped },
 		{ "refused", &ret->refused },
+		{ "bytes", &ret->bytes },
+		{ "max_bytes", &ret->max_bytes },
 	};
 	const json_t *push;
 	int r = place_get(above, root, "push", JSON_OBJECT, &push);
@@ -186,14 +188,25 @@ int client_parse_agent(const char *text, size_t length, struct client_agent *ret
 	_cleanup_(client_agent_clear) struct client_agent agent = {};
 	_cleanup_(json_freep) json_t *root = NULL;
 	struct place place = { .err = err };
-	int64_t jobs = 0;
+	const struct {
+		const char *key;
+		uint64_t *to;
+	} counts[] = {
+		{ "jobs_live", &agent.jobs_live },
+		{ "readings", &agent.readings },
+		{ "failed_readings", &agent.failed_readings },
+		{ "lost_events", &agent.lost_events },
+	};
 	int r = load(text, length, &root, err);
 
 	if (r < 0)
 		return r;
 	r = place_take_string(&place, root, "version", &agent.version);
-	if (r == 0)
-		r = place_take_signed(&place, root, "jobs_live", 0, INT64_MAX, &jobs);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(counts); i++) {
+		bool is_known;
+
+		r = place_take_number(&place, root, counts[i].key, 0, counts[i].to, &is_known);
+	}
 	if (r == 0)
 		r = take_strings(&place, root, "tiers", &agent.tiers);
 	if (r == 0)
@@ -206,7 +219,6 @@ int client_parse_agent(const char *text, size_t length, struct client_agent *ret
 		return refuse(r, err);
 	if (!agent.version)
 		return error_set(err, -EPROTO, "the agent's answer lacks its version");
-	agent.jobs_live = (uint64_t)jobs;
 	*ret = agent;
 	memset(&agent, 0, sizeof(agent)); /* it is the caller's now */
 	return 0;

@@ -398,18 +398,14 @@ static bool is_left_out(enum metric_scope scope)
 	return scope == SCOPE_FILE || scope == SCOPE_SYSCALL || scope == SCOPE_JOB_COURSE;
 }
 
-static bool is_of_jobs(enum metric_scope scope)
-{
-	return scope <= SCOPE_JOB_NOW && !is_left_out(scope);
-}
-
 static int put_next_of_family(struct exposition *e)
 {
 	enum metric_scope scope = metric_get((enum metric_id)e->first)->scope;
 
 	if (is_left_out(scope))
 		return 0;
-	return is_of_jobs(scope) ? put_next_of_jobs(e) : put_next_of_samples(e);
+	return scope <= SCOPE_JOB_NOW && !is_left_out(scope) ? put_next_of_jobs(e)
+							     : put_next_of_samples(e);
 }
 
 /* Metrics of one name are one family, and stand together in the table. */

@@ -149,12 +149,6 @@ static void put_number_attribute(struct document *doc, const char *key, int64_t 
 	end_attribute(doc);
 }
 
-static void put_job(const struct otlp *o, struct document *doc)
-{
-	put_text_attribute(doc, "jobmeter.job.manager", o->manager);
-	put_text_attribute(doc, "jobmeter.job.id", o->id);
-}
-
 /* Who made the spans: a process, or NULL: the trace itself. */
 static void put_resource(const struct otlp *o, struct document *doc,
 			 const struct trace_process *process)
@@ -163,7 +157,8 @@ static void put_resource(const struct otlp *o, struct document *doc,
 	document_begin_list_of(doc, "attributes");
 	put_text_attribute(doc, "service.name", "jobmeter");
 	put_text_attribute(doc, "host.name", o->host);
-	put_job(o, doc);
+	put_text_attribute(doc, "jobmeter.job.manager", o->manager);
+	put_text_attribute(doc, "jobmeter.job.id", o->id);
 	if (process) {
 		put_number_attribute(doc, "process.pid", process->pid);
 		put_text_attribute(doc, "process.executable.name", process->task);

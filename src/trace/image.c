@@ -44,11 +44,6 @@ static bool image_read_at(const struct image *image, uint64_t offset, void *to, 
 	return pread(image->fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-static int image_refuse(struct error *err)
-{
-	return error_set(err, -ENOEXEC, "it is no program or library of this machine");
-}
-
 /* Takes @elf over. */
 static int image_begin(Elf *elf, int fd, const char *bytes, uint64_t size, struct image **ret,
 		       struct error *err)
@@ -66,7 +61,7 @@ static int image_begin(Elf *elf, int fd, const char *bytes, uint64_t size, struc
 	    (header.e_type != ET_EXEC && header.e_type != ET_DYN) ||
 	    elf_getphdrnum(elf, &image->segment_count) != 0 ||
 	    elf_getshdrstrndx(elf, &image->section_names) != 0)
-		return image_refuse(err);
+		return error_set(err, -ENOEXEC, "it is no program or library of this machine");
 	*ret = TAKE_PTR(image);
 	return 0;
 }

@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct error;
 
@@ -287,12 +286,6 @@ void probe_set_freep(struct probe_set **s);
 /* What must not be attached: *err names file and line.  -EINVAL; -EPERM: @rights do not suffice. */
 int probe_lint(const struct probe_set *set, const struct probe *probe,
 	       const struct probe_rights *rights, struct error *err);
-
-/*
- * Write a set as BPF C that does the same by itself: to read, and to build elsewhere.  Of symbols
- * that a function has the first is probed.  Each call is sent, whatever its condition.
- */
-void probe_set_generate(const struct probe_set *set, FILE *out);
 
 /* -ENOENT: there is none of that name. */
 int probe_set_find_map(const struct probe_set *set, const char *name);

@@ -73,12 +73,11 @@ static void cut_suffix(char *text, unsigned int width)
 	}
 }
 
-static bool format_id(const struct top *t, const struct top_row *row, unsigned int width, char *ret,
-		      size_t size)
+static bool format_id(const struct top *t UNUSED, const struct top_row *row, unsigned int width,
+		      char *ret, size_t size)
 {
 	char text[1024];
 
-	(void)t;
 	switch (row->part) {
 	case TOP_JOB:
 		snprintf(text, sizeof(text), "%s", row->job->now->job.id);
@@ -97,20 +96,18 @@ static bool format_id(const struct top *t, const struct top_row *row, unsigned i
 	return put_shortened(ret, size, text, width);
 }
 
-static bool format_manager(const struct top *t, const struct top_row *row, unsigned int width,
-			   char *ret, size_t size)
+static bool format_manager(const struct top *t UNUSED, const struct top_row *row,
+			   unsigned int width, char *ret, size_t size)
 {
-	(void)t;
 	return row->part == TOP_JOB && put_shortened(ret, size, row->job->now->job.manager, width);
 }
 
-static bool format_user(const struct top *t, const struct top_row *row, unsigned int width,
+static bool format_user(const struct top *t UNUSED, const struct top_row *row, unsigned int width,
 			char *ret, size_t size)
 {
 	const struct record *r = row->job->now;
 	char number[24];
 
-	(void)t;
 	if (row->part != TOP_JOB || (!r->job.user && r->job.uid < 0))
 		return false;
 	snprintf(number, sizeof(number), "%lld", (long long)r->job.uid);
@@ -118,13 +115,12 @@ static bool format_user(const struct top *t, const struct top_row *row, unsigned
 }
 
 /* "(python3)": nobody gave the job a name, and so it is what it runs. */
-static bool format_name(const struct top *t, const struct top_row *row, unsigned int width,
+static bool format_name(const struct top *t UNUSED, const struct top_row *row, unsigned int width,
 			char *ret, size_t size)
 {
 	const struct record *r = row->job->now;
 	char text[256];
 
-	(void)t;
 	if (row->part == TOP_PROCESS)
 		return put_shortened(ret, size, row->process->name, width);
 	if (row->part != TOP_JOB)
@@ -155,11 +151,9 @@ static char state_of_job(const struct top_row *row)
 	return n->blocked > n->cores + (isnan(n->waiting) ? 0 : n->waiting) ? 'D' : 'R';
 }
 
-static bool format_state(const struct top *t, const struct top_row *row, unsigned int width,
-			 char *ret, size_t size)
+static bool format_state(const struct top *t UNUSED, const struct top_row *row,
+			 unsigned int width UNUSED, char *ret, size_t size)
 {
-	(void)t;
-	(void)width;
 	if (row->part == TOP_PROCESS)
 		snprintf(ret, size, "%c", row->process->state);
 	else if (row->part == TOP_JOB)
@@ -170,13 +164,12 @@ static bool format_state(const struct top *t, const struct top_row *row, unsigne
 }
 
 /* "1.9/4": used of allowed.  Where there is no room, the tenths go, then what is allowed. */
-static bool format_cores(const struct top *t, const struct top_row *row, unsigned int width,
+static bool format_cores(const struct top *t UNUSED, const struct top_row *row, unsigned int width,
 			 char *ret, size_t size)
 {
 	const double cores = row->numbers.cores;
 	char used[32] = "-", allowed[40];
 
-	(void)t;
 	if (row->part != TOP_JOB || isnan(row->numbers.cores_allowed))
 		return put_threads(ret, size, cores);
 	put_threads(used, sizeof(used), cores);
@@ -188,23 +181,13 @@ static bool format_cores(const struct top *t, const struct top_row *row, unsigne
 	return true;
 }
 
-static bool format_waiting(const struct top *t, const struct top_row *row, unsigned int width,
-			   char *ret, size_t size)
-{
-	(void)t;
-	(void)width;
-	return put_threads(ret, size, row->numbers.waiting);
-}
-
 /* "1.2 read": how many, and on what most. */
-static bool format_blocked(const struct top *t, const struct top_row *row, unsigned int width,
-			   char *ret, size_t size)
+static bool format_blocked(const struct top *t UNUSED, const struct top_row *row,
+			   unsigned int width UNUSED, char *ret, size_t size)
 {
 	const struct numbers *n = &row->numbers;
 	char count[32];
 
-	(void)t;
-	(void)width;
 	if (!put_threads(count, sizeof(count), n->blocked))
 		return false;
 	if (n->cause < CAUSE_COUNT && n->blocked >= 0.05)
@@ -222,13 +205,12 @@ static bool is_short_of_memory(const struct top_row *row)
 
 /* "3.1G/16G", and "!" where it is nearly all, which goes before the limit where there is no room
  * for both. */
-static bool format_memory(const struct top *t, const struct top_row *row, unsigned int width,
+static bool format_memory(const struct top *t UNUSED, const struct top_row *row, unsigned int width,
 			  char *ret, size_t size)
 {
 	const char *alarm = is_short_of_memory(row) ? "!" : "";
 	char used[32] = "-", limit[32];
 
-	(void)t;
 	put_bytes(used, sizeof(used), row->numbers.memory);
 	if (row->part != TOP_JOB || !put_bytes(limit, sizeof(limit), row->numbers.memory_limit))
 		return !isnan(row->numbers.memory) && put(ret, size, used);
@@ -239,53 +221,12 @@ static bool format_memory(const struct top *t, const struct top_row *row, unsign
 	return true;
 }
 
-static bool format_read(const struct top *t, const struct top_row *row, unsigned int width,
-			char *ret, size_t size)
-{
-	(void)t;
-	(void)width;
-	return put_bytes(ret, size, row->numbers.read);
-}
-
-static bool format_write(const struct top *t, const struct top_row *row, unsigned int width,
-			 char *ret, size_t size)
-{
-	(void)t;
-	(void)width;
-	return put_bytes(ret, size, row->numbers.write);
-}
-
-static bool format_meta(const struct top *t, const struct top_row *row, unsigned int width,
-			char *ret, size_t size)
-{
-	(void)t;
-	(void)width;
-	return put_count(ret, size, row->numbers.meta);
-}
-
-static bool format_received(const struct top *t, const struct top_row *row, unsigned int width,
-			    char *ret, size_t size)
-{
-	(void)t;
-	(void)width;
-	return put_bytes(ret, size, row->numbers.received);
-}
-
-static bool format_sent(const struct top *t, const struct top_row *row, unsigned int width,
-			char *ret, size_t size)
-{
-	(void)t;
-	(void)width;
-	return put_bytes(ret, size, row->numbers.sent);
-}
-
 /* "/scratch 1.2k  / 31": as many as there is room for, the busiest first. */
-static bool format_places(const struct top *t, const struct top_row *row, unsigned int width,
+static bool format_places(const struct top *t UNUSED, const struct top_row *row, unsigned int width,
 			  char *ret, size_t size)
 {
 	size_t used = 0;
 
-	(void)t;
 	*ret = '\0';
 	for (size_t i = 0; i < row->numbers.mount_count; i++) {
 		const struct mount_numbers *mount = &row->numbers.mounts[i];
@@ -302,13 +243,11 @@ static bool format_places(const struct top *t, const struct top_row *row, unsign
 	return used > 0;
 }
 
-static bool format_time(const struct top *t, const struct top_row *row, unsigned int width,
-			char *ret, size_t size)
+static bool format_time(const struct top *t UNUSED, const struct top_row *row,
+			unsigned int width UNUSED, char *ret, size_t size)
 {
 	uint64_t s = isnan(row->numbers.elapsed) ? 0 : (uint64_t)row->numbers.elapsed;
 
-	(void)t;
-	(void)width;
 	if (isnan(row->numbers.elapsed))
 		return false;
 	if (s < 3600)
@@ -323,100 +262,47 @@ static bool format_time(const struct top *t, const struct top_row *row, unsigned
 }
 
 /* "~163": estimated. */
-static bool format_power(const struct top *t, const struct top_row *row, unsigned int width,
-			 char *ret, size_t size)
+static bool format_power(const struct top *t UNUSED, const struct top_row *row,
+			 unsigned int width UNUSED, char *ret, size_t size)
 {
 	const struct numbers *n = &row->numbers;
 
-	(void)t;
-	(void)width;
 	snprintf(ret, size, n->power < 9.95 ? "%s%.1f" : "%s%.0f", n->is_power_estimated ? "~" : "",
 		 n->power);
 	return !isnan(n->power);
 }
 
-/* ---- numbers ---- */
-
-static double cores_of(const struct top_row *row)
-{
-	return row->numbers.cores;
-}
-
-static double waiting_of(const struct top_row *row)
-{
-	return row->numbers.waiting;
-}
-
-static double blocked_of(const struct top_row *row)
-{
-	return row->numbers.blocked;
-}
-
-static double memory_of(const struct top_row *row)
-{
-	return row->numbers.memory;
-}
-
-static double read_of(const struct top_row *row)
-{
-	return row->numbers.read;
-}
-
-static double write_of(const struct top_row *row)
-{
-	return row->numbers.write;
-}
-
-static double meta_of(const struct top_row *row)
-{
-	return row->numbers.meta;
-}
-
-static double received_of(const struct top_row *row)
-{
-	return row->numbers.received;
-}
-
-static double sent_of(const struct top_row *row)
-{
-	return row->numbers.sent;
-}
-
-static double power_of(const struct top_row *row)
-{
-	return row->numbers.power;
-}
-
-static double time_of(const struct top_row *row)
-{
-	return row->numbers.elapsed;
-}
-
+#define NUMBER(member) offsetof(struct numbers, member)
 /* clang-format off */
 const struct column top_columns[] = {
-	{ "id",      "ID",      'N', 8, 20, 0, true,  "the manager's number of the job; its steps, tasks, processes", format_id, NULL, NULL },
-	{ "user",    "USER",     0,  8, 10, 4, true,  "whose it is", format_user, NULL, NULL },
-	{ "name",    "NAME",     0,  8, 18, 5, true,  "its name; in brackets: what it runs; a process' command", format_name, NULL, NULL },
-	{ "class",   "CLASS",    0, 10, 14, 9, true,  "what kind of job it was so far", format_class, NULL, NULL },
-	{ "cores",   "CORES",   'P', 7,  9, 0, false, "cores kept busy, of those allowed", format_cores, cores_of, NULL },
-	{ "wait",    "WAIT",    'Q', 4,  5, 6, false, "threads that waited for a CPU, on average", format_waiting, waiting_of, NULL },
-	{ "blocked", "BLOCKED", 'B', 9, 13, 3, true,  "threads that waited for files, sync, locks or the network", format_blocked, blocked_of, NULL },
-	{ "memory",  "MEMORY",  'M', 9, 10, 1, false, "memory in use, of the limit; '!': 90 % of it or more", format_memory, memory_of, is_short_of_memory },
-	{ "read",    "READ",    'R', 4,  5, 2, false, "bytes read a second", format_read, read_of, NULL },
-	{ "write",   "WRITE",   'W', 5,  5, 2, false, "bytes written a second", format_write, write_of, NULL },
-	{ "meta",    "META",    'O', 4,  5, 7, false, "operations on metadata (open, stat...) a second", format_meta, meta_of, NULL },
-	{ "recv",    "RECV",    'V', 4,  5, 12, false, "bytes received through sockets a second", format_received, received_of, NULL },
-	{ "sent",    "SENT",    'S', 4,  5, 12, false, "bytes sent through sockets a second", format_sent, sent_of, NULL },
-	{ "power",   "WATTS",   'E', 5,  6, 13, false, "power with its idle share; '~': estimated", format_power, power_of, NULL },
-	{ "mounts",  "METADATA BY MOUNT", 0, 18, 40, 8, true, "where these were, a second each", format_places, NULL, NULL },
-	{ "time",    "TIME",    'T', 6,  6, 5, false, "since its start", format_time, time_of, NULL },
-	{ "state",   "S",        0,  1,  1, 5, true,  "R runs, D is blocked most, S does nothing; x: the job ended", format_state, NULL, NULL },
-	{ "manager", "MANAGER",  0,  6, 10, 11, true, "who gave the job its number", format_manager, NULL, NULL },
+	{ "id",      "ID",      'N', 8, 20, 0, true,  "the manager's number of the job; its steps, tasks, processes", format_id, NULL, 0, NULL },
+	{ "user",    "USER",     0,  8, 10, 4, true,  "whose it is", format_user, NULL, 0, NULL },
+	{ "name",    "NAME",     0,  8, 18, 5, true,  "its name; in brackets: what it runs; a process' command", format_name, NULL, 0, NULL },
+	{ "class",   "CLASS",    0, 10, 14, 9, true,  "what kind of job it was so far", format_class, NULL, 0, NULL },
+	{ "cores",   "CORES",   'P', 7,  9, 0, false, "cores kept busy, of those allowed", format_cores, NULL, NUMBER(cores), NULL },
+	{ "wait",    "WAIT",    'Q', 4,  5, 6, false, "threads that waited for a CPU, on average", NULL, put_threads, NUMBER(waiting), NULL },
+	{ "blocked", "BLOCKED", 'B', 9, 13, 3, true,  "threads that waited for files, sync, locks or the network", format_blocked, NULL, NUMBER(blocked), NULL },
+	{ "memory",  "MEMORY",  'M', 9, 10, 1, false, "memory in use, of the limit; '!': 90 % of it or more", format_memory, NULL, NUMBER(memory), is_short_of_memory },
+	{ "read",    "READ",    'R', 4,  5, 2, false, "bytes read a second", NULL, put_bytes, NUMBER(read), NULL },
+	{ "write",   "WRITE",   'W', 5,  5, 2, false, "bytes written a second", NULL, put_bytes, NUMBER(write), NULL },
+	{ "meta",    "META",    'O', 4,  5, 7, false, "operations on metadata (open, stat...) a second", NULL, put_count, NUMBER(meta), NULL },
+	{ "recv",    "RECV",    'V', 4,  5, 12, false, "bytes received through sockets a second", NULL, put_bytes, NUMBER(received), NULL },
+	{ "sent",    "SENT",    'S', 4,  5, 12, false, "bytes sent through sockets a second", NULL, put_bytes, NUMBER(sent), NULL },
+	{ "power",   "WATTS",   'E', 5,  6, 13, false, "power with its idle share; '~': estimated", format_power, NULL, NUMBER(power), NULL },
+	{ "mounts",  "METADATA BY MOUNT", 0, 18, 40, 8, true, "where these were, a second each", format_places, NULL, 0, NULL },
+	{ "time",    "TIME",    'T', 6,  6, 5, false, "since its start", format_time, NULL, NUMBER(elapsed), NULL },
+	{ "state",   "S",        0,  1,  1, 5, true,  "R runs, D is blocked most, S does nothing; x: the job ended", format_state, NULL, 0, NULL },
+	{ "manager", "MANAGER",  0,  6, 10, 11, true, "who gave the job its number", format_manager, NULL, 0, NULL },
 };
 /* clang-format on */
 
 const size_t column_count = ARRAY_SIZE(top_columns);
 _Static_assert(ARRAY_SIZE(top_columns) <= COLUMNS_MAX, "all can be wanted");
+
+static double number_of(const struct column *c, const struct top_row *row)
+{
+	return *(const double *)((const char *)&row->numbers + c->number);
+}
 
 size_t column_find(char key)
 {
@@ -425,6 +311,15 @@ size_t column_find(char key)
 	while (i < column_count && (!key || top_columns[i].key != key))
 		i++;
 	return i;
+}
+
+bool column_format(const struct top *t, size_t column, const struct top_row *row,
+		   unsigned int width, char *ret, size_t size)
+{
+	const struct column *c = &top_columns[column];
+
+	return c->format ? c->format(t, row, width, ret, size)
+			 : c->put(ret, size, number_of(c, row));
 }
 
 /* What is known goes before what is not. */
@@ -452,7 +347,8 @@ int column_compare(const struct top *t, size_t column, const struct top_row *a,
 {
 	const struct column *c = &top_columns[column];
 
-	return c->number ? compare_numbers(c->number(a), c->number(b)) : compare_texts(t, c, a, b);
+	return c->number ? compare_numbers(number_of(c, a), number_of(c, b))
+			 : compare_texts(t, c, a, b);
 }
 
 static unsigned int least_of(unsigned int rank)

@@ -21,12 +21,14 @@ struct column {
 	unsigned int rank; /* 0: always there; where there is no room the highest goes first */
 	bool is_left; /* a text */
 	const char *help;
-	/* Writes at most @width columns of text; false: not known. */
+	/* Writes at most @width columns of text; false: not known.  NULL: put() writes the number.
+	 */
 	bool (*format)(const struct top *t, const struct top_row *row, unsigned int width,
 		       char *ret, size_t size);
-	/* To sort by, the greatest first; NULL: by the text. NAN: not known, which is always last.
-	 */
-	double (*number)(const struct top_row *row);
+	bool (*put)(char *ret, size_t size, double number);
+	/* What is sorted by, the greatest first: a double's place in struct numbers; 0: the text
+	 * is. NAN: not known, which is always last. */
+	size_t number;
 	bool (*is_alarming)(const struct top_row *row); /* NULL: never */
 };
 
@@ -37,6 +39,10 @@ extern const size_t column_count;
 
 /* By its key; column_count: none has it. */
 size_t column_find(char key);
+
+/* What stands in it, in at most @width columns; false: not known. */
+bool column_format(const struct top *t, size_t column, const struct top_row *row,
+		   unsigned int width, char *ret, size_t size);
 
 /* < 0: @a comes before @b. */
 int column_compare(const struct top *t, size_t column, const struct top_row *a,

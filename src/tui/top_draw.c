@@ -192,7 +192,7 @@ static void draw_cell(const struct top *t, const struct top_row *row, size_t col
 		indent = (unsigned int)MIN(utf8_columns(branch), width - 1);
 		grid_put(g, at_row, at, width, STYLE_DIM, branch);
 	}
-	if (!c->format(t, row, width - indent, text, sizeof(text)))
+	if (!column_format(t, column, row, width - indent, text, sizeof(text)))
 		snprintf(text, sizeof(text), "%s", c->number || row->part == TOP_JOB ? "-" : "");
 	put_in_column(g, at_row, at + indent, width - indent, c->is_left,
 		      is_alarming ? STYLE_ALERT : STYLE_PLAIN, text);

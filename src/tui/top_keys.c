@@ -246,20 +246,6 @@ static void accept_user(struct top *t)
 	snprintf(t->user, sizeof(t->user), "%s", is_one ? first : t->typed);
 }
 
-static void accept_typed(struct top *t)
-{
-	if (t->mode == TOP_USER)
-		accept_user(t);
-	t->mode = TOP_LIST;
-}
-
-static void give_up_typed(struct top *t)
-{
-	if (t->mode == TOP_FILTER)
-		*t->filter = '\0';
-	t->mode = TOP_LIST;
-}
-
 /* The last character, all of its bytes. */
 static void rub_out(struct top *t)
 {
@@ -276,9 +262,13 @@ static void press_typing(struct top *t, uint32_t key)
 	size_t length = strlen(t->typed), more;
 
 	if (key == TOP_KEY_ENTER) {
-		accept_typed(t);
+		if (t->mode == TOP_USER)
+			accept_user(t);
+		t->mode = TOP_LIST;
 	} else if (key == TOP_KEY_ESCAPE) {
-		give_up_typed(t);
+		if (t->mode == TOP_FILTER)
+			*t->filter = '\0';
+		t->mode = TOP_LIST;
 	} else if (key == F(3) && t->mode == TOP_SEARCH) {
 		find_next(t);
 	} else if (key == TOP_KEY_BACKSPACE) {

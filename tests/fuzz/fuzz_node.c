@@ -36,9 +36,9 @@ static void check_machine(int root_fd)
 	CHECK_LINE(m.kernel);
 	CHECK_LINE(m.arch);
 	CHECK_LINE(m.product);
-	CHECK_LINE(m.preemption.mode);
-	CHECK(!strpbrk(m.preemption.mode, " ()\t"));
-	CHECK(m.preemption.source && *m.preemption.source);
+	CHECK_LINE(m.preemption);
+	CHECK(!strpbrk(m.preemption, " ()\t"));
+	CHECK(m.preemption_source && *m.preemption_source);
 	CHECK(m.cpus_online <= CPULIST_MAX && m.cpus_possible <= CPULIST_MAX);
 	CHECK(m.memory_bytes % 1024 == 0);
 }

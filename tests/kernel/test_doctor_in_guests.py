@@ -41,7 +41,7 @@ def test_root_has_the_default_set_on_v2(kernel, result, request):
     if "preempt=full" in request.node.name and found["machine"]["preemption"]:
         assert found["machine"]["preemption"] == "full"
     works = {feature["name"]: feature["works"] for feature in found["features"]}
-    assert works["fentry"] and works["kprobe"]
+    assert works["fentry"]
     assert {row["object"] for row in found["older_code"]} == OLDER.get(kernel.name, set()), found["older_code"]
     (more,) = (tier for tier in found["tiers"] if tier["tier"] == "T2+")
     lacks = LACKS.get(kernel.name, [])

@@ -24,15 +24,15 @@ COMMANDS = {
     "jobs": "jobmeter jobs {}",
     "up": "jobmeter up {} --state up-state",
 }
-VALUES = {"N": "7", "ID": "123", "NAME[,NAME]": "mpi-io", "SET": "mpi", "LEVEL": "profile", "PERCENT": "3", "PROBE": "'libz.so*:compress2'",
+VALUES = {"N": "7", "ID": "123", "NAME[,NAME]": "mpi-io", "LEVEL": "profile", "PERCENT": "3", "PROBE": "'libz.so*:compress2'",
           "S": "0.3", "PID": "$SLEEPER", "USER": "$NAME", "NAME": "$NAME", "DIR": "/", "CxR": "80x24", "PATH": "/",
           "ID[,ID]": "123,slurm/124", "LIST": "totals", "ACCOUNT": "physics", "COLUMN": "account", "PARTITION": "debug", "STATE": "running", "TIME": "36h", "TEXT": "train",
           "FILE|URL": "jobs.db", "DATABASE": "sqlite:jobs.db", "ADDRESS": "127.0.0.1:19841", "PORT": "19840", "URL": "http://127.0.0.1:1", "SCOPE": "user", "DAYS": "90d", "CONDITION": "'elapsed > 1.1x'"}
 AT_ONCE = ("report", "compare", "seff", "insights")
 # What does not go with what the command does else.
-ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "check"): "", ("doctor", "no-costs"): "",
+ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "check"): "", ("doctor", "no-costs"): "", ("doctor", "quick"): "--json",
          ("top", "standalone"): "--json -n 1 -d 0.1", ("top", "json"): "-n 1 -d 0.1",
-         ("up", "state"): "", ("trace", "list"): "", ("trace", "generate"): "", ("trace", "job"): "--duration 0.3",
+         ("up", "state"): "", ("trace", "list"): "", ("trace", "job"): "--duration 0.3",
          ("trace", "pid"): "--duration 0.3",
          **{("watch", option): "--duration 0.3" for option in ("job", "user", "pid", "cgroup")},
          **{("run", option): "--output made -- true" for option in ("format", "json", "by")}}

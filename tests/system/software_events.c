@@ -364,7 +364,7 @@ static int print_watched(const struct record *r, uint64_t known)
 
 static int compare_watched(const char *path, char **dirs)
 {
-	const struct watch_meter_options options = { .hardware = &software };
+	const struct watch_meter_options options = { .group = path, .hardware = &software };
 	_cleanup_(record_freep) struct record *first = NULL, *last = NULL, *between = NULL;
 	_cleanup_(watch_source_closep) struct watch_source *source = NULL;
 	_cleanup_(watched_clear) struct watched_list list = {};
@@ -377,7 +377,7 @@ static int compare_watched(const char *path, char **dirs)
 	if (r == 0)
 		r = move_to(held.pid, dirs);
 	if (r == 0)
-		r = watch_meter_open_group(path, &options, &source, &err);
+		r = watch_meter_open(&options, &source, &err);
 	if (r == 0)
 		r = look(source, &list, &first, &err);
 	if (r == 0)

@@ -214,6 +214,24 @@ def test_the_agent_of_the_node_is_asked(programs, agent, doctor, monkeypatch):
     assert "agent       none runs: no agent answers at '/nowhere/agent.sock'" in ask(**nowhere)
 
 
+def test_a_quick_look_is_one_line_and_asks_the_agent_alone(programs, agent, doctor, monkeypatch):
+    monkeypatch.setenv("JOBMETER_SOCKET", agent.settings["socket"]["path"])
+    found = json.loads(doctor("--quick", "--json").stdout)
+    done = doctor("--quick")
+    if {"T0", "T2"} <= set(found["agent"]["tiers"]):
+        assert found["reasons"] == [] and found["healthy"] and done.returncode == 0
+        assert done.stdout.startswith(f"healthy: agent {found['version']} measures ")
+    else:
+        assert not found["healthy"] and "totals are not measured" in done.stdout and done.returncode == 1
+    assert done.stdout.count("\n") == 1 and not done.stderr
+
+    monkeypatch.setenv("JOBMETER_SOCKET", "/nowhere/agent.sock")
+    done = doctor("--quick")
+    assert done.returncode == 1
+    assert done.stdout.startswith("not healthy: no agent answers at '/nowhere/agent.sock'") and done.stdout.count("\n") == 1
+    assert json.loads(doctor("--quick", "--json").stdout)["healthy"] is False
+
+
 def test_explain_pid_tells_what_the_sites_rules_say(doctor, agent, monkeypatch):
     own = next(line.split(":", 2) for line in open("/proc/self/cgroup") if is_key(line))
     folder = f"{GROUPS}/{own[1]}{own[2].strip()}/jm-doctor-1009".replace("//", "/")
@@ -309,6 +327,8 @@ def test_output_goes_where_it_is_asked_for(doctor, tmp_path):
     (["--format", "csv"], "no csv output"),
     (["--json", "--format", "yaml"], "exclude each other"),
     (["node17"], "takes no argument"),
+    (["--quick", "--explain-pid", "1"], "asks the agent of this node alone"),
+    (["--quick", "--root", "/tmp"], "asks the agent of this node alone"),
 ])
 def test_wrong_usage_is_one_line_and_2(doctor, options, message):
     done = doctor(*options)

@@ -72,7 +72,7 @@ class TestAReaderThatGoesAway:
         assert len(person.records()) == 2
 
 
-@pytest.mark.parametrize("words", ["help", "--version", "doctor --help", "trace --list", "trace --generate mpi"])
+@pytest.mark.parametrize("words", ["help", "--version", "doctor --help", "trace --list"])
 def test_what_cannot_be_printed_is_said(programs, words):
     with open("/dev/full", "w") as full:
         done = subprocess.run([programs / "jobmeter", *words.split()], stdout=full, stderr=subprocess.PIPE, text=True)

@@ -18,10 +18,8 @@ static struct checkup *make_well(void)
 	c->is_live = c->has_hierarchy = c->has_memory_controller = c->has_run = true;
 	c->hierarchy.is_v2 = true;
 	strcpy(c->machine.kernel, "6.1");
-	strcpy(c->machine.preemption.mode, "none");
 	c->machine.has_btf = true;
 	c->rights = (struct rights){ .is_known = true, .capabilities = UINT64_MAX };
-	c->attempts[0] = (struct attempt){ .name = "cycles", .is_well = true };
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++)
 		c->tiers[i] = (struct checkup_tier){
 			.is_default = true, .is_on = true, .on_count = 1, .hook_count = 1
@@ -75,8 +73,8 @@ TEST(root_of_a_container_is_told_what_holds_it)
 
 	refuse_tiers(c);
 	c->selftest_error = -EROFS;
-	c->attempts[1] = (struct attempt){ .name = "kprobe", .error = -EPERM };
 	ASSERT_CONTAINS(say(c), "bpf(2)");
+	ASSERT_CONTAINS(say(c), "newer kernel");
 	ASSERT_CONTAINS(say(c), "writable");
 	c->rights.is_in_user_namespace = true;
 	ASSERT_CONTAINS(say(c), "user namespace");
@@ -129,36 +127,13 @@ TEST(a_guest_without_counters_is_told_of_its_hypervisor)
 {
 	_cleanup_free_ struct checkup *c = make_well();
 
-	c->attempts[0] = (struct attempt){ .name = "cycles", .error = -ENOENT };
+	c->features[CHECKUP_CYCLES].error = -ENODEV;
 	ASSERT_STREQ(say(c), ""); /* a machine of its own has none to be had */
 	c->machine.is_virtual = true;
 	ASSERT_CONTAINS(say(c), "hypervisor");
-	c->attempts[0].error = -EACCES;
+	c->features[CHECKUP_CYCLES].error = -EACCES;
 	c->rights.perf_event_paranoid = 3;
 	ASSERT_CONTAINS(say(c), "perf_event_paranoid");
-}
-
-TEST(an_old_kernel_is_not_taken_for_a_filter)
-{
-	_cleanup_free_ struct checkup *c = make_well();
-
-	refuse_tiers(c);
-	c->attempts[1] = (struct attempt){ .name = "kprobe", .is_well = true };
-	ASSERT_CONTAINS(say(c), "newer kernel");
-	ASSERT_LACKS(say(c), "bpf(2)");
-}
-
-TEST(debugfs_is_for_root_where_it_is_not_mounted)
-{
-	_cleanup_free_ struct checkup *c = make_well();
-
-	*c->machine.preemption.mode = '\0';
-	ASSERT_CONTAINS(say(c), "debugfs");
-	c->rights.uid = 1000; /* may not look into it anyway */
-	ASSERT_LACKS(say(c), "debugfs");
-	c->rights.uid = 0;
-	c->machine.has_debugfs = true;
-	ASSERT_LACKS(say(c), "debugfs");
 }
 
 TEST(a_captured_tree_gets_no_advice_on_what_could_not_be_tried)
@@ -167,6 +142,5 @@ TEST(a_captured_tree_gets_no_advice_on_what_could_not_be_tried)
 
 	refuse_tiers(c);
 	c->is_live = false;
-	memset(c->attempts, 0, sizeof(c->attempts));
 	ASSERT_STREQ(say(c), "");
 }

@@ -104,9 +104,8 @@ static const char *cell(const struct top *t, const char *id, const char *title, 
 			if (strcmp(t->rows[row].job->now->job.id, id) != 0 ||
 			    strcmp(top_columns[i].title, title) != 0)
 				continue;
-			return top_columns[i].format(t, &t->rows[row], width, text, sizeof(text))
-				       ? text
-				       : "-";
+			return column_format(t, i, &t->rows[row], width, text, sizeof(text)) ? text
+											     : "-";
 		}
 	}
 	return "none";

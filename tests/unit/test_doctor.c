@@ -44,13 +44,15 @@ static struct checkup *make_well(void)
 	c->hierarchy.v2_own = (char *)"/";
 	strcpy(c->machine.node, "node17");
 	strcpy(c->machine.kernel, "6.1.0-50-amd64");
-	c->machine.preemption = (struct preemption){ "voluntary", "the scheduler" };
+	strcpy(c->machine.preemption, "voluntary");
+	c->machine.preemption_source = "the scheduler";
 	c->machine.has_btf = true;
 	c->rights = (struct rights){ .is_known = true,
 				     .capabilities = UINT64_MAX,
 				     .perf_event_paranoid = 2 };
-	for (size_t i = 0; i < ATTEMPTS_COUNT; i++)
-		c->attempts[i] = (struct attempt){ "fentry", "vfs_read", "more", .is_well = true };
+	for (size_t i = 0; i < CHECKUP_FEATURES_COUNT; i++)
+		c->features[i] = (struct checkup_feature){ "fentry", "a_function", "more",
+							   .is_well = true };
 	add_hook(c, "T0", "tp_btf/a", NULL);
 	add_hook(c, "T2", "tp_btf/b", NULL);
 	add_hook(c, "T2+", "fentry/c", NULL);
@@ -260,7 +262,7 @@ TEST(an_empty_checkup_is_told_without_a_number)
 
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++)
 		c->tiers[i].name = c->tiers[i].gives = "x";
-	c->machine.preemption.source = "nothing here says";
+	c->machine.preemption_source = "the kernel's version";
 	c->rights.perf_event_paranoid = RIGHTS_UNKNOWN_PARANOIA;
 	c->rights.unprivileged_bpf_disabled = -1;
 	text = print(c, true);
@@ -402,6 +404,52 @@ TEST(without_an_agent_that_is_said_and_of_a_tree_nothing)
 	error_set(&silent.why, -ETIMEDOUT, "the agent at 'x' does not answer");
 	silent_text = print_with(c, &silent, false);
 	ASSERT_CONTAINS(silent_text, "it does not answer: the agent at 'x' does not answer");
+}
+
+/* The reasons in one text; "": healthy. */
+static char *judge(const struct doctor_agent *agent)
+{
+	_cleanup_(strings_clear) struct strings reasons = {};
+	struct made_text t = {};
+	FILE *out = made_text_stream(&t);
+
+	ASSERT_OK(doctor_agent_judge(agent, &reasons));
+	for (size_t i = 0; i < reasons.count; i++)
+		fprintf(out, "%s\n", reasons.items[i]);
+	return made_text_end(&t);
+}
+
+TEST(a_node_is_healthy_until_its_numbers_are_or_will_be_wrong)
+{
+	char *tiers[] = { (char *)"T0", (char *)"T2" };
+	struct doctor_agent agent = {
+		.was_asked = true,
+		.is_there = true,
+		.has_answer = true,
+		.facts = { .tiers = { tiers, 2 },
+			   .readings = 2000,
+			   .failed_readings = 3,
+			   .lost_events = 2000,
+			   .push = { .server = (char *)"https://s",
+				     .bytes = 50,
+				     .max_bytes = 100,
+				     .why_unsent = (char *)"the server answers 503" } },
+	};
+	_cleanup_free_ char *healthy = judge(&agent), *text = NULL, *silent = NULL;
+
+	ASSERT_STREQ(healthy, "");
+	agent.facts.tiers.count = 1;
+	agent.facts.failed_readings = agent.facts.lost_events = 2001;
+	agent.facts.push.bytes = 51;
+	text = judge(&agent);
+	ASSERT_STREQ(text, "files are not measured (jobmeter doctor says why)\n"
+			   "2001 readings failed, and 2000 did not\n"
+			   "2001 events were lost in 2000 readings\n"
+			   "the spool is 51 % full: the server answers 503\n");
+	agent.has_answer = false;
+	error_set(&agent.why, -ETIMEDOUT, "the agent at 'x' does not answer");
+	silent = judge(&agent);
+	ASSERT_STREQ(silent, "the agent at 'x' does not answer\n");
 }
 
 static char *print_group(const struct doctor_agent *agent)

@@ -34,6 +34,30 @@ TEST(a_machine_is_read_below_its_root)
 	ASSERT_STREQ(m.product, "QEMU Standard PC");
 }
 
+TEST(the_scheduler_names_the_preemption_mode_and_the_version_only_what_is_certain)
+{
+	static const struct {
+		const char *scheduler, *version, *mode;
+	} cases[] = {
+		{ "none voluntary (full) lazy\n", "#1 SMP PREEMPT_DYNAMIC\n", "full" },
+		{ "(none)", "", "none" },
+		{ "none full", "#1 SMP PREEMPT Debian\n", "full" },
+		{ "(a mode that is far too long)", "#1 SMP PREEMPT_RT Debian\n", "rt" },
+		{ "none )full(", "#1 SMP PREEMPT_DYNAMIC Debian\n", "" },
+		{ "", "#1 SMP Debian\n", "" },
+		{ "()", "", "" },
+	};
+	_cleanup_close_ int root = tree_open("preemption");
+	struct machine m;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		tree_write(root, "sys/kernel/debug/sched/preempt", cases[i].scheduler);
+		tree_write(root, "proc/sys/kernel/version", cases[i].version);
+		machine_read(root, &m);
+		ASSERT_STREQ(m.preemption, cases[i].mode);
+	}
+}
+
 TEST(what_an_empty_root_does_not_say_is_unknown)
 {
 	_cleanup_close_ int root = tree_open("empty");

@@ -346,7 +346,7 @@ TEST(a_unit_that_is_too_long_loses_its_kind_first)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		free(r->job.id);
 		r->job.id = strdup(rows[i].id);
-		ASSERT(top_columns[0].format(t, top_selected(t), 12, text, sizeof(text)));
+		ASSERT(column_format(t, 0, top_selected(t), 12, text, sizeof(text)));
 		ASSERT_STREQ(text, rows[i].text);
 	}
 }

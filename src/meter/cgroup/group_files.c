@@ -405,13 +405,6 @@ static void read_field(struct group_files *g, size_t i, struct text *t, bool *ha
 	*ret = (struct value){ number, true };
 }
 
-static void lose_group(struct group_files *g)
-{
-	for (size_t i = 0; i < FIELD_COUNT; i++)
-		close_file(g, i, FD_ABSENT);
-	g->is_gone = true;
-}
-
 int group_files_read(struct group_files *g, const struct metric_set *wanted,
 		     struct value values[METRIC_JOB_COUNT])
 {
@@ -430,8 +423,11 @@ int group_files_read(struct group_files *g, const struct metric_set *wanted,
 	g->readings++;
 	if (has_opened || !has_any)
 		r = check_group(g);
-	if (r == -ENODEV)
-		lose_group(g);
+	if (r == -ENODEV) {
+		for (size_t i = 0; i < FIELD_COUNT; i++)
+			close_file(g, i, FD_ABSENT);
+		g->is_gone = true;
+	}
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < FIELD_COUNT; i++) {

@@ -213,11 +213,6 @@ static const char *next_component(const char *path)
 	return path + strspn(path, "/");
 }
 
-static bool is_empty(const struct span *span)
-{
-	return span->begin == span->end;
-}
-
 /* Whether @rule reaches deeper into @path than @deepest, but not beyond @limit. */
 static bool try_rule(const struct identity_rule *rule, const char *path, size_t limit,
 		     size_t deepest, struct identity *ret)
@@ -232,7 +227,8 @@ static bool try_rule(const struct identity_rule *rule, const char *path, size_t 
 
 		steps_left = m.steps_left;
 		if (!is_match || (size_t)(m.end - path) > limit ||
-		    (size_t)(m.end - path) <= deepest || is_empty(&m.fields[IDENTITY_JOB]))
+		    (size_t)(m.end - path) <= deepest ||
+		    m.fields[IDENTITY_JOB].begin == m.fields[IDENTITY_JOB].end)
 			continue;
 		deepest = (size_t)(m.end - path);
 		fill(rule, path, p, &m, ret);

@@ -17,19 +17,15 @@
 
 #define MOUNTINFO_MAX_BYTES (64u << 20)
 
-static void mount_clear(struct mount *m)
-{
-	free(m->root);
-	free(m->point);
-	free(m->fstype);
-	free(m->source);
-	free(m->options);
-}
-
 void mounts_clear(struct mounts *m)
 {
-	for (size_t i = 0; i < m->count; i++)
-		mount_clear(&m->items[i]);
+	for (size_t i = 0; i < m->count; i++) {
+		free(m->items[i].root);
+		free(m->items[i].point);
+		free(m->items[i].fstype);
+		free(m->items[i].source);
+		free(m->items[i].options);
+	}
 	free(m->items);
 	*m = (struct mounts){};
 }

@@ -97,13 +97,6 @@ static size_t append_name(struct walk *w, const char *name)
 	return before;
 }
 
-static void cut_path(struct walk *w, size_t length)
-{
-	w->path_length = length;
-	if (length < GROUPS_PATH)
-		w->path[length] = '\0';
-}
-
 static int walk_dir(struct walk *w, int fd, int level, const struct branch *at);
 
 /* One that vanishes meanwhile is no error. */
@@ -123,7 +116,9 @@ static int walk_into(struct walk *w, int parent_fd, const char *name, const stru
 		fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		r = fd < 0 ? 0 : walk_dir(w, fd, level + 1, &here);
 	}
-	cut_path(w, length);
+	w->path_length = length;
+	if (length < GROUPS_PATH)
+		w->path[length] = '\0';
 	return r;
 }
 

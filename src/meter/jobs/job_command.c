@@ -59,12 +59,6 @@ static const struct {
 	{ "sge", "JOB_NAME=" },
 };
 
-/* Steps in which a manager keeps a process of its own, for as long as the job lasts. */
-static bool is_managers_step(const char *group)
-{
-	return strcmp(group, "step_extern") == 0;
-}
-
 static enum rank rank_of(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(managers); i++) {
@@ -164,8 +158,10 @@ static void look_below(struct search *s, int dir_fd, const char *name, unsigned 
 	s->groups++;
 	look_at_processes(s, fd);
 	while (depth < DEPTH_MAX && s->groups < GROUPS_MAX && (entry = readdir(dir))) {
+		/* A step in which the manager keeps a process of its own, for as long as the job
+		 * lasts, is left out. */
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
-		    !is_managers_step(entry->d_name))
+		    strcmp(entry->d_name, "step_extern") != 0)
 			look_below(s, fd, entry->d_name, depth + 1);
 	}
 	closedir(dir);

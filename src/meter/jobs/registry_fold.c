@@ -51,11 +51,6 @@ static struct registry_member *member_of(struct registry_group *g, const struct 
 	return NULL;
 }
 
-static bool knows_oom_kills(const struct registry_group *g)
-{
-	return g->has_oom_kills || g->oom_below;
-}
-
 /* A group's kills are those that it counts itself, which are its descendants' too on cgroup v2, or
  * theirs together, which they are on v1.  Where the job or the step ends upwards, they are that
  * one's. */
@@ -65,7 +60,7 @@ static void add_oom_kills(struct registry_group *g, struct registry_member *m,
 	const struct registry_member *above = member_of(parent, m->job);
 	uint64_t kills = MAX(g->oom_kills, g->oom_below);
 
-	if (!knows_oom_kills(g))
+	if (!g->has_oom_kills && !g->oom_below)
 		return;
 	if (!above)
 		value_add(m->job->folded, METRIC_MEMORY_OOM_KILLS, kills);

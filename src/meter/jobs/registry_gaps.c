@@ -13,14 +13,6 @@
 
 #define NUMBERS (2 + TASK_COUNTERS) /* of a task: its pid, when it started, its counters */
 
-static void put_aside(struct registry_job *j, uint64_t boot_ns)
-{
-	task_bases_clear(&j->bases);
-	j->counted_until_ns = boot_ns;
-	j->is_put_aside = true;
-	j->is_changed = true;
-}
-
 /* In each job that the task's group is one of. */
 static int keep_base(struct registry *r, const struct task_base *base)
 {
@@ -68,8 +60,12 @@ int registry_put_aside(struct registry *r, const struct task_bases *bases, uint6
 	int code = registry_inherit(r);
 
 	for (size_t i = 0; code == 0 && i < r->job_count; i++) {
-		if (!r->jobs[i]->is_ended)
-			put_aside(r->jobs[i], boot_ns);
+		if (!r->jobs[i]->is_ended) {
+			task_bases_clear(&r->jobs[i]->bases);
+			r->jobs[i]->counted_until_ns = boot_ns;
+			r->jobs[i]->is_put_aside = true;
+			r->jobs[i]->is_changed = true;
+		}
 	}
 	for (size_t i = 0; code == 0 && i < bases->count; i++)
 		code = keep_base(r, &bases->items[i]);

@@ -165,13 +165,6 @@ static int lack(struct registry *r, const struct newcomer *n, const struct ident
 	return 0;
 }
 
-/* A group of a job that had ended is there: it goes on. */
-static void reopen(struct registry_job *j, const struct group_life *life)
-{
-	if (j->is_ended && !life->died_ns)
-		registry_job_set_end(j, 0);
-}
-
 static void take_top(struct registry_job *j, const struct newcomer *n, const struct identity *id)
 {
 	if (!is_top(n, id) || (j->has_top && j->top_id != n->life->id))
@@ -199,16 +192,6 @@ static struct registry_member *find_member(struct registry_group *g, const struc
 			return &g->members[i];
 	}
 	return NULL;
-}
-
-static void begin_step(struct registry *r, struct registry_step *step,
-		       const struct group_life *life)
-{
-	if (!step->start_ns)
-		step->start_ns = registry_real(r, life->born_ns);
-	if (!life->died_ns)
-		step->end_ns = 0;
-	step->live_groups++;
 }
 
 /* Whether it was the last live group of its step.  One that a job's state names may never have
@@ -245,9 +228,16 @@ static void join(struct registry *r, struct registry_group *g, struct registry_j
 	m->rank = step ? rank : RANK_NONE;
 	m->is_step_top = is_step_top;
 	j->live_groups++;
-	if (step)
-		begin_step(r, step, life);
-	reopen(j, life);
+	if (step) {
+		if (!step->start_ns)
+			step->start_ns = registry_real(r, life->born_ns);
+		if (!life->died_ns)
+			step->end_ns = 0;
+		step->live_groups++;
+	}
+	/* A group of a job that had ended is there: it goes on. */
+	if (j->is_ended && !life->died_ns)
+		registry_job_set_end(j, 0);
 }
 
 static int join_as(struct registry *r, struct registry_group *g, const struct newcomer *n,
@@ -265,11 +255,6 @@ static int join_as(struct registry *r, struct registry_group *g, const struct ne
 	join(r, g, j, step, registry_rank_of(id->task),
 	     n->is_whole && id->step_end && n->path[id->step_end] == '\0', n->life);
 	return 0;
-}
-
-static bool is_job(const struct registry *r, const struct identity *id)
-{
-	return r->options.has_units || strcmp(id->manager, "systemd") != 0;
 }
 
 /* A unit of systemd's holds a manager's jobs, and is none that they are part of. */
@@ -296,7 +281,7 @@ static int join_all(struct registry *r, struct registry_group *g, const struct n
 	int code = 0;
 
 	while (is_found && g->member_count + left_out_count < MEMBERS_MAX) {
-		if (is_job(r, &id))
+		if (r->options.has_units || strcmp(id.manager, "systemd") != 0)
 			code = join_as(r, g, n, &id);
 		if (code == -ENOSPC)
 			left_out[left_out_count++] = id;

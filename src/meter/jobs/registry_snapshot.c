@@ -350,14 +350,6 @@ static void add_files(const struct registry_job *j, struct value *values)
 	}
 }
 
-static void add_facts(const struct registry_job *j, struct value *values)
-{
-	if (j->facts->allocated_cores.is_known)
-		values[METRIC_CPU_ALLOCATED] = j->facts->allocated_cores;
-	if (j->facts->memory_limit.is_known)
-		values[METRIC_MEMORY_LIMIT] = j->facts->memory_limit;
-}
-
 static void drop_gauges(struct value *values)
 {
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
@@ -372,7 +364,10 @@ static void put_values(const struct registry_job *j, const struct part *parts, s
 	memcpy(ret, j->folded, sizeof(j->folded));
 	add_parts(j->registry, parts, count, NULL, ret);
 	add_files(j, ret);
-	add_facts(j, ret);
+	if (j->facts->allocated_cores.is_known)
+		ret[METRIC_CPU_ALLOCATED] = j->facts->allocated_cores;
+	if (j->facts->memory_limit.is_known)
+		ret[METRIC_MEMORY_LIMIT] = j->facts->memory_limit;
 	if (j->least)
 		values_raise(ret, j->least);
 	if (last)

@@ -165,13 +165,6 @@ static void start_naming(struct loading *l)
 		l->named = named_types_free(l->named);
 }
 
-static void stop_naming(struct loading *l)
-{
-	if (l->named)
-		targets_stop(&l->targets);
-	l->named = named_types_free(l->named);
-}
-
 static int open_skeleton(struct loading *l, enum object_id id, bool is_older, struct any_bpf **ret)
 {
 	const struct kernel_types *types = l->opening->types;
@@ -378,5 +371,7 @@ void loading_clear(struct loading *l)
 	complaint_stop();
 	for (size_t id = OBJECT_COUNT; id-- > 0;)
 		l->items[id] = skeleton_close(l->items[id]);
-	stop_naming(l);
+	if (l->named)
+		targets_stop(&l->targets);
+	l->named = named_types_free(l->named);
 }

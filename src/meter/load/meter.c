@@ -235,12 +235,6 @@ bool meter_has_any_tier(const struct meter *m)
 	return false;
 }
 
-static bool sees_connections(const struct meter *m)
-{
-	return hooks_is_on(&m->objects.hooks, "open_connection") &&
-	       hooks_is_on(&m->objects.hooks, "end_connection");
-}
-
 static bool sees_block(const struct meter *m)
 {
 	const struct hooks *hooks = &m->objects.hooks;
@@ -266,7 +260,8 @@ unsigned int meter_counted(const struct meter *m)
 		counted |= COUNTED_LOOKS | COUNTED_NETWORK;
 	if (meter_is_on(m, "leave_call") && meter_is_on(m, "sample_task"))
 		counted |= COUNTED_SPINNING;
-	if (sees_connections(m))
+	if (hooks_is_on(&m->objects.hooks, "open_connection") &&
+	    hooks_is_on(&m->objects.hooks, "end_connection"))
 		counted |= COUNTED_CONNECTIONS | COUNTED_DETAILS;
 	if (names_syscalls(m))
 		counted |= COUNTED_SYSCALLS;

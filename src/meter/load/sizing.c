@@ -107,6 +107,7 @@ uint64_t map_form_bytes(const struct map_form *f, unsigned int cpus)
 
 /* ---- what a shape needs ---- */
 
+/* CPUs and cgroups, as sizing.h says. */
 static unsigned int pairs(const struct sizing_shape *s)
 {
 	return s->cpus + s->jobs;
@@ -114,33 +115,12 @@ static unsigned int pairs(const struct sizing_shape *s)
 
 static unsigned int places(const struct sizing_shape *s)
 {
-	return s->mounts + SIZING_PLACES_BESIDE_MOUNTS;
-}
-
-static unsigned int rows(const struct sizing_shape *s)
-{
-	return pairs(s) * places(s) * SIZING_ROWS_OF_A_PLACE;
+	return pairs(s) * (s->mounts + SIZING_PLACES_BESIDE_MOUNTS);
 }
 
 static unsigned int histograms(const struct sizing_shape *s)
 {
-	return s->has_histograms ? pairs(s) * places(s) * SIZING_HISTOGRAMS_OF_FIVE_PLACES / 5 : 0;
-}
-
-static unsigned int superblocks(const struct sizing_shape *s)
-{
-	return SIZING_SUPERBLOCKS_OF_ALL + s->jobs * SIZING_SUPERBLOCKS_OF_A_JOB;
-}
-
-static unsigned int tasks(const struct sizing_shape *s)
-{
-	return s->jobs * SIZING_TASKS_OF_A_JOB;
-}
-
-/* Files that are followed one by one, and what goes with them. */
-static unsigned int followed(const struct sizing_shape *s)
-{
-	return s->followed;
+	return s->has_histograms ? places(s) * SIZING_HISTOGRAMS_OF_FIVE_PLACES / 5 : 0;
 }
 
 /* A CPU that finds no room counts among the unfollowed. */
@@ -152,72 +132,12 @@ static unsigned int followed_counts(const struct sizing_shape *s)
 /* So that how many they are can be told, of one group. */
 static unsigned int unfollowed(const struct sizing_shape *s)
 {
-	return s->followed && !s->has_groups ? MAX(s->followed, 1024U) * 4 : 0;
-}
-
-static unsigned int followed_calls(const struct sizing_shape *s)
-{
-	return s->followed ? tasks(s) : 0; /* as parked_calls */
-}
-
-/* Each that answers has one on each of its CPUs. */
-static unsigned int unfollowed_by_cgroup(const struct sizing_shape *s)
-{
-	return s->followed && s->has_groups ? pairs(s) * SIZING_CGROUPS_OF_A_JOB : 0;
-}
-
-/* Of one group. */
-static unsigned int syscall_rows(const struct sizing_shape *s)
-{
-	return s->names_syscalls && !s->has_groups ? SYSCALL_ROWS : 0;
-}
-
-static unsigned int parked_syscalls(const struct sizing_shape *s)
-{
-	return s->names_syscalls ? tasks(s) : 0;
-}
-
-static unsigned int totals(const struct sizing_shape *s)
-{
-	return pairs(s) * SIZING_CGROUPS_OF_A_JOB;
-}
-
-static unsigned int syscalls_by_cgroup(const struct sizing_shape *s)
-{
-	return s->names_syscalls && s->has_groups ? totals(s) * SIZING_SYSCALLS_OF_A_PAIR : 0;
+	return s->followed ? MAX(s->followed, 1024U) * 4 : 0;
 }
 
 static unsigned int threaded(const struct sizing_shape *s)
 {
 	return MAX(s->jobs, s->cpus);
-}
-
-/* Most jobs use one kind of socket or two. */
-static unsigned int traffic_rows(const struct sizing_shape *s)
-{
-	return pairs(s) * SIZING_SOCKETS_OF_A_JOB;
-}
-
-static unsigned int connections(const struct sizing_shape *s)
-{
-	return s->jobs * SIZING_CONNECTIONS_OF_A_JOB;
-}
-
-/* On its way; a device's queue holds some hundred to a thousand. */
-static unsigned int block_requests(const struct sizing_shape *s)
-{
-	return s->cpus * SIZING_REQUESTS_OF_A_CPU;
-}
-
-static unsigned int times(const struct sizing_shape *s)
-{
-	return totals(s) + s->cpus * SIZING_SERVICES;
-}
-
-/* Of the key hierarchy. */
-static unsigned int groups(const struct sizing_shape *s)
-{
-	return s->has_groups ? s->jobs * SIZING_GROUPS_OF_A_JOB + SIZING_GROUPS_OF_ALL : 0;
 }
 
 /* Bytes, at least a page. */
@@ -229,60 +149,86 @@ static unsigned int touched_rows(const struct sizing_shape *s)
 /* One a group that answers and a reason; nearly all groups have none. */
 static unsigned int lost_by_cgroup(const struct sizing_shape *s)
 {
-	return s->has_groups ? s->jobs / 4 : 0;
+	return s->jobs / 4;
 }
 
-/* One a group that outlives others which took from its shares. */
-static unsigned int given_back(const struct sizing_shape *s)
-{
-	return s->has_groups ? s->jobs + SIZING_GROUPS_OF_ALL : 0;
-}
+enum used { /* bits: unless all of these are so, a map is not used */
+	    BY_GROUP = 1, /* groups are told apart */
+	    OF_ONE = 2, /* they are not */
+	    FOLLOWING = 4,
+	    BY_NAME = 8,
+};
 
 /*
- * @needed: 0: it is not used.  @usual: one job may be of any kind: of thousands of tasks, say, or
- * of all operations by all ways.  So there are so many entries at least, unless the limit says
- * otherwise.
+ * What a map needs is a sum, or what its function says.  @usual: one job may be of any kind: of
+ * thousands of tasks, say, or of all operations by all ways.  So there are so many entries at
+ * least, unless the limit says otherwise.
  */
 /* clang-format off */
-static const struct {
+static const struct need {
 	const char *map;
-	unsigned int (*needed)(const struct sizing_shape *shape);
 	unsigned int usual;
+	unsigned int of_job, of_pair, of_cpu, of_place, of_followed, fixed;
+	unsigned int (*needed)(const struct sizing_shape *shape);
+	unsigned int used;
 	bool is_on_demand; /* of one group its memory was asked for, beyond the limit */
 } table[] = {
-	{ "file_rows",       rows,        8192, false },
-	{ "file_histograms", histograms,  2048, false },
-	{ "superblocks",     superblocks, 1024, false },
-	{ "parked_calls",    tasks,       8192, false }, /* tasks asleep in a counted call */
-	{ "path_ends",       tasks,       8192, false }, /* of live tasks */
-	{ "libaio_requests", tasks,       8192, false }, /* on their way */
-	{ "task_totals",     totals,      4096, false },
-	{ "leaving_tasks",   tasks,       4096, false }, /* ended and not yet freed, for some 20 ms */
-	{ "polls",           pairs,       1024, false },
-	{ "traffic_rows",    traffic_rows, 1024, false },
-	{ "block_rows",      pairs,        512, false }, /* most jobs work on file systems over the network */
-	{ "block_requests",  block_requests, 2048, false },
-	{ "connections",     connections, 8192, false }, /* TCP sockets that are there at once */
-	{ "task_baselines",  tasks,          1, false },
-	{ "ended_threads",   threaded,     512, false }, /* processes of which threads ended */
-	{ "task_times",      times,       2048, false },
-	{ "task_states",     tasks,          1, false },
-	{ "groups",          groups,         1, false },
-	{ "given_back",      given_back,     1, false },
-	{ "lost_by_cgroup",     lost_by_cgroup,  256, false },
-	{ "touched_rows",    touched_rows,   1, false },
-	{ "followed_files",   followed,        1, true },
-	{ "followed_names",   followed,        1, true },
-	{ "followed_counts",  followed_counts, 1, true },
-	{ "unfollowed_files", unfollowed,      1, true },
-	{ "unfollowed_by_cgroup", unfollowed_by_cgroup, 1, true },
-	{ "open_files",       followed,     8192, true },
-	{ "parked_refs",      followed_calls, 8192, true },
-	{ "syscall_rows",     syscall_rows,    1, true },
-	{ "syscalls_by_cgroup", syscalls_by_cgroup, 1024, true },
-	{ "parked_syscalls",  parked_syscalls, 16384, true }, /* tasks asleep in a call */
+	{ "file_rows",       8192, .of_place = SIZING_ROWS_OF_A_PLACE },
+	{ "file_histograms", 2048, .needed = histograms },
+	{ "superblocks",     1024, .of_job = SIZING_SUPERBLOCKS_OF_A_JOB, .fixed = SIZING_SUPERBLOCKS_OF_ALL },
+	{ "parked_calls",    8192, .of_job = SIZING_TASKS_OF_A_JOB }, /* tasks asleep in a counted call */
+	{ "path_ends",       8192, .of_job = SIZING_TASKS_OF_A_JOB }, /* of live tasks */
+	{ "libaio_requests", 8192, .of_job = SIZING_TASKS_OF_A_JOB }, /* on their way */
+	{ "task_totals",     4096, .of_pair = SIZING_CGROUPS_OF_A_JOB },
+	{ "leaving_tasks",   4096, .of_job = SIZING_TASKS_OF_A_JOB }, /* ended and not yet freed, for some 20 ms */
+	{ "polls",           1024, .of_pair = 1 },
+	{ "traffic_rows",    1024, .of_pair = SIZING_SOCKETS_OF_A_JOB }, /* most jobs use one kind of socket or two */
+	{ "block_rows",       512, .of_pair = 1 }, /* most jobs work on file systems over the network */
+	{ "block_requests",  2048, .of_cpu = SIZING_REQUESTS_OF_A_CPU }, /* a device's queue holds some hundred to a thousand */
+	{ "connections",     8192, .of_job = SIZING_CONNECTIONS_OF_A_JOB }, /* TCP sockets that are there at once */
+	{ "task_baselines",     1, .of_job = SIZING_TASKS_OF_A_JOB },
+	{ "ended_threads",    512, .needed = threaded }, /* processes of which threads ended */
+	{ "task_times",      2048, .of_pair = SIZING_CGROUPS_OF_A_JOB, .of_cpu = SIZING_SERVICES },
+	{ "task_states",        1, .of_job = SIZING_TASKS_OF_A_JOB },
+	{ "groups",             1, .of_job = SIZING_GROUPS_OF_A_JOB, .fixed = SIZING_GROUPS_OF_ALL, .used = BY_GROUP },
+	{ "given_back",         1, .of_job = 1, .fixed = SIZING_GROUPS_OF_ALL, .used = BY_GROUP }, /* a group that outlives others which took from its shares */
+	{ "lost_by_cgroup",   256, .needed = lost_by_cgroup, .used = BY_GROUP },
+	{ "touched_rows",       1, .needed = touched_rows },
+	{ "followed_files",     1, .of_followed = 1, .is_on_demand = true },
+	{ "followed_names",     1, .of_followed = 1, .is_on_demand = true },
+	{ "followed_counts",    1, .needed = followed_counts, .is_on_demand = true },
+	{ "unfollowed_files",   1, .needed = unfollowed, .used = OF_ONE, .is_on_demand = true },
+	{ "unfollowed_by_cgroup", 1, .of_pair = SIZING_CGROUPS_OF_A_JOB, .used = BY_GROUP | FOLLOWING, .is_on_demand = true },
+	{ "open_files",      8192, .of_followed = 1, .is_on_demand = true },
+	{ "parked_refs",     8192, .of_job = SIZING_TASKS_OF_A_JOB, .used = FOLLOWING, .is_on_demand = true }, /* as parked_calls */
+	{ "syscall_rows",       1, .fixed = SYSCALL_ROWS, .used = OF_ONE | BY_NAME, .is_on_demand = true },
+	{ "syscalls_by_cgroup", 1024, .of_pair = SIZING_CGROUPS_OF_A_JOB * SIZING_SYSCALLS_OF_A_PAIR, .used = BY_GROUP | BY_NAME, .is_on_demand = true },
+	{ "parked_syscalls", 16384, .of_job = SIZING_TASKS_OF_A_JOB, .used = BY_NAME, .is_on_demand = true }, /* tasks asleep in a call */
 };
 /* clang-format on */
+
+static const struct need *find_need(const char *map)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (strcmp(table[i].map, map) == 0)
+			return &table[i];
+	}
+	return NULL;
+}
+
+/* 0: it is not used. */
+static unsigned int needed(const struct need *need, const struct sizing_shape *s)
+{
+	unsigned int is_so = (s->has_groups ? BY_GROUP : OF_ONE) | (s->followed ? FOLLOWING : 0) |
+			     (s->names_syscalls ? BY_NAME : 0);
+
+	if (need->used & ~is_so)
+		return 0;
+	if (need->needed)
+		return need->needed(s);
+	return need->of_job * s->jobs + need->of_pair * pairs(s) + need->of_cpu * s->cpus +
+	       need->of_place * places(s) + need->of_followed * s->followed + need->fixed;
+}
 
 #define ROWS_MIN 64
 #define SYSCALLS_MIN 1024 /* else the self-test has no room */
@@ -298,40 +244,23 @@ static void fill_shape(struct sizing_shape *s)
 
 static unsigned int entries_for(const char *map, const struct sizing_shape *shape, unsigned int own)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		if (strcmp(table[i].map, map) != 0)
-			continue;
-		if (!table[i].needed(shape))
-			return UNUSED_ENTRIES;
-		return MAX(table[i].needed(shape), MAX(table[i].usual, own));
-	}
-	return own;
+	const struct need *need = find_need(map);
+
+	if (!need)
+		return own;
+	return needed(need, shape) ? MAX(needed(need, shape), MAX(need->usual, own))
+				   : UNUSED_ENTRIES;
 }
 
 unsigned int sizing_share(const char *map, unsigned int entries, const struct sizing_shape *shape)
 {
+	const struct need *need = find_need(map);
 	struct sizing_shape one = *shape;
 
 	one.jobs = 1;
 	one.followed /= 8; /* of all jobs' */
 	fill_shape(&one);
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		if (strcmp(table[i].map, map) == 0)
-			return MIN(MAX(entries / 8, table[i].needed(&one)), entries / 2);
-	}
-	return entries / 8;
-}
-
-/* A map that is used where that is asked for, and else has one entry. */
-static bool is_on_demand(const char *map, const struct sizing_shape *shape, bool *ret_is_asked)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		if (strcmp(table[i].map, map) != 0)
-			continue;
-		*ret_is_asked = table[i].needed(shape);
-		return table[i].is_on_demand;
-	}
-	return false;
+	return need ? MIN(MAX(entries / 8, needed(need, &one)), entries / 2) : entries / 8;
 }
 
 static const struct map_size *find_fixed(const struct map_size *fixed, const char *map)
@@ -383,7 +312,9 @@ uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size
 	fill_shape(&shape);
 	for (size_t i = 0; i < count; i++) {
 		const struct map_size *fixed = find_fixed(sizing->fixed, forms[i].name);
-		bool is_asked = false, is_demanded = is_on_demand(forms[i].name, &shape, &is_asked);
+		const struct need *need = find_need(forms[i].name);
+		bool is_demanded = need && need->is_on_demand; /* used where that is asked for */
+		bool is_asked = is_demanded && needed(need, &shape);
 
 		forms[i].entries = fixed ? fixed->entries
 					 : entries_for(forms[i].name, &shape, forms[i].entries);

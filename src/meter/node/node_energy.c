@@ -124,11 +124,6 @@ struct node_job *node_energy_add_job(struct node_energy *e, const char *manager,
 	return j;
 }
 
-static bool has_cpu_time(const struct snapshot_job *job)
-{
-	return job->values[METRIC_CPU_USER].is_known && job->values[METRIC_CPU_SYSTEM].is_known;
-}
-
 static uint64_t cpu_time(const struct snapshot_job *job)
 {
 	return (uint64_t)job->values[METRIC_CPU_USER].number +
@@ -234,7 +229,7 @@ static int take_job(struct node_energy *e, const struct snapshot *s, const struc
 {
 	struct node_job *j = find_job(e, job->job);
 
-	if (!has_cpu_time(job))
+	if (!job->values[METRIC_CPU_USER].is_known || !job->values[METRIC_CPU_SYSTEM].is_known)
 		return 0;
 	if (!j) {
 		j = node_energy_add_job(e, job->job->manager, job->job->id,
@@ -664,14 +659,6 @@ static uint64_t estimated_of(const struct node_energy *e, const struct energy_ow
 	return sum;
 }
 
-static void put_values(const struct node_energy *e, const struct energy_owner *o,
-		       struct snapshot_job *job)
-{
-	job->values[METRIC_ENERGY] = (struct value){ energy_owner_total(o), true };
-	job->values[METRIC_ENERGY_IDLE] = (struct value){ o->idle_uj, true };
-	job->values[METRIC_ENERGY_ESTIMATED] = (struct value){ estimated_of(e, o), true };
-}
-
 static int put_entries(const struct node_energy *e, const struct energy_owner *o,
 		       struct snapshot_job *job)
 {
@@ -712,7 +699,10 @@ int node_energy_show(struct node_energy *e, struct snapshot *s)
 
 		if (!j || !e->attribution.channel_count)
 			continue;
-		put_values(e, &j->owner, job);
+		job->values[METRIC_ENERGY] = (struct value){ energy_owner_total(&j->owner), true };
+		job->values[METRIC_ENERGY_IDLE] = (struct value){ j->owner.idle_uj, true };
+		job->values[METRIC_ENERGY_ESTIMATED] = (struct value){ estimated_of(e, &j->owner),
+								       true };
 		r = put_entries(e, &j->owner, job);
 	}
 	return r;

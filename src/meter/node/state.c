@@ -319,14 +319,9 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-static bool is_last(const char *name)
-{
-	return *name == '.' && ends_with(name, ".last");
-}
-
 static int list_last(struct state *s UNUSED, struct names *to, const char *name)
 {
-	return is_last(name) ? names_add(to, name) : 0;
+	return *name == '.' && ends_with(name, ".last") ? names_add(to, name) : 0;
 }
 
 static int list_whole(struct state *s, struct names *to, const char *name)

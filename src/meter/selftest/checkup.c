@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include "selftest/canary.h"
 #include "basic/cleanup.h"
 #include "basic/file.h"
 #include "load/missing.h"
 #include "basic/parse.h"
+#include "sources/hardware.h"
 
 /* No cgroup has this id, so that only the canary is counted: a watch may change only while nobody
  * runs in it. */
@@ -119,13 +121,47 @@ static int try_hooks(int root_fd, struct checkup *c)
 	return 0;
 }
 
+/* By the hooks that are on trampolines: one that is on is enough. */
+static void judge_fentry(const struct checkup *c, struct checkup_feature *ret)
+{
+	*ret = (struct checkup_feature){ "fentry", "", "where calls by path took place, libaio" };
+	for (size_t i = 0; i < c->hook_count && !ret->is_well; i++) {
+		if (!hook_is_trampoline(&c->hooks[i]))
+			continue;
+		ret->where = hook_target(&c->hooks[i]);
+		ret->is_well = c->hooks[i].is_on;
+	}
+	if (!ret->is_well)
+		snprintf(ret->why, sizeof(ret->why), "no hook of that kind is on");
+}
+
+/* By counting this process. */
+static void judge_cycles(int root_fd, struct checkup_feature *ret)
+{
+	_cleanup_(hardware_closep) struct hardware *hardware = NULL;
+	struct value values[METRIC_JOB_COUNT] = {};
+	struct hardware_events events;
+	struct error err = {};
+
+	*ret = (struct checkup_feature){ "cycles", "perf event", "hardware counters" };
+	hardware_events_read(root_fd, &events);
+	ret->error = hardware_open_process(&events, getpid(), false, &hardware, &err);
+	if (ret->error >= 0) {
+		hardware_read(hardware, values);
+		ret->is_well = values[METRIC_CPU_CYCLES].number > 0;
+		error_set(&err, 0, "%s", ret->is_well ? "" : "opened, but counts nothing");
+	}
+	snprintf(ret->why, sizeof(ret->why), "%.159s", err.text);
+}
+
 static int try_all(int root_fd, bool with_costs, struct checkup *c)
 {
 	int r = try_hooks(root_fd, c);
 
 	if (r < 0)
 		return r;
-	attempts_make(c->attempts);
+	judge_fentry(c, &c->features[CHECKUP_FENTRY]);
+	judge_cycles(root_fd, &c->features[CHECKUP_CYCLES]);
 	if (!with_costs)
 		error_set(&c->why_no_costs, 0, "switched off");
 	else if (c->has_hierarchy)

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "selftest/attempts.h"
 #include "selftest/costs.h"
 #include "basic/error.h"
 #include "sources/gpus.h"
@@ -32,6 +31,16 @@ struct checkup_tier {
 
 #define CHECKUP_TIERS_COUNT 5
 
+/* What more this machine offers, beside what counting needs. */
+struct checkup_feature {
+	const char *name, *where, *gives; /* "cycles", "perf event", "hardware counters" */
+	bool is_well;
+	int error; /* why not, as -Exxx; 0: not known */
+	char why[160];
+};
+
+enum checkup_feature_id { CHECKUP_FENTRY, CHECKUP_CYCLES, CHECKUP_FEATURES_COUNT };
+
 struct checkup {
 	bool is_live; /* the root is this machine's own: else nothing can be tried, only read */
 	struct machine machine;
@@ -48,7 +57,7 @@ struct checkup {
 	int selftest_error; /* why not, as -Exxx */
 	struct error why_no_selftest;
 	uint64_t map_bytes; /* of the default set */
-	struct attempt attempts[ATTEMPTS_COUNT];
+	struct checkup_feature features[CHECKUP_FEATURES_COUNT];
 	bool has_costs;
 	struct costs costs;
 	struct error why_no_costs;

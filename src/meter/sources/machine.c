@@ -11,7 +11,6 @@
 #include "basic/cpulist.h"
 #include "basic/file.h"
 #include "basic/macro.h"
-#include "cgroup/mounts.h"
 #include "basic/parse.h"
 
 /* Words by which a virtual machine's product or maker gives itself away, where no CPU flag does. */
@@ -86,12 +85,28 @@ static void read_virtual(int root_fd, struct machine *m)
 		m->is_virtual |= strstr(m->product, virtual_products[i]) != NULL;
 }
 
-static bool has_debugfs(int root_fd)
+/* The scheduler has the mode in brackets: "none voluntary (full)"; it is in debugfs, for root only.
+ * The version line says it of kernels that cannot choose. */
+static void read_preemption(int root_fd, struct machine *m)
 {
-	_cleanup_(mounts_clear) struct mounts mounts = {};
+	char text[256];
+	const char *mode;
+	size_t length;
 
-	return mounts_read(root_fd, "self", &mounts, NULL) == 0 &&
-	       mounts_find_type(&mounts, "debugfs", NULL);
+	m->preemption_source = "the scheduler";
+	read_line(root_fd, "sys/kernel/debug/sched/preempt", text, sizeof(text));
+	mode = text + strcspn(text, "(") + (strchr(text, '(') != NULL);
+	length = strspn(mode, "abcdefghijklmnopqrstuvwxyz_");
+	if (mode[length] == ')' && length < sizeof(m->preemption)) {
+		snprintf(m->preemption, sizeof(m->preemption), "%.*s", (int)length, mode);
+		return;
+	}
+	m->preemption_source = "the kernel's version";
+	read_line(root_fd, "proc/sys/kernel/version", text, sizeof(text));
+	snprintf(m->preemption, sizeof(m->preemption), "%s",
+		 strstr(text, "PREEMPT_RT") ? "rt"
+		 : strstr(text, "PREEMPT ") ? "full"
+					    : "");
 }
 
 unsigned int machine_cpus_online(int root_fd)
@@ -134,8 +149,7 @@ void machine_read(int root_fd, struct machine *ret)
 	read_line(root_fd, "proc/sys/kernel/osrelease", ret->kernel, sizeof(ret->kernel));
 	read_arch(root_fd, ret);
 	ret->has_btf = faccessat(root_fd, "sys/kernel/btf/vmlinux", F_OK, 0) == 0;
-	preemption_read(root_fd, &ret->preemption);
-	ret->has_debugfs = has_debugfs(root_fd);
+	read_preemption(root_fd, ret);
 	ret->cpus_online = machine_cpus_online(root_fd);
 	ret->cpus_possible = count_cpus(root_fd, "sys/devices/system/cpu/possible");
 	ret->memory_bytes = read_memory(root_fd);

@@ -5,15 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sources/preemption.h"
-
 struct machine {
 	char node[128], kernel[128], arch[32]; /* "": unknown */
 	bool has_btf; /* the kernel describes its types */
-	struct preemption preemption;
+	/* When the kernel takes the CPU from a task within the kernel: "none", "voluntary", "lazy",
+	 * "full", "rt"; "": unknown.  Under "full" programs on BPF trampolines skip calls. */
+	char preemption[16];
+	const char *preemption_source; /* where that stands, or where it was looked for */
 	unsigned int cpus_online, cpus_possible; /* 0: unknown */
 	uint64_t memory_bytes; /* 0: unknown */
-	bool has_debugfs; /* mounted, whoever may look into it */
 	bool is_virtual;
 	char product[128]; /* who made it, or which hypervisor says so; "": unknown */
 };
