@@ -395,7 +395,7 @@ static double time_of(const struct top_row *row)
 /* clang-format off */
 const struct column top_columns[] = {
 	{ "id",      "ID",      'N', 8, 20, 0, true,  "the manager's number of the job; its steps, tasks, processes", format_id, NULL, NULL },
-	{ "user",    "USER",     0,  8, 10, 4, true,  "whose it is", format_user, NULL, NULL },
+	{ "user",    "USER",     0,  8, 10, 4, true,  "owner of the job", format_user, NULL, NULL },
 	{ "name",    "NAME",     0,  8, 18, 5, true,  "its name; in brackets: what it runs; a process' command", format_name, NULL, NULL },
 	{ "class",   "CLASS",    0, 10, 14, 9, true,  "what kind of job it was so far", format_class, NULL, NULL },
 	{ "cores",   "CORES",   'P', 7,  9, 0, false, "cores kept busy, of those allowed", format_cores, cores_of, NULL },
@@ -411,7 +411,7 @@ const struct column top_columns[] = {
 	{ "mounts",  "METADATA BY MOUNT", 0, 18, 40, 8, true, "where these were, a second each", format_places, NULL, NULL },
 	{ "time",    "TIME",    'T', 6,  6, 5, false, "since its start", format_time, time_of, NULL },
 	{ "state",   "S",        0,  1,  1, 5, true,  "R runs, D is blocked most, S does nothing; x: the job ended", format_state, NULL, NULL },
-	{ "manager", "MANAGER",  0,  6, 10, 11, true, "who gave the job its number", format_manager, NULL, NULL },
+	{ "manager", "MANAGER",  0,  6, 10, 11, true, "resource manager of the job", format_manager, NULL, NULL },
 };
 /* clang-format on */
 

@@ -308,7 +308,7 @@ int processes_read(struct processes_reader *r, struct processes *ret, struct err
 	}
 	if (r->status < 0) {
 		processes_clear(&list);
-		return error_set_errno(err, r->status, "cannot tell whose the processes are");
+		return error_set_errno(err, r->status, "cannot find the owners of the processes");
 	}
 	qsort(list.items, list.count, sizeof(*list.items), compare_pids);
 	free_earlier(r);
