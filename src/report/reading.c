@@ -26,7 +26,7 @@ const struct cli_term reading_terms[] = {
 		"write it to a disk later; metadata: open, stat, readdir and the like; p99: 99 % of reads (or writes, "
 		"if these took longer) took less, exact to a factor of two; \"-\" for io_uring and libaio, and no such column if "
 		"metadata and sync took longer than both. Mounts with less than 1 % of all are left out or in one row, \"others\"; there is "
-		"no table below 1 MiB, 1,000 calls and 1 % of the time. (pipe) is no file system; (unknown): operations whose file "
+		"no table below 1 MiB, 1,000 calls and 1 % of the time. (pipe) is no file system; (unresolved): operations whose file "
 		"system this kernel does not report." },
 	{ "cores, read", "Over time, each column the mean of its part of the run; then the highest column. "
 		"The second line shows reads or writes, whichever took longer." },
