@@ -194,7 +194,7 @@ static void print_sites(const struct sites *sites)
 		printf("  %-36s %s%s%s\n", row->name,
 		       !row->file ? "of the kernel"
 		       : row->cost == IMAGE_STEPPED
-			       ? "slow: the kernel steps over its first instruction"
+			       ? "slow: the kernel must single-step its first instruction"
 			       : "fast",
 		       row->withheld		      ? ", return not traced: "
 		       : row->exit == PROBE_EXIT_NONE ? ""

@@ -107,8 +107,7 @@ static int check_request(const struct settings *s, int argc, char **argv, struct
 				 "there is nothing to do with '%s'; did you mean '--job %s'?",
 				 argv[0], argv[0]);
 	if (given != 1)
-		return error_set(err, -EINVAL,
-				 "%s of --job, --user, --pid and --cgroup says what to watch",
+		return error_set(err, -EINVAL, "give %s of --job, --user, --pid and --cgroup",
 				 given ? "only one" : "one");
 	if (s->jobs)
 		r = watch_targets_parse(s->jobs, &ret->targets, err);
