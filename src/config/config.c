@@ -19,7 +19,7 @@
 #define SECOND (1000 * MS)
 #define HOUR (3600 * SECOND)
 
-/* ---- what may stand there ---- */
+/* ---- allowed values ---- */
 
 static bool is_metrics_prefix(size_t field, const char *text)
 {
@@ -89,7 +89,7 @@ static const char *const rule_fields[] = { "name", "manager", "pattern", NULL };
 
 #define AT(member) .offset = offsetof(struct config, member)
 
-/* Rows of one map stand together. */
+/* Rows of one map are neighbours. */
 /* clang-format off */
 static const struct setting rows_before[] = {
 	{ "listen", SETTING_TEXT, AT(listen), .standard = "127.0.0.1:9840", .needs_restart = true,

@@ -23,7 +23,7 @@ int group_make(int root_fd, const struct hierarchy *h, const char *prefix, struc
 	       struct error *err);
 unsigned int group_number(const struct group *g);
 
-/* Make the group @name below the group of another process, as whose hierarchy_read_of() was read;
+/* Make the group @name below the group of another process, from its hierarchy_read_of();
  * @client wants it, and may be put, with its children, into a group beside it. */
 int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t client,
 		   struct group **ret, struct error *err);

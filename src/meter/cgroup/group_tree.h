@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_tree - births and deaths of groups where no program of ours tells of them: the directories
+ * group_tree - births and deaths of groups without BPF: the directories
  * of the key hierarchy, looked at again and again.  What lives between two looks only is not seen.
  */
 #pragma once
