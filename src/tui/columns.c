@@ -49,7 +49,7 @@ static bool put_count(char *ret, size_t size, double count)
 	return !isnan(count) && put(ret, size, humanize_count_short((uint64_t)(count + 0.5)).text);
 }
 
-/* Cores or threads, on average: a tenth of one is told. */
+/* Cores or threads, on average, to a tenth. */
 static bool put_threads(char *ret, size_t size, double threads)
 {
 	if (isnan(threads))
@@ -117,7 +117,7 @@ static bool format_user(const struct top *t, const struct top_row *row, unsigned
 	return put_shortened(ret, size, r->job.user ? r->job.user : number, width);
 }
 
-/* "(python3)": nobody gave the job a name, and so it is what it runs. */
+/* "(python3)": the command of a job without a name. */
 static bool format_name(const struct top *t, const struct top_row *row, unsigned int width,
 			char *ret, size_t size)
 {

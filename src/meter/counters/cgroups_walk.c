@@ -276,8 +276,7 @@ int cgroups_walk(struct meter *m, struct error *err)
 	}
 	id_list_clear(&w.seen);
 	id_list_clear(&living);
-	if (r >= 0 && meter_is_on(m, "begin_group")) /* else leaves may be counted of which no group
-							knows yet */
+	if (r >= 0 && meter_is_on(m, "begin_group")) /* else unknown leaves may be counted */
 		r = cgroups_forget_strays(m);
 	return r < 0 ? error_set_errno(err, r, "cannot walk the tree of groups") : w.found;
 }
