@@ -15,8 +15,9 @@ static int print_reference(void)
 	     "apply.\n"
 	     "[share/agent.yaml](../../share/agent.yaml) is an example with all of them. A setting "
 	     "`a.b` is `b` in the\n"
-	     "map `a`. The environment overrides the file; lists are `a, b` there, or `[...]` as in "
-	     "YAML.\n\n"
+	     "map `a`. The environment overrides the file: `JOBMETER_A_B` sets `a.b`; lists are `a, b` "
+	     "there, or `[...]`\n"
+	     "as in YAML. For `on` and `off`, `yes`, `no`, `true` and `false` do as well.\n\n"
 	     "    jobmeter-agent --check-config    check the settings: 0, or 2 and the line that is "
 	     "wrong\n"
 	     "    jobmeter-agent --dump-config     print every setting and where it comes from\n\n"
@@ -37,8 +38,7 @@ static int print_reference(void)
 static int print_example(void)
 {
 	puts("# SPDX-License-Identifier: MIT\n"
-	     "# The agent's settings: /etc/jobmeter/agent.yaml.  What is commented out is the "
-	     "default.\n"
+	     "# The agent's settings: /etc/jobmeter/agent.yaml.  Commented lines show the defaults.\n"
 	     "# Made by tools/config-page; docs/sites/agent-config.md has the same as a table.");
 	return config_print_example(stdout) < 0;
 }

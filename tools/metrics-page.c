@@ -30,11 +30,11 @@ static const struct scope {
 	  "" },
 	{ SCOPE_DEVICE, "Of a job and a block device (label `device`)", "block[]." },
 	{ SCOPE_FUNCTION,
-	  "Of a job and a function (label `function`) of a probe set (label `set`), where it was traced",
+	  "Of a job and a traced function (label `function`) of a probe set (label `set`)",
 	  "trace." },
-	{ SCOPE_GPU, "Of a job and a GPU that it held", "" },
+	{ SCOPE_GPU, "Of a job and a GPU", "" },
 	{ SCOPE_FILE,
-	  "Of a job and a file or directory, of those used most (`run --files`; in the record only)",
+	  "Of a job and one of its most used files or directories (`run --files`; in the record only)",
 	  "" },
 	{ SCOPE_JOB_INFO, "Of a job: its owner (exposed only, as everything below)", "" },
 	{ SCOPE_JOB_GPU, "Of a job: its GPUs", "" },
@@ -48,14 +48,14 @@ static const struct scope {
 	{ SCOPE_NODE_PORT, "Of an InfiniBand or Omni-Path port", "" },
 	{ SCOPE_NODE_SENSOR, "Of a temperature sensor", "" },
 	{ SCOPE_NODE_ENERGY, "Of a sensor of energy", "" },
-	{ SCOPE_NODE_OWNER, "Of the node: whose its energy is", "" },
+	{ SCOPE_NODE_OWNER, "Of the node: its energy by owner", "" },
 	{ SCOPE_NODE_GPU, "Of a GPU", "" },
-	{ SCOPE_NODE_GPU_INFO, "Of a GPU: what it is", "" },
-	{ SCOPE_NODE_INFO, "Of the node: what it is", "" },
+	{ SCOPE_NODE_GPU_INFO, "Of a GPU: its identity", "" },
+	{ SCOPE_NODE_INFO, "Of the node: its identity", "" },
 	{ SCOPE_AGENT, "Of the agent itself", "" },
-	{ SCOPE_AGENT_INFO, "Of the agent: what it is", "" },
+	{ SCOPE_AGENT_INFO, "Of the agent: its identity", "" },
 	{ SCOPE_AGENT_MAP, "Of the agent's BPF maps", "" },
-	{ SCOPE_AGENT_LOSS, "Of the agent: what could not be counted in full", "" },
+	{ SCOPE_AGENT_LOSS, "Of the agent: losses", "" },
 	{ SCOPE_AGENT_OBJECT, "Of the agent's BPF objects", "" },
 	{ SCOPE_AGENT_HOOK, "Of the agent's hooks", "" },
 	{ SCOPE_AGENT_SOURCE, "Of the agent's slow sources", "" },
@@ -121,7 +121,7 @@ int main(void)
 	     "# Metrics\n\n"
 	     "Counters add up over processes, ranks and nodes. Of peaks the largest is kept. Limits "
 	     "are the same\n"
-	     "within a node and add up over nodes. Gauges are values of the moment, and add up over "
+	     "within a node and add up over nodes. Gauges are current values, and add up over "
 	     "nodes only. A\n"
 	     "value that was not measured is `null` in a record and has no series: absent is not "
 	     "zero.\n"

@@ -66,7 +66,7 @@ static void apply(struct agent *a)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
 	push_apply(a->push, a->config);
 	if (agent_make_permission(a->config, &permission, &err) < 0) {
-		log_say(CONFIG_LOG_ERROR, "%s: who may see what stays as it is", err.text);
+		log_say(CONFIG_LOG_ERROR, "%s: permissions stay unchanged", err.text);
 		return;
 	}
 	permission_become(a->permission, permission);

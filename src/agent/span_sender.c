@@ -172,7 +172,7 @@ int span_sender_put(void *fd, char *request, size_t length, size_t spans)
 		memcpy(part.text, request + at, part.size);
 		if (send(*(int *)fd, &part, PART_HEAD + part.size, MSG_NOSIGNAL) >= 0)
 			continue;
-		fprintf(stderr, "%zu spans are lost: who sends them does not take them\n", spans);
+		fprintf(stderr, "%zu spans are lost: the sender does not accept them\n", spans);
 		break;
 	}
 	free(request);

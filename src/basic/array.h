@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* array - room at the end of one that grows. */
+/* array - appends to growing arrays. */
 #pragma once
 
 #include <stddef.h>

@@ -77,7 +77,7 @@ static int keep(const struct state *state, const struct cli_option *option, void
 	return 0;
 }
 
-/* An option whose argument, if it takes one, is @attached or else the next word.  Returns how many
+/* An option; its argument, if it takes one, is @attached or else the next word.  Returns how many
  * words beyond the first were used. */
 static int take(const struct state *state, const struct cli_option *option, void *target,
 		const char *attached, const char *next)
@@ -170,7 +170,7 @@ static void print_option(const struct cli_option *option, const void *target)
 	putchar('\n');
 }
 
-/* "jobmeter", or of "jobmeter run" both words and what stands between them. */
+/* "jobmeter", or both words of "jobmeter run" and the blank between them. */
 static const char *program_of(const struct cli_command *command)
 {
 	return command && command->program ? command->program : "jobmeter";

@@ -55,9 +55,10 @@ struct cli_command {
 
 extern const struct cli_option cli_help_option; /* which each command has besides */
 
-/* Take the options out of *argv, whose first entry is the command's own name; its operands are what
- * is left, *argc of them, and a NULL.  Arguments are not copied.  "--" ends the options.
- * Returns 1: go on; 0: --help has been answered; -EINVAL: *err says in one line what is wrong. */
+/* Take the options out of *argv, whose first entry is the command's own name; *argc operands and a
+ * NULL remain.  Arguments are not copied.  "--" ends the options.
+ * Returns 1: continue; 0: --help has been answered; -EINVAL: *err says in one line what is wrong.
+ */
 int cli_parse(const struct cli_command *command, const struct cli_options *groups,
 	      size_t group_count, int *argc, char **argv, struct error *err);
 

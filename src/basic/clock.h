@@ -8,8 +8,8 @@
 /* CLOCK_REALTIME, CLOCK_BOOTTIME..., which the kernel has. */
 uint64_t clock_now_ns(clockid_t clock);
 
-/* What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, now. */
+/* By how much CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, now. */
 int64_t clock_unix_offset_ns(void);
 
-/* Move a moment from a clock that is so much ahead of ours to ours; 0 is none, and stays. */
+/* Convert a time from a clock that is @ahead of ours; 0 is none, and stays. */
 void clock_correct(uint64_t *moment_ns, int64_t ahead_ns);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct dir {
-	char **names; /* owned; sorted so that "hwmon2" stands before "hwmon10"; without dot files
+	char **names; /* owned; sorted, with "hwmon2" before "hwmon10"; without dot files
 		       */
 	size_t count;
 };

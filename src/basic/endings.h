@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* endings - signals by which somebody asks a program that looks again and again for its end. */
+/* endings - the signals that ask a polling program to end. */
 #pragma once
 
 /* From now on SIGINT, SIGTERM and SIGHUP interrupt nothing, and make the descriptor that is

@@ -13,7 +13,7 @@ struct error;
  * -EFBIG: larger than @max_bytes.  Bytes behind a NUL inside the file are kept; *ret_length
  * (may be NULL) counts them. */
 int file_read(int dir_fd, const char *path, size_t max_bytes, char **ret, size_t *ret_length);
-/* The same from where @fd stands, which stays the caller's. */
+/* The same from the offset of @fd, which stays the caller's. */
 int file_read_fd(int fd, size_t max_bytes, char **ret, size_t *ret_length);
 
 /* Read a file of at most @size - 1 bytes into @buffer, NUL-ended, without allocating.
@@ -34,7 +34,7 @@ int file_make_dirs(const char *path, unsigned int mode);
 char *file_find_config(const char *name);
 
 /* A descriptor of the directory @path, which is made where there is none: @uid's, with none of the
- * rights @barred (S_IWOTH...), while we may still give it away.  -EPERM: somebody else has it, or
- * those rights. */
+ * rights @barred (S_IWOTH...), while we may still give it away.  -EPERM: another user owns it, or
+ * has those rights. */
 int file_open_own_dir(const char *path, unsigned int barred, uid_t uid, gid_t gid,
 		      struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fnv - FNV-1a of 64 bits (Fowler, Noll, Vo): tells things apart that nobody chose to be alike. */
+/* fnv - FNV-1a of 64 bits (Fowler, Noll, Vo): distinguishes inputs that no attacker chose. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* guess - which of the known words somebody meant who wrote another one. */
+/* guess - finds the known word that is nearest to a misspelt one. */
 #pragma once
 
 #include <stddef.h>

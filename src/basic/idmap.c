@@ -13,7 +13,7 @@ static size_t baseline_of(const struct idmap *map, uint64_t key)
 	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (map->size - 1);
 }
 
-/* Where the key stands, or the empty place where it would; the map has one. */
+/* The slot of the key, or the empty slot for it; the map has one. */
 static struct idmap_entry *find(const struct idmap *map, uint64_t key)
 {
 	size_t i = baseline_of(map, key);

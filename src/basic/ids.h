@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ids - lists of 64-bit numbers: that grow, or are sorted, so that one is found fast. */
+/* ids - lists of 64-bit numbers that grow, or are sorted for look-ups. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inherited - what a process has of its parent that would change our work: each program of ours
- * sets it right for itself at its start, and a command that it runs gets it back as it was.
+ * inherited - attributes from the parent that would change our work: each program resets them at
+ * its start, and restores them for a command that it runs.
  *
  * Signal dispositions, the umask and the limit of descriptors are the process's own: this remembers
  * them once for it, and so is the one module with state of its own.  Signals that a command's
@@ -15,5 +15,5 @@
  * service no more than 022, since users reach its socket by directories that it makes. */
 void inherited_set_right(mode_t mask);
 
-/* In a child that becomes somebody else's program, right before execve(). */
+/* In a child, right before execve() of a foreign program. */
 void inherited_give_back(void);

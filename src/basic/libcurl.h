@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libcurl - the library, loaded where it is needed: who asks nobody by HTTP neither has it in
- * memory nor needs it installed. */
+/* libcurl, loaded with dlopen() on first use, so that commands without HTTP neither map it nor need
+ * it installed. */
 #pragma once
 
 #define CURL_DISABLE_TYPECHECK
@@ -8,7 +8,7 @@
 
 struct error;
 
-struct libcurl { /* what is taken of it, by name */
+struct libcurl { /* the functions in use */
 	__typeof__(curl_global_init) *global_init;
 	__typeof__(curl_easy_init) *easy_init;
 	__typeof__(curl_easy_setopt) *set;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* library - functions of a shared library that is not linked, and loaded where a setting wants it.
+/* library - functions of a shared library, loaded with dlopen() if a setting needs it.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 
-/* "/run/..." or "@abstract", whose first byte is a NUL. */
+/* "/run/..." or "@abstract", with a NUL as its first byte. */
 static int address_of(const char *name, struct sockaddr_un *ret, socklen_t *ret_size)
 {
 	size_t length = strlen(name);

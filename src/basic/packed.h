@@ -2,8 +2,8 @@
 /*
  * packed - a list of numbers in little memory, which grows at its end.
  *
- * Small numbers take a byte or two, and equal ones that follow each other as much as one: what
- * stands still costs nothing.  They are read in their order.
+ * Small numbers take a byte or two, and a run of equal ones as much as one, so constant values are
+ * free. They are read in order.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parse - numbers and lines out of text that others wrote (kernel files, options).
+ * parse - numbers and lines of untrusted text (kernel files, options).
  *
  * Nothing here reads past the end, accepts trailing rubbish or wraps around.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replacement - a file that takes another's place when it is whole, and not before.
+ * replacement - a file that atomically replaces another when it is complete.
  *
- * It is written beside the other one under a name of its own; what stands there stays until the
- * end. What is no regular file (a terminal, a pipe) can't be replaced, and is written to directly.
- * One that must be new takes nothing's place, and is never seen empty or half-written either.
+ * It is written beside the target under a temporary name; the target stays until the end.
+ * Terminals, pipes and the like are written to directly. One that must be new replaces nothing, and
+ * is never visible half-written either.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resident - memory that a process has, and need not have any more. */
+/* resident - returns memory that only the start of a process needs. */
 #pragma once
 
 /*

@@ -31,7 +31,7 @@ static void remove_all(const char *path)
 	(void)nftw(path, remove_one, LEVELS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* -EBADF: it is not ours, or somebody holds it. */
+/* -EBADF: it is not ours, or it is locked. */
 static int hold(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scratch - a directory for as long as we live.  One that is killed leaves its own; whoever makes
- * the next one of that name removes it, told by a lock that ends with its holder.
+ * scratch - a directory for the life of the process. A killed process leaves its own; the next
+ * scratch_make() of that name removes it, because the lock on it is gone.
  */
 #pragma once
 

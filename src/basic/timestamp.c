@@ -37,7 +37,7 @@ static int take_digits(const char **text, size_t count)
 
 static int parse_seconds(const char **text, time_t *ret)
 {
-	/* the parts in their order, each with what stands before it */
+	/* the parts in their order, each with its prefix */
 	static const struct part {
 		char before;
 		unsigned char digits;

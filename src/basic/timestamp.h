@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timestamp - moments as ns since the epoch, and as RFC 3339 in UTC. */
+/* timestamp - times as ns since the epoch, and as RFC 3339 in UTC. */
 #pragma once
 
 #include <stdint.h>

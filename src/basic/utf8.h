@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * utf8 - text that others wrote and that may hold anything: decoded, measured in columns, cut.
+ * utf8 - untrusted text: decoded, measured in columns, cut.
  *
  * Nothing here depends on the locale.
  */
@@ -37,6 +37,5 @@ char *utf8_repair(const char *text);
  * NULL: no memory. */
 char *utf8_shorten(const char *text, size_t columns);
 
-/* What stands for a character of ours (bars, curves, lines) where there is only ASCII; '?' for all
- * others. */
+/* The ASCII substitute of a character of ours (bars, curves, lines); '?' for all others. */
 char utf8_ascii(uint32_t c);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* waiter - somebody who has more to do than to wait for an answer: who looks at keys, say. */
+/* waiter - work that continues while an answer is awaited, such as reading keys. */
 #pragma once
 
 struct waiter {
 	int fds[2]; /* readable: there is something to do; < 0: none */
-	int timeout_ms; /* at least that often he is asked, too */
-	/* < 0: he waits no longer, and what is waited for fails with that. */
+	int timeout_ms; /* work() is called at least that often */
+	/* < 0: the waiting ends, and the awaited call fails with it. */
 	int (*run)(void *context);
 	void *context;
 };

@@ -123,7 +123,7 @@ static __always_inline __u64 noted_cgroup(struct bio *bio)
 	return has_groups() ? fold_group((__u64)cgrp) : BPF_CORE_READ(cgrp, kn, id);
 }
 
-/* 0: it is of nobody whom we watch. */
+/* 0: it belongs to no watched group. */
 static __always_inline __u64 cgroup_behind(struct bio *bio)
 {
 	struct task_struct *task = current_task();
@@ -202,7 +202,7 @@ int BPF_PROG(note_bio_of_queue, void *queue, struct bio *bio)
 
 /* ---- its end ---- */
 
-/* Of a bio, by its address; one that nobody noted is passed over. */
+/* Of a bio, by its address; unknown ones are skipped. */
 static __always_inline int end_request(__u64 bio, __u32 is_failed)
 {
 	struct block_request *found = bpf_map_lookup_elem(&block_requests, &bio), request;

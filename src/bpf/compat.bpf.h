@@ -17,14 +17,14 @@
 #include <bpf/bpf_tracing.h>
 
 #define EARLY(field) \
-	(*(typeof(field) volatile *)&(field)) /* loaded where it stands: see LOAD_EARLY() */
+	(*(typeof(field) volatile *)&(field)) /* loaded at this place: see LOAD_EARLY() */
 
 /*
  * The current task, and a field of it.  LOAD() is one load where the verifier knows the pointer's
  * type, which it does from Linux 5.11 on; before, the task is an address like any other.
  * 3ca1032ab7ab "bpf: Implement get_current_task_btf and RET_PTR_TO_BTF_ID"
  *
- * LOAD_EARLY() is done where it stands, and not where its value is used first.  The verifier of
+ * LOAD_EARLY() loads at its place, and not where its value is used first.  The verifier of
  * recent kernels (6.12's, and not yet 6.1's) searches all of the kernel's types by name, up to four
  * times, at each load of a pointer from a task or from what else a program is handed, and on each
  * path to it: that is a millisecond a load and path.  So such a pointer is loaded once, before the
@@ -142,7 +142,7 @@ static __always_inline bool replace(__u32 *number, __u32 before, __u32 new)
 #if defined(__TARGET_ARCH_x86)
 #define TS_COMPAT 0x0002 /* the call came through a 32-bit gate: other numbers */
 
-/* Argument @n of a system call, from 0; those beyond the fifth are nobody's here. */
+/* Argument @n of a system call, from 0; those beyond the fifth are not needed. */
 static __always_inline __u64 call_argument(const struct pt_regs *regs, __u8 n)
 {
 	switch (n) {
@@ -192,7 +192,7 @@ static __always_inline bool is_compat_call(const struct task_struct *task)
 }
 
 /*
- * Did the task, whose @regs these are, enter the kernel by a system call?  SYSCALL puts the address
+ * Did the task with these @regs enter the kernel by a system call?  SYSCALL puts the address
  * to return to into a register; other ways in leave that alone.  Under FRED, which notes the way
  * above the stack's segment, the kernel sees to it that only calls have a number.
  */

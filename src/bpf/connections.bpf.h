@@ -3,12 +3,12 @@
  * connections - TCP's own numbers, by cgroup: connections opened and accepted, segments sent again,
  * round-trip times.
  *
- * A socket is followed by its address, from the moment it begins to connect, is accepted or is
- * first used to the moment the kernel destroys it, which each TCP socket comes to before its memory
- * is given to another.  What it sent again stands in the socket itself: what is new is counted with
- * calls on it, and the rest at its end, with the cgroup that used it last.  Round-trip times are
- * looked at with each sixteenth call, and as it is closed.  Costs a look-up in a hash a call on a
- * TCP socket, and some probe reads and additions each sixteenth.
+ * A socket is followed by its address, from its connect, accept or first use until the kernel
+ * destroys it, which happens to each TCP socket before its memory is reused.  The socket itself
+ * holds its retransmitted segments: new ones are counted with calls on it, and the rest at its end,
+ * for the cgroup that used it last.  Round-trip times are read at each sixteenth call, and when it
+ * is closed.  Costs a hash look-up for each call on a TCP socket, and some probe reads and
+ * additions for each sixteenth.
  */
 #pragma once
 

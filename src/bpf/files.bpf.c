@@ -251,7 +251,7 @@ static __always_inline void count_call(const struct call *call, long result, __u
 		return;
 	key.place = call->to_place;
 	key.op = call->kind.other_op;
-	count_data(&key, result, 0, 0, false); /* its time stands where it read */
+	count_data(&key, result, 0, 0, false); /* its time counts with the read */
 	if (settings.follows_files)
 		count_on_file(REF_TO, call->kind.other_op, result, 0, 1);
 }
@@ -275,7 +275,7 @@ static __always_inline void count_submitted(const struct call *call, long result
 		count_losses_of(call->cgroup, LOST_LIBAIO, result);
 }
 
-/* Where it ended, and whether it made the file, as the descriptor tells that it gave back. */
+/* Where it ended, and whether it made the file, by the returned descriptor. */
 static __always_inline void settle_open(struct call_slot *slot, long result)
 {
 	if (slot->call.kind.how != CALL_BY_RESULT || result < 0)

@@ -50,7 +50,7 @@ enum call_how {
 
 /* Traits of a call. */
 #define CALL_MOVES_DATA 1 /* the result is a number of bytes */
-#define CALL_NULL_IS_FILE 2 /* a path of NULL stands for the descriptor, whatever the flags */
+#define CALL_NULL_IS_FILE 2 /* a path of NULL means the descriptor, whatever the flags */
 #define CALL_HAS_MESSAGES 8 /* the result is how many of @messages */
 #define CALL_TIME_IS_POINTED                                                                       \
 	4 /* its longest wait is not a number of ms but a pointer to seconds and a part; NULL: for \
@@ -79,10 +79,10 @@ struct call_kind {
 	__u8 traits;
 };
 
-/* How a call tells where in its file the data stand. */
+/* How a call gives the position of its data. */
 enum position_how {
 	POSITION_UNKNOWN,
-	POSITION_OWN, /* where the open file stands */
+	POSITION_OWN, /* the position of the open file */
 	POSITION_GIVEN, /* the argument, unless it is -1: then as POSITION_OWN */
 	POSITION_POINTED, /* what the argument points to, unless it is NULL: then as POSITION_OWN */
 	POSITION_START, /* the call opened the file, and nothing was read or written */
@@ -99,7 +99,7 @@ enum request_how {
 	REQUEST_IGNORED,
 	REQUEST_BY_FILE, /* the request's file */
 	REQUEST_BY_RESULT, /* the result is the descriptor */
-	REQUEST_UNPLACED, /* by path: nothing tells where it ended */
+	REQUEST_UNPLACED, /* by path: its end is unknown */
 	REQUEST_CLOSE, /* the descriptor's file, as the request begins */
 	REQUEST_SYNC, /* by file; @other_op: of data only */
 	REQUEST_UNLINK, /* unplaced; @other_op: of a directory */
@@ -138,7 +138,7 @@ struct file_counts {
 	};
 };
 
-/* A row as it is kept: its counts, and when it was last told of. */
+/* A row as it is kept: its counts, and when it was last reported. */
 struct file_row {
 	__u64 calls, errors, ns, amount; /* as struct file_counts has them */
 	__u32 epoch; /* watch.epoch as it changed first; see rows.bpf.h */
@@ -166,11 +166,11 @@ struct superblock {
 	__u32 device;
 	__u32 mnt_ns; /* the task's mount namespace, by the number of its inode */
 	__u8 is_mounted; /* in some mount namespace */
-	__u8 has_path; /* it was seen through an open file, so that @names tell */
+	__u8 has_path; /* it was seen through an open file, so @names are valid */
 	__u8 is_cut; /* there are names above the first, or one is longer */
 	__u8 name_count;
 	char fstype[28];
-	__u64 cgroup; /* that met it first, and answers for its room; 0: nobody does */
+	__u64 cgroup; /* that used it first, and is charged for it; 0: none is */
 	char names[PATH_NAMES][PATH_NAME]; /* of the mount point below the task's root, from its
 					      last to its first */
 };
@@ -178,10 +178,10 @@ struct superblock {
 /* ---- files that are followed one by one; see hot_files.bpf.h ---- */
 
 struct followed_key {
-	__u64 cgroup; /* 0 where groups are not told apart */
+	__u64 cgroup; /* 0 unless groups are counted separately */
 	__u64 place;
 	__u64 inode;
-	__u32 generation; /* tells it from another that is given the same inode number later */
+	__u32 generation; /* distinguishes it from a later file with the same inode number */
 	__u32 cpu; /* 0 where a map is not by CPU */
 };
 

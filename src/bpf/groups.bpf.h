@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * groups - the cgroups that are counted one by one, with what each may take of what all share.
+ * groups - the cgroups that are counted separately, with their shares of the common tables.
  *
- * A group of which there is no entry (a user made too many, or the table was full) is counted with
- * the nearest one above it.  Without settings.has_groups nothing of this is loaded.  Costs a
- * look-up where a CPU comes to work for another cgroup, and some where a row is made; beyond a
- * share, some 200 ns a call.
+ * A group without an entry (a user made too many, or the table was full) is counted with the
+ * nearest one above it.  Without settings.has_groups nothing of this is loaded.  Costs a look-up
+ * when a CPU switches to another cgroup, and some when a row is made; beyond a share, some 200 ns
+ * a call.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ struct {
 	__type(value, struct given_back);
 } given_back SEC(".maps");
 
-/* Are groups told apart? */
+/* Are groups counted separately? */
 static __always_inline bool has_groups(void)
 {
 	return settings.has_groups && watch.sees_groups;
@@ -81,7 +81,7 @@ static __always_inline bool is_guest(__u64 cgroup)
 	return group && group->is_guest;
 }
 
-/* Who answers for @cgroup; NULL: nobody knows it. */
+/* The group charged for @cgroup; NULL: unknown. */
 static __always_inline struct group_entry *find_answering(__u64 cgroup)
 {
 	struct group_entry *group = bpf_map_lookup_elem(&groups, &cgroup), *answering;

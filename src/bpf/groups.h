@@ -30,7 +30,7 @@ enum share {
 
 struct group_entry {
 	__u64 parent; /* 0: not known */
-	__u64 answers; /* the group whose shares it takes from */
+	__u64 answers; /* the group that is charged for its rows */
 	__u64 born_ns, died_ns; /* by CLOCK_BOOTTIME; born 0: it was there before; died 0: it lives
 				 */
 	__u64 peak_pages; /* as it died; 0: not known */
@@ -43,7 +43,7 @@ struct group_entry {
 	__u8 is_delegated; /* its name proves nothing: a user made it, or one above it is not root's
 			      alone */
 	__u32 taken[SHARES]; /* in all, by those that it answers for; see struct given_back */
-	__u32 rows_epoch; /* when a row of its own was last told of; see rows.bpf.h */
+	__u32 rows_epoch; /* when a row of its own was last reported; see rows.bpf.h */
 	char path[GROUPS_PATH]; /* from the hierarchy's root on */
 };
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * hot_files - T3: what is done with each file by itself, on demand.
+ * hot_files - T3: operations on single files, on demand.
  *
- * A file is followed from its first call by descriptor on, as long as there is room for one more:
- * nothing is thrown out, and what is done with files for which there is no room is summed up in one
- * row.  Counters are by file and CPU, written by that CPU alone; what all CPUs have to know of a
- * file stands beside them and changes seldom.
+ * A file is followed from its first call by descriptor on, as long as there is room: nothing is
+ * evicted, and operations on files without room are summed in one row.  Counters are by file and
+ * CPU, written by that CPU only; data that all CPUs share are kept beside them and change
+ * seldom.
  *
- * Where groups are told apart all of it is by cgroup, each that answers has a share of each table
- * and a row for what has no room in it, and user space removes what is of a cgroup that has gone.
+ * If groups are counted separately, all of it is by cgroup: each group has a share of each table
+ * and a row for the rest, and user space removes the entries of a removed cgroup.
  *
- * All of it hangs on settings.follows_files, which the verifier knows: without it none of this is
- * loaded. With it a call costs three look-ups more.
+ * settings.follows_files controls all of it, and the verifier knows it: without it none of this
+ * is loaded.  With it a call costs three more look-ups.
  */
 #pragma once
 
@@ -127,7 +127,7 @@ static __always_inline struct hot_slot *get_hot_slot(void)
 	return bpf_map_lookup_elem(&hot_slots, &zero);
 }
 
-/* Is it a file system that somebody could have mounted to keep files in? */
+/* Is it a file system that stores files? */
 static __always_inline bool is_real(struct super_block *sb)
 {
 	__u64 magic = BPF_CORE_READ(sb, s_magic);
@@ -231,7 +231,7 @@ static __always_inline bool note_end(const struct file_ref *ref, __u64 end)
 	return false;
 }
 
-/* Does nobody hold the file but the descriptor that is looked at? */
+/* Is the current descriptor the only reference to the file? */
 static __always_inline bool is_last(__u64 address)
 {
 	struct file___counted *counted = (void *)address;

@@ -357,7 +357,7 @@ struct files_struct {
 };
 
 struct rq { /* of one CPU */
-	__u64 clock, clock_task; /* the second stands still while others than tasks have the CPU */
+	__u64 clock, clock_task; /* the second stops while no task has the CPU */
 	int cpu; /* of kernels for several */
 };
 
@@ -402,10 +402,10 @@ struct signal_struct {
 	__u64 utime, stime;
 	unsigned long long sum_sched_runtime;
 	struct prev_cputime prev_cputime;
-	unsigned long maxrss; /* in pages; of processes whose memory is gone */
+	unsigned long maxrss; /* in pages; of processes that have freed their memory */
 	int nr_threads;
 	unsigned int flags;
-	int group_exit_code; /* of processes that end, as wait() tells it; others use it while they
+	int group_exit_code; /* of processes that end, as from wait(); others use it while they
 				are stopped */
 };
 
@@ -434,7 +434,7 @@ struct task_struct {
 	unsigned int flags;
 	const struct cred *real_cred, *cred;
 	int pid, tgid;
-	int exit_code; /* as wait() tells it */
+	int exit_code; /* as wait() returns it */
 	struct task_struct *group_leader;
 	struct css_set *cgroups;
 	struct files_struct *files;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * kthreads - what the kernel's own threads read and write: loop devices on their backing files,
- * nfsd on what it exports.  For whom is not known, so it is a row of the node's and no job's.
+ * nfsd on its exports.  Their user is unknown, so they are a row of the node and of no job.
  */
 #pragma once
 

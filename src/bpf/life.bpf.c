@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * life - births and deaths of the cgroups of the key hierarchy, kept in a map and not told by
- * events: nothing is lost while nobody reads.  Runs as groups are made and removed, which the
+ * life - births and deaths of the cgroups of the key hierarchy, kept in a map instead of sent as
+ * events: nothing is lost without a reader.  Runs as groups are made and removed, which the
  * kernel does one at a time.
  *
- * A group keeps the path that it was born with: renamed it is nobody else.
+ * A group keeps the path of its birth, also after a rename.
  */
 #include "bpf/groups.bpf.h"
 #include "bpf/lost_by_cgroup.bpf.h"
@@ -52,7 +52,7 @@ static __always_inline bool is_of_key(const struct cgroup *cgrp)
 	return state_of(cgrp, settings.key_subsys) != NULL;
 }
 
-/* The verifier lets nobody reckon with a typed pointer; this is the same one without its type. */
+/* The verifier allows no arithmetic on a typed pointer; this is the same one without its type. */
 static __always_inline const struct cgroup *untyped(const struct cgroup *cgrp)
 {
 	return BPF_CORE_READ(cgrp, self.cgroup);

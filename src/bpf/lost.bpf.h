@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lost - what could not be counted is counted: one number a reason and CPU; and, where groups are
- * told apart, by the group that answers for where it was (see groups.h), as far as there is room.
+ * lost - counts events that could not be counted properly: one number a reason and CPU; and, if
+ * groups are counted separately, by the charged group (see groups.h), as far as there is room.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, LOST_COUNT * 2);
-	__type(key, __u32); /* enum lost_reason; LOST_COUNT more: the same, nobody knows where */
+	__type(key, __u32); /* enum lost_reason; LOST_COUNT more: the same, in an unknown group */
 	__type(value, __u64);
 } lost SEC(".maps");
 

@@ -15,11 +15,11 @@ enum lost_reason {
 	LOST_LEAVING, /* no room for a task that ended: in no reading until it is freed */
 	LOST_MOVE, /* a process with several threads was moved: what they did before moved along */
 	LOST_PLACE, /* no room for a superblock's description: its rows have no name */
-	LOST_PATH, /* no room to note where a call ends: it stands in (unresolved) */
-	LOST_LIBAIO, /* a libaio request whose result no program sees: not counted */
+	LOST_PATH, /* no room to store where a call ends: it counts in (unresolved) */
+	LOST_LIBAIO, /* a libaio request with an unseen result: not counted */
 	LOST_SKIPPED, /* an io_uring request that asked for no completion: not counted if it
 			 succeeded */
-	LOST_REQUEST, /* an io_uring request whose end does not tell which it is: not counted */
+	LOST_REQUEST, /* an io_uring request with an unidentified end: not counted */
 	LOST_BASELINE, /* no room for a task's home: were it moved, what it did before would be
 			  missing */
 	LOST_FILE, /* a call on a file that is not followed: counted in the sum of those */
@@ -56,6 +56,6 @@ enum lost_reason {
 	LOST_BLOCK_END, /* the end of a request to a block device was not seen: counted later,
 			   without its time */
 	LOST_COUNT,
-	/* The map has as many numbers once more: of those of which nobody knows in which group they
-	   were. */
+	/* The map has as many numbers once more: of losses whose
+	   group is unknown. */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* lost_by_cgroup - in which group something could not be counted: where groups are told apart. */
+/* lost_by_cgroup - losses by group, if groups are counted separately. */
 #pragma once
 
 #include "bpf/groups.bpf.h"

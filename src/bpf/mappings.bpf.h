@@ -6,7 +6,7 @@
  *
  * Runs where a page enters the cache or becomes dirty, not at each fault; inside any other system
  * call it is that call's doing, and costs some 40 ns.  A fault of the kernel's own on a mapping,
- * while it copies to or from one inside a call, can't be told from the call, and is not counted.
+ * while it copies to or from one inside a call, is indistinguishable from the call: not counted.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * oom - which processes the kernel kills for want of memory.
+ * oom - processes that the OOM killer ends.
  *
- * mark_victim tells of each, after it was sent SIGKILL; but until Linux 6.7 it gives the pid alone,
- * and also speaks of those that are dying anyway.  So the signal is noted, which knows the task and
- * its memory, and mark_victim confirms it: the kernel does both under a lock, on one CPU.  Costs a
+ * mark_victim reports each, after its SIGKILL; but until Linux 6.7 it has the pid only, and also
+ * reports processes that are dying anyway.  So the signal is recorded, with the task and its
+ * memory, and mark_victim confirms it: the kernel does both under a lock, on one CPU.  Costs a
  * comparison a signal. 72ba14deb40a "mm: update mark_victim tracepoints fields"
  */
 #pragma once

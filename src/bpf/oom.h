@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* oom - processes that the kernel killed for want of memory; shared with user space. */
+/* oom - processes that the OOM killer ended; shared with user space. */
 #pragma once
 
 #include <linux/types.h>

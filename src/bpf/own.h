@@ -5,13 +5,13 @@
 #include <linux/types.h>
 
 enum own_program {
-	OWN_ENTER, /* of each system call, also of those that are nobody's: so it tells how many
-		      there are */
+	OWN_ENTER, /* of each system call, also outside watched groups: so it is the number of all
+		      calls */
 	OWN_LEAVE, /* of those that are looked at */
 	OWN_SWITCH, /* of tasks on a CPU */
 	OWN_SUBMIT, /* of requests to block devices */
 	OWN_END, /* of those requests */
-	OWN_NAME_ENTER, /* of system calls that are counted by name, where groups are told apart */
+	OWN_NAME_ENTER, /* of system calls counted by name, if groups are counted separately */
 	OWN_NAME_LEAVE,
 	OWN_COUNT,
 };
@@ -20,7 +20,7 @@ enum own_program {
 struct own_cost {
 	__u64 runs;
 	__u64 timed, timed_ns; /* one run in OWN_TIMED_EVERY; the clock's own time is in it */
-	__u64 started_ns; /* the one that goes on; 0: it is not timed */
+	__u64 started_ns; /* start of the timed run in progress; 0: none */
 };
 #define OWN_TIMED_EVERY 1024
 

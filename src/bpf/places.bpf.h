@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * places - which file system a call by path ended on.  Adds places to calls that files counts, and
- * counts nothing: where these programs cannot be had, or miss something, a call is only less well
- * placed.
+ * places - the file system on which a call by path ended.  Adds places to calls that files counts,
+ * and counts nothing: if these programs are missing, or miss something, only the place of a call is
+ * less exact.
  *
  * The kernel asks its security hooks at each directory that it searches and at each object that it
- * touches.  The last one asked tells where the call ended.  A stacked file system (overlay) asks
- * the ones below it with rights of its own, which the caller's never are, and only for statfs()
- * with the caller's: there the first one tells.
+ * touches.  The last one asked gives the place.  A stacked file system (overlay) asks the ones
+ * below it with rights of its own, which differ from the caller's, and only for statfs() with the
+ * caller's: there the first one gives the place.
  *
  * Costs some 30 ns a directory on the way, of every task on the machine; of a watched one three
  * times that.
@@ -22,7 +22,7 @@
  * (then the idmap) goes before it.  User space looks it up in BTF. */
 const volatile __u8 setattr_dentry, setxattr_dentry, removexattr_dentry;
 
-/* Is the task inside a call by path that is counted?  What is its own stands while it runs. */
+/* Is the task inside a call by path that is counted?  Its own data are valid while it runs. */
 static __always_inline bool is_by_path(__u64 task)
 {
 	struct call_slot *slot = get_slot();

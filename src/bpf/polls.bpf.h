@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * polls - tasks that burn CPU time while they wait: how often they ask in vain whether there is
- * something to do, and how much of their time is in code that waits.
+ * polls - tasks that use CPU time while they wait: the number of polls that found nothing, and the
+ * time in code that waits.
  *
- * Calls alone do not tell how long: a library asks the system now and then, whether it waits or
- * not.  So a clock of each CPU takes a sample some 50 times a second: does the task run the code of
- * a library that spins while it waits, or is it inside of a poll that must not wait?  A program
- * that spins in its own code is not seen.  Costs some look-ups a poll, nothing any other call, and
+ * Calls alone do not measure the time: a library polls the system now and then, whether it waits or
+ * not.  So each CPU takes a sample some 50 times a second: does the task run the code of a library
+ * that spins while it waits, or is it inside a poll with a timeout of zero?  Programs that spin in
+ * their own code are not seen.  Costs some look-ups a poll, nothing for any other call, and
  * a walk of the task's mappings a sample.
  */
 #pragma once

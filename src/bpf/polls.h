@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* polls - what the program files and user space share of tasks that burn CPU time while they
+/* polls - data shared by the program files and user space on tasks that use CPU time while they
  * wait. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* request - what a request to an io_uring is, whose, and on which file. */
+/* request - kind, owner and file of an io_uring request. */
 #pragma once
 
 #include "bpf/lost.bpf.h"

@@ -82,7 +82,7 @@ static __always_inline bool is_in_namespace(const struct mount *mount)
 {
 	__u64 ns = (__u64)BPF_CORE_READ(mount, mnt_ns);
 
-	return ns && ns < (__u64)-4095; /* errors stand for the kernel's own mounts */
+	return ns && ns < (__u64)-4095; /* errors mean the kernel's own mounts */
 }
 
 /* On the way up from a mount point. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * restart - system calls that a signal interrupted.  Whether the program will see EINTR or the
- * kernel begins the call anew is decided when the signal is delivered; one that is begun anew is
- * one call.
+ * restart - system calls that a signal interrupted.  At the delivery of the signal the kernel
+ * decides whether the program gets EINTR or the call is restarted; a restarted call counts
+ * once.
  */
 #pragma once
 
@@ -19,13 +19,13 @@ static __always_inline bool is_restart(long result)
 	return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
 }
 
-/* Does anything run?  Where it does not (SIG_DFL, SIG_IGN) the call begins anew. */
+/* Does anything run?  If not (SIG_DFL, SIG_IGN), the call is restarted. */
 static __always_inline bool has_handler(const struct k_sigaction *action)
 {
 	return (__u64)action->sa.sa_handler > 1;
 }
 
-/* Does the program, whose handler runs, see EINTR? */
+/* Does the program get EINTR after its handler? */
 static __always_inline bool is_given_up(long result, const struct k_sigaction *action)
 {
 	if (result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK)

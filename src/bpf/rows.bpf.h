@@ -4,10 +4,10 @@
  * alone, and beside it its histograms.  A row costs one look-up in a hash a call, its histograms
  * another.
  *
- * User space need not read rows that stay as they are: it begins an epoch with each reading, and of
- * each group the first row that changes in an epoch is told of, and each new row.  A program that
- * looks at the epoch just before it changes may count just after, so whoever was told of is read in
- * the next epoch, too.
+ * User space need not read unchanged rows: it begins an epoch with each reading, and of each group
+ * the first row that changes in an epoch is reported, and each new row.  A program that reads the
+ * epoch just before it changes may count just after, so reported groups are read in the next epoch,
+ * too.
  */
 #pragma once
 
@@ -31,8 +31,8 @@ struct {
 } file_rows SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF); /* of struct file_key: rows that are told of */
-	__uint(max_entries, 4096); /* TOUCHED_BYTES where groups are told apart */
+	__uint(type, BPF_MAP_TYPE_RINGBUF); /* of struct file_key: reported rows */
+	__uint(max_entries, 4096); /* TOUCHED_BYTES if groups are counted separately */
 } touched_rows SEC(".maps");
 
 struct {
@@ -97,7 +97,7 @@ __noinline int tell_of_row(__u64 cgroup, __u64 place, __u64 rest, __u32 is_new)
 		return 0;
 	group = bpf_map_lookup_elem(&groups, &cgroup);
 	if (group && group->rows_epoch == epoch && !is_new)
-		return 0; /* another row of the group's was told of */
+		return 0; /* another row of the group was reported */
 	if (group)
 		group->rows_epoch = epoch;
 	if (bpf_ringbuf_output(&touched_rows, &key, sizeof(key), BPF_RB_NO_WAKEUP) < 0)
@@ -139,7 +139,7 @@ __noinline int make_row(__u64 cgroup, __u64 place, __u64 rest, __u32 share)
 	tell_of_row(cgroup, place, rest, 1);
 	slot = get_slot();
 	if (slot && !bpf_map_lookup_elem(&superblocks, &place))
-		slot->known_place = 0; /* it was erased meanwhile: learn it anew */
+		slot->known_place = 0; /* it was erased meanwhile: learn it again */
 	return 1;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* settings - what user space tells every object before and after its load. */
+/* settings - set by user space in every object before and after its load. */
 #pragma once
 
 #include <linux/types.h>
@@ -11,7 +11,7 @@ struct settings {
 	__u8 has_clock;
 	__u8 has_histograms;
 	__u8 follows_files; /* each file by itself, too */
-	__u8 has_groups; /* groups are told apart by their lives: see groups.h */
+	__u8 has_groups; /* groups are counted separately: see groups.h */
 };
 
 /* May change at any time. */
@@ -23,7 +23,7 @@ struct watch {
 	__u8 sees_places; /* other programs note where calls by path end */
 	__u8 is_following; /* with settings.follows_files: from now on */
 	__u8 sees_groups; /* other programs note births of groups */
-	__u8 has_missed; /* set by the kernel side: it could not tell of a row that changed */
+	__u8 has_missed; /* set by the kernel side: it could not report a changed row */
 	__u8 sees_connections; /* the ends of TCP sockets are seen */
 	__u32 shares[9]; /* how much one group may take, by enum share */
 	__u32 epoch; /* of user space's readings of rows */

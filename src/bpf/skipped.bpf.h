@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * skipped - io_uring's reads and writes that want no completion for their success, for which
- * nothing is posted. Those that end at once are seen in kiocb_done, the others in io_complete_rw,
- * which may be in an interrupt. One that fell short of what was asked for fails, to io_uring, and
- * is posted all the same.
+ * skipped - io_uring's reads and writes without a completion event on success
+ * (IOSQE_CQE_SKIP_SUCCESS). Those that end at once are seen in kiocb_done, the others in
+ * io_complete_rw, which may be in an interrupt. A short read or write is a failure to io_uring, and
+ * posts a completion.
  */
 #pragma once
 

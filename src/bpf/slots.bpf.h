@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * slots - the call that each CPU's task is inside of, those whose task sleeps meanwhile, and
+ * slots - the current call of each CPU's task, the calls of sleeping tasks, and
  * whether a cgroup is watched.  Programs that run with preemption off, so a slot has one writer.
  */
 #pragma once

@@ -17,10 +17,10 @@
 #define SYSCALL_MAKES_TASK 1 /* whom it makes returns from it, too */
 #define SYSCALL_EXECUTES 2
 #define SYSCALL_HAS_NO_RESULT 4 /* what it seems to return is what was interrupted by a signal */
-#define SYSCALL_GOES_ON 8 /* the kernel's own: a call that was interrupted goes on */
+#define SYSCALL_GOES_ON 8 /* the kernel's own: an interrupted call continues */
 #define SYSCALL_IS_TRAP 16 /* not the program's: the kernel put it there for a probe */
 
-/* Where groups are told apart. */
+/* If groups are counted separately. */
 struct syscall_key {
 	__u64 cgroup;
 	__u32 row, cpu; /* which alone writes it */
@@ -35,7 +35,7 @@ struct syscall_counts {
 struct syscall_now {
 	__u64 task; /* 0: none */
 	__u64 start_ns; /* by CLOCK_MONOTONIC */
-	__u64 cgroup; /* in which it began; where groups are told apart */
+	__u64 cgroup; /* in which it began; if groups are counted separately */
 	__u32 row;
 	__s32 interrupted; /* by a signal, and what it returned then; 0: it was not */
 };

@@ -22,14 +22,14 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SYSCALL_ROWS); /* 1 where groups are told apart */
+	__uint(max_entries, SYSCALL_ROWS); /* 1 if groups are counted separately */
 	__type(key, __u32); /* see syscall_counts.h */
 	__type(value, struct syscall_counts);
 } syscall_rows SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set before load, where groups are told apart: see sizing */
+	__uint(max_entries, 1); /* set before load, if groups are counted separately: see sizing */
 	__type(key, struct syscall_key); /* added here; removed by user space when the cgroup has
 					    gone */
 	__type(value, struct syscall_counts);
@@ -152,7 +152,7 @@ static __always_inline void add_time(struct syscall_counts *counts, __u64 ns)
 		counts->longest_ns = ns;
 }
 
-/* One call, or (@calls is 0) a part of one that goes on. */
+/* One call, or (@calls is 0) a part of one in progress. */
 static __always_inline void count(const struct syscall_now *now, __u32 calls, bool has_failed,
 				  __u64 ns)
 {
@@ -169,7 +169,7 @@ static __always_inline void count(const struct syscall_now *now, __u32 calls, bo
 	add_time(counts, ns);
 }
 
-/* A call that a signal interrupted goes on: the kernel begins it anew, where no handler ran. */
+/* An interrupted call continues: the kernel restarts it, if no handler ran. */
 static __always_inline void resume(struct syscall_now *now)
 {
 	struct syscall_now *before = bpf_map_lookup_elem(&parked_syscalls, &now->task);
@@ -224,8 +224,8 @@ int BPF_PROG(park_syscall, bool preempt, struct task_struct *prev)
 
 	if (!slot || slot->now.task != task)
 		return 0;
-	bpf_map_update_elem(&parked_syscalls, &task, &slot->now, BPF_ANY); /* else its return tells
-									      of it */
+	bpf_map_update_elem(&parked_syscalls, &task, &slot->now, BPF_ANY); /* else its return
+									      shows it */
 	slot->now.task = 0;
 	return 0;
 }

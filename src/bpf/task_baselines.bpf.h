@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * homes - the cgroup that a watched task was born in or moved to, and what it had done before it
- * came there. All take a task as a tracepoint hands it out.
+ * task_baselines - the cgroup in which a watched task was born or to which it moved, and its
+ * counters at that time. All functions take a task as a tracepoint passes it.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "bpf/lost.bpf.h"
 #include "bpf/tasks.h"
 
-/* What a task did before it came to its cgroup, which is another cgroup's. */
+/* Counters of a task when it came to its cgroup: earlier work is another cgroup's. */
 struct task_baseline {
 	__u64 cgroup;
 	__u64 counted; /* the cgroup that it is counted as: see groups.bpf.h */
@@ -18,7 +18,7 @@ struct task_baseline {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC); /* it is empty but for a moment, as an agent starts */
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* in use only while an agent starts */
 	__uint(max_entries, 512); /* user space puts no more in at once */
 	__type(key, __u64); /* a pid; added and removed by user space */
 	__type(value, struct earlier_task);

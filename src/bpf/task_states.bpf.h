@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * moments - where a task's time that is not yet counted begins.
+ * task_states - the time up to which a task's time is counted.
  *
  * In the task itself, made where memory may be taken: at its birth, as it moves, and by a reading.
  * The switch of tasks only looks it up: it holds the run queue's lock, under which taking memory
@@ -21,7 +21,7 @@ struct moment {
 	__u64 exec_ns, run_delay_ns; /* as it left the CPU */
 	__u64 cgroup;
 	__u64 counted; /* the cgroup that it is counted as; 0: none that is watched */
-	__u64 judged_for; /* watch.id that it was told for */
+	__u64 judged_for; /* watch.id of that judgement */
 	__u8 cause; /* what it waits for since it left the CPU */
 	__u8 last_cause; /* what it waited for when it was blocked the last time */
 	__u16 is_shared; /* all CPUs count in one entry */

@@ -18,13 +18,13 @@
 #define TIME_OTHER 14
 
 #define TIME_NO_FILE 0xff
-#define TIME_AS_BEFORE 0xff /* a call that goes on with the one before */
+#define TIME_AS_BEFORE 0xff /* a call that continues the one before */
 #define TIME_FUTEX 0xfe /* a lock or other threads: its arguments decide */
 
 /* What a task that is blocked in a system call waits for; user space fills one for each number. */
 struct call_cause {
 	__u8 cause; /* user space's number */
-	__u8 file; /* which argument, from 0, is a descriptor whose kind of file decides;
+	__u8 file; /* the argument, from 0, that is a descriptor; its kind of file decides;
 		      TIME_NO_FILE: none */
 };
 

@@ -191,7 +191,7 @@ int BPF_PROG(baseline_task, struct task_struct *parent, struct task_struct *chil
 		return 0;
 	baseline->cgroup = cgroup_id(cgrp);
 	baseline->counted = fold_cgroup(child, baseline->cgroup);
-	drop_levels(child); /* of another at its address, whose freeing was not seen */
+	drop_levels(child); /* of an earlier task at its address that was freed unseen */
 	return 0;
 }
 
@@ -368,7 +368,7 @@ int BPF_PROG(count_freed_task, struct task_struct *task)
 	return 0;
 }
 
-/* Any signal: nearly all of them go on after the first line. */
+/* Any signal: nearly all of them return after the first line. */
 SEC("tp_btf/signal_generate")
 int BPF_PROG(note_kill, int signal, unsigned long info, struct task_struct *task)
 {

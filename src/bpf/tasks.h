@@ -54,7 +54,7 @@ struct task_totals {
 	__u32 uid; /* of the first task freed that was not root's; 0: none was */
 	__u32 crashed; /* processes that a fault ended */
 	struct busiest_threads busiest; /* of that of its processes, freed by now, that did most */
-	__u64 is_taken; /* somebody writes the threads */
+	__u64 is_taken; /* a CPU writes the threads */
 };
 
 /* A task that has ended and is not yet freed; its time on a CPU may still grow. */

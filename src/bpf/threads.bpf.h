@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * groups of threads - how evenly the threads of a process worked.
+ * threads - the balance of work over the threads of a process.
  *
- * What each did is noted as it ends, with the main thread, which is freed last; then the process is
- * compared with its cgroup's busiest so far.  As a thread ends, its time on a CPU is known up to
- * the last tick.  Where a thread other than the main one starts another program, what the threads
- * did before it is forgotten.
+ * The CPU time of each thread is stored at its end, with the main thread, which is freed last; then
+ * the process is compared with its cgroup's busiest so far.  At the end of a thread its CPU time is
+ * known up to the last tick.  If a thread other than the main one starts another program, the
+ * earlier work of the threads is forgotten.
  */
 #pragma once
 

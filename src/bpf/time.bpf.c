@@ -270,7 +270,7 @@ static __always_inline void move(struct task_struct *task, struct moment *m, str
 	judge_task_state(m, task, cgrp);
 }
 
-/* Kernel threads are nobody's. */
+/* Kernel threads belong to no group. */
 static __always_inline void begin(struct task_struct *task, struct cgroup *cgrp)
 {
 	struct moment first = {

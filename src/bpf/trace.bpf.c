@@ -28,7 +28,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Only processes of `traced_processes` and what they fork; else those of the watched cgroup. */
 CONSTANT bool is_by_process;
 
-/* Only calls of processes that are this user's and nobody else's. */
+/* Only calls of processes that belong to this user alone. */
 CONSTANT bool is_by_owner;
 CONSTANT __u32 owner, owner_group;
 
@@ -153,7 +153,7 @@ static __always_inline void add(__u64 *to, __u64 number)
 	__sync_fetch_and_add(to, number);
 }
 
-/* ---- whose hit it is ---- */
+/* ---- the owner of a hit ---- */
 
 /* As it is at this call: an exec of a set-user-ID program, and a change of a thread's ids, take the
  * right to look at it away.  The kernel says so itself, by what a process may not be dumped for. */
@@ -197,7 +197,7 @@ static long take_group_above(__u32 level, void *context)
 	return 0;
 }
 
-/* Before its first sums are there, so that whoever finds these knows it. */
+/* Before its first sums exist, so that every reader of them knows it. */
 static __always_inline void keep_group(const struct cgroup *cgrp, __u64 id)
 {
 	struct group_visit visit = { .cgrp = cgrp };
@@ -596,7 +596,7 @@ static __always_inline void fill(const struct hit *hit, struct trace_event *even
 		event->captures[i] = hit->thread->captures[i];
 }
 
-/* A string whose page nobody has touched yet can be read by those that may sleep alone. */
+/* Only sleepable programs can read a string on a page that was never touched. */
 static __always_inline void take_text(const struct hit *hit, struct trace_event_long *event,
 				      bool may_sleep)
 {
@@ -954,7 +954,7 @@ int BPF_PROG(notice_exec, struct task_struct *task)
 	return 0;
 }
 
-/* ---- calls that go on ---- */
+/* ---- calls in progress ---- */
 
 struct open_visit {
 	struct thread *thread;

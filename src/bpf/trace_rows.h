@@ -108,7 +108,7 @@ struct trace_row {
 	__u32 flags;
 	__u64 event_over_ns; /* with TRACE_EVENT_IF_FAILED: "or took longer"; 0: not asked.  Alone:
 				took longer */
-	__u8 group; /* whose probes are each other's inner ones */
+	__u8 group; /* its probes are inner ones of each other */
 	__u8 value_count;
 	__u8 text; /* the value that is the text's address; or TRACE_NONE */
 	__u8 text_bytes;
@@ -164,7 +164,7 @@ struct trace_sums_key { /* no value is shared between CPUs */
 
 struct trace_sums {
 	__u64 calls, failed; /* by its result, as 32 bits */
-	__u64 bytes, bytes_unknown; /* the second: calls whose bytes are not in the first */
+	__u64 bytes, bytes_unknown; /* the second: calls without known bytes */
 	__u64 ns;
 	__u32 sizes[TRACE_BUCKETS], durations[TRACE_BUCKETS];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * traffic - what goes through sockets, by cgroup and kind of socket: counted with the system calls
- * and requests that files sees, and beside its rows.
+ * traffic - traffic through sockets, by cgroup and kind of socket: counted at the system calls and
+ * requests that files sees, in separate rows.
  *
  * A socket's kind is looked up where its descriptor is, as the call begins.  Costs some probe
  * reads, a look-up in a hash and a few additions a call on a socket, and one load any other call on
@@ -104,7 +104,7 @@ static __always_inline long sum_message(__u32 i, void *context)
 	return 0;
 }
 
-/* The bytes of so many messages, each of which the kernel told the program in its vector. */
+/* The bytes of @count messages, which the kernel wrote into the program's vector. */
 __noinline __u64 sum_messages(__u64 vector, __u32 count, __u64 cgroup)
 {
 	struct messages messages = { vector, count, 0, cgroup };
@@ -113,7 +113,7 @@ __noinline __u64 sum_messages(__u64 vector, __u32 count, __u64 cgroup)
 	return messages.sum;
 }
 
-/* What a call on a socket moved; each kind of call has its own way to tell. */
+/* The bytes that a call on a socket moved; each kind of call reports them differently. */
 static __always_inline long moved_bytes(const struct call *call, const struct pt_regs *regs,
 					long result)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* traffic - what the programs that count what goes through sockets share with user space. */
+/* traffic - shared with user space by the programs that count traffic through sockets. */
 #pragma once
 
 #include <linux/types.h>
@@ -23,7 +23,7 @@ struct traffic_key {
 	__u32 kind;
 };
 
-struct traffic_counts { /* as the model's metrics of sockets stand */
+struct traffic_counts { /* in the order of the model's metrics of sockets */
 	__u64 sent_bytes, sent_calls, sent_errors;
 	__u64 received_bytes, received_calls, received_errors;
 	__u64 opened, accepted, retransmits; /* of TCP, as all from here on */

@@ -96,7 +96,7 @@ static __always_inline void count_splice(struct call_slot *slot, struct task_str
 		count_request_on_found(slot, cgroup, kind.op, result);
 }
 
-/* The same on the files by themselves; nothing tells where in them the data stand. */
+/* The same for single files; the position of the data is unknown. */
 static __always_inline void count_request_on_files(struct io_kiocb *req, struct request_kind kind,
 						   __u8 op, long result, __u64 cgroup)
 {

@@ -36,9 +36,9 @@ struct settings {
 #define AT(member) offsetof(struct settings, member)
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "all", 'a', NULL, "print all numbers, also those that hardly changed", AT(is_all), NULL },
+	{ "all", 'a', NULL, "print all numbers, also those with small changes", AT(is_all), NULL },
 	{ "fail-on", 0, "CONDITION", "exit with 3 if CONDITION holds: 'elapsed > 1.1x' is 1.1 times the first", AT(fail_on), NULL },
-	{ "user", 'u', "USER", "compare what users' jobs add up to; two times or more, in the place of records", AT(site), site_report_parse_user },
+	{ "user", 'u', "USER", "compare sums over the jobs of users, given twice or more, instead of records", AT(site), site_report_parse_user },
 	{ "since", 'S', "TIME", "with --user: jobs that ran then or later (default: 7d ago)", AT(site.filter.since_ns), moment_parse_argument },
 	{ "until", 'E', "TIME", "with --user: jobs that began before then", AT(site.filter.until_ns), moment_parse_argument },
 };
@@ -301,7 +301,7 @@ const struct cli_command cmd_compare = {
 	.summary =
 		"Compare records with the first: time, cores, memory and bytes, then what changed most",
 	.details =
-		"The records of a directory are merged into one.  jobmeter-insights.yaml(5) explains conditions; a\n"
-		"condition that cannot be known fails.\n",
+		"The records of a directory are merged into one.  jobmeter-insights.yaml(5) explains\n"
+		"conditions; a condition with an unknown number fails.\n",
 	.run = run_compare,
 };

@@ -49,9 +49,9 @@ static int parse_pid(const char *text, void *at, struct error *err)
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "verbose", 'v', NULL, "print each hook and each sensor", AT(is_verbose), NULL },
-	{ "quick", 0, NULL, "ask the agent alone whether this node's numbers are right, for node health checks", AT(is_quick), NULL },
-	{ "no-costs", 0, NULL, "do not measure what measuring costs (that takes a second)", AT(is_without_costs), NULL },
-	{ "explain-pid", 0, "PID", "print which job a process belongs to, and by which rule", AT(explained_pid), parse_pid },
+	{ "quick", 0, NULL, "ask only the agent whether this node's numbers are right, for node health checks", AT(is_quick), NULL },
+	{ "no-costs", 0, NULL, "do not measure the costs, which takes 2 seconds", AT(is_without_costs), NULL },
+	{ "explain-pid", 0, "PID", "print the job of a process, and the rule that found it", AT(explained_pid), parse_pid },
 	{ "root", 0, "DIR", "read proc and sys below DIR", AT(root), NULL },
 };
 /* clang-format on */
@@ -243,7 +243,7 @@ static int run_doctor(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_doctor = {
 	.name = "doctor",
 	.arguments = "[OPTION...]",
-	.summary = "Report what this machine can measure, what that costs, and what would help",
+	.summary = "Check what this machine can measure and at what cost",
 	.details =
 		"doctor attaches each hook and checks its counts against known operations.\n"
 		"Exit code: 0: totals and files by mount work, here or in the agent of this node; 1: they\n"

@@ -248,7 +248,7 @@ static int print(const struct energy_settings *settings, const char *text, struc
 
 #define AT(member) offsetof(struct energy_settings, member)
 static const struct cli_option options[] = {
-	{ "audit", 0, NULL, "print whose the energy was, and exit with 3 if it does not add up",
+	{ "audit", 0, NULL, "print the owners of the energy, and exit with 3 if it does not add up",
 	  AT(is_audit), NULL },
 	{ "json", 0, NULL, "print JSON", AT(is_json), NULL },
 	{ "standalone", 0, NULL, "read the sensors here, even if an agent runs", AT(is_standalone),
@@ -282,9 +282,9 @@ static int run_energy(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_energy = {
 	.name = "energy",
 	.arguments = "[OPTION...]",
-	.summary = "Print this node's energy sensors, and whose its energy was",
+	.summary = "Show this node's energy sensors and which jobs used the energy",
 	.details =
-		"Asks the agent of this node, which only root and admins may; without one, the sensors are\n"
-		"read twice, one second apart.\n",
+		"The numbers come from the agent of this node, for root and admins only; without an agent, the\n"
+		"sensors are read twice, one second apart.\n",
 	.run = run_energy,
 };

@@ -256,7 +256,7 @@ static int show(const struct gpu_settings *settings, struct error *err)
 static const struct cli_option options[] = {
 	{ "watch", 0, NULL, "print again every 2 seconds", AT(is_watch), NULL },
 	{ "json", 0, NULL, "print JSON, with --watch a line a time", AT(is_json), NULL },
-	{ "standalone", 0, NULL, "ask the driver here, even if an agent runs", AT(is_standalone),
+	{ "standalone", 0, NULL, "query the driver here, even if an agent runs", AT(is_standalone),
 	  NULL },
 };
 
@@ -286,7 +286,7 @@ const struct cli_command cmd_gpu = {
 	.arguments = "[OPTION...]",
 	.summary = "Show this node's GPUs, and the jobs and processes on them",
 	.details =
-		"Asks the agent of this node, which shows processes to their owner, and all to root and\n"
-		"admins; without one, the driver is asked for a second.\n",
+		"The numbers come from the agent of this node, which shows processes to their owner, root and\n"
+		"admins; without an agent, from the driver, over one second.\n",
 	.run = run_gpu,
 };

@@ -233,11 +233,10 @@ static int run_insights(const struct cli_command *command, int argc, char **argv
 const struct cli_command cmd_insights = {
 	.name = "insights",
 	.arguments = "[OPTION...] [FILE|DIR|ID...]",
-	.summary = "Print what stands out in a record, with numbers, and what to do about it",
+	.summary = "Print all findings on a record, with their numbers and advice",
 	.details =
-		"Without an argument: the last local run.  Several records are merged into "
-		"one.\n"
-		"Rules are built in; /etc/jobmeter/insights.yaml and ~/.config/jobmeter/insights.yaml change\n"
-		"them and add to them, for all commands; jobmeter-insights.yaml(5) explains the language.\n",
+		"Without an argument: the last local run.  Several records are merged into one.\n"
+		"/etc/jobmeter/insights.yaml and ~/.config/jobmeter/insights.yaml change the built-in rules\n"
+		"for all commands; jobmeter-insights.yaml(5) explains the language.\n",
 	.run = run_insights,
 };

@@ -64,7 +64,7 @@ static const struct cli_option options[] = {
 	{ "no-legend", 0, NULL, "print no line with the columns' names", AT(has_no_legend), NULL },
 	{ "by", 'b', "COLUMN", "sums over all jobs of a user, account, partition, class (reason) ...", AT(by), jobs_column_parse_text },
 	{ "user", 'u', "USER", "jobs of this user (default: yours)", AT(filter.user), NULL },
-	{ "all", 'a', NULL, "jobs of all users whose jobs you may see", AT(is_of_all), NULL },
+	{ "all", 'a', NULL, "jobs of all users that you may see", AT(is_of_all), NULL },
 	{ "account", 'A', "ACCOUNT", "jobs that this account is charged for", AT(filter.account), NULL },
 	{ "partition", 'r', "PARTITION", "jobs of this partition", AT(filter.partition), NULL },
 	{ "state", 's', "STATE", "jobs in this state; running: that have not ended", AT(filter.state), NULL },
@@ -341,12 +341,12 @@ static int run_jobs(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_jobs = {
 	.name = "jobs",
 	.arguments = "[OPTION...]",
-	.summary = "List jobs of the past and what they did; without an option yours of 7 days",
+	.summary = "List past jobs (default: yours, last 7 days)",
 	.details =
-		"The newest come first; those that run are shown by their last checkpoint.  A TIME is 7d, 36h\n"
-		"(so long ago), 2026-11-20 or 2026-11-20T14:30.  A column may be any number that the JSON\n"
-		"has, such as cpu.user_seconds.  'jobmeter report ID' prints one of the jobs.\n"
-		"--by sums over all jobs that match: 'jobmeter jobs --all --by account' tells the core time\n"
-		"and energy of each, 'jobmeter jobs --by reason' those of each class of job.\n",
+		"The newest come first; running jobs have the numbers of their last checkpoint.  A TIME is 7d,\n"
+		"36h (ago), 2026-11-20 or 2026-11-20T14:30.  A column may be any number of the JSON, such as\n"
+		"cpu.user_seconds.  'jobmeter report ID' prints one of the jobs.  --by sums over all matching\n"
+		"jobs: 'jobmeter jobs --all --by account' shows core time and energy of each account,\n"
+		"'jobmeter jobs --by reason' those of each class of job.\n",
 	.run = run_jobs,
 };

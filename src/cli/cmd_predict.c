@@ -31,7 +31,7 @@ struct prediction_settings {
 static const struct cli_option options[] = {
 	{ "script", 0, "FILE", "the script, if it is not named behind '--'", AT(script), NULL },
 	{ "server", 0, "URL", "ask the server at this URL, as its token's user", AT(server), argument_parse_url },
-	{ "job", 0, "ID", "keep it for this job, that was submitted just now: its end scores it", AT(job), NULL },
+	{ "job", 0, "ID", "store the prediction for this job, submitted just now; its end scores it", AT(job), NULL },
 	{ "json", 0, NULL, "print JSON", AT(is_json), NULL },
 };
 /* clang-format on */
@@ -226,20 +226,20 @@ static int run_predict(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_predict = {
 	.name = "predict",
 	.arguments = "[OPTION...] -- SBATCH-ARGUMENTS",
-	.summary = "Predict what a job will take, from your last like jobs, before it is submitted",
+	.summary = "Predict the runtime, memory and energy of a job before you submit it",
 	.details =
 		"Takes the arguments of sbatch, and reads the #SBATCH lines of the script.  The value is the\n"
-		"median of your last like jobs; of 10 jobs 9 lie within the interval, as far as your jobs\n"
-		"go on as they did.  'not known': fewer than 3 like jobs of yours have ended.\n",
+		"median of your last similar jobs; 9 of 10 jobs are within the interval, as long as your jobs\n"
+		"stay similar.  'not known': fewer than 3 similar jobs of yours have ended.\n",
 	.run = run_predict,
 };
 
 const struct cli_command cmd_advise = {
 	.name = "advise",
 	.arguments = "[OPTION...] -- SBATCH-ARGUMENTS",
-	.summary = "Say what memory, time limit and cores to ask for, from your own like jobs",
+	.summary = "Advise on the memory, time limit and cores to request for a job",
 	.details =
-		"Takes the arguments of sbatch.  Beside what to ask for, and what you ask for, is the chance\n"
-		"that a like job of yours needs more: 5 % where there are jobs enough to show so little.\n",
+		"Takes the arguments of sbatch.  Each value, advised or requested, has the chance that the job\n"
+		"needs more, by your similar jobs.  The advice aims at 5 %, which takes 19 of them.\n",
 	.run = run_predict,
 };

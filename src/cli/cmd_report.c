@@ -72,7 +72,7 @@ static const char *column_word(const void *target, size_t i)
 }
 
 static const struct cli_option options[] = {
-	{ "summary", 0, NULL, "print five lines, as at the end of a job's output",
+	{ "summary", 0, NULL, "print five lines, for the end of a job's output",
 	  offsetof(struct settings, is_summary), NULL },
 	{ "columns", 'o', "LIST", "list the records, a line each, with these columns",
 	  offsetof(struct settings, columns), parse_columns, column_word },
@@ -231,9 +231,9 @@ const struct cli_command cmd_report = {
 		"Print a record, or several merged into one; without an argument the last local run",
 	.details =
 		"A directory means all *.json in it, '-' the standard input, an ID a local run, or a job\n"
-		"that the agent of this node or the site's server knows: 123, slurm/123, and the part of it\n"
-		"on one node 123@node17.  Several records, and those of a job on several nodes, are merged.\n"
-		"With --type it is of all jobs of the site that you may see: waste, efficiency, energy or usage.\n",
+		"of this node's agent or the site's server: 123, slurm/123, or 123@node17 for its part on one\n"
+		"node.  Several records, and those of a job on several nodes, are merged.  --type reports on\n"
+		"all jobs of the site that you may see.\n",
 	.terms = reading_terms,
 	.run = run_report,
 };

@@ -73,7 +73,7 @@ static int parse_sets(const char *text, void *at, struct error *err)
 static const struct cli_option options[] = {
 	{ "wait", 'w', NULL, "wait for processes that outlive the command",
 	  offsetof(struct settings, is_patient), NULL },
-	{ "tiers", 0, "LIST", "measure with BPF only some of totals, wait_times and files",
+	{ "tiers", 0, "LIST", "measure only these parts with BPF",
 	  offsetof(struct settings, tiers), parse_tiers, tier_word },
 	{ "repeat", 0, "N", "run the command N times, one after the other; report mean, spread and outliers",
 	  offsetof(struct settings, repeat), parse_repeat },
@@ -316,7 +316,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_run = {
 	.name = "run",
 	.arguments = "[OPTION...] [--] COMMAND [ARGUMENT...]",
-	.summary = "Run a command and report what it did",
+	.summary = "Run a command and print a report on it",
 	.details =
 		"The command keeps its output, terminal and exit code; the report goes to the standard error.\n"
 		"Under srun or mpirun, '--output DIR/' makes each rank write its own record; 'jobmeter report\n"

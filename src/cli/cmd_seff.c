@@ -256,10 +256,9 @@ static int run_seff(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_seff = {
 	.name = "seff",
 	.arguments = "[OPTION...] ID|FILE|DIR...",
-	.summary = "Print a job's efficiency in the lines of Slurm's seff",
+	.summary = "Print a job's efficiency in the format of Slurm's seff",
 	.details =
-		"IDs are found as 'jobmeter report' finds them.  What is not known is 'unknown', never 0.\n"
-		"Memory is the job's peak, of all its processes together; over several nodes the sum of their\n"
-		"peaks, which is the most that it may have been.\n",
+		"IDs are those of 'jobmeter report'.  Unknown numbers are 'unknown', never 0.  Memory is the\n"
+		"peak of all processes together; over several nodes the sum of their peaks, an upper bound.\n",
 	.run = run_seff,
 };

@@ -106,7 +106,7 @@ static const struct cli_option options[] = {
 	{ "replay", 0, "FILE", "show a recorded FILE", AT(replay), NULL },
 	{ "standalone", 0, NULL, "measure without the agent (needs root)", AT(is_standalone), NULL },
 	{ "tree", 't', NULL, "begin with steps, tasks and processes", AT(is_tree), NULL },
-	{ "columns", 'o', "LIST", "show these columns, in this order: id,cores,memory", AT(wanted), parse_columns, column_word },
+	{ "columns", 'o', "LIST", "show these columns, in this order", AT(wanted), parse_columns, column_word },
 	{ "no-legend", 0, NULL, "with --batch: rows alone, without title and heads", AT(has_no_legend), NULL },
 	{ "hide-idle", 'i', NULL, "leave out jobs that do nothing now", AT(hides_idle), NULL },
 	{ "ascii", 0, NULL, "draw with ASCII only", AT(is_ascii), NULL },
@@ -271,9 +271,9 @@ static int run_top(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_top = {
 	.name = "top",
 	.arguments = "[OPTION...]",
-	.summary = "Show what all jobs of this node do now, the busiest first",
+	.summary = "Show all jobs of this node now, the busiest first",
 	.details =
-		"Keys are those of htop where it has them; F1 lists all.  With an agent on the node users see\n"
-		"their own jobs, root sees all.\n",
+		"Keys are htop's where possible; F1 lists all.  With an agent on the node users see their own\n"
+		"jobs, root sees all.\n",
 	.run = run_top,
 };

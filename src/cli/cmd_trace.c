@@ -100,17 +100,17 @@ static int parse_budget(const char *text, void *at, struct error *err)
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "job", 'j', "ID", "trace a job: 123, slurm/123", AT(job), NULL },
-	{ "pid", 'p', "PID", "trace a process and what it forks", AT(pid), NULL },
+	{ "pid", 'p', "PID", "trace a process and its descendants", AT(pid), NULL },
 	{ "set", 's', "NAME[,NAME]", "trace these sets of functions; one with a '/' is a file (default: " INSTALLED_SETS_DEFAULT ")", AT(set_names), NULL },
 	{ "probe", 0, "PROBE", "trace LIB:SYMBOL, a function of a library or program, too", AT(probes), parse_probe },
 	{ "level", 0, "LEVEL", "trace functions up to a level", AT(level), parse_level, level_word },
 	{ "duration", 'd', "S", "stop after S seconds (default: at the end)", AT(duration_ns), parse_duration },
-	{ "budget", 0, "PERCENT", "take a probe away that costs more of a CPU (default: 5; 0: never)", AT(budget), parse_budget },
-	{ "format", 'f', "FORMAT", "a summary or calls: text, chrome, folded, ndjson, otlp", AT(format), parse_format, format_word },
+	{ "budget", 0, "PERCENT", "remove a probe that costs more of a CPU (default: 5; 0: never)", AT(budget), parse_budget },
+	{ "format", 'f', "FORMAT", "a summary (text), or all calls", AT(format), parse_format, format_word },
 	{ "slow", 0, "S", "with otlp: all calls that took S seconds, too (default: 0.001)", AT(slow_ns), parse_slow },
 	{ "output", 0, "FILE", "write to a file; with otlp also to the URL of a collector", AT(file), NULL },
 	{ "list", 0, NULL, "list the sets and their functions", AT(is_list), NULL },
-	{ "dry-run", 0, NULL, "say where probes would go and what they cost, and attach nothing", AT(is_dry_run), NULL },
+	{ "dry-run", 0, NULL, "print where probes would go and their cost, and attach nothing", AT(is_dry_run), NULL },
 };
 /* clang-format on */
 
@@ -193,7 +193,7 @@ static void print_sites(const struct sites *sites)
 		printf("  %-36s %s%s%s\n", row->name,
 		       !row->file ? "of the kernel"
 		       : row->cost == IMAGE_STEPPED
-			       ? "slow: the kernel steps over its first instruction"
+			       ? "slow: the kernel must single-step its first instruction"
 			       : "fast",
 		       row->withheld		      ? ", return not traced: "
 		       : row->exit == PROBE_EXIT_NONE ? ""
@@ -500,12 +500,12 @@ static int run_trace(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_trace = {
 	.name = "trace",
 	.arguments = "(--job ID | --pid PID | [--] COMMAND [ARGUMENT...]) [OPTION...]",
-	.summary = "Trace calls of library functions: who called what, how long, how many bytes",
+	.summary = "Count and time calls of library functions, such as MPI and CUDA",
 	.details =
-		"Nothing is relaunched or relinked: probes are put on the functions of running processes, and of\n"
-		"those that begin later, and go when the trace ends.  Times are those of the calling thread.\n"
-		"Without root, the agent of the node traces your own processes, if its setting trace.users is on.\n"
-		"What FORMAT does not say, FILE's ending does: .json, .ndjson, .folded; to a URL it is otlp.\n",
+		"Nothing is relaunched or relinked: probes are put on functions of running and of later\n"
+		"processes, and removed when the trace ends.  Times are those of the calling thread.  Without\n"
+		"root, the agent of the node traces your own processes, if its setting trace.users is on.\n"
+		"Without --format the ending of FILE decides: .json, .ndjson, .folded; for a URL it is otlp.\n",
 	.is_for_command = true,
 	.run = run_trace,
 };

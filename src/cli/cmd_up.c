@@ -342,8 +342,8 @@ const struct cli_command cmd_up = {
 	.arguments = "[OPTION...]",
 	.summary = "Run an agent and a server on this machine, until Ctrl-C",
 	.details =
-		"For one machine, and to try it.  Both listen on the loopback alone.  An agent that runs\n"
-		"already is used.  Six lines say where they answer, where the database lies, and a link that\n"
-		"opens the jobs in a browser once.\n",
+		"For one machine, and to try jobmeter.  Both listen on the loopback only.  A running agent is\n"
+		"used.  Six lines show their addresses, the database, and a link that opens the jobs in a\n"
+		"browser once.\n",
 	.run = run_up,
 };

@@ -107,8 +107,7 @@ static int check_request(const struct settings *s, int argc, char **argv, struct
 				 "there is nothing to do with '%s'; did you mean '--job %s'?",
 				 argv[0], argv[0]);
 	if (given != 1)
-		return error_set(err, -EINVAL,
-				 "%s of --job, --user, --pid and --cgroup says what to watch",
+		return error_set(err, -EINVAL, "give %s of --job, --user, --pid and --cgroup",
 				 given ? "only one" : "one");
 	if (s->jobs)
 		r = watch_targets_parse(s->jobs, &ret->targets, err);
@@ -305,7 +304,7 @@ static int run_watch(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_watch = {
 	.name = "watch",
 	.arguments = "(--job ID[,ID] | --user USER | --pid PID | --cgroup PATH) [OPTION...]",
-	.summary = "Watch running jobs from now on, and report what they did in that time",
+	.summary = "Watch running jobs from now on, and print a report on that time",
 	.details =
 		"Watches until the jobs end, the duration is over, or Ctrl-C.  With an agent on the node users\n"
 		"see their own jobs; without one, watching needs root, as do --files and --syscalls where the\n"

@@ -48,7 +48,7 @@ static const struct part {
 	{ "energy", "Jobs with the most energy", NULL, "id,user,name,elapsed,core_time,energy,energy_rate,emissions", "energy.joules",
 	  "PER CORE-HOUR is the energy by allocated cores x elapsed time: many times the usual means GPUs, or cores of which few were allocated on a node that had to stay on" },
 	{ "efficiency", "Users", "user", "user,jobs,core_time,cpu,unused", "unused_core_seconds", NULL },
-	{ "efficiency", "Kinds of jobs, by what stands out", "reason", "reason,jobs,core_time,cpu,unused", "unused_core_seconds", NULL },
+	{ "efficiency", "Kinds of jobs, by first finding", "reason", "reason,jobs,core_time,cpu,unused", "unused_core_seconds", NULL },
 	{ "efficiency", "Jobs with the most unused core time", NULL, "id,user,name,cores,elapsed,cpu,memory,unused,reason", "unused_core_seconds",
 	  "MEM is the peak of memory as a share of what was asked for; 'jobmeter report ID' says why the cores were idle" },
 	{ "waste", "Users by unused core time", "user", "user,jobs,core_time,cpu,unused", "unused_core_seconds",

@@ -19,7 +19,7 @@
 #define SECOND (1000 * MS)
 #define HOUR (3600 * SECOND)
 
-/* ---- what may stand there ---- */
+/* ---- allowed values ---- */
 
 static bool is_metrics_prefix(size_t field, const char *text)
 {
@@ -89,7 +89,7 @@ static const char *const rule_fields[] = { "name", "manager", "pattern", NULL };
 
 #define AT(member) .offset = offsetof(struct config, member)
 
-/* Rows of one map stand together. */
+/* Rows of one map are neighbours. */
 /* clang-format off */
 static const struct setting rows_before[] = {
 	{ "listen", SETTING_TEXT, AT(listen), .standard = "127.0.0.1:9840", .needs_restart = true,
@@ -144,7 +144,7 @@ static const struct setting rows_before[] = {
 static const struct setting rows_behind[] = {
 	{ "thermal_warning", SETTING_NUMBER, AT(sources.thermal_warning), .standard = "75", .min = 1, .max = 150,
 	  .needs_restart = true,
-	  .help = "Temperature of a processor package in degrees Celsius from which on a thermal event of severity `warning` is counted." },
+	  .help = "Temperature of a processor package, in degrees Celsius, that begins a thermal event of severity `warning`." },
 	{ "thermal_critical", SETTING_NUMBER, AT(sources.thermal_critical), .standard = "85", .min = 1, .max = 150,
 	  .needs_restart = true,
 	  .help = "The same for the severity `critical`." },
@@ -190,15 +190,15 @@ static const struct setting rows_behind[] = {
 	{ "filesystems", SETTING_LIST, AT(filesystems), .max = 64,
 	  .standard = "bcachefs,btrfs,erofs,exfat,ext2,ext3,ext4,f2fs,overlay,ramfs,squashfs,tmpfs,vfat,xfs,zfs",
 	  .is_allowed = is_filesystem, .allowed = "types of file systems",
-	  .help = "File system types whose size and free space the agent may query. A network file system that is listed is queried on a thread of its own." },
+	  .help = "File system types whose size and free space the agent may query. A listed network file system is queried on a separate thread." },
 	{ "cpu_model", SETTING_TEXT, AT(cpu_model), .standard = "", .needs_restart = true,
 	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes, or '' for what the processor says",
-	  .help = "Model of the processor, such as 'AMD EPYC 9654', from which energy is estimated where no sensor measures it. Virtual machines often do not say it." },
+	  .help = "Model of the processor, such as 'AMD EPYC 9654', from which energy is estimated where no sensor measures it. Virtual machines often hide it." },
 	{ "cpu_tdp", SETTING_NUMBER, AT(cpu_tdp_watts), .standard = "0", .max = 100000, .needs_restart = true,
-	  .help = "Thermal design power of all processors of the node together, in watts. Energy is estimated from it where neither a sensor nor the table of models says more. 0: not known." },
+	  .help = "Thermal design power of all processors of the node together, in watts. Used to estimate energy without a sensor, for models that are not in the table. 0: unknown." },
 	{ "idle_energy", SETTING_CHOICE, AT(idle_policy), .standard = "allocated", .needs_restart = true,
 	  .words = idle_policies,
-	  .help = "Who is charged for the node's idle power. allocated: jobs, by the cores allocated to them. active: jobs and the system, by the CPU time that they use. none: nobody." },
+	  .help = "Who pays for the node's idle power. allocated: jobs, by their allocated cores. active: jobs and the system, by their CPU time. none: no job." },
 	{ "cluster", SETTING_TEXT, AT(cluster), .standard = "", .needs_restart = true,
 	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes",
 	  .help = "Name of the cluster in records." },
@@ -213,7 +213,7 @@ static const struct setting rows_behind[] = {
 	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for no token",
 	  .help = "File with the token that the server made for its nodes." },
 	{ "server_authentication", SETTING_CHOICE, AT(server_authentication), .standard = "token", .words = server_authentications,
-	  .help = "How the server knows this node: by the token, or by munge; as the server has it set." },
+	  .help = "How this node authenticates to the server: by the token, or by munge; the server's setting must match." },
 	{ "munge_socket", SETTING_TEXT, AT(munge_socket), .standard = "",
 	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for munge's own",
 	  .help = "With munge: the socket of munged." },
@@ -246,7 +246,7 @@ static const struct setting rows_behind[] = {
 	  .help = "Trace library functions of all jobs by these sets, such as [mpi-io, mpi]: calls, bytes and time are in their records and metrics. See docs/sites/probe-sets.md." },
 	{ "trace.otlp", SETTING_TEXT, AT(trace_otlp), .standard = "", .needs_restart = true,
 	  .is_allowed = setting_is_url, .allowed = "http://HOST[:PORT] or https://HOST[:PORT], or '' for none",
-	  .help = "Collector of OpenTelemetry that the calls of trace.sets are sent to as spans, too: docs/sites/opentelemetry.md." },
+	  .help = "Collector of OpenTelemetry for the calls of trace.sets, as spans: docs/sites/opentelemetry.md." },
 	{ "cpu_affinity", SETTING_TEXT, AT(cpu_affinity), .standard = "", .needs_restart = true,
 	  .is_allowed = is_cpulist, .allowed = "a list of CPUs such as 0-3,8, or '' for all",
 	  .help = "CPUs that the agent may use." },

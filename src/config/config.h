@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config - what the site set for this node's agent: /etc/jobmeter/agent.yaml, and JOBMETER_* in the
- * environment, which goes before it.  docs/sites/agent-config.md is made of the table in config.c.
+ * config - the settings of this node's agent: /etc/jobmeter/agent.yaml, overridden by JOBMETER_* in
+ * the environment.  docs/sites/agent-config.md is made of the table in config.c.
  */
 #pragma once
 
@@ -112,7 +112,7 @@ int config_reload(struct config **config, struct config_changes *ret, struct err
 
 const struct settings *config_settings(void);
 
-/* What holds, as YAML, and where it comes from: --dump-config. */
+/* The current settings as YAML, with their origins: --dump-config. */
 int config_dump(const struct config *c, FILE *out);
 /* docs/sites/agent-config.md and share/agent.yaml. */
 void config_print_reference(FILE *out);

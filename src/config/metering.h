@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metering - what the configuration says that a sampler is to do. */
+/* metering - the sampler options that follow from the configuration. */
 #pragma once
 
 #include "node/sampler.h"

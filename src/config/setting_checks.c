@@ -25,8 +25,7 @@ bool setting_is_socket_path(size_t field, const char *text)
 	return setting_is_path_or_none(field, text) && strlen(text) <= SOCKET_PATH_MAX;
 }
 
-/* Splits "HOST:PORT" and "[HOST]:PORT"; the host must be an address, so that nobody asks a name
- * server. */
+/* Splits "HOST:PORT" and "[HOST]:PORT"; the host must be an address: no name server is asked. */
 static bool split_address(const char *text, char *host, size_t size, bool *ret_is_v6)
 {
 	const char *colon = strrchr(text, ':');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* setting_checks - what texts of settings may be, for several tables: struct setting's is_allowed.
+/* setting_checks - checks of setting texts, for several tables: struct setting's is_allowed.
  */
 #pragma once
 
@@ -22,5 +22,5 @@ bool setting_is_word(const char *text, const char *others);
 
 /* Whether an address is reached from this machine alone; "" is reached from nowhere. */
 bool setting_is_loopback(const char *address);
-/* Whether nobody else reads what is sent to that URL on its way: by TLS, or on this machine. */
+/* Whether traffic to that URL is private: by TLS, or on this machine. */
 bool setting_url_is_private(const char *url);

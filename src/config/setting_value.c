@@ -372,7 +372,7 @@ char *setting_format_yaml(const struct setting *setting, const void *values)
 	return text;
 }
 
-/* ---- what may stand there ---- */
+/* ---- allowed values ---- */
 
 static void put_words(struct setting_words *ret, const char *const *words)
 {

@@ -56,7 +56,7 @@ static void mark(const struct walk *w, const struct setting *setting, unsigned i
 	origin->line = line;
 }
 
-/* Where something stands: "agent.yaml:12", or the name of the environment's variable. */
+/* The origin of a value: "agent.yaml:12", or the name of the environment's variable. */
 static void name_place(const struct walk *w, unsigned int line, char *text, size_t size)
 {
 	if (w->origin.source == SETTING_FROM_FILE)
@@ -220,7 +220,7 @@ static const struct setting *find(const struct settings *settings, const char *n
 	return NULL;
 }
 
-/* The names that may stand in the map @prefix ("tls.", or "" for the whole); each once. */
+/* The names allowed in the map @prefix ("tls.", or "" for the whole); each once. */
 struct level {
 	char *names[SETTINGS_MAX];
 	size_t count;
@@ -255,7 +255,7 @@ static int level_read(const struct settings *settings, const char *prefix, struc
 	return 0;
 }
 
-/* A name that stands in another map: "certificate" is "tls.certificate". */
+/* A name that belongs to another map: "certificate" is "tls.certificate". */
 static const char *find_elsewhere(const struct settings *settings, const char *key)
 {
 	for (size_t i = 0; i < settings->count; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settings - a table of what can be set: read from YAML and the environment into a struct,
- * compared, shown.
+ * settings - a table of settings: read from YAML and the environment into a struct, compared,
+ * shown.
  *
  * A setting is one row; parsing, errors, the reference page, the example file and the dump walk the
- * rows.  What is set in the environment goes before the file.
+ * rows.  The environment overrides the file.
  */
 #pragma once
 
@@ -78,7 +78,7 @@ struct setting_origin {
 
 /* ---- one value ---- */
 
-/* What may stand there, in words: "1s to 1h (ms, s, m, h, d)". */
+/* The allowed values, in words: "1s to 1h (ms, s, m, h, d)". */
 struct setting_words {
 	char text[512];
 };
@@ -87,7 +87,7 @@ struct setting_words setting_allowed(const struct setting *setting);
 /* From @text, as an environment has it: lists of one field are separated by commas; lists of
  * several fields are no text.  -EINVAL: not allowed; the value stays as it is. */
 int setting_parse(const struct setting *setting, const char *text, void *values);
-/* The entries of a list take the place of those that are there; @texts are copied. */
+/* Replace the entries of a list; @texts are copied. */
 int setting_set_list(const struct setting *setting, char *const *texts, size_t count, void *values);
 /* A text as it is, lists as YAML has them; the caller frees.  NULL: no memory. */
 char *setting_format(const struct setting *setting, const void *values);
@@ -104,7 +104,7 @@ void setting_clear(const struct setting *setting, void *values);
 int settings_set_defaults(const struct settings *settings, void *values);
 void settings_clear(const struct settings *settings, void *values);
 
-/* @text ends in a NUL; @origins (SETTINGS_MAX) gets a line for each that stands there.
+/* @text ends in a NUL; @origins (SETTINGS_MAX) gets the line of each setting in it.
  * -EINVAL, -EFBIG: *err says "NAME:LINE: ..."; some values may be set. */
 int settings_parse_yaml(const struct settings *settings, const char *text, size_t length,
 			const char *name, void *values, struct setting_origin *origins,
@@ -116,10 +116,10 @@ int settings_parse_environment(const struct settings *settings, char *const *env
 			       void *values, struct setting_origin *origins, struct error *unknown,
 			       struct error *err);
 
-/* The text of a file of settings, that the caller frees.  It says what root does: -EPERM where
- * anybody else may write there.  -ENOENT, -EINVAL, -EFBIG... */
+/* The text of a file of settings, freed by the caller. It controls a root process: -EPERM if other
+ * users may write it.  -ENOENT, -EINVAL, -EFBIG... */
 int settings_read(const char *path, char **ret, size_t *ret_length, struct error *err);
-/* The name that stands before line numbers: the path's last part. */
+/* The name before line numbers: the path's last part. */
 const char *settings_base_name(const char *path);
 
 /* "JOBMETER_TLS_KEY". */
@@ -128,8 +128,8 @@ struct setting_words settings_environment_name(const struct settings *settings,
 
 /* The rows of a table in Markdown. */
 void settings_print_reference(const struct settings *settings, FILE *out);
-/* A file in which each setting stands as a comment, with its default. */
+/* A file with each setting as a comment, with its default. */
 int settings_print_example(const struct settings *settings, FILE *out);
-/* YAML of what holds, each line with where it comes from; @name is the file's. */
+/* The current settings as YAML, each line with its origin; @name is the file's. */
 int settings_print(const struct settings *settings, const void *values,
 		   const struct setting_origin *origins, const char *name, FILE *out);

@@ -17,28 +17,24 @@ static void print_cell(FILE *out, const char *text)
 		fputs(*text == '|' ? "\\|" : (char[]){ *text, '\0' }, out);
 }
 
-static void print_reference_row(const struct settings *settings, const struct setting *setting,
-				FILE *out)
+static void print_reference_row(const struct setting *setting, FILE *out)
 {
 	fprintf(out, "| `%s` | `%s` | ", setting->name,
 		*setting->standard ? setting->standard : "''");
-	print_cell(out, setting_allowed(setting).text);
-	fprintf(out, " | `%s` | %s | ", settings_environment_name(settings, setting).text,
-		setting->needs_restart ? "restart" : "reload");
+	print_cell(out, setting->type == SETTING_BOOL ? "on, off" : setting_allowed(setting).text);
+	fprintf(out, " | %s | ", setting->needs_restart ? "restart" : "reload");
 	print_cell(out, setting->help);
 	fputs(" |\n", out);
 }
 
 void settings_print_reference(const struct settings *settings, FILE *out)
 {
-	fputs("| setting | default | allowed | in the environment | changed by | "
-	      "|\n|---|---|---|---|---|---|\n",
-	      out);
+	fputs("| setting | default | allowed | changed by | |\n|---|---|---|---|---|\n", out);
 	for (size_t i = 0; i < settings->count; i++)
-		print_reference_row(settings, &settings->rows[i], out);
+		print_reference_row(&settings->rows[i], out);
 }
 
-/* ---- YAML: what stands in a map stands together in the table ---- */
+/* ---- YAML: the settings of a map are neighbours in the table ---- */
 
 /* The lines that open the maps of @name which @previous (may be NULL) is not in; returns how deep
  * @name is. */
@@ -61,7 +57,7 @@ static const char *last_part(const char *name)
 	return dot ? dot + 1 : name;
 }
 
-/* Words of @text in lines of comment. */
+/* @text as comment lines. */
 static void print_comment(const char *text, FILE *out)
 {
 	size_t column = 0;

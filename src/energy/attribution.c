@@ -7,7 +7,7 @@
 
 #include "basic/macro.h"
 
-#define INCONSISTENT_SHARE 100 /* one part in so many */
+#define INCONSISTENT_SHARE 100 /* 1 % of an interval */
 
 const char *energy_policy_name(enum energy_policy policy)
 {
@@ -121,7 +121,7 @@ static void give_shares(struct division *d, struct energy_owner *o)
 	energy_owner_begin_pool(o, d->pool);
 }
 
-/* What nobody is charged for. */
+/* Energy that is charged to no job. */
 static uint64_t idle_rest(const struct division *d, unsigned __int128 allocated)
 {
 	if (d->policy == POLICY_NONE || (d->policy == POLICY_ACTIVE && !d->work) ||
@@ -184,7 +184,7 @@ static uint64_t take_interval(struct attribution *a, const struct energy_channel
 	return uj;
 }
 
-/* Of GPUs: what nobody held is idle, and what neither jobs nor this are is nobody's. */
+/* GPUs: without a holder their energy is idle, and the rest that no job has is unattributed. */
 static void add_rest_of_gpus(struct attribution *a, struct division *d, uint64_t *ret_uj)
 {
 	const struct energy_use unheld = use_since(&a->idle, POOL_GPU);
@@ -230,7 +230,7 @@ void attribution_close(struct attribution *a, size_t channel, const struct energ
 		give_shares(&d, owners[k]);
 	give_shares(&d, &a->system);
 	give(&d, &a->idle, 0, idle_rest(&d, allocated));
-	/* the meter saw nobody work: whose it is, it cannot say */
+	/* no work was measured: the owner is unknown */
 	give(&d, &a->unattributed, d.work ? rest_uj : d.dynamic_uj, 0);
 	a->carry_uj[pool] = uj - d.given_uj;
 	give(&d, &a->unattributed, i->gap_uj, 0);

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attribution - whose the energy is that went through the node's sensors: its jobs', or that of
- * three who are no jobs: `system` (work that is no job's), `idle` (what the node draws with nothing
- * to do, as far as it is charged to no job) and `unattributed` (nobody can tell).
+ * attribution - divides the energy of the node's sensors among jobs and three pseudo-owners:
+ * `system` (work outside jobs), `idle` (idle power that is charged to no job) and `unattributed`
+ * (unknown).
  *
- * Pure, and in whole microjoules: what comes in is what the owners have, to the microjoule.  Each
- * share is rounded down, and what is left over waits for the pool's next interval.
+ * Pure, and in whole microjoules: input equals the sum of all owners. Shares are rounded down; the
+ * remainder goes to the pool's next interval.
  *
- * Energy comes in by pools, each of which is closed at moments of its own:
+ * Energy comes in by pools, each with its own intervals:
  *
  *   package, memory, gpu   the sum of their sensors since the pool was closed last
  *   node                   what a sensor of the whole node says; where there are other pools, only
  *                          what it says beyond these: power supplies, fans, disks
  *
- * Whose the energy of GPUs is, is known beforehand, since who holds a card has all of it: its idle
- * part is that of cards which nobody held.
+ * The holder of a GPU owns all of its energy; the idle part is that of cards without a holder.
  *
- * Of the others an interval has an idle part, which is the power of the idle pool times the time,
- * whatever is running, and a dynamic part, which is the rest.  The dynamic part goes to who worked,
- * in proportion to work.  The idle part goes by the policy.  What the node has beyond its pools
- * goes to who has what was in the pools meanwhile, in proportion.
+ * For the other pools an interval has an idle part, idle power times time, and a dynamic part, the
+ * rest. The dynamic part is divided in proportion to work, the idle part by the policy. The node's
+ * energy beyond its pools is divided in proportion to the energy of the pools.
  */
 #pragma once
 
@@ -38,16 +36,17 @@ enum energy_pool {
 	POOL_COUNT,
 };
 
-/* Whose the idle part is. */
+/* How the idle part is divided. */
 enum energy_policy {
-	POLICY_ALLOCATED, /* jobs', by what is allocated to them; the rest is `idle` */
-	POLICY_ACTIVE, /* theirs who worked, in proportion */
+	POLICY_ALLOCATED, /* by the allocation of jobs; the rest is `idle` */
+	POLICY_ACTIVE, /* by work */
 	POLICY_NONE, /* `idle` */
 	POLICY_COUNT,
 };
 const char *energy_policy_name(enum energy_policy policy);
 
-/* What somebody did and had so far.  Cumulative; they may wrap at 64 bits, differences do not. */
+/* Work and allocation of an owner so far. Cumulative; they may wrap at 64 bits, differences do not.
+ */
 struct energy_use {
 	uint64_t work; /* CPU time in ns, or counters by their weight */
 	uint64_t allocated; /* thousandths of a core, or KiB, times us */
@@ -64,8 +63,8 @@ struct energy_channel {
 #define ENERGY_CHANNELS_MAX 8
 
 struct energy_owner { /* begins as {} */
-	bool is_inside; /* what it did is another's, too, who has its energy: it is told its
-			   shares, and is in no sum */
+	bool is_inside; /* its work is counted in another owner (a `run` inside a job): it gets
+			   shares, but is in no sum */
 	/* Set by the caller; of gpu only work is used: microjoules of GPUs while it held them. */
 	struct energy_use cpu, memory, gpu;
 	struct energy_use marks[POOL_COUNT]; /* as each pool was closed last */
@@ -80,15 +79,15 @@ struct attribution { /* begins as {}, with its policy set */
 	size_t channel_count;
 	uint64_t carry_uj[POOL_COUNT]; /* less than two microjoules for each owner */
 	uint64_t came_uj; /* all that came in */
-	uint64_t debt_uj; /* by how much the parts were more than the whole node so far: it is taken
-			     off what comes next */
+	uint64_t debt_uj; /* excess of the parts over the whole node so far: subtracted from the
+			     next intervals */
 	uint64_t inconsistent; /* how often that was more than 1 % of an interval */
 	struct energy_owner system, idle, unattributed;
 };
 
 struct energy_interval {
 	uint64_t uj; /* what came in since the pool was closed last */
-	uint64_t gap_uj; /* what may have, while nothing was known: unattributed */
+	uint64_t gap_uj; /* possible energy of a gap: unattributed */
 	uint64_t idle_uj; /* of uj: the idle part, if there is so much */
 	/* Allocated if all of the node were: as energy_use.allocated. */
 	uint64_t capacity;
@@ -98,10 +97,10 @@ struct energy_interval {
  * pool, with the larger uncertainty.  -ENOSPC: the pool has none. */
 int attribution_channel(struct attribution *a, const struct energy_channel *channel);
 
-/* What it did, as far as that pool goes. */
+/* Its work, for that pool. */
 struct energy_use *energy_owner_use(struct energy_owner *o, enum energy_pool pool);
-/* A new owner has no part in what was before: all marks are what it did and had by now; of one
- * pool: the pool's first interval begins. */
+/* A new owner has no part in earlier energy: all its marks are set to its current use; of one pool:
+ * the pool's first interval begins. */
 void energy_owner_begin(struct energy_owner *o);
 void energy_owner_begin_pool(struct energy_owner *o, enum energy_pool pool);
 
@@ -112,12 +111,11 @@ void attribution_close(struct attribution *a, size_t channel, const struct energ
 /* Close one of the node, where there are pools of packages or memory. */
 void attribution_close_rest(struct attribution *a, size_t channel, const struct energy_interval *i,
 			    struct energy_owner *const *owners, size_t count);
-/* The node's first value: what its parts were before is not in its intervals. */
+/* The node's first value: earlier energy of its parts is not in its intervals. */
 void attribution_begin_rest(struct attribution *a, struct energy_owner *const *owners,
 			    size_t count);
 
 uint64_t energy_owner_total(const struct energy_owner *o);
-/* What came in less what owners have, what is carried and what was given too much: 0. @gone_uj: of
- * owners that are no longer there. */
+/* Input less the energy of owners, carries and debts: 0. @gone_uj: of former owners. */
 int64_t attribution_unbalanced(const struct attribution *a, struct energy_owner *const *owners,
 			       size_t count, uint64_t gone_uj);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counter weight - how much of a pool's dynamic energy the processor's own counters stand for, so
- * that work that waits for memory is not charged as work that computes.
+ * counter weight - weighs hardware counters by their share of a pool's dynamic energy, so that
+ * memory-bound work is not charged like computing.
  *
- * Only ratios matter: the energy that is divided is what the sensor says.  The weights are those
- * that tools/energy-evaluate.c fits to one server with RAPL (kepler-model-db's nx12, Apache-2.0):
+ * Only ratios matter: the sensor gives the energy. tools/energy-evaluate.c fits the weights to one
+ * server with RAPL (kepler-model-db's nx12, Apache-2.0):
  * of package power 9.5 % off where CPU time is 28.1 %, of DRAM 9.0 % where it is 15.6 %.  How good
  * they are for another processor is not known.  Pure.
  */

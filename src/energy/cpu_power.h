@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu power - what a server with a processor of that model takes, with nothing to do and at full
- * load, where no sensor tells: from the results of SPECpower_ssj2008 for the model, else for its
- * family, else from a TDP.  Of a virtual machine it is the share of its CPUs.
+ * cpu power - estimates the idle and full-load power of a server with that processor, for machines
+ * without a sensor: from the results of SPECpower_ssj2008 for the model, else for its family, else
+ * from a TDP. A virtual machine gets the share of its CPUs.
  *
  * Between both it is taken to be proportional to the CPU time that is used.  Pure.
  */
@@ -23,7 +23,7 @@ struct cpu_power {
 /* "epyc 9654" of "AMD EPYC 9654 96-Core Processor". */
 void cpu_power_name(const char *model, char *ret, size_t size);
 
-/* @model: as /proc/cpuinfo has it, or as the site says; @cpus: logical ones; @tdp_watts: of all
- * sockets, as the site says; 0: not known.  False: nothing can be told. */
+/* @model: from /proc/cpuinfo, or the site's setting; @cpus: logical ones; @tdp_watts: of all
+ * sockets, the site's setting; 0: unknown. False: no estimate. */
 bool cpu_power_find(const char *model, unsigned int cpus, uint64_t tdp_watts,
 		    struct cpu_power *ret);

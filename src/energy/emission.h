@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emission - what energy emitted, by factors in g CO2e per kWh.
+ * emission - the emissions of energy, by factors in g CO2e per kWh.
  *
  * A factor holds for a zone and a time, and is of a kind.  Kinds are never mixed: averages are for
- * accounts, marginal ones for advice.  Nothing that is computed is kept, so that a factor that is
- * corrected corrects all that it was used for.
+ * accounts, marginal ones for advice.  Nothing computed is stored, so a corrected factor corrects
+ * all results.
  */
 #pragma once
 
@@ -51,7 +51,7 @@ int emission_factors_add(struct emission_factors *to, const struct emission_fact
 void emission_factors_clear(struct emission_factors *factors);
 
 /* The one that holds at @when_ns: of several, the one that begins last; if all have ended, the last
- * one, whose age the caller tells.  NULL: none had begun. */
+ * one; the caller reports its age. NULL: none had begun. */
 const struct emission_factor *emission_factor_at(const struct emission_factors *factors,
 						 const char *zone, enum emission_kind kind,
 						 uint64_t when_ns);
@@ -59,7 +59,7 @@ const struct emission_factor *emission_factor_at(const struct emission_factors *
 /* Micrograms of CO2e, rounded to the nearest. */
 uint64_t emission_of(uint64_t microjoules, const struct emission_factor *factor);
 
-/* What a site says of its energy besides, in thousandths. */
+/* Further settings of a site, in thousandths. */
 struct emission_terms {
 	uint64_t pue; /* of what the building takes for each unit of the machines; 0: not known */
 	uint64_t embodied; /* grams for a core and an hour: what making the machines emitted */
@@ -69,7 +69,7 @@ struct emission_terms {
 /* A number such as "1.25", up to 100,000, in thousandths.  -EINVAL. */
 int emission_parse_number(const char *text, uint64_t *ret);
 
-/* What jobs emitted and cost. */
+/* Emissions and cost of jobs. */
 struct emission_sum { /* begins as {} */
 	uint64_t microjoules, estimated_microjoules;
 	uint64_t micrograms; /* by factors, of what the machines took */

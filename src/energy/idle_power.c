@@ -7,7 +7,7 @@
 #include "basic/macro.h"
 
 #define LONG_NS UINT64_C(500000000) /* a power of less is mostly the sensor's own steps */
-#define IDLE_SHARE 50 /* one part in so many of the CPU time may be used */
+#define IDLE_SHARE 50 /* at most 1/50 of the CPU time is in use */
 #define PRIOR_SHARE 5
 #define PERCENTILE_SHARE 20
 

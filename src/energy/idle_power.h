@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle power - what a pool of sensors takes when nothing runs, learned from what it takes while
- * next to nothing does.
+ * idle power - the idle power of a pool of sensors, learned from nearly idle intervals.
  *
  * The 5th percentile of the powers of the last intervals in which less than 2 % of the node's CPU
  * time was used; until there is any, a fifth of the greatest power so far, as SPECpower's servers

@@ -21,7 +21,7 @@ static bool has_measured(const struct energy_readings *readings)
 	return false;
 }
 
-/* The same thing, told a second time. */
+/* A duplicate of another sensor. */
 static bool is_same_thing(const struct energy_sensor *a, const struct energy_sensor *b)
 {
 	return a->level == b->level && a->part == b->part &&

@@ -13,5 +13,5 @@
  */
 void energy_choose(const struct energy_readings *readings, bool ret[ENERGY_SENSORS_MAX]);
 
-/* In whose intervals a sensor that is counted stands. */
+/* The intervals to which a counted sensor belongs. */
 enum energy_pool energy_pool_of(const struct energy_sensor *sensor);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sensor total - makes what a sensor's hardware says a sum since the source was opened: of a
- * counter that wraps, or of a power that is integrated.
+ * sensor total - sums a sensor's energy since its source was opened, from a counter that wraps or
+ * an integrated power.
  *
- * Pure: no clocks and no files.  All times are CLOCK_BOOTTIME in ns, which goes on while the
- * machine is suspended.  A value whose time is not after the one before is left out.
+ * Pure: no clocks and no files.  All times are CLOCK_BOOTTIME in ns, which continues during a
+ * suspend. A value that is not later than the previous one is left out.
  */
 #pragma once
 
@@ -12,17 +12,17 @@
 
 /* A counter of energy that wraps at a known range, or does not. */
 struct energy_counter { /* begins as {}, with its range and its greatest power set */
-	uint64_t range_uj; /* the counter goes from 0 up to this and begins anew; 0: not known, and
-			      then an interval in which it fell is a gap */
+	uint64_t range_uj; /* the counter wraps to 0 after this; 0: unknown, and then an interval in
+			      which it fell is a gap */
 	uint64_t power_max_uw; /* more than this cannot go through the sensor; 0: 1 kW */
 	struct energy_total total;
 	bool has_last;
 	uint64_t last_uj, last_ns;
 };
 
-/* One that can wrap twice in the time since the last value makes the interval a gap. */
+/* If the counter can wrap twice since the last value, the interval is a gap. */
 void energy_counter_take(struct energy_counter *c, uint64_t uj, uint64_t boot_ns);
-/* The counter began anew (the driver was loaded again): what it counted meanwhile is a gap. */
+/* The counter restarted (the driver was reloaded): the interval is a gap. */
 void energy_counter_restart(struct energy_counter *c, uint64_t uj, uint64_t boot_ns);
 
 /* A power that is read now and then: between two values the mean of both holds. */

@@ -328,7 +328,7 @@ static void add_costs(const struct tracer *tracer, struct rows *rows)
 	rows_gap(rows);
 	rows_line(
 		rows, ROWS_ALL, "cost",
-		"an empty probe takes %.1f us, %.1f us more with the return, and %.1f us where the function begins with an instruction that the kernel steps over (measured here, at the start). Of a time with ≤ half and more may be the probe's own",
+		"an empty probe takes %.1f us, %.1f us more with the return, and %.1f us if the kernel must single-step the first instruction (measured here, at the start). Of a time with ≤, half or more may be the probe's own",
 		(double)costs->emulated_ns / 1e3, (double)costs->return_ns / 1e3,
 		(double)costs->stepped_ns / 1e3);
 }

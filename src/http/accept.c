@@ -25,7 +25,7 @@ static struct span trim(struct span s)
 	return s;
 }
 
-/* Cut what stands before @separator off the front; false at the end.  Separators within quotes are
+/* Cut the part before @separator off the front; false at the end.  Separators within quotes are
  * none. */
 static bool next_part(struct span *rest, char separator, struct span *ret)
 {

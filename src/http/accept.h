@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * accept - what a client takes, and how gladly: the lists of Accept and Accept-Encoding (RFC
- * 9110, 12.4 and 12.5).
+ * accept - content negotiation: the lists of Accept and Accept-Encoding (RFC 9110, 12.4 and 12.5).
  *
- * Qualities are in thousandths.  What cannot be understood is left out, and never an error.
+ * Qualities are in thousandths. Malformed entries are ignored.
  */
 #pragma once
 
@@ -12,7 +11,7 @@
 #define ACCEPT_MAX 1000
 
 /*
- * How gladly @type ("text/plain") is taken; of a type that is listed several times, with different
+ * The quality of @type ("text/plain"); of a type that is listed several times, with different
  * parameters, the one with @parameter ("version") of @value counts most.  @parameter may be NULL.
  * Without a header (NULL) all is taken.  0: not at all.
  */

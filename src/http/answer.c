@@ -147,7 +147,7 @@ int http_fail(struct http_answer *ret, unsigned int status, const char *format, 
 
 /* ---- may it? ---- */
 
-/* The time it takes tells nothing of where @given differs. */
+/* In constant time, so that it does not reveal where @given differs. */
 static bool is_same_secret(const char *given, const char *secret)
 {
 	size_t given_length = strlen(given), length = strlen(secret);
@@ -282,7 +282,7 @@ static void call_waiting(struct connection *c, uint64_t now_ms)
 	MHD_resume_connection(x->mhd);
 }
 
-/* ---- what comes by and by ---- */
+/* ---- streaming answers ---- */
 
 static bool has_more(const struct connection *c)
 {
@@ -433,7 +433,7 @@ static ssize_t give_piece(void *context, uint64_t position, char *buffer, size_t
 	if (s->answer.fd && n == -EAGAIN && !s->http->is_ending &&
 	    await(s->http, s->mhd, s->connection, &s->answer, s->user) == 0)
 		return 0;
-	if (s->answer.fd && n > 0) /* it may go on for long: silence alone is too much */
+	if (s->answer.fd && n > 0) /* it may last long: only silence is limited */
 		connections_set(s->connection, CONNECTION_ANSWERING, answer_now_ms());
 	return n > 0	? n
 	       : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
@@ -497,7 +497,7 @@ static void add_headers(const struct exchange *x, const struct http_answer *a, b
 					      : "no-store");
 	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	/* without one the browser does not say whose form it was that it sends */
+	/* without one the browser does not send the origin of a form */
 	MHD_add_response_header(response, "Referrer-Policy",
 				a->policy ? "same-origin" : "no-referrer");
 	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
@@ -732,7 +732,7 @@ static int ask_route(struct exchange *x, struct http_answer *ret)
 	return r < 0 ? http_fail(ret, MHD_HTTP_INTERNAL_SERVER_ERROR, "this went wrong inside") : 0;
 }
 
-/* Of a route that answers by and by, this is called until the answer is there. */
+/* For a route that streams, this is called until the answer is there. */
 static enum MHD_Result answer_exchange(struct exchange *x)
 {
 	struct connection *connection = connection_of(x->mhd);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* answer - one request: what it brings, whether it may, which route takes it, and the way back.
- * Within http only. */
+/* answer - one request: its body, its permission, its route and its answer. Within http only. */
 #pragma once
 
 #include <microhttpd.h>
@@ -15,7 +14,7 @@ struct http {
 	struct http_options options; /* strings are its own */
 	char *token, *socket_path;
 	int library_fd; /* the library's epoll, */
-	int epoll_fd; /* which is in ours, with all that somebody waits for */
+	int epoll_fd; /* which is in ours, with all awaited descriptors */
 	uint16_t port;
 	ino_t socket_inode;
 	struct connections connections;
@@ -38,8 +37,8 @@ struct exchange {
 	struct error refused;
 	bool is_too_large; /* its body; or... */
 	bool has_no_room; /* ...those of all are */
-	bool is_called; /* it has waited, and goes on */
-	struct http_answer begun; /* of its route, if that answers by and by: not known yet */
+	bool is_called; /* it has waited, and continues */
+	struct http_answer begun; /* of its route, if that streams: not known yet */
 };
 
 uint64_t answer_now_ms(void);
@@ -49,9 +48,9 @@ enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const 
 			       const char *method, const char *version, const char *data,
 			       size_t *data_size, void **state);
 
-/* Whose turn has come, or more of whose answer, goes on; @is_end: all. */
+/* Resume requests whose budget or answer is ready; @is_end: all. */
 void answer_call_waiting(struct http *h, bool is_end);
-/* Until then; -1: nobody waits. */
+/* Time until then; -1: none waits. */
 int answer_timeout_ms(struct http *h);
 
 struct exchange *exchange_free(struct exchange *x); /* NULL is fine */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connections - who is connected, since when and why, so that none can keep the others out.
+ * connections - the open connections with their age and state, so that none can lock out others.
  *
- * A client has so long to bring a whole request, however many bytes it sends meanwhile, and longer
- * to take the answer.  When room gets scarce, the one that has waited longest without a request
- * goes; of one user on a Unix socket only so many stay.
+ * A client has a limited time to send a complete request, and a longer one to read the answer. When
+ * connections get scarce, the one that has been idle longest is closed; each user of a Unix socket
+ * has a limit.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 #define CONNECTIONS_MAX 256
 #define CONNECTIONS_SCARCE 224 /* from here on those without a request are cut for new ones */
 #define CONNECTIONS_OF_A_USER 16 /* of one that is not root, over a Unix socket */
-#define CONNECTIONS_WAITING 32 /* of those whom nobody knows */
+#define CONNECTIONS_WAITING 32 /* of unidentified clients */
 
 enum connection_state {
 	CONNECTION_FREE,
@@ -33,7 +33,7 @@ struct connection {
 	void *waiter; /* the caller's, of one that waits; of one that awaits the library's */
 	int awaited_fd; /* readable when there is more */
 	bool awaits_thread; /* and until then the client may go unseen */
-	uint32_t user; /* whose budget it is, of one that awaits */
+	uint32_t user; /* charged user, of one that awaits */
 	uint64_t since_ms;
 	struct http_peer *peer; /* NULL: not known */
 };

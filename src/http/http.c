@@ -110,7 +110,7 @@ static struct MHD_Daemon *start(struct http *h, int fd, const struct pem *pem)
 		{ MHD_OPTION_END, 0, NULL },
 	};
 
-	/* the logger stands first, so that it hears of the others */
+	/* the logger comes first, so that it reports errors of the others */
 	return MHD_start_daemon(flags, 0, NULL, NULL, answer_request, h, MHD_OPTION_EXTERNAL_LOGGER,
 				note_complaint, h, MHD_OPTION_LISTEN_SOCKET, fd,
 				MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,

@@ -25,7 +25,7 @@ struct http;
 #define HTTP_GROUPS_MAX 256 /* of a peer, that are looked at */
 
 struct http_peer { /* of a Unix socket, from SO_PEERCRED and SO_PEERGROUPS: as it connected */
-	bool is_known; /* else the ids are -1, which nobody has */
+	bool is_known; /* else the ids are -1, which is no user */
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;
@@ -38,8 +38,9 @@ struct http_request {
 	struct http_peer peer;
 	const char *body;
 	size_t body_length;
-	void *caller; /* who asks, as admit() or the route's identify() has it; else NULL */
-	bool has_user; /* identify() says whose budget it is that the request takes of: */
+	void *caller; /* identity of the caller, set by admit() or the route's identify(); NULL
+			 without authentication */
+	bool has_user; /* the request is charged to this user's budget, set by identify(): */
 	uint32_t user;
 	void *connection; /* http's own */
 };
@@ -55,7 +56,7 @@ int http_each_query(const struct http_request *request,
 		    int (*take)(void *context, const char *key, const char *value), void *context);
 
 /*
- * What is answered.  A body is either @text, which http frees, or made piece by piece: @next writes
+ * An answer. Its body is either @text, which http frees, or made piece by piece: @next writes
  * up to @size bytes into @buffer and returns how many, 0 at the end, negative to break off; @done
  * gives back @context. gzip is used where the client takes it and the body is streamed or not
  * small.
@@ -75,12 +76,12 @@ struct http_answer {
 	ssize_t (*next)(void *context, char *buffer, size_t size);
 	void (*done)(void *context);
 	void *context;
-	/* Of what comes by and by, with @next: @fd is readable when there is more, and until then
-	 * these two return -EAGAIN, while others are answered.  @begin makes of @ret, which it is
-	 * part of, the answer that it turns out to be.  When the
-	 * client goes, which is seen on a Unix socket, @done is called.  */
+	/* Streaming answers, with @next: @begin and @next return -EAGAIN until @fd is readable;
+	 * other requests are served meanwhile. @begin fills in the rest of @ret, its own answer.
+	 * When a client on a Unix socket disconnects, @done is called.  */
 	int fd;
-	int (*begin)(void *context, struct http_answer *ret); /* NULL: it comes at once */
+	int (*begin)(void *context, struct http_answer *ret); /* NULL: the answer is complete at
+								 once */
 	/* What is made in another thread is waited for to its end, whether or not the client is
 	 * still there, and may be compressed: @fd says only that the thread is done. */
 	bool is_of_thread;
@@ -105,11 +106,11 @@ struct http_route {
 	bool is_open; /* needs no token */
 	bool gives_text; /* failures are text, too; else they are JSON */
 	size_t body_max; /* bytes of a request's body; 0: 64 KiB */
-	bool is_free; /* of no budget: it costs next to nothing, and who watches must get it */
+	bool is_free; /* of no budget: it is cheap, and monitoring must always get it */
 	unsigned int thread; /* not 0: http_options.defer has it answered in a thread of that kind
 			      */
-	/* Finds out who asks, in the place of the listener's token and admit(): sets the request's
-	 * caller, which http frees by free(3), and user.  Asked once, before the body comes.
+	/* Identifies the caller, instead of the listener's token and admit(): sets the request's
+	 * caller, which http frees by free(3), and user. Called once, before the body is read.
 	 * -EPERM: 401; -EACCES: 403; else 503.  NULL: the listener's. */
 	int (*identify)(void *context, struct http_request *request, struct error *err);
 };
@@ -135,7 +136,7 @@ struct http_options {
 	int (*admit)(void *context, const char *authorization, void **ret, struct error *err);
 	const char *certificate, *key; /* PEM files: TLS; NULL: none */
 	/* Or: */
-	const char *socket_path; /* a Unix socket, replaced if nobody listens on it */
+	const char *socket_path; /* a Unix socket, replaced if no process listens on it */
 	mode_t socket_mode;
 };
 
@@ -152,5 +153,5 @@ void http_run(struct http *h); /* do what can be done without waiting */
 
 /* A user's request had this done behind its answer. */
 void http_charge(struct http *h, uid_t uid, uint64_t cost_ns);
-/* The same of whoever sent the request, while its answer is being made. */
+/* The same of the caller, while the answer is being made. */
 void http_charge_sender(const struct http_request *request, uint64_t cost_ns);

@@ -16,7 +16,7 @@ int listener_parse_address(const char *address, struct sockaddr_storage *ret, so
 /* Both give a socket that listens and does not block. */
 int listener_open_tcp(const char *address, int *ret_fd, struct error *err);
 
-/* A socket file that nobody listens on is replaced; -EADDRINUSE: somebody does; -EEXIST: it is no
+/* A socket file without a listener is replaced; -EADDRINUSE: it has one; -EEXIST: it is no
  * socket. */
 int listener_open_unix(const char *path, mode_t mode, int *ret_fd, struct error *err);
 

@@ -21,10 +21,10 @@
 #define PURPOSE "jobmeter records " /* before the digest: not what another program had signed */
 #define PAYLOAD_SIZE (sizeof(PURPOSE) - 1 + CREDENTIAL_DIGEST_SIZE)
 #define HEADER_MAX 4096
-#define HOSTS 1024 /* whose names are kept... */
+#define HOSTS 1024 /* with cached names... */
 #define UNANSWERED_NS UINT64_C(10000000000)
 #define SLOW_NS UINT64_C(100000000) /* after an answer that took longer it is left alone... */
-#define SLOW_REST 9 /* ...for so many times as long: everybody waits for it */
+#define SLOW_REST 9 /* ...for nine times as long, because all requests wait for it */
 #define HOST_NS UINT64_C(600000000000) /* ...so long, since asking may take its time */
 
 /* What is taken of the library, by name. */
@@ -46,7 +46,7 @@ _Static_assert(sizeof(struct library) == sizeof(names), "a name for each, in the
 struct host {
 	uint32_t address;
 	uint64_t until_ns;
-	bool is_unanswered; /* the name service did not say whose it is */
+	bool is_unanswered; /* the name service did not answer */
 	char names[CREDENTIAL_NAMES_SIZE];
 };
 

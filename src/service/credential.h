@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * credential - who sends a body, by munge: the credential of a site's machines, of which each holds
- * the same key.  Its payload is the body's SHA-256, so that it goes with this body and no other;
- * munged refuses one that it has seen before, or that is older than some minutes.
+ * credential - authenticates the sender of a body by munge, on machines that share a key. Its
+ * payload is the body's SHA-256, so it is valid for this body only; munged refuses replayed and old
+ * credentials.
  *
  * libmunge is loaded by dlopen(), and only where a setting asks for it.
  */
@@ -26,7 +26,7 @@ int munge_sign(struct munge *m, const void *body, size_t length, char **ret, str
 #define CREDENTIAL_DIGEST_SIZE 65
 #define CREDENTIAL_NAMES_SIZE 512
 
-struct credential { /* what a header says that munged vouches for */
+struct credential { /* the contents of a header, verified by munged */
 	uid_t uid;
 	char digest[CREDENTIAL_DIGEST_SIZE]; /* of the body, in hex */
 	/* Of the machine that it was made on, as its address is known here: each ends in a blank;
@@ -34,8 +34,7 @@ struct credential { /* what a header says that munged vouches for */
 	char host[CREDENTIAL_NAMES_SIZE];
 };
 
-/* -EPERM: it is none of ours, or not fit to be believed; -EIO: munged cannot say, or the
- * name service whose address it is. */
+/* -EPERM: it is invalid or not for us; -EIO: munged, or the name service for its address, fails. */
 int munge_check(struct munge *m, const char *header, struct credential *ret, struct error *err);
 
 bool credential_is_of_body(const struct credential *c, const void *body, size_t length);

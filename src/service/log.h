@@ -6,8 +6,8 @@
 #include "config/config.h" /* the levels */
 #include "basic/macro.h"
 
-/* Who says it, where the journal does not know: "jobmeter-agent" unless it is set; kept. */
+/* The program's name, if the journal does not know it: "jobmeter-agent" unless set; kept. */
 void log_set_program(const char *name);
-/* What is less urgent is not said. */
+/* Less urgent messages are dropped. */
 void log_set_level(enum config_log_level level);
 void log_say(enum config_log_level level, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * permission - who may see which job: its own user; root and the members of the admins' groups see
+ * permission - which jobs a caller may see: their own; root and members of the admin groups see
  * all.
  *
- * Whose a job is, is the uid of the job; who asks, what the kernel says of the other end of the
- * socket.
+ * A job belongs to its uid; the kernel identifies the caller at the other end of the socket.
  */
 #pragma once
 
@@ -26,14 +25,14 @@ int permission_new(const char *const *groups, struct permission **ret, struct er
 struct permission *permission_free(struct permission *p); /* NULL is fine; returns NULL */
 void permission_freep(struct permission **p);
 
-/* Everybody sees all jobs, whoever asks (but whom the kernel does not name). */
+/* Every caller sees all jobs, except those whom the kernel does not identify. */
 void permission_open_to_all(struct permission *p, bool is_open);
 
-/* @p is from now on what @other is, which is freed: those who hold @p need not be told. */
+/* Replace the contents of @p by @other, which is freed; pointers to @p stay valid. */
 void permission_become(struct permission *p, struct permission *other);
 
 /* Root, or one of the admins.  A peer that is not known sees nothing. */
 bool permission_sees_all(struct permission *p, const struct http_peer *peer);
 
-/* A job whose user is not known (yet) is nobody's: only who sees all sees it. */
+/* A job of an unknown user is visible only to callers who see all jobs. */
 bool permission_sees(struct permission *p, const struct http_peer *peer, const struct job *job);

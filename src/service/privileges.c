@@ -148,7 +148,7 @@ static int lock_bits(const struct sets *sets, uint64_t kept, bool is_another, st
 {
 	int r;
 
-	/* Without that right the bounding set is somebody else's, and no_new_privs alone guards an
+	/* Without that right the bounding set cannot be changed, and only no_new_privs guards an
 	 * exec. */
 	if (!(sets->effective & BIT(CAP_SETPCAP))) {
 		if (is_another && prctl(PR_SET_KEEPCAPS, 1) < 0)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * privileges - the rights that a process gives up for good, and the few that it keeps, each with
- * its reason.
+ * privileges - drops the rights of a process for good, except a few, each with its reason.
  *
  * docs/sites/security.md has the same table in words.
  */
@@ -14,10 +13,10 @@
 
 struct error;
 
-/* What is on, of which each wants some rights. */
+/* Features that need rights. */
 enum privilege_feature {
 	PRIVILEGE_BPF = 1 << 0, /* programs and maps are in the kernel */
-	PRIVILEGE_PROCESSES = 1 << 1, /* what proc tells of others' processes */
+	PRIVILEGE_PROCESSES = 1 << 1, /* others' processes in /proc */
 	PRIVILEGE_SENSORS = 1 << 2, /* files of mode 0400 below sys, and tracefs */
 	PRIVILEGE_HELPER = 1 << 3, /* groups made for others: the helper's own process only */
 	PRIVILEGE_COUNTERS = 1 << 4, /* the processor's own, of others' groups */
@@ -51,7 +50,7 @@ int service_user_find(const char *name, struct service_user *ret, struct error *
 
 struct privileges_options {
 	unsigned int features; /* of enum privilege_feature */
-	const struct service_user *user; /* whose processes we become; NULL, or not root: stay */
+	const struct service_user *user; /* the user to become; NULL, or not root: stay */
 	bool is_dumpable; /* may be traced and dumped by the same user; else by root alone */
 };
 
@@ -64,8 +63,8 @@ struct privileges_options {
 int privileges_drop(const struct privileges_options *options, uint64_t *ret_missing,
 		    struct error *err);
 
-/* For a process that somebody forked: all descriptors but the first three and these two; and what
- * would end it but the end of who forked it. */
+/* For a forked process: close all descriptors but the first three and these two, and ignore all
+ * signals that would end it but the death of its parent. */
 void privileges_close_others(int a, int b);
 void privileges_ignore_signals(void);
 

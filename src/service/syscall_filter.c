@@ -95,7 +95,7 @@ static const struct filter_row table[] = {
 	{ "fork wait4 waitid waitpid alarm setitimer capset prctl", AGENT,
 	  "the child that asks for names; a sender that is started again" },
 	{ "seccomp", AGENT, "that sender's own filter, beside this one", IS(0, SECCOMP_SET_MODE_FILTER) },
-	/* no clone3(), whose flags no filter sees: libraries fall back on this */
+	/* no clone3(), because filters cannot see its flags: libraries fall back on this */
 	{ "clone", AGENT, "those children, and threads of libraries, but no namespaces", WITHOUT(0, NAMESPACES) },
 	{ "clone", FILTER_SENDER | FILTER_SERVER, "libcurl's threads, those of the server, but no child", OF(0, NAMESPACES | CLONE_THREAD, CLONE_THREAD) },
 	{ "kill tgkill", AGENT, "those children's end; clients of runs that have ended" },

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_filter - the system calls that a process of the agent, or the server, keeps once its
- * rights are given up: whoever takes it over has these and no others.
+ * syscall_filter - the system calls that a process of the agent, or the server, keeps after it
+ * dropped its rights: an attacker in it has no others.
  *
- * The filter is a table.  What a row gives to a process works there; a call that is in no row does
- * not exist (ENOSYS: libraries then fall back on an older one); a row that gives it to nobody
- * refuses it (EPERM), whatever is added later.  The kernel's log names each call that was not given
- * (audit, type=1326).
+ * The filter is a table. A row allows calls to some processes; a call without a row gets ENOSYS, so
+ * that libraries fall back on an older one; a row without processes refuses it (EPERM). The kernel
+ * logs each denied call (audit, type=1326).
  */
 #pragma once
 

@@ -31,7 +31,7 @@ static int fill(int fd, gid_t gid)
 	return 0;
 }
 
-/* It appears when it is whole; one that another made meanwhile stands. */
+/* It appears atomically; a token made by another process meanwhile is kept. */
 static int make(const char *path, gid_t gid)
 {
 	_cleanup_free_ char *temporary = NULL;

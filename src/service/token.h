@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* token - a word that a client must bring: a scraper, whose token is made at the first start, and
- * we ourselves to the site's server. */
+/* token - bearer tokens: that of scrapers, made at the first start, and our own for the site's
+ * server. */
 #pragma once
 
 #include <sys/types.h>
@@ -17,6 +17,6 @@ struct error;
  */
 int token_get(const char *path, gid_t gid, char ret[TOKEN_SIZE], struct error *err);
 
-/* One that another program made, to be shown to it: whoever owns the file.  -ENOENT: there is none;
- * else as above. */
+/* A token made by another program, to be sent to it; any owner of the file is fine.  -ENOENT: there
+ * is none; else as above. */
 int token_read(const char *path, char ret[TOKEN_SIZE], struct error *err);

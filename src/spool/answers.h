@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answers - what the server says of each record of a batch: a line of JSON each, in the order in
- * which they were sent.  "taken" and "known" mean that the server has the record for good.
+ * answers - the server's answers for the records of a batch: one line of JSON each, in the order of
+ * sending.  "taken" and "known" mean that the server has the record for good.
  */
 #pragma once
 

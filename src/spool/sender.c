@@ -26,7 +26,7 @@
 #define LEFT_OUT_MAX 256
 #define BUSY_MAX 3 /* answers 503 in a row: it may be one record that does it */
 #define LEFT_OUT_MS 300000
-#define SPREAD_MS 4000 /* nodes read at the same moments, and are not to send at the same */
+#define SPREAD_MS 4000 /* nodes sample at the same times, but must not send at the same */
 #define DELAY_MS 2000
 #define DELAY_MAX_MS 300000
 #define LOOK_MS 2000 /* how often it is looked what there is, while nothing can be sent... */
@@ -336,7 +336,7 @@ static enum sender_outcome sender_take_list(struct sender *s, const struct batch
 	return SENDER_MORE;
 }
 
-/* Which one of them it is that the server does not take, halves tell. */
+/* Bisect, to find the record that the server fails at. */
 static enum sender_outcome sender_halve(struct sender *s, const struct batch *b)
 {
 	if (b->count > 1) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sender - brings what lies in the spool to the server, batch by batch, the oldest first; a process
- * of its own (agent/sender_process.h).
+ * sender - sends the records of the spool to the server, in batches, the oldest first; a separate
+ * process (agent/sender_process.h).
  *
- * A record leaves the spool by the server's answer for it, and by nothing else: "taken" and "known"
- * remove it, "refused" sets it aside.  Whatever else a request ends with, all of it stays and is
- * sent again: harmless, for the server takes each record once.
+ * Only the server's answer for a record removes it from the spool: "taken" and "known" delete it,
+ * "refused" sets it aside. After any other end of a request all its records stay and are sent
+ * again; the server stores each once.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct sender;
 #define SENDER_REFUSED_MAX 256 /* records that are kept aside... */
 #define SENDER_REFUSED_BYTES (16u << 20) /* ...and how much they may take */
 
-/* What the process tells after each request; fixed, since it crosses to the agent's. */
+/* Status that the process sends to the agent after each request; fixed size. */
 struct sender_status {
 	uint64_t http_status; /* of the last request; 0: there was none, or no answer came */
 	uint64_t records[2]; /* unsent, by is_final */
@@ -43,7 +43,7 @@ struct sender_options {
 	int (*post)(void *context, const void *body, size_t length, struct transfer_answer *ret,
 		    struct error *err);
 	void *context;
-	struct sender_status *status; /* outlives it; its counters go on */
+	struct sender_status *status; /* outlives it; its counters continue */
 };
 
 /* NULL: no memory; the caller frees it by free(3). */
@@ -54,7 +54,7 @@ enum sender_outcome {
 	SENDER_MORE, /* the next batch can go at once */
 	SENDER_LATER, /* after sender_delay_ms() */
 };
-/* Look what there is, send a batch, and do what the answers say. */
+/* Read the spool, send a batch, and apply the answers. */
 enum sender_outcome sender_round(struct sender *s);
 /* Doubles with each failure, up to some minutes, and is never the same on two nodes; no shorter
  * than the server asks for. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spool - records that the server has not got yet: a bounded directory of files, one a record.
+ * spool - records that the server has not acknowledged yet: a bounded directory, one file a record.
  *
  * "KEY.SEQUENCE.f.gz" is a final record and "KEY.SEQUENCE.c.gz" a checkpoint: a gzip member that
- * holds one line.  KEY tells jobs of a node apart (32 hexadecimal digits), SEQUENCE (20 decimal
- * ones, microseconds since the epoch) the records of one job.  Everything else is passed over.
+ * holds one line.  KEY (32 hexadecimal digits) identifies a job of a node, SEQUENCE (20 decimal
+ * ones, microseconds since the epoch) a record of it. Other files are ignored.
  *
  * One process writes (the agent), one reads and removes (the sender), both as one user.  A record
  * appears whole, by its rename.  Nothing waits for the disk here: the sender brings a file to the
@@ -28,7 +28,7 @@ struct record;
 #define SPOOL_NAME_SIZE 59
 
 /* Make the directory and that of refused records, 0700 and @uid's, while we may still give them
- * away. -EPERM: somebody else has such a directory, or may write to it. */
+ * away. -EPERM: another user owns such a directory, or may write to it. */
 int spool_make_dirs(const char *path, uid_t uid, gid_t gid, struct error *err);
 
 struct spool_counts {
@@ -44,7 +44,7 @@ struct spool {
 	/* private */
 	int dir_fd, sequence_fd;
 	uint64_t sequence;
-	uint64_t bytes; /* at most: who sends removes */
+	uint64_t bytes; /* an upper bound: the sender removes files */
 };
 
 int spool_open(const char *path, uint64_t max_bytes, struct spool **ret, struct error *err);
@@ -69,7 +69,7 @@ struct spool_key {
 };
 struct spool_key spool_key_of(const struct record *record);
 
-/* ---- what lies there ---- */
+/* ---- its records ---- */
 
 struct spool_file {
 	char name[SPOOL_NAME_SIZE];

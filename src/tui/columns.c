@@ -49,7 +49,7 @@ static bool put_count(char *ret, size_t size, double count)
 	return !isnan(count) && put(ret, size, humanize_count_short((uint64_t)(count + 0.5)).text);
 }
 
-/* Cores or threads, on average: a tenth of one is told. */
+/* Cores or threads, on average, to a tenth. */
 static bool put_threads(char *ret, size_t size, double threads)
 {
 	if (isnan(threads))
@@ -114,7 +114,7 @@ static bool format_user(const struct top *t UNUSED, const struct top_row *row, u
 	return put_shortened(ret, size, r->job.user ? r->job.user : number, width);
 }
 
-/* "(python3)": nobody gave the job a name, and so it is what it runs. */
+/* "(python3)": the command of a job without a name. */
 static bool format_name(const struct top *t UNUSED, const struct top_row *row, unsigned int width,
 			char *ret, size_t size)
 {
@@ -276,7 +276,7 @@ static bool format_power(const struct top *t UNUSED, const struct top_row *row,
 /* clang-format off */
 const struct column top_columns[] = {
 	{ "id",      "ID",      'N', 8, 20, 0, true,  "the manager's number of the job; its steps, tasks, processes", format_id, NULL, 0, NULL },
-	{ "user",    "USER",     0,  8, 10, 4, true,  "whose it is", format_user, NULL, 0, NULL },
+	{ "user",    "USER",     0,  8, 10, 4, true,  "owner of the job", format_user, NULL, 0, NULL },
 	{ "name",    "NAME",     0,  8, 18, 5, true,  "its name; in brackets: what it runs; a process' command", format_name, NULL, 0, NULL },
 	{ "class",   "CLASS",    0, 10, 14, 9, true,  "what kind of job it was so far", format_class, NULL, 0, NULL },
 	{ "cores",   "CORES",   'P', 7,  9, 0, false, "cores kept busy, of those allowed", format_cores, NULL, NUMBER(cores), NULL },
@@ -292,7 +292,7 @@ const struct column top_columns[] = {
 	{ "mounts",  "METADATA BY MOUNT", 0, 18, 40, 8, true, "where these were, a second each", format_places, NULL, 0, NULL },
 	{ "time",    "TIME",    'T', 6,  6, 5, false, "since its start", format_time, NULL, NUMBER(elapsed), NULL },
 	{ "state",   "S",        0,  1,  1, 5, true,  "R runs, D is blocked most, S does nothing; x: the job ended", format_state, NULL, 0, NULL },
-	{ "manager", "MANAGER",  0,  6, 10, 11, true, "who gave the job its number", format_manager, NULL, 0, NULL },
+	{ "manager", "MANAGER",  0,  6, 10, 11, true, "resource manager of the job", format_manager, NULL, 0, NULL },
 };
 /* clang-format on */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* columns - what stands in a row of top: one table for drawing, sorting, help and the mouse. */
+/* columns - the columns of top: one table for drawing, sorting, help and the mouse. */
 #pragma once
 
 #include <stdbool.h>

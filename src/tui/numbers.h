@@ -49,11 +49,11 @@ struct numbers numbers_none(void);
  * rate is known.  @now must outlive the result. */
 struct numbers numbers_of_job(const struct record *now, const struct record *before,
 			      double seconds);
-/* The same of a step: files are not told apart by steps. */
+/* The same of a step: files are not counted by step. */
 struct numbers numbers_of_step(const struct step *now, const struct step *before, double seconds);
 
 /* Nothing that columns show: no core, no thread that waits, no byte and no operation, as far as it
- * is known.  Of a job whose first rates are not known yet nobody can say so: false. */
+ * is known.  For a job without rates yet: false. */
 bool numbers_are_idle(const struct numbers *n);
 
 /* A map of what is known, null for the rest. */

@@ -36,7 +36,7 @@ struct processes_reader {
 	struct known_group **earlier; /* that were forgotten, and that the last list still points to
 				       */
 	size_t earlier_count;
-	int status; /* < 0: nobody can say whose groups are */
+	int status; /* < 0: the owners of groups are unknown */
 	uint64_t asked_ns; /* when the first of them was asked for, by CLOCK_BOOTTIME */
 	uint64_t page_bytes, tick_ns;
 };
@@ -167,7 +167,7 @@ int process_parse_stat(const char *text, struct process *ret)
 	return 0;
 }
 
-/* Of others' processes they are not told. */
+/* For others' processes they are unknown. */
 static void read_io(const struct processes_reader *r, struct process *to)
 {
 	char path[64], text[1024];
@@ -182,9 +182,9 @@ static void read_io(const struct processes_reader *r, struct process *to)
 		to->written = (struct value){ number, true };
 }
 
-/* ---- whose it is ---- */
+/* ---- the job of a process ---- */
 
-/* Where it would stand; *ret: it, if it does. */
+/* Its position; *ret: the entry, if it exists. */
 static size_t find_group(const struct processes_reader *r, const char *path,
 			 const struct known_group **ret)
 {
@@ -216,7 +216,7 @@ static int insert_group(struct processes_reader *r, size_t at, struct known_grou
 	return 0;
 }
 
-/* Takes @path over.  NULL: it is of no job, or nobody can say, or there is no memory. */
+/* Takes @path over. NULL: it belongs to no job, or that is unknown, or no memory. */
 static const struct process_place *place_of(struct processes_reader *r, char *path)
 {
 	const struct known_group *known;
@@ -308,7 +308,7 @@ int processes_read(struct processes_reader *r, struct processes *ret, struct err
 	}
 	if (r->status < 0) {
 		processes_clear(&list);
-		return error_set_errno(err, r->status, "cannot tell whose the processes are");
+		return error_set_errno(err, r->status, "cannot find the owners of the processes");
 	}
 	qsort(list.items, list.count, sizeof(*list.items), compare_pids);
 	free_earlier(r);

@@ -52,7 +52,7 @@ struct processes_reader;
 /*
  * @locate: which job a group is part of, by its path in the key hierarchy, into an empty place
  * whose strings the reader frees; -ENOENT: of none, or of none that we may see; another error:
- * nobody can say now, and reading fails with it.  It is asked once a group.
+ * unknown now, and reading fails with it. Called once per group.
  */
 struct processes_options {
 	int root_fd; /* stays the caller's */

@@ -44,7 +44,7 @@ static void begin_colors(struct screen *s)
 	init_pair(PAIR_HEAD, COLOR_BLACK, has_many ? 75 : COLOR_CYAN);
 }
 
-/* Without colours too each is told from the others, or by its own characters. */
+/* Without colours, attributes or characters distinguish them. */
 static attr_t attributes_of(const struct screen *s, enum style style)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen - a terminal: shows a grid, and tells keys and the mouse.  There can be one in a process.
+ * screen - a terminal: shows a grid, and reads keys and the mouse. One per process.
  *
  * At its end the terminal is as it was.
  */

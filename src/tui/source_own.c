@@ -145,7 +145,7 @@ static int begin_start(struct own_source *o, struct error *err)
 	return error_set_errno(err, r, "cannot read the jobs");
 }
 
-/* For the starter.  < 0: the waiter has enough, and the starter goes on until it is closed. */
+/* For the starter.  < 0: the waiter gave up, and the starter continues until it is closed. */
 static int wait_for_start(const struct own_source *o)
 {
 	const struct waiter *w = o->waiter;

@@ -198,7 +198,7 @@ static int open_file(struct replay_source *s, const char *path, struct error *to
 	if (!s->count)
 		return error_set(err, -EINVAL,
 				 "'%s' holds no recording: there is no whole line in it", path);
-	r = parse_line(s, 0, &first, err); /* what is no recording at all is told at once */
+	r = parse_line(s, 0, &first, err); /* report a file that is no recording at once */
 	wire_snapshot_clear(&first);
 	return r;
 }

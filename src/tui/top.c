@@ -84,7 +84,7 @@ static double seconds_between(const struct top *t, const struct record *now,
 	return elapsed > 0 && elapsed <= interval * LATE ? elapsed : NAN;
 }
 
-/* What somebody did to the job as it was. */
+/* The user's marks on the job before the update. */
 static void keep_marks(const struct top *t, struct top_job *job)
 {
 	for (size_t i = 0; i < t->job_count; i++) {
@@ -198,7 +198,7 @@ int top_feed(struct top *t, struct tick *tick)
 		wire_snapshot_clear(tick);
 		return top_arrange(t);
 	}
-	/* jobs still point into it, for their tags: so it goes on to live as what was before */
+	/* jobs still point into it, for their tags, so it is kept as the previous one */
 	wire_snapshot_clear(&t->before);
 	t->before = before;
 	t->last = *tick;
@@ -263,7 +263,7 @@ static bool is_target(const struct top *t, const struct record *r)
 	return t->target_count == 0;
 }
 
-/* Is the text in what tells it from others? */
+/* Does the text occur in its identifying columns? */
 static bool matches(const struct top *t, struct top_job *job, const char *text)
 {
 	const struct record *r = job->now;

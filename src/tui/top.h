@@ -22,13 +22,13 @@ struct step;
 #define TOP_TEXT_MAX 64
 #define TOP_TARGETS_MAX 64
 
-/* What stands in the tree; each is part of the one before. */
+/* The levels of the tree; each is part of the one before. */
 enum top_part { TOP_JOB, TOP_STEP, TOP_TASK, TOP_PROCESS };
 
 struct top_job {
 	const struct record *now, *before; /* before: NULL, where there was none */
 	struct numbers numbers;
-	const char *class; /* a rule's id; "": none holds; NULL: nobody asked yet */
+	const char *class; /* a rule's id; "": none holds; NULL: not evaluated yet */
 	bool is_tagged, is_folded; /* folded: a tree shows no parts of it */
 };
 
@@ -60,7 +60,7 @@ enum top_mode {
 	TOP_USER,
 };
 
-/* Characters stand for themselves. */
+/* Characters are their own codes. */
 enum top_key {
 	TOP_KEY_NONE,
 	TOP_KEY_BACKSPACE = 8,
@@ -88,7 +88,7 @@ struct top { /* begins as top_new() makes it */
 	struct tick last, before;
 	struct top_job *jobs; /* of last */
 	size_t job_count;
-	const struct processes *processes, *processes_before; /* the caller's; NULL: nobody looked
+	const struct processes *processes, *processes_before; /* the caller's; NULL: not read
 							       */
 	struct record *detail; /* all that is known of the job that top_wants_detail(); owned */
 	const struct rules *rules; /* NULL: no classes and insights */
@@ -118,7 +118,7 @@ struct top { /* begins as top_new() makes it */
 	char digits[24]; /* of an id, as they are pressed one behind the other */
 	bool is_over; /* he wants to leave */
 	bool wants_reading; /* at once: what is shown needs more than was read */
-	int step; /* of a recording: so many ticks on, or back */
+	int step; /* of a recording: ticks to move on, or back */
 	char message[128]; /* to be shown once; "": none */
 
 	/* For the footer and the head */
@@ -135,11 +135,11 @@ struct top *top_free(struct top *t); /* NULL is fine; returns NULL */
 
 /* Take over what is now; what was last before is what it is compared with.  -ENOMEM. */
 int top_feed(struct top *t, struct tick *tick);
-/* The same without anything before it: of a recording in which somebody jumps.  @before may be
+/* The same without an earlier snapshot: after a jump in a recording.  @before may be
  * NULL. */
 int top_set(struct top *t, struct tick *before, struct tick *tick);
 
-/* Which rows there are, anew: after a feed or a key.  -ENOMEM. */
+/* Rebuild the rows: after a feed or a key. -ENOMEM. */
 int top_arrange(struct top *t);
 
 void top_press(struct top *t, uint32_t key);
@@ -148,7 +148,7 @@ void top_click_row(struct top *t, size_t row);
 void top_click_column(struct top *t, size_t column);
 
 /* Whose record and whether processes should be read before the next feed. */
-const struct top_job *top_wants_detail(const struct top *t); /* NULL: nobody's */
+const struct top_job *top_wants_detail(const struct top *t); /* NULL: none */
 bool top_wants_processes(const struct top *t);
 /* Takes @record over; NULL: there is none. */
 void top_set_detail(struct top *t, struct record *record);
@@ -160,12 +160,12 @@ void top_select(struct top *t, size_t row); /* or the last one */
 const char *top_class(const struct top *t, struct top_job *job);
 /* Is it one to be shown at all: of the targets, the user and the filter? */
 bool top_shows(const struct top *t, const struct top_job *job);
-/* Does nobody want to see it now, since it does nothing? */
+/* Is it hidden because it is idle? */
 bool top_hides(const struct top *t, const struct top_job *job);
 /* Whose jobs there are: the user whose name begins with @start and comes behind @before (NULL: the
  * first); NULL: none. */
 const char *top_next_user(const struct top *t, const char *start, const char *before);
-/* Does it have the text in what tells it from others? */
+/* Does the text occur in its identifying columns? */
 bool top_matches(const struct top *t, const struct top_row *row, const char *text);
 /* Does its own number, of a job or a process, begin with the digits? */
 bool top_has_number(const struct top_row *row, const char *digits);

@@ -21,7 +21,7 @@
 #include "tui/top.h"
 #include "basic/utf8.h"
 
-#define LABEL 11 /* columns of what stands before */
+#define LABEL 11 /* columns of the label */
 #define PARTS_MAX (LOST_COUNT + 2)
 #define SHARE_MIN 0.01
 #define MOUNT_LINES 4
@@ -73,7 +73,7 @@ struct part {
 	const char *word;
 	double share;
 	enum style style;
-	const char *fill; /* so that parts are told apart without colours */
+	const char *fill; /* distinguishes parts without colours */
 };
 
 static int compare_parts(const void *a, const void *b)
@@ -168,7 +168,7 @@ static void draw_cores(struct pane *p)
 
 /* ---- sentences ---- */
 
-/* From where the line stands, broken between words. */
+/* From the current column, broken between words. */
 static void draw_sentence(struct pane *p, const char *text)
 {
 	unsigned int at = LABEL;
@@ -192,7 +192,7 @@ static void draw_sentence(struct pane *p, const char *text)
 
 /* ---- the processor's counters, frequency and temperature ---- */
 
-/* Of the time between the last two readings, else of the whole; nothing where nobody counts. */
+/* For the time between the last two samples, else for the whole; nothing without counters. */
 static void draw_hardware(struct pane *p)
 {
 	_cleanup_free_ char *counted = hardware_words(p->recent ? p->recent : p->job->now),
@@ -246,7 +246,7 @@ static const char *level(double share)
 	return isnan(share) ? " " : levels[(size_t)ceil(MIN(MAX(share, 0.0), 1.0) * 8)];
 }
 
-/* The last buckets that fit; the scale's end stands behind. */
+/* The last buckets that fit, followed by the scale's maximum. */
 static void draw_curve(struct pane *p, const char *label, const double *values, size_t count,
 		       double most, const char *scale)
 {
@@ -293,7 +293,7 @@ static void draw_timeline(struct pane *p)
 	}
 }
 
-/* ---- what stands out ---- */
+/* ---- findings ---- */
 
 static void draw_insights(struct pane *p)
 {

@@ -16,7 +16,7 @@
 #include "tui/top_node.h"
 #include "basic/utf8.h"
 
-#define KEYS_ROWS_MIN 14 /* below so many rows there is no bar of keys */
+#define KEYS_ROWS_MIN 14 /* below this many rows there is no bar of keys */
 #define LIST_ROWS_MIN 4 /* that details leave */
 #define KEYS_COLUMNS 10 /* of help */
 #define HELP_COLUMNS 80 /* that its whole head takes, with where in it we are */

@@ -341,7 +341,7 @@ static const struct binding {
 	{ { TOP_KEY_LEFT, '[' }, "Left [", "of a recording: a tick back", step_back },
 	{ { TOP_KEY_RIGHT, ']' }, "Right ]", "of a recording: a tick on", step_on },
 	{ { TOP_KEY_UP, 'k' }, "Up Down", "move; also PgUp, PgDn, Home, End, k, j, g, G, the wheel, a click", move_up },
-	{ { TOP_KEY_DOWN, 'j' }, NULL, NULL, move_down }, /* the row above tells of these */
+	{ { TOP_KEY_DOWN, 'j' }, NULL, NULL, move_down }, /* the row above documents these */
 	{ { TOP_KEY_PAGE_UP }, NULL, NULL, page_up },
 	{ { TOP_KEY_PAGE_DOWN }, NULL, NULL, page_down },
 	{ { TOP_KEY_HOME, 'g' }, NULL, NULL, move_baseline },
@@ -372,7 +372,7 @@ static bool is_bound(const struct binding *b, uint32_t key)
 	return false;
 }
 
-/* To the first job or process whose number begins with the digits so far. */
+/* To the first job or process with a number that begins with the typed digits. */
 static void press_digit(struct top *t, uint32_t key)
 {
 	size_t length = strlen(t->digits);

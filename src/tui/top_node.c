@@ -11,11 +11,11 @@
 #include "tui/grid.h"
 #include "tui/top.h"
 
-#define LABEL 10 /* columns of what stands before */
+#define LABEL 10 /* columns of the label */
 #define BAR 20
 #define COLUMNS_WIDE 60 /* below, one line has to do... */
 #define ROWS_WIDE 20
-#define ROWS_SMALL 8 /* ...and below so many rows none */
+#define ROWS_SMALL 8 /* ...and below this many rows none */
 #define MUCH 0.9 /* of memory or swap */
 
 /* ---- numbers ---- */
@@ -95,7 +95,7 @@ struct line {
 	unsigned int row, at;
 };
 
-/* Behind what stands there, whole or not at all; behind what had no room comes nothing. */
+/* Append a part as a whole or not at all; after one without room nothing follows. */
 static void put(struct line *l, enum style style, const char *text)
 {
 	if (l->at + utf8_columns(text) <= l->grid->columns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of top: jobs in their order, and behind each its parts, if somebody wants to see them.
+/* The rows of top: jobs in their order, each followed by its parts, if unfolded.
  */
 #include "basic/array.h"
 #include "tui/top.h"
@@ -63,7 +63,7 @@ static struct numbers numbers_of_process(const struct top *t, const struct proce
 	return n;
 }
 
-/* ---- whose processes ---- */
+/* ---- processes of jobs ---- */
 
 struct span { /* by place */
 	const struct process **items;
@@ -238,7 +238,7 @@ static void link_rows(struct top *t)
 		struct top_row *row = &t->rows[i];
 		uint32_t own = UINT32_C(1) << row->depth;
 
-		open &= (own << 1) - 1; /* what stands deeper is over */
+		open &= (own << 1) - 1; /* deeper levels end */
 		row->has_next = open;
 		open |= own;
 	}

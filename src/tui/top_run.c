@@ -101,7 +101,7 @@ static int open_reader(struct run *run, struct error *err)
 	return run->reader ? 0 : error_set_errno(err, ENOMEM, "cannot list the processes");
 }
 
-/* What cannot be had is told below the list; jobs are shown all the same. */
+/* Missing data are reported below the list; jobs are still shown. */
 static void look_at_processes(struct run *run)
 {
 	struct error err = {};
@@ -404,7 +404,7 @@ static bool has_target(const struct run *run)
 	return false;
 }
 
-/* When rates can be told, which a moment has none of. */
+/* Whether rates are known; a single sample has none. */
 static uint64_t second_look(const struct run *run)
 {
 	return run->source->move ? 0
@@ -471,7 +471,7 @@ static int look_again(struct run *run, struct error *err)
 
 	if (run->is_over)
 		return 0;
-	if (r == -ENODATA && run->screen) { /* a recording stands at its end */
+	if (r == -ENODATA && run->screen) { /* a recording stays at its end */
 		run->top->is_paused = true;
 		return 0;
 	}
@@ -490,7 +490,7 @@ static int look_again(struct run *run, struct error *err)
 	return r == -ENODATA ? 0 : r;
 }
 
-/* A recording that nobody looks at on a screen need not wait. */
+/* Without a screen, a recording is replayed without waiting. */
 static uint64_t next_look(const struct run *run)
 {
 	return run->source->move && !run->screen

@@ -17,7 +17,7 @@ enum top_form { TOP_FORM_SCREEN, TOP_FORM_TEXT, TOP_FORM_LINES };
 struct top_options {
 	enum top_form form;
 	uint64_t interval_ns;
-	uint64_t count; /* of looks; 0: until somebody leaves */
+	uint64_t count; /* of updates; 0: until the user leaves */
 	unsigned int columns, rows; /* of text; rows 0: as many as there are jobs */
 	bool is_ascii, has_color, is_tree;
 	bool hides_idle; /* jobs that do nothing */
@@ -31,6 +31,6 @@ struct top_options {
 	FILE *record; /* all ticks are written there, too; NULL: nowhere */
 };
 
-/* Until somebody leaves, a signal comes, the count is reached or the source has no more.  -ENOENT:
+/* Until the user leaves, a signal arrives, the count is reached or the source ends.  -ENOENT:
  * no job is one of the targets. */
 int top_run(struct top_source *source, const struct top_options *options, struct error *err);

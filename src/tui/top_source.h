@@ -30,16 +30,16 @@ struct top_source {
 	 * waiter says, if he waits no longer. */
 	int (*read)(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
 		    const struct tick *before, struct tick *ret, struct error *err);
-	/* All that is known of one job.  NULL: no more than ticks tell. */
+	/* All data of one job. NULL: only those of ticks. */
 	int (*describe)(struct top_source *s, const char *manager, const char *id,
 			struct record **ret, struct error *err);
-	/* As processes_options.locate; NULL: nobody knows of processes. */
+	/* As processes_options.locate; NULL: processes are unknown. */
 	int (*locate)(struct top_source *s, const char *path, struct process_place *ret);
 	/* Of a recording: go on so many ticks, or back, as far as there are any.  *ret_before: the
 	 * tick before it, left alone where there is none.  NULL: it is now. */
 	int (*move)(struct top_source *s, int by, struct tick *ret_before, struct tick *ret,
 		    struct error *err);
-	/* Where a recording stands: "7 of 42"; holds until the next call.  NULL: it is now. */
+	/* The position in a recording: "7 of 42"; valid until the next call. NULL: live. */
 	const char *(*position)(struct top_source *s);
 	void (*close)(struct top_source *s);
 };

@@ -240,7 +240,7 @@ def one_line(err):
 
 
 @pytest.mark.parametrize("argv, words", [
-    ([], "one of --job, --user, --pid and --cgroup says what to watch"),
+    ([], "give one of --job, --user, --pid and --cgroup"),
     (["--job", "1", "--pid", "1"], "only one of --job"),
     (["1"], "did you mean '--job 1'?"),
     (["--job", "1,"], "a job is ID or MANAGER/ID"),

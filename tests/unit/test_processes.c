@@ -126,7 +126,7 @@ TEST(without_an_answer_whose_they_are_none_are_taken_for_nobodys)
 	tree_write(root_fd, "proc/42/cgroup", "0::/jobs/7\n");
 	mute = 1;
 	ASSERT_ERR(processes_read(reader, &list, &err), -ETIMEDOUT);
-	ASSERT_CONTAINS(err.text, "cannot tell whose the processes are");
+	ASSERT_CONTAINS(err.text, "cannot find the owners of the processes");
 	ASSERT(!list.items);
 	ASSERT_OK(processes_read(reader, &list, &err)); /* and it is asked again */
 	ASSERT_EQ((uint64_t)list.count, (uint64_t)1);

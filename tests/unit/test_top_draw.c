@@ -66,7 +66,7 @@ TEST(help_and_the_menu_fit_on_a_screen)
 		top_press(t, TOP_KEY_DOWN);
 	free(text);
 	text = made_screen(t, 100, 10, false);
-	ASSERT_CONTAINS(text, "MANAGER: who gave the job its number");
+	ASSERT_CONTAINS(text, "MANAGER: resource manager of the job");
 	ASSERT_CONTAINS(text, "\n           METADATA BY MOUNT: where these were");
 	top_free(t);
 	top_press(menu, '>');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* allocation - what the calling process, and so its command, may use; and what a group may. */
+/* allocation - the cores and memory that the calling process, or a group, may use. */
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "cgroup/hierarchy.h"
 #include "model/reading.h"
 
-/* Which files of a group, and of those above it, say so. */
+/* The files of a group, and of those above it, with the limits. */
 struct allocation_source {
 	enum metric_id metric;
 	enum controller controller;
@@ -42,9 +42,9 @@ void allocation_clear(struct allocation *a);
 int allocation_read_group(int root_fd, const struct hierarchy *h, const char *path,
 			  struct allocation *ret);
 
-/* Some 15 files are looked for at each reading, and limits change seldom: this reads again within a
- * minute, each path at a moment of its own, then after twice that time, and so on.  @now_ns: of the
- * clock that the caller likes.  1: read anew; 0: still good. */
+/* A reading takes some 15 files, and limits change seldom: this reads again within a minute, each
+ * path at its own time, then after twice that time, and so on. @now_ns: of any clock. 1: read
+ * again; 0: still valid. */
 #define ALLOCATION_AGE_NS UINT64_C(60000000000) /* the first time, at most */
 #define ALLOCATION_AGE_MAX_NS UINT64_C(480000000000)
 int allocation_refresh(int root_fd, const struct hierarchy *h, const char *path, uint64_t now_ns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* descendants - the processes below one, where no group tells which belong together. */
+/* descendants - the processes below one, if no group identifies them. */
 #pragma once
 
 #include <stddef.h>

@@ -29,7 +29,7 @@
 #define NUMBERS_TRIED 200
 #define ASIDE "-self" /* ends the name of the group beside ours */
 
-/* A lock on @fd tells everybody that its maker lives, also in another PID namespace. */
+/* The lock on @fd shows that its maker lives, also in another PID namespace. */
 struct place {
 	int parent_fd, fd; /* -EBADF: none; several controllers may share one, then only one has it
 			    */
@@ -106,7 +106,7 @@ static size_t list_alone(const struct group *g, int root_fd, pid_t ret[static AL
 	return count;
 }
 
-/* A sweeper has it for a moment; another user may have it for ever. */
+/* A sweeper holds it briefly; another user may hold it for ever. */
 static bool lock_place(int fd)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -119,7 +119,7 @@ static bool lock_place(int fd)
 	return false;
 }
 
-/* Make a directory and lock it.  Before it is locked somebody may sweep it away, and another one of
+/* Make a directory and lock it. Before the lock it may be swept away, and another one of
  * this name may be there.  Returns a descriptor. */
 static int make_locked(int parent_fd, const char *name)
 {
@@ -617,7 +617,7 @@ static void group_free(struct group *g)
 	free(g);
 }
 
-/* A group may be busy for a moment after its last process has gone. */
+/* A group may be busy briefly after its last process has gone. */
 struct group *group_remove(struct group *g)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };

@@ -23,8 +23,8 @@ int group_make(int root_fd, const struct hierarchy *h, const char *prefix, struc
 	       struct error *err);
 unsigned int group_number(const struct group *g);
 
-/* Make the group @name below the group of another process, as whose hierarchy_read_of() was read;
- * @client wants it, and may be put, with its children, into a group beside it. */
+/* Make the group @name below the group of another process, from its hierarchy_read_of(); for
+ * @client, which may be moved, with its children, into a group beside it. */
 int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t client,
 		   struct group **ret, struct error *err);
 

@@ -123,7 +123,7 @@ static const char *file_of(const struct group_files *g, size_t field)
 	return g->is_v2 ? group_fields[field].v2_file : group_fields[field].v1_file;
 }
 
-/* The first field of the file in which @field stands. */
+/* The first field of the file of @field. */
 static size_t first_of_file(const struct group_files *g, size_t field)
 {
 	while (field > 0 &&
@@ -175,7 +175,7 @@ static int stat_dir(const struct group_files *g, enum controller c, struct stat 
 	return fstatat(dir_fd, path, ret, 0) < 0 ? -errno : 0;
 }
 
-/* -ENODEV: the group is gone; others: it cannot be told. */
+/* -ENODEV: the group is gone; others: unknown. */
 static int check_group(const struct group_files *g)
 {
 	struct stat st;

@@ -4,7 +4,7 @@
  * any group.
  *
  * The files stay open, so that a reading is one pread() a file: a fifth of what it costs to open,
- * read and close them.  What they cannot tell is absent, which is not zero.
+ * read and close them.  Unknown numbers are absent, which is not zero.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 struct group;
 struct group_files;
 
-/* Where a number stands.  On v1 each controller may have a hierarchy of its own, with the group at
+/* The place of a number. On v1 each controller may have its own hierarchy, with the group at
  * the same path. */
 struct group_field {
 	enum controller controller;
@@ -36,7 +36,7 @@ struct group_field {
 	bool is_seldom; /* what it costs is not worth it at each reading of many groups */
 };
 
-extern const struct group_field group_fields[]; /* those of one file stand together */
+extern const struct group_field group_fields[]; /* those of one file are neighbours */
 extern const size_t group_field_count;
 
 /*

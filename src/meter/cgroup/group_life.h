@@ -10,7 +10,7 @@
 #define GROUP_PATH_SIZE 512
 
 struct group_life {
-	uint64_t answers; /* the group whose shares it takes from; 0: not known */
+	uint64_t answers; /* the group that is charged for its table space; 0: unknown */
 	uint64_t id, parent; /* as the kernel numbers them; parent 0: not known */
 	uint64_t born_ns, died_ns; /* by CLOCK_BOOTTIME; born 0: it was there before us; died 0: it
 				      lives */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_tree - births and deaths of groups where no program of ours tells of them: the directories
- * of the key hierarchy, looked at again and again.  What lives between two looks only is not seen.
+ * group_tree - births and deaths of groups without BPF, by polling the directories of the key
+ * hierarchy. Groups that live only between two polls are missed.
  */
 #pragma once
 

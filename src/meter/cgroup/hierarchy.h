@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hierarchy - where the cgroups of this node are, and which hierarchy is the key: the one by whose
- * ids tasks are told apart.
+ * hierarchy - the cgroup hierarchies of this node, and the key: the one whose ids identify cgroups.
  *
  * The key is v2 where v2 has the memory or cpu controller or v1 is not mounted; else v1's memory,
  * cpuacct or freezer, the first that there is.
@@ -61,7 +60,7 @@ bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const ch
  * frees. NULL: no memory. */
 char *hierarchy_find_dir(const struct hierarchy *h, const char *path);
 
-/* The way back: which path the group has whose directory is @dir, as a mount of the key hierarchy
+/* The inverse: the path of the group with the directory @dir, as a mount of the key hierarchy
  * shows it; else
  * @dir is the path already.  The caller frees.  NULL: no memory. */
 char *hierarchy_path_of(const struct hierarchy *h, const char *dir);

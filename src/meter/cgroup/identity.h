@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * identity - whose a cgroup is: its path, by a table of rules, gives (manager, job, step, task).
+ * identity - maps a cgroup's path to (manager, job, step, task) by a table of rules.
  *
  * Only the path decides; a process' environment is never asked.  Matching takes a bounded number of
  * steps, whatever the path and the rules.
@@ -30,7 +30,7 @@ struct identity {
 	size_t job_end; /* where the component that names the job ends: up to there it is the job's
 			   top group */
 	size_t step_end; /* the same of the step; 0: none */
-	bool is_remade; /* the manager removes and makes anew a job's group within one job */
+	bool is_remade; /* the manager removes and recreates a job's group within one job */
 	bool is_roots; /* only root makes such groups: one that a user made is none of these, but
 			  for show */
 	bool is_for_others; /* a user makes them for others: else what he made is his own */
@@ -44,8 +44,8 @@ void identity_rules_freep(struct identity_rules **rules);
 /*
  * Add a rule behind those that were added before.  All strings are copied.  @is_escaped: the job's
  * "-" is written
- * "_" in the path.  A rule of a manager that built-in rules know is made anew and is root's as
- * theirs; one of another manager is root's, and is not made anew.
+ * "_" in the path.  A rule for a built-in manager inherits is_remade and root ownership from its
+ * built-in rules; one for another manager is root's, and not remade.
  *
  * -EINVAL: @err says what is wrong with it; -ENOSPC: there are too many.  A pattern matches whole
  * components of a path, starting at any of them; with a leading "/" at the first one only:

@@ -40,7 +40,7 @@ static int refuse(const struct reading_pattern *s, const char *what)
 	return error_set(s->err, -EINVAL, "pattern '%s': %s", s->pattern, what);
 }
 
-/* *@p stands at the "<", and then at the ":". */
+/* *@p is at the "<", and afterwards at the ":". */
 static int open_field(struct reading_pattern *s, const char **p)
 {
 	const char *name = *p + 1, *colon = strpbrk(name, ":<>[]/");
@@ -139,7 +139,7 @@ static int check_pattern(const char *pattern, struct error *err)
 	return 0;
 }
 
-/* Managers' names stand in labels, and with the id in names of files. */
+/* Managers' names are used in labels, and with the id in file names. */
 static bool is_word(const char *text)
 {
 	return *text >= 'a' && *text <= 'z' &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* identity_rule - one rule of whose a group is, and whether one that somebody wrote is any good. */
+/* identity_rule - one rule that maps a cgroup to a job, and its checks. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ struct identity_rule {
 	bool is_for_others;
 };
 
-/* The field whose name stands at @name and ends at a ":"; IDENTITY_FIELD_COUNT: there is none. */
+/* The field named at @name, up to a ":"; IDENTITY_FIELD_COUNT: there is none. */
 enum identity_field identity_field_find(const char *name);
 
 /* -EINVAL: @err says what is wrong. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * managers - which resource managers this node shows signs of: their configuration, or a daemon
- * that runs.  Listed only; nothing asks them anything.
+ * managers - the resource managers of this node, by their configuration or a running daemon. Listed
+ * only, never queried.
  */
 #pragma once
 

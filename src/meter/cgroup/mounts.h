@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mounts - which mount point a superblock is known by, from the text of a mountinfo file.
+ * mounts - the mount point that names a superblock, from the text of a mountinfo file.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct mounts {
 	size_t count;
 };
 
-/* A name that the site gives a mount point: SCRATCH for /scratch. */
+/* A site's name for a mount point: SCRATCH for /scratch. */
 struct site_mount {
 	const char *path, *name;
 };
@@ -39,7 +39,7 @@ int mounts_read(int root_fd, const char *pid, struct mounts *ret, struct error *
  * never one that a later mount hides.  NULL: none. */
 const struct mount *mounts_find(const struct mounts *m, uint32_t device);
 
-/* The mount point of file system type @fstype whose options (comma separated) contain @option
+/* The mount point of file system type @fstype with @option among its options (comma separated)
  * (NULL: any), or NULL. */
 const struct mount *mounts_find_type(const struct mounts *m, const char *fstype,
 				     const char *option);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* placement - where a process stands among the cgroups, and whose it is by that. */
+/* placement - the cgroup of a process, and the job that follows from it. */
 #pragma once
 
 #include <stdbool.h>

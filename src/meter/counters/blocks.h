@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* blocks - what the kernel side counted of block devices, by cgroup. */
+/* blocks - the kernel side's counts of block devices, by cgroup. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroups - what the kernel side knows, by cgroup: groups that were born or died, what their tasks
- * used, what they did with files.  Raw: naming jobs, mounts and metrics is for others.
+ * cgroups - the kernel side's data by cgroup: births and deaths, totals of tasks, file operations.
+ * Raw: other modules name jobs, mounts and metrics.
  *
- * A group's life is kept in a map, not told by events: nothing is lost while nobody reads.  A group
- * that is not known (there was no room, or users made too many: see bpf/groups.h) is counted with
- * the nearest one above it.
+ * A group's life is kept in a map, not sent as events, so nothing is lost without a reader. An
+ * unknown group (the map was full, or users made too many: see bpf/groups.h) is counted with the
+ * nearest one above it.
  *
- * The meter is one with meter_options.has_groups.  Open it watching nobody (UINT64_MAX), walk the
+ * The meter is one with meter_options.has_groups.  Open it watching no group (UINT64_MAX), walk the
  * tree once, let the canary run, and only then watch the node: so what is counted has its right
  * cgroup from the first call on.
  *
@@ -37,16 +37,16 @@ struct cgroup_tasks {
 	uint64_t ended; /* tasks that ended */
 	uint64_t crashed; /* processes that a fault ended */
 	uint64_t live; /* tasks that live now */
-	uint64_t unsettled; /* tasks that ended whose counters are not in yet; 0: all is final */
+	uint64_t unsettled; /* ended tasks with missing counters; 0: all is final */
 	uint64_t process_peak_pages;
 	uint32_t uid; /* of the first task that was not root's; UINT32_MAX: none was */
-	struct task_times times; /* over all CPUs, of waits that go on as far as they have gone */
+	struct task_times times; /* over all CPUs, waits in progress included up to now */
 	struct polls polls; /* over all CPUs */
 	struct network network; /* the same, its numbers alone */
 	struct busiest_threads busiest; /* of that of its processes that did most */
 };
 
-/* What a live task has done so far, over all cgroups that it was in. */
+/* Counters of a live task so far, over all its cgroups. */
 struct task_base {
 	uint64_t cgroup; /* where it is now */
 	uint64_t started_ns; /* by CLOCK_BOOTTIME: no other task has had its pid and this */
@@ -63,7 +63,7 @@ void task_bases_clear(struct task_bases *b);
 
 struct cgroup_core { /* time of one cgroup on one CPU */
 	uint64_t cgroup, on_ns;
-	uint32_t cpu; /* TIME_ALL_CPUS: it is not told apart */
+	uint32_t cpu; /* TIME_ALL_CPUS: CPUs are not distinguished */
 	uint32_t pad;
 };
 
@@ -84,9 +84,9 @@ uint64_t cgroups_generation(const struct meter *m);
 int cgroups_list_groups(struct meter *m, struct group_life **ret, size_t *ret_count,
 			struct error *err);
 
-/* Walk the tree of groups and tell the kernel side of those that it does not know (they were there
- * before it, or there was no room), and mark as dead those that are no more.  The safety net: bears
- * groups that vanish.  Returns how many births and deaths it found. */
+/* Walk the tree of groups, add groups that the kernel side does not know (older ones, or the map
+ * was full), and mark removed ones as dead. The safety net: copes with vanishing groups.  Returns
+ * how many births and deaths it found. */
 int cgroups_walk(struct meter *m, struct error *err);
 
 /* One entry a cgroup; the caller frees.  @bases: each live task too, and what it has done so far;
@@ -123,5 +123,5 @@ int cgroups_read_histograms(struct meter *m, const uint64_t *cgroups, size_t cou
 /* Erase all that is kept of dead cgroups: their rows, totals and lives.  @cgroups is sorted. */
 int cgroups_forget(struct meter *m, const uint64_t *cgroups, size_t count);
 
-/* Erase superblocks that no row tells of and that are mounted nowhere now. */
+/* Erase superblocks without a row that are not mounted now. */
 int cgroups_forget_places(struct meter *m);

@@ -62,11 +62,11 @@ int cgroups_give_back(struct meter *m, uint64_t cgroup, enum share share, int co
 	struct group_entry group;
 
 	if (bpf_map_lookup_elem(groups, &cgroup, &group) < 0)
-		return 0; /* nobody answers for it any more */
+		return 0; /* no group is charged for it any more */
 	cgroup = group.answers;
 	(void)bpf_map_lookup_elem(fd, &cgroup, &given);
 	given.counts[share] += (uint32_t)count;
-	/* Without room the group has less of its share from now on, and takes nobody else's. */
+	/* Without room the group keeps less of its share from now on; others lose nothing. */
 	return bpf_map_update_elem(fd, &cgroup, &given, BPF_ANY) < 0 ? -errno : 0;
 }
 
@@ -122,7 +122,7 @@ static const struct {
 	  SHARE_COUNT },
 	{ OBJECT_SYSCALLS, "syscalls_by_cgroup", sizeof(struct syscall_key),
 	  sizeof(struct syscall_counts), SHARE_SYSCALLS },
-	/* a name goes before its file, whose place the next one takes */
+	/* erase a name before its file, because the next one reuses its slot */
 	{ OBJECT_FILES, "followed_names", sizeof(struct followed_key), sizeof(struct followed_name),
 	  SHARE_COUNT },
 	{ OBJECT_FILES, "followed_files", sizeof(struct followed_key), sizeof(struct followed_file),
@@ -181,7 +181,7 @@ static int erase_cgroup_maps(const struct forgetting *of)
 	return r;
 }
 
-/* Of tasks whose freeing was not seen. */
+/* Tasks that were freed unseen. */
 static int visit_leaving(void *context, const void *key, const void *value)
 {
 	struct forgetting *f = context;
@@ -282,13 +282,13 @@ int cgroups_forget(struct meter *m, const uint64_t *cgroups, size_t count)
 		r = erase_cgroup_maps(&f);
 	if (r >= 0)
 		r = erase_leaving(&f);
-	/* Its life last: who is cut off before finds the group, and begins anew. */
+	/* Its life last: after an interruption the group is found again, and erased then. */
 	for (size_t i = 0; i < count && r >= 0; i++)
 		erase_group(&f, cgroups[i]);
 	return r;
 }
 
-/* ---- cgroups that nobody knows ---- */
+/* ---- unknown cgroups ---- */
 
 static int visit_id(void *keys, const void *key, const void *value UNUSED)
 {

@@ -29,12 +29,12 @@
 struct walk {
 	struct meter *meter;
 	int groups_fd;
-	struct group_entry group; /* being told */
+	struct group_entry group; /* to be added */
 	char path[GROUPS_PATH]; /* of the directory where the walk is, from the hierarchy's root on
 				 */
 	size_t path_length;
 	struct id_list seen;
-	int found; /* births and deaths that no program had told */
+	int found; /* births and deaths that the programs missed */
 };
 
 /* A directory on the way, and what those in it begin with. */
@@ -271,8 +271,7 @@ int cgroups_walk(struct meter *m, struct error *err)
 	}
 	id_list_clear(&w.seen);
 	id_list_clear(&living);
-	if (r >= 0 && meter_is_on(m, "begin_group")) /* else leaves may be counted of which nobody
-							knows yet */
+	if (r >= 0 && meter_is_on(m, "begin_group")) /* else unknown leaves may be counted */
 		r = cgroups_forget_strays(m);
 	return r < 0 ? error_set_errno(err, r, "cannot walk the tree of groups") : w.found;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counted_all - what all cgroups of a meter did together: what self-tests are held against. */
+/* counted_all - sums over all cgroups of a meter, for self-tests. */
 #pragma once
 
 struct error;

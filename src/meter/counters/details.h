@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* details - T3, what the kernel side counts on demand: files one by one, and system calls by name.
+/* details - T3, counted on demand: single files, and system calls by name.
  */
 #pragma once
 
@@ -47,5 +47,5 @@ int hot_files_read(const struct meter *m, struct place_names *names, const struc
 int syscalls_read(const struct meter *m, const struct details_of *of, struct syscalls *ret,
 		  struct error *err);
 
-/* How many threads, of these cgroups, sleep in a call that goes on, and is not counted yet. */
+/* How many threads of these cgroups sleep in an uncounted call. */
 uint64_t syscalls_count_open(const struct meter *m, const struct details_of *of);

@@ -56,7 +56,7 @@ static void search_clear(struct search *s)
 	free(s->finds);
 }
 
-/* NULL: nobody asks for that cgroup's. */
+/* NULL: that cgroup's are not wanted. */
 static struct finds *finds_of(const struct search *s, uint64_t cgroup)
 {
 	size_t at = details_index(s->of, cgroup);
@@ -177,7 +177,7 @@ static void format_names(const struct followed_name *name, char *ret)
 	if (name->is_cut)
 		ret = stpcpy(ret, "/...");
 	while (end > 0) {
-		size_t begin = end - 1; /* where the name's own end stands */
+		size_t begin = end - 1; /* the end of the name */
 
 		while (begin > 0 && name->text[begin - 1])
 			begin--;
@@ -324,7 +324,7 @@ static int compare_dirs(const void *a, const void *b)
 	return r ? r : (x->dir_length > y->dir_length) - (x->dir_length < y->dir_length);
 }
 
-/* Sorted by them, those of one directory stand together. */
+/* Sorted by them, files of one directory are neighbours. */
 static int sum_dirs(struct finds *finds, struct hot_list *ret)
 {
 	struct hot_file sum = {};
@@ -360,7 +360,7 @@ static int compare_paths(const void *a, const void *b)
 	return r ? r : is_dir(x) - is_dir(y);
 }
 
-/* Files that had one name, one after the other, are one in the list, whose size is the greatest. */
+/* Successive files of one name are one entry, with the largest size. */
 static int sum_files(struct finds *finds, struct hot_files *ret)
 {
 	struct hot_file sum = {};
@@ -414,7 +414,7 @@ static int sum_dropped(const struct objects *objects, struct finds *ret)
 	return visit_map(objects, "unfollowed_files", count_file, &ret->dropped_files);
 }
 
-/* A file that has no name for want of room for it is told by its mount alone. */
+/* A file without a stored name is shown by its mount only. */
 static int name_rest(struct finds *finds)
 {
 	for (size_t i = 0; i < finds->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* killed - which processes of a cgroup the kernel killed for want of memory. */
+/* killed - processes of a cgroup that the OOM killer ended. */
 #pragma once
 
 #include <stdint.h>
@@ -15,10 +15,10 @@ typedef int (*killed_visitor)(void *context, uint64_t cgroup, const struct oom_k
 /* All that the kernel side keeps, in no order; none where it does not look for them. */
 int killed_visit(const struct objects *o, killed_visitor visit, void *context);
 
-/* How many there were, those beyond who is kept included. */
+/* The number of kills, including those that are not stored. */
 int killed_count(const struct objects *o, uint64_t *ret);
 
-/* @boot_ns and @real_ns: one moment by CLOCK_BOOTTIME and since the epoch; @page_bytes: of this
+/* @boot_ns and @real_ns: one time by CLOCK_BOOTTIME and since the epoch; @page_bytes: of this
  * machine. */
 struct oom_kill killed_describe(const struct oom_kill_entry *from, uint64_t boot_ns,
 				uint64_t real_ns, uint64_t page_bytes);

@@ -103,7 +103,7 @@ const struct mount *naming_find_mount(const struct naming *n, uint32_t device, c
 	const struct mount *first = mounts_find(n->before, device),
 			   *last = mounts_find(n->now, device);
 
-	/* It was there all the time, so that its number was nobody else's. */
+	/* It was there all the time, so its number was not reused. */
 	if (is_same(first, last) && (is_own_namespace || !*path))
 		return last;
 	if (!*path)

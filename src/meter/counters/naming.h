@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * naming - which row a place of the kernel side stands in.
+ * naming - the row of a place of the kernel side.
  *
  * A superblock is named by our own mountinfo, by its root's mount point or the shortest, if a task
  * of our mount namespace saw it first and mountinfo shows it both before and now, or where it was
- * seen.  Else by where it was seen: in a mount namespace of the job's own, or mounted and gone
- * between, nothing else can tell.
+ * seen.  Else by where it was seen: in the job's own mount namespace, or mounted only in between,
+ * nothing else is known.
  */
 #pragma once
 
@@ -21,7 +21,7 @@
 struct naming {
 	const struct mounts *before, *now; /* the caller's */
 	int superblocks_fd; /* the map, by place */
-	uint32_t mnt_ns; /* whose mounts these are */
+	uint32_t mnt_ns; /* the mount namespace of these mounts */
 	struct named *known;
 	size_t known_count;
 };
@@ -33,27 +33,24 @@ uint32_t naming_namespace(int root_fd, const char *process);
 /* The row of @place in @to, as reading_get_mount() gives it. */
 struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct reading *to);
 
-/* What @place is, in a copy that needs the naming no more; to be given back by
- * snapshot_mount_clear(). */
+/* A copy of the name of @place, independent of the naming; freed by snapshot_mount_clear(). */
 int naming_describe(struct naming *n, uint64_t place, struct snapshot_mount *ret);
 
-/* Where it is mounted, or what row it stands in that is no mount; good until naming_clear().  NULL:
+/* Its mount point, or its row without a mount; valid until naming_clear(). NULL:
  * no memory. */
 const char *naming_get_point(struct naming *n, uint64_t place);
 
-/* Which part of its file system the mount shows that names it: "/" for all, or where it is not
- * known. */
+/* The part of its file system that the naming mount shows: "/" for all, or if unknown. */
 const char *naming_get_root(struct naming *n, uint64_t place);
 
 void naming_clear(struct naming *n);
 
-/* "/a/b" of the names that the kernel side noted, ".../b" if it could not note all; empty: not
- * known.
+/* "/a/b" of the names that the kernel side stored, ".../b" if there were too many; empty: unknown.
  * @ret needs NAMING_PATH_SIZE bytes. */
 #define NAMING_PATH_SIZE (PATH_NAMES * PATH_NAME + 8)
 void naming_format_path(const struct superblock *sb, char *ret);
 
-/* The mount that names a superblock of @device, seen at @path (empty: not told) by a task of our
+/* The mount that names a superblock of @device, seen at @path (empty: unknown) by a task of our
  * own mount namespace or of another.  NULL: @path is its name, or it has none. */
 const struct mount *naming_find_mount(const struct naming *n, uint32_t device, const char *path,
 				      bool is_own_namespace);

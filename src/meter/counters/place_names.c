@@ -21,8 +21,8 @@ struct known_place {
 };
 
 struct place_names {
-	int root_fd, watch_fd; /* watch_fd: a mountinfo, whose changes poll(2) tells */
-	const char *whose; /* the process whose mounts these are */
+	int root_fd, watch_fd; /* watch_fd: a mountinfo; poll(2) reports its changes */
+	const char *whose; /* the process with these mounts */
 	const struct site_mount *sites;
 	size_t site_count;
 	struct mounts before, now;
@@ -106,7 +106,7 @@ struct place_names *place_names_close(struct place_names *p)
 	return NULL;
 }
 
-/* Without a way to tell: always. */
+/* If unknown: always. */
 static bool have_mounts_changed(const struct place_names *p)
 {
 	struct pollfd poll_fd = { .fd = p->watch_fd, .events = POLLPRI };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place_names - the names of places for as long as rows tell of them: what was named once keeps its
- * name, whatever is mounted or unmounted later, so that no counter of a mount ever falls.
+ * place_names - stable names of places: a place keeps its name as long as rows need it, whatever is
+ * mounted or unmounted later, so that no counter of a mount ever falls.
  */
 #pragma once
 
@@ -16,14 +16,14 @@ struct naming;
 struct place_names;
 struct site_mount;
 
-/* @whose: the process whose mounts these are ("self"); NULL: the host's, as jobs have them.  @sites
+/* @whose: use the mounts of this process ("self"); NULL: the host's, as jobs have them. @sites
  * stays the caller's. */
 int place_names_open(int root_fd, const char *whose, const struct site_mount *sites,
 		     size_t site_count, struct place_names **ret, struct error *err);
 struct place_names *place_names_close(struct place_names *p); /* NULL is fine; returns NULL */
 
 /* Look at what is mounted, if that changed.  @superblocks_fd: the kernel side's map.  @forgets: all
- * that are needed are about to be asked for; names that nobody asked for since it was so last are
+ * that are needed are about to be asked for; names not requested since the last such call are
  * forgotten. */
 int place_names_refresh(struct place_names *p, int superblocks_fd, bool forgets, struct error *err);
 

@@ -14,8 +14,8 @@
 #include "basic/ids.h"
 #include "load/meter.h"
 
-#define WHOLE_NS UINT64_C(60000000000) /* how often all are read, whatever was told */
-#define DEAR 2 /* one row by itself costs as much as so many of all */
+#define WHOLE_NS UINT64_C(60000000000) /* how often all are read in any case */
+#define DEAR 2 /* a single look-up costs as much as two rows of a full read */
 
 struct row_key {
 	uint64_t place;
@@ -33,12 +33,12 @@ struct cgroup_keys {
 struct row_cache {
 	struct meter *meter;
 	int rows_fd;
-	struct ring_buffer *told; /* NULL: there is none, and all rows are read each time */
+	struct ring_buffer *told; /* NULL: no ring buffer; all rows are read each time */
 	struct idmap cgroups; /* struct cgroup_keys by cgroup */
 	size_t rows; /* keys of all cgroups */
 	uint64_t whole_ns; /* when all were read; 0: next time */
 	bool is_whole; /* all are to be read now */
-	struct id_list now, before; /* cgroups that were told of in this reading and in the last, as
+	struct id_list now, before; /* cgroups reported in this reading and in the last, as
 				   they came */
 	uint64_t *touched; /* both, sorted */
 };
@@ -114,7 +114,7 @@ static bool is_same_key(const struct row_key *a, const struct row_key *b)
 	       a->op == b->op && a->interface == b->interface;
 }
 
-/* Unless it is there: a row may be told of twice. */
+/* Unless it is there: a row may be reported twice. */
 static int add_key(struct row_cache *b, const struct file_key *key)
 {
 	struct cgroup_keys *k = get_cgroup(b, key->cgroup);
@@ -127,7 +127,7 @@ static int add_key(struct row_cache *b, const struct file_key *key)
 	return k ? append_key(b, k, &brief) : -ENOMEM;
 }
 
-/* ---- what was told ---- */
+/* ---- reported rows ---- */
 
 static int note_cgroup(struct row_cache *b, uint64_t cgroup)
 {
@@ -136,7 +136,7 @@ static int note_cgroup(struct row_cache *b, uint64_t cgroup)
 	return id_list_add(&b->now, cgroup);
 }
 
-/* Of ring_buffer__consume(), which goes on in any case: a failure is noted. */
+/* For ring_buffer__consume(), which continues in any case: a failure is stored. */
 static int take_told(void *account, void *data, size_t size)
 {
 	const struct file_key *key = data;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row_cache - which rows of files the kernel side has, by cgroup, so that a reading takes only
- * those of cgroups that did something: the kernel side tells of rows that are new or that change
- * (see bpf/rows.bpf.h).
+ * row_cache - the kernel side's rows of files by cgroup, so that a sample reads only those of
+ * active cgroups: the kernel side reports new and changed rows (see bpf/rows.bpf.h).
  *
- * All rows are read at first, once a minute, and whenever it is not known which changed or it would
- * take longer to read those one by one.  A key takes 16 bytes.
+ * All rows are read at first, once a minute, and if the changed ones are unknown or slower to read
+ * one by one.  A key takes 16 bytes.
  */
 #pragma once
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* task_metrics - which metric each of the tasks' own counters is, and their times and looks: for
- * all who read them. */
+/* task_metrics - maps the counters, wait times and polls of tasks to metrics. */
 #pragma once
 
 #include "bpf/polls.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task sums - what tasks did, by cgroup: those that were freed, those that ended and are not yet
- * freed, and those that live.  Here is the arithmetic of it; the reading of the kernel side's maps
- * is task_sums_read().
+ * task sums - totals of tasks by cgroup: of freed, of ended and of live tasks. This is the
+ * arithmetic; task_sums_read() reads the kernel side's maps.
  */
 #pragma once
 

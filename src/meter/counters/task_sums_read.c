@@ -187,7 +187,7 @@ static int visit_times(void *sums, const void *key, const void *value)
 static int read_times(const struct objects *o, struct sums *to)
 {
 	int fd = objects_map_fd(o, OBJECT_TIME, "task_times");
-	int r = objects_iterate(o, "charge_tasks"); /* waits that go on, and tasks not known yet */
+	int r = objects_iterate(o, "charge_tasks"); /* waits in progress, and unknown tasks */
 
 	return r < 0 || fd < 0 ? r
 			       : entries_visit(fd, sizeof(struct cgroup_cpu),

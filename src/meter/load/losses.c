@@ -43,7 +43,7 @@ static const struct {
 	[LOST_ORDER] = { "order", false, "access", "accesses", " of which is not known whether they were sequential" },
 	[LOST_GROUP] = { "group", false, "cgroup", "cgroups", " counted with the cgroup above them, since the table of cgroups was full" },
 	[LOST_GUEST] = { "guest", false, "cgroup", "cgroups", " that users made counted with the cgroup above them, since there were too many" },
-	[LOST_FREEING] = { "freeing", false, "ended task", "ended tasks", ": the last part of their CPU time is not in, since their freeing was not seen" },
+	[LOST_FREEING] = { "freeing", false, "ended task", "ended tasks", ": the last milliseconds of their CPU time are missing" },
 	[LOST_TIME] = { "time", true, "turn", "turns", " of tasks on a CPU whose wait times are not counted, since the table of times was full" },
 	[LOST_TASK_STATE] = { "task_state", false, "task", "tasks", " whose wait times are not counted from their birth on, for lack of memory" },
 	[LOST_POLL] = { "poll", true, "poll", "polls", " or samples of spinning tasks not counted, since the table of those was full" },
