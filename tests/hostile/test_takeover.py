@@ -91,6 +91,7 @@ def test_the_helper_sees_into_processes_only_where_it_must(programs, bench, star
 
 # That of a thread: it ends a trace on time, or asks a file system that may hang, as another test may just have mounted one.  The C
 # library goes on to clone().
+AGENTS = re.compile(r'comm="jobmeter-(?!server")')  # not a server of another test's
 CLONE3 = re.compile(r'comm="jobmeter-(trace|agent)" .* syscall=435 ')
 
 
@@ -109,7 +110,7 @@ def test_what_the_agent_calls_is_not_refused(start_agent, groups, work):
     """A trace of a user's, a job, a page, a reload, an end: nothing of it stands in the kernel's log."""
     def refused():
         log = subprocess.run(["dmesg"], capture_output=True, text=True).stdout.splitlines()
-        return [line for line in log if "type=1326" in line and 'comm="jobmeter-' in line and not CLONE3.search(line)]
+        return [line for line in log if "type=1326" in line and AGENTS.search(line) and not CLONE3.search(line)]
 
     before = len(refused())
     agent = start_agent(trace={"users": True})
