@@ -111,47 +111,6 @@ static int put(struct samples *to, enum metric_id id, const char *first, const c
 	return samples_add(to, id, labels, number);
 }
 
-static int put_value(struct samples *to, enum metric_id id, const struct value *value)
-{
-	return value->is_known ? samples_add_plain(to, id, value->number) : 0;
-}
-
-static int put_sampler(const struct sampler_state *s, struct samples *to)
-{
-	const struct {
-		enum metric_id id;
-		uint64_t number;
-	} rows[] = {
-		{ METRIC_AGENT_READINGS, s->readings },
-		{ METRIC_AGENT_FAILED_READINGS, s->failed_readings },
-		{ METRIC_AGENT_LAST_READING, s->last_reading_ns },
-		{ METRIC_AGENT_JOBS_LIVE, s->jobs_live },
-		{ METRIC_AGENT_JOBS_ENDED, s->jobs_ended },
-		{ METRIC_AGENT_GROUPS, s->groups },
-		{ METRIC_AGENT_WALKS, s->walks },
-		{ METRIC_AGENT_FOUND_BY_WALK, s->found_by_walk },
-		{ METRIC_AGENT_STATE_ERRORS, s->state_errors },
-		{ METRIC_AGENT_SET_ASIDE, s->set_aside },
-		{ METRIC_AGENT_BAD_PROLOGS, s->bad_prologs },
-		{ METRIC_AGENT_REOPENED_FILES, s->reopened_files },
-		{ METRIC_AGENT_REFUSED_FILES, s->refused_files },
-	};
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++)
-		r = samples_add_plain(to, rows[i].id, rows[i].number);
-	return r;
-}
-
-static int put_costs(const struct sampler_state *s, struct samples *to)
-{
-	int r = samples_add_plain(to, METRIC_AGENT_HOOKED_CALLS, s->hooked_calls);
-
-	if (r == 0)
-		r = samples_add_plain(to, METRIC_AGENT_PROGRAMS, s->cost_ns);
-	return r ? r : samples_add_plain(to, METRIC_AGENT_UNCLOCKED, s->unclocked_ns);
-}
-
 /* Two hooks of one tier and program would be one series twice. */
 static bool is_hook_again(const struct agent_facts *facts, size_t index)
 {
@@ -221,38 +180,65 @@ static int put_scrapes(const struct scrapes *scrapes, struct samples *to)
 	return r;
 }
 
-/* Of a final record that was never written nothing is in the spool's own count. */
-static int put_push(const struct push_status *p, uint64_t unreported, struct samples *to)
+static int put_numbers(const struct agent_facts *facts, struct samples *to)
 {
+	const struct sampler_state *s = &facts->sampler;
+	const struct push_status *p = &facts->push;
 	const struct sender_status *sender = &p->sender;
 	const struct {
 		enum metric_id id;
+		bool is_known;
 		uint64_t number;
 	} rows[] = {
-		{ METRIC_AGENT_SPOOL_FINALS, sender->records[true] },
-		{ METRIC_AGENT_SPOOL_CHECKPOINTS, sender->records[false] },
-		{ METRIC_AGENT_SPOOL_BYTES, sender->bytes },
-		{ METRIC_AGENT_SPOOL_MAX_BYTES, p->max_bytes },
-		{ METRIC_AGENT_SPOOL_OLDEST, sender->oldest_ns },
-		{ METRIC_AGENT_SPOOL_ANSWERED, sender->answered_ns },
-		{ METRIC_AGENT_SPOOL_HTTP_STATUS, sender->http_status },
-		{ METRIC_AGENT_SPOOL_FINALS_WRITTEN, p->spool.written[true] },
-		{ METRIC_AGENT_SPOOL_CHECKPOINTS_WRITTEN, p->spool.written[false] },
-		{ METRIC_AGENT_SPOOL_FINALS_DROPPED, p->spool.dropped[true] + unreported },
-		{ METRIC_AGENT_SPOOL_CHECKPOINTS_DROPPED, p->spool.dropped[false] },
-		{ METRIC_AGENT_SPOOL_ERRORS, p->spool.errors },
-		{ METRIC_AGENT_SPOOL_TAKEN, sender->answers[ANSWER_TAKEN] },
-		{ METRIC_AGENT_SPOOL_KNOWN, sender->answers[ANSWER_KNOWN] },
-		{ METRIC_AGENT_SPOOL_REFUSED, sender->answers[ANSWER_REFUSED] },
-		{ METRIC_AGENT_SPOOL_REQUESTS, sender->requests },
-		{ METRIC_AGENT_SPOOL_FAILED_REQUESTS, sender->failed_requests },
-		{ METRIC_AGENT_SPOOL_TORN, sender->torn },
-		{ METRIC_AGENT_SPOOL_STARTS, p->starts },
+		{ METRIC_AGENT_CPU_USER, facts->cpu_user_ns.is_known, facts->cpu_user_ns.number },
+		{ METRIC_AGENT_CPU_SYSTEM, facts->cpu_system_ns.is_known,
+		  facts->cpu_system_ns.number },
+		{ METRIC_AGENT_RESIDENT_MEMORY, facts->resident_bytes.is_known,
+		  facts->resident_bytes.number },
+		{ METRIC_AGENT_OPEN_DESCRIPTORS, facts->open_descriptors.is_known,
+		  facts->open_descriptors.number },
+		{ METRIC_AGENT_READINGS, true, s->readings },
+		{ METRIC_AGENT_FAILED_READINGS, true, s->failed_readings },
+		{ METRIC_AGENT_LAST_READING, true, s->last_reading_ns },
+		{ METRIC_AGENT_JOBS_LIVE, true, s->jobs_live },
+		{ METRIC_AGENT_JOBS_ENDED, true, s->jobs_ended },
+		{ METRIC_AGENT_GROUPS, true, s->groups },
+		{ METRIC_AGENT_WALKS, true, s->walks },
+		{ METRIC_AGENT_FOUND_BY_WALK, true, s->found_by_walk },
+		{ METRIC_AGENT_STATE_ERRORS, true, s->state_errors },
+		{ METRIC_AGENT_SET_ASIDE, true, s->set_aside },
+		{ METRIC_AGENT_BAD_PROLOGS, true, s->bad_prologs },
+		{ METRIC_AGENT_REOPENED_FILES, true, s->reopened_files },
+		{ METRIC_AGENT_REFUSED_FILES, true, s->refused_files },
+		{ METRIC_AGENT_HOOKED_CALLS, s->is_governed, s->hooked_calls },
+		{ METRIC_AGENT_PROGRAMS, s->is_governed, s->cost_ns },
+		{ METRIC_AGENT_UNCLOCKED, s->is_governed, s->unclocked_ns },
+		{ METRIC_AGENT_SPOOL_FINALS, p->is_on, sender->records[true] },
+		{ METRIC_AGENT_SPOOL_CHECKPOINTS, p->is_on, sender->records[false] },
+		{ METRIC_AGENT_SPOOL_BYTES, p->is_on, sender->bytes },
+		{ METRIC_AGENT_SPOOL_MAX_BYTES, p->is_on, p->max_bytes },
+		{ METRIC_AGENT_SPOOL_OLDEST, p->is_on, sender->oldest_ns },
+		{ METRIC_AGENT_SPOOL_ANSWERED, p->is_on, sender->answered_ns },
+		{ METRIC_AGENT_SPOOL_HTTP_STATUS, p->is_on, sender->http_status },
+		{ METRIC_AGENT_SPOOL_FINALS_WRITTEN, p->is_on, p->spool.written[true] },
+		{ METRIC_AGENT_SPOOL_CHECKPOINTS_WRITTEN, p->is_on, p->spool.written[false] },
+		/* Of a final record that was never written nothing is in the spool's own count. */
+		{ METRIC_AGENT_SPOOL_FINALS_DROPPED, p->is_on,
+		  p->spool.dropped[true] + s->unreported },
+		{ METRIC_AGENT_SPOOL_CHECKPOINTS_DROPPED, p->is_on, p->spool.dropped[false] },
+		{ METRIC_AGENT_SPOOL_ERRORS, p->is_on, p->spool.errors },
+		{ METRIC_AGENT_SPOOL_TAKEN, p->is_on, sender->answers[ANSWER_TAKEN] },
+		{ METRIC_AGENT_SPOOL_KNOWN, p->is_on, sender->answers[ANSWER_KNOWN] },
+		{ METRIC_AGENT_SPOOL_REFUSED, p->is_on, sender->answers[ANSWER_REFUSED] },
+		{ METRIC_AGENT_SPOOL_REQUESTS, p->is_on, sender->requests },
+		{ METRIC_AGENT_SPOOL_FAILED_REQUESTS, p->is_on, sender->failed_requests },
+		{ METRIC_AGENT_SPOOL_TORN, p->is_on, sender->torn },
+		{ METRIC_AGENT_SPOOL_STARTS, p->is_on, p->starts },
 	};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++)
-		r = samples_add_plain(to, rows[i].id, rows[i].number);
+		r = rows[i].is_known ? samples_add_plain(to, rows[i].id, rows[i].number) : 0;
 	return r;
 }
 
@@ -261,20 +247,8 @@ int agent_facts_put(const struct agent_facts *facts, struct samples *to)
 	int r = put(to, METRIC_AGENT_INFO, facts->version, NULL, 1);
 
 	if (r == 0)
-		r = put_value(to, METRIC_AGENT_CPU_USER, &facts->cpu_user_ns);
-	if (r == 0)
-		r = put_value(to, METRIC_AGENT_CPU_SYSTEM, &facts->cpu_system_ns);
-	if (r == 0)
-		r = put_value(to, METRIC_AGENT_RESIDENT_MEMORY, &facts->resident_bytes);
-	if (r == 0)
-		r = put_value(to, METRIC_AGENT_OPEN_DESCRIPTORS, &facts->open_descriptors);
-	if (r == 0)
-		r = put_sampler(&facts->sampler, to);
-	if (r == 0 && facts->sampler.is_governed)
-		r = put_costs(&facts->sampler, to);
+		r = put_numbers(facts, to);
 	if (r == 0 && facts->has_meter)
 		r = put_meter(facts, to);
-	if (r == 0 && facts->push.is_on)
-		r = put_push(&facts->push, facts->sampler.unreported, to);
 	return r ? r : put_scrapes(facts->scrapes, to);
 }

@@ -53,34 +53,6 @@ static void show_help(struct top *t)
 	t->help_first = 0;
 }
 
-static void toggle_tree(struct top *t)
-{
-	t->is_tree = !t->is_tree;
-	t->wants_reading = t->is_tree;
-}
-
-static void invert(struct top *t)
-{
-	t->is_inverted = !t->is_inverted;
-}
-
-static void follow(struct top *t)
-{
-	t->is_following = !t->is_following;
-}
-
-static void pause_it(struct top *t)
-{
-	t->is_paused = !t->is_paused;
-	t->wants_reading = !t->is_paused;
-}
-
-static void toggle_detail(struct top *t)
-{
-	t->has_detail = !t->has_detail;
-	t->wants_reading = t->has_detail;
-}
-
 static void zoom_in(struct top *t)
 {
 	const struct top_row *row = top_selected(t);
@@ -152,16 +124,6 @@ static void untag_all(struct top *t)
 	t->is_tagged_only = false;
 }
 
-static void show_tagged(struct top *t)
-{
-	t->is_tagged_only = !t->is_tagged_only;
-}
-
-static void hide_idle(struct top *t)
-{
-	t->hides_idle = !t->hides_idle;
-}
-
 static void choose_sort(struct top *t)
 {
 	t->mode = TOP_SORT;
@@ -189,21 +151,6 @@ static void begin_typing(struct top *t, enum top_mode mode, const char *text)
 {
 	t->mode = mode;
 	snprintf(t->typed, sizeof(t->typed), "%s", text);
-}
-
-static void search(struct top *t)
-{
-	begin_typing(t, TOP_SEARCH, "");
-}
-
-static void filter(struct top *t)
-{
-	begin_typing(t, TOP_FILTER, t->filter);
-}
-
-static void choose_user(struct top *t)
-{
-	begin_typing(t, TOP_USER, t->user);
 }
 
 /* From row @from on, and around. */
@@ -312,32 +259,39 @@ static void refuse(struct top *t)
 	snprintf(t->message, sizeof(t->message), "top only shows: it cannot renice or kill");
 }
 
+#define AT(member) offsetof(struct top, member)
+
+/* What a key does: a function, or a switch that it turns, or a text that it begins to type. */
 static const struct binding {
 	uint32_t keys[4];
 	const char *shown, *help;
 	void (*run)(struct top *t);
+	size_t turns; /* a bool of struct top */
+	enum { READS_NEVER, READS_ON, READS_OFF } reads; /* at once, when the switch is so */
+	enum top_mode types; /* 0: nothing */
+	size_t text; /* what is there to begin with, in struct top; 0: nothing */
 } bindings[] = {
 	/* clang-format off */
 	{ { F(1), 'h', '?' }, "F1 h ?", "this help", show_help },
-	{ { F(3), '/' }, "F3 /", "search: select what has a text in it", search },
+	{ { F(3), '/' }, "F3 /", "search: select what has a text in it", .types = TOP_SEARCH },
 	{ { 'n' }, "n", "search on", find_next },
 	{ { 0 }, "0-9", "go to the id that begins with these digits", NULL }, /* see press_digit() */
-	{ { F(4), '\\' }, "F4 \\", "filter: show only what has a text in it", filter },
-	{ { F(5), 't' }, "F5 t", "tree: job, step, task, process", toggle_tree },
+	{ { F(4), '\\' }, "F4 \\", "filter: show only what has a text in it", .types = TOP_FILTER, .text = AT(filter) },
+	{ { F(5), 't' }, "F5 t", "tree: job, step, task, process", .turns = AT(is_tree), .reads = READS_ON },
 	{ { '-' }, "-", "fold: of a job in the tree no parts", fold },
 	{ { '+' }, "+", "unfold it", unfold },
 	{ { F(6), '>', '<' }, "F6 < >", "choose the column to sort by", choose_sort },
-	{ { 'I' }, "I", "turn the order around", invert },
-	{ { 'u' }, "u", "jobs of one user (nothing: of all)", choose_user },
+	{ { 'I' }, "I", "turn the order around", .turns = AT(is_inverted) },
+	{ { 'u' }, "u", "jobs of one user (nothing: of all)", .types = TOP_USER, .text = AT(user) },
 	{ { TOP_KEY_ENTER }, "Enter", "zoom into the job: its processes and what is known of it", zoom_in },
 	{ { TOP_KEY_BACKSPACE, TOP_KEY_ESCAPE }, "Esc Bksp", "back", go_back },
-	{ { 'd' }, "d", "details of the selected job, below the list", toggle_detail },
+	{ { 'd' }, "d", "details of the selected job, below the list", .turns = AT(has_detail), .reads = READS_ON },
 	{ { ' ' }, "Space", "tag the job, or no longer", tag },
 	{ { 'U' }, "U", "tag none", untag_all },
-	{ { 'o' }, "o", "only tagged jobs, or all", show_tagged },
-	{ { 'i' }, "i", "hide jobs that do nothing now, or show all", hide_idle },
-	{ { 'F' }, "F", "follow: the selection stays with its job", follow },
-	{ { 'Z', 'p' }, "Z p", "pause, and go on", pause_it },
+	{ { 'o' }, "o", "only tagged jobs, or all", .turns = AT(is_tagged_only) },
+	{ { 'i' }, "i", "hide jobs that do nothing now, or show all", .turns = AT(hides_idle) },
+	{ { 'F' }, "F", "follow: the selection stays with its job", .turns = AT(is_following) },
+	{ { 'Z', 'p' }, "Z p", "pause, and go on", .turns = AT(is_paused), .reads = READS_OFF },
 	{ { TOP_KEY_LEFT, '[' }, "Left [", "of a recording: a tick back", step_back },
 	{ { TOP_KEY_RIGHT, ']' }, "Right ]", "of a recording: a tick on", step_on },
 	{ { TOP_KEY_UP, 'k' }, "Up Down", "move; also PgUp, PgDn, Home, End, k, j, g, G, the wheel, a click", move_up },
@@ -390,6 +344,21 @@ static void press_digit(struct top *t, uint32_t key)
 	snprintf(t->message, sizeof(t->message), "no id begins with %s", t->digits);
 }
 
+static void press(struct top *t, const struct binding *b)
+{
+	bool *is_on = (bool *)((char *)t + b->turns);
+
+	if (b->run) {
+		b->run(t);
+	} else if (b->turns) {
+		*is_on = !*is_on;
+		if (b->reads)
+			t->wants_reading = *is_on == (b->reads == READS_ON);
+	} else {
+		begin_typing(t, b->types, b->text ? (const char *)t + b->text : "");
+	}
+}
+
 static void press_list(struct top *t, uint32_t key)
 {
 	if (key >= '0' && key <= '9') {
@@ -399,7 +368,7 @@ static void press_list(struct top *t, uint32_t key)
 	*t->digits = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++) {
 		if (is_bound(&bindings[i], key)) {
-			bindings[i].run(t);
+			press(t, &bindings[i]);
 			return;
 		}
 	}
@@ -459,7 +428,7 @@ void top_click_column(struct top *t, size_t column)
 	if (t->mode != TOP_LIST)
 		return;
 	if (t->column == column)
-		invert(t);
+		t->is_inverted = !t->is_inverted;
 	else
 		sort_by(t, column);
 }

@@ -23,11 +23,46 @@ static int visit_totals(void *sums, const void *key, const void *value)
 	return task_sums_add_totals(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
 }
 
-static int read_totals(const struct objects *o, struct sums *to)
+static int visit_times(void *sums, const void *key, const void *value)
 {
-	return entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"),
-			     sizeof(struct cgroup_cpu), sizeof(struct task_totals), visit_totals,
-			     to);
+	return task_sums_add_times(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
+}
+
+static int visit_polls(void *sums, const void *key, const void *value)
+{
+	return task_sums_add_polls(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
+}
+
+static int visit_traffic(void *sums, const void *key, const void *value)
+{
+	const struct traffic_key *its = key;
+
+	return its->kind < TRAFFIC_KINDS
+		       ? task_sums_add_traffic(sums, its->cgroup, its->kind, value)
+		       : 0;
+}
+
+static const struct source_map {
+	enum object_id object;
+	const char *name;
+	size_t key_size, value_size;
+	int (*visit)(void *sums, const void *key, const void *value);
+} totals_map = { OBJECT_TASKS, "task_totals", sizeof(struct cgroup_cpu), sizeof(struct task_totals),
+		 visit_totals },
+  other_maps[] = {
+	  { OBJECT_TIME, "task_times", sizeof(struct cgroup_cpu), sizeof(struct task_times),
+	    visit_times },
+	  { OBJECT_FILES, "polls", sizeof(struct cgroup_cpu), sizeof(struct polls), visit_polls },
+	  { OBJECT_FILES, "traffic_rows", sizeof(struct traffic_key), sizeof(struct traffic_counts),
+	    visit_traffic },
+  };
+
+/* Nothing where its object is not there. */
+static int read_map(const struct objects *o, const struct source_map *map, struct sums *to)
+{
+	int fd = objects_map_fd(o, map->object, map->name);
+
+	return fd < 0 ? 0 : entries_visit(fd, map->key_size, map->value_size, map->visit, to);
 }
 
 /* All the iterator's records, that the caller frees.  Without an iterator there are none. */
@@ -168,7 +203,7 @@ static int read_tasks(const struct objects *o, struct sums *to)
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	/* The totals before the others: a task that is freed between is missed this time, and not
 	 * counted twice. */
-	r = read_totals(o, to);
+	r = read_map(o, &totals_map, to);
 	if (r >= 0)
 		r = read_live_tasks(o, &live, &live_count);
 	if (r >= 0)
@@ -177,54 +212,6 @@ static int read_tasks(const struct objects *o, struct sums *to)
 		r = task_sums_add_tasks(to, live, live_count, leaving.items, leaving.count,
 					(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
 	return r;
-}
-
-static int visit_times(void *sums, const void *key, const void *value)
-{
-	return task_sums_add_times(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
-}
-
-static int read_times(const struct objects *o, struct sums *to)
-{
-	int fd = objects_map_fd(o, OBJECT_TIME, "task_times");
-	int r = objects_iterate(o, "charge_tasks"); /* waits in progress, and unknown tasks */
-
-	return r < 0 || fd < 0 ? r
-			       : entries_visit(fd, sizeof(struct cgroup_cpu),
-					       sizeof(struct task_times), visit_times, to);
-}
-
-static int visit_polls(void *sums, const void *key, const void *value)
-{
-	return task_sums_add_polls(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
-}
-
-static int read_polls(const struct objects *o, struct sums *to)
-{
-	int fd = objects_map_fd(o, OBJECT_FILES, "polls");
-
-	if (fd < 0)
-		return 0;
-	return entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct polls), visit_polls, to);
-}
-
-static int visit_traffic(void *sums, const void *key, const void *value)
-{
-	const struct traffic_key *its = key;
-
-	return its->kind < TRAFFIC_KINDS
-		       ? task_sums_add_traffic(sums, its->cgroup, its->kind, value)
-		       : 0;
-}
-
-static int read_traffic(const struct objects *o, struct sums *to)
-{
-	int fd = objects_map_fd(o, OBJECT_FILES, "traffic_rows");
-
-	if (fd < 0)
-		return 0;
-	return entries_visit(fd, sizeof(struct traffic_key), sizeof(struct traffic_counts),
-			     visit_traffic, to);
 }
 
 int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *bases,
@@ -236,11 +223,10 @@ int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *ba
 	if (objects_map_fd(o, OBJECT_TASKS, "task_totals") >= 0)
 		r = read_tasks(o, &t);
 	if (r >= 0)
-		r = read_times(o, &t);
-	if (r >= 0)
-		r = read_polls(o, &t);
-	if (r >= 0)
-		r = read_traffic(o, &t);
+		r = objects_iterate(o, "charge_tasks"); /* waits that go on, and tasks not known yet
+							 */
+	for (size_t i = 0; i < ARRAY_SIZE(other_maps) && r >= 0; i++)
+		r = read_map(o, &other_maps[i], &t);
 	if (r < 0)
 		return r;
 	task_sums_settle(&t);

@@ -33,43 +33,28 @@
 #include "bpf/time.skel.h"
 #include "bpf/time_old.skel.h"
 
-static int create_life(void *bpf)
+/* With the code for newer kernels. */
+static int create(enum object_id id, void *bpf)
 {
-	return life_bpf__create_skeleton(bpf);
-}
-
-static int create_tasks(void *bpf)
-{
-	return tasks_bpf__create_skeleton(bpf);
-}
-
-static int create_time(void *bpf)
-{
-	return time_bpf__create_skeleton(bpf);
-}
-
-static int create_files(void *bpf)
-{
-	return files_bpf__create_skeleton(bpf);
-}
-
-static int create_fentry(void *bpf)
-{
-	return fentry_bpf__create_skeleton(bpf);
-}
-
-static int create_syscalls(void *bpf)
-{
-	return syscalls_bpf__create_skeleton(bpf);
-}
-
-static int create_block(void *bpf)
-{
-	return block_bpf__create_skeleton(bpf);
-}
-
-static void set_nothing(void *bpf UNUSED, const struct kernel_types *types UNUSED)
-{
+	switch (id) {
+	case OBJECT_LIFE:
+		return life_bpf__create_skeleton(bpf);
+	case OBJECT_TASKS:
+		return tasks_bpf__create_skeleton(bpf);
+	case OBJECT_TIME:
+		return time_bpf__create_skeleton(bpf);
+	case OBJECT_FILES:
+		return files_bpf__create_skeleton(bpf);
+	case OBJECT_FENTRY:
+		return fentry_bpf__create_skeleton(bpf);
+	case OBJECT_SYSCALLS:
+		return syscalls_bpf__create_skeleton(bpf);
+	case OBJECT_BLOCK:
+		return block_bpf__create_skeleton(bpf);
+	case OBJECT_COUNT:
+		break;
+	}
+	return -EINVAL;
 }
 
 static void set_time(void *bpf, const struct kernel_types *types UNUSED)
@@ -117,23 +102,18 @@ static void set_syscalls(void *bpf, const struct kernel_types *types UNUSED)
  * compat.bpf.h), so that one skeleton serves both. */
 static const struct {
 	size_t size;
-	int (*create)(void *bpf); /* with the newer code */
 	const void *(*older_code)(size_t *ret_size);
-	void (*set)(void *bpf, const struct kernel_types *types);
+	void (*set)(void *bpf, const struct kernel_types *types); /* NULL: there is nothing to set
+								   */
 } skeletons[OBJECT_COUNT] = {
-	[OBJECT_LIFE] = { sizeof(struct life_bpf), create_life, life_old_bpf__elf_bytes,
-			  set_nothing },
-	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), create_tasks, tasks_old_bpf__elf_bytes,
-			   set_nothing },
-	[OBJECT_TIME] = { sizeof(struct time_bpf), create_time, time_old_bpf__elf_bytes, set_time },
-	[OBJECT_FILES] = { sizeof(struct files_bpf), create_files, files_old_bpf__elf_bytes,
-			   set_files },
-	[OBJECT_FENTRY] = { sizeof(struct fentry_bpf), create_fentry, fentry_old_bpf__elf_bytes,
-			    set_fentry },
-	[OBJECT_SYSCALLS] = { sizeof(struct syscalls_bpf), create_syscalls,
-			      syscalls_old_bpf__elf_bytes, set_syscalls },
-	[OBJECT_BLOCK] = { sizeof(struct block_bpf), create_block, block_old_bpf__elf_bytes,
-			   set_nothing },
+	[OBJECT_LIFE] = { sizeof(struct life_bpf), life_old_bpf__elf_bytes, NULL },
+	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), tasks_old_bpf__elf_bytes, NULL },
+	[OBJECT_TIME] = { sizeof(struct time_bpf), time_old_bpf__elf_bytes, set_time },
+	[OBJECT_FILES] = { sizeof(struct files_bpf), files_old_bpf__elf_bytes, set_files },
+	[OBJECT_FENTRY] = { sizeof(struct fentry_bpf), fentry_old_bpf__elf_bytes, set_fentry },
+	[OBJECT_SYSCALLS] = { sizeof(struct syscalls_bpf), syscalls_old_bpf__elf_bytes,
+			      set_syscalls },
+	[OBJECT_BLOCK] = { sizeof(struct block_bpf), block_old_bpf__elf_bytes, NULL },
 };
 
 #define ARE_ALIKE(a, b) (sizeof(struct a) == sizeof(struct b))
@@ -163,7 +143,7 @@ int skeleton_open(enum object_id id, bool is_older, const struct kernel_types *t
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types_path);
 	struct any_bpf *bpf = calloc(1, skeletons[id].size);
-	int r = bpf ? skeletons[id].create(bpf) : -ENOMEM;
+	int r = bpf ? create(id, bpf) : -ENOMEM;
 
 	if (r >= 0) {
 		if (is_older)
@@ -175,7 +155,8 @@ int skeleton_open(enum object_id id, bool is_older, const struct kernel_types *t
 		skeleton_close(bpf);
 		return r;
 	}
-	skeletons[id].set(bpf, types);
+	if (skeletons[id].set)
+		skeletons[id].set(bpf, types);
 	*ret = bpf;
 	return 0;
 }

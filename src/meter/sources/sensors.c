@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,150 +11,88 @@
 
 #include "basic/cleanup.h"
 #include "basic/file.h"
-#include "basic/dir.h"
 #include "basic/macro.h"
 
-#define NAMES_MAX 4096 /* in one directory */
-#define NAME_MAX_LENGTH 60 /* the kernel's own are shorter; what was cut would be another's */
+#define FIGURES "{energy*_input,power*_{input,average}}"
+#define OLDER "/device/" /* where files of older drivers are, unless the chip has them itself */
 
 /* clang-format off */
-static const char *const hwmon_suffixes[] = { "_input", "_average" };
-static const struct fixed { const char *source, *name, *path; } fixed[] = {
-	{ "ipmi",        "DCMI power", "dev/ipmi0" },
-	{ "pm_counters", "energy",     "sys/cray/pm_counters/energy" },
-	{ "pm_counters", "power",      "sys/cray/pm_counters/power" },
+static const struct kind {
+	const char *source, *pattern; /* below the root */
+	const char *name; /* NULL: its directory has one */
+	bool has_figures; /* several in a directory, which say what they are */
+} kinds[] = {
+	{ "powercap",    "sys/class/powercap/intel-rapl:*/energy_uj", NULL,         false }, /* -mmio is the same package again */
+	{ "hwmon",       "sys/class/hwmon/*/" FIGURES,                NULL,         true },
+	{ "hwmon",       "sys/class/hwmon/*" OLDER FIGURES,           NULL,         true },
+	{ "ipmi",        "dev/ipmi0",                                 "DCMI power", false },
+	{ "pm_counters", "sys/cray/pm_counters/energy",               "energy",     false },
+	{ "pm_counters", "sys/cray/pm_counters/power",                "power",      false },
 };
 /* clang-format on */
 
-static int add(struct sensors *s, int root_fd, const char *source, const char *path,
-	       const char *name)
+/* A file names the directory, or its device; else its own name does. */
+static void read_name(int root_fd, const char *dir, char *ret, size_t size)
 {
+	static const char *const files[] = { "name", "device/name" };
+	char path[192];
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+		(void)file_read_small(root_fd, path, ret, size);
+		ret[strcspn(ret, "\n")] = '\0';
+		if (*ret)
+			return;
+	}
+	snprintf(ret, size, "%.60s", strrchr(dir, '/') + 1);
+}
+
+static int add(struct sensors *s, int root_fd, const struct kind *kind, const char *path)
+{
+	const char *older = strstr(path, OLDER), *file = strrchr(path, '/');
+	char dir[128], newer[192], name[64] = "";
 	_cleanup_close_ int fd = -EBADF;
 	struct sensor *items;
 
 	if (s->count == SENSORS_MAX || strlen(path) >= sizeof(items->path))
 		return 0;
+	snprintf(dir, sizeof(dir), "%.*s", (int)((older ? older : file) - path), path);
+	snprintf(newer, sizeof(newer), "%s%s", dir, file);
+	if (older && faccessat(root_fd, newer, F_OK, 0) == 0)
+		return 0;
 	items = reallocarray(s->items, s->count + 1, sizeof(*items));
 	if (!items)
 		return -ENOMEM;
 	s->items = items;
-	items[s->count] = (struct sensor){ .source = source };
-	snprintf(items[s->count].name, sizeof(items->name), "%.63s", name);
-	snprintf(items[s->count].path, sizeof(items->path), "%s", path);
+	items = &items[s->count++];
+	*items = (struct sensor){ .source = kind->source };
+	snprintf(items->path, sizeof(items->path), "%s", path);
+	if (!kind->name)
+		read_name(root_fd, dir, name, sizeof(name));
+	snprintf(items->name, sizeof(items->name), "%s%s%.*s", kind->name ? kind->name : name,
+		 kind->has_figures ? " " : "", kind->has_figures ? (int)strcspn(file + 1, "_") : 0,
+		 file + 1);
 	fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	items[s->count].is_readable = fd >= 0;
-	s->count++;
+	items->is_readable = fd >= 0;
 	return 0;
-}
-
-static void read_name(int root_fd, const char *path, const char *otherwise, char *ret, size_t size)
-{
-	(void)file_read_small(root_fd, path, ret, size);
-	ret[strcspn(ret, "\n")] = '\0';
-	if (!*ret)
-		snprintf(ret, size, "%.60s", otherwise);
-}
-
-/* Zones and the zones in them; intel-rapl-mmio is the same package a second time. */
-static int read_powercap(int root_fd, struct sensors *s)
-{
-	_cleanup_(dir_clear) struct dir zones = {};
-	int r = 0;
-
-	if (dir_read(root_fd, "sys/class/powercap", NAMES_MAX, &zones) < 0)
-		return 0;
-	for (size_t i = 0; i < zones.count && r >= 0; i++) {
-		const char *zone = zones.names[i];
-		char path[320], name[64];
-
-		if (!strchr(zone, ':') || strncmp(zone, "intel-rapl-mmio", 15) == 0)
-			continue;
-		snprintf(path, sizeof(path), "sys/class/powercap/%s/name", zone);
-		read_name(root_fd, path, zone, name, sizeof(name));
-		snprintf(path, sizeof(path), "sys/class/powercap/%s/energy_uj", zone);
-		if (faccessat(root_fd, path, F_OK, 0) == 0)
-			r = add(s, root_fd, "powercap", path, name);
-	}
-	return r;
-}
-
-/* "energy1_input", "power1_average". */
-static bool is_hwmon_figure(const char *file)
-{
-	const char *suffix = strchr(file, '_');
-
-	if (!suffix || strlen(file) > NAME_MAX_LENGTH ||
-	    (strncmp(file, "energy", 6) != 0 && strncmp(file, "power", 5) != 0))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(hwmon_suffixes); i++) {
-		if (strcmp(suffix, hwmon_suffixes[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* @dir: the chip's, or of older drivers its device's. */
-static int read_figures(int root_fd, const char *name, const char *dir, struct sensors *s)
-{
-	_cleanup_(dir_clear) struct dir files = {};
-	char path[320], label[136];
-	int r = 0;
-
-	if (dir_read(root_fd, dir, NAMES_MAX, &files) < 0)
-		return 0;
-	for (size_t i = 0; i < files.count && r >= 0; i++) {
-		if (!is_hwmon_figure(files.names[i]))
-			continue;
-		snprintf(path, sizeof(path), "%.160s/%.60s", dir, files.names[i]);
-		snprintf(label, sizeof(label), "%s %.*s", name, (int)strcspn(files.names[i], "_"),
-			 files.names[i]);
-		r = add(s, root_fd, "hwmon", path, label);
-	}
-	return r;
-}
-
-static int read_chip(int root_fd, const char *chip, struct sensors *s)
-{
-	const size_t before = s->count;
-	char dir[160], own[64], name[64];
-	int r;
-
-	snprintf(dir, sizeof(dir), "sys/class/hwmon/%.60s/device/name", chip);
-	read_name(root_fd, dir, chip, own, sizeof(own));
-	snprintf(dir, sizeof(dir), "sys/class/hwmon/%.60s/name", chip);
-	read_name(root_fd, dir, own, name, sizeof(name));
-	snprintf(dir, sizeof(dir), "sys/class/hwmon/%.60s", chip);
-	r = read_figures(root_fd, name, dir, s);
-	if (r < 0 || s->count > before)
-		return r;
-	snprintf(dir, sizeof(dir), "sys/class/hwmon/%.60s/device", chip);
-	return read_figures(root_fd, name, dir, s);
-}
-
-static int read_hwmon(int root_fd, struct sensors *s)
-{
-	_cleanup_(dir_clear) struct dir chips = {};
-	int r = 0;
-
-	if (dir_read(root_fd, "sys/class/hwmon", NAMES_MAX, &chips) < 0)
-		return 0;
-	for (size_t i = 0; i < chips.count && r >= 0; i++) {
-		if (strlen(chips.names[i]) <= NAME_MAX_LENGTH)
-			r = read_chip(root_fd, chips.names[i], s);
-	}
-	return r;
 }
 
 int sensors_read(int root_fd, struct sensors *ret)
 {
 	_cleanup_(sensors_clear) struct sensors s = {};
-	int r = read_powercap(root_fd, &s);
+	int r = 0;
 
-	if (r >= 0)
-		r = read_hwmon(root_fd, &s);
-	for (size_t i = 0; i < ARRAY_SIZE(fixed) && r >= 0; i++) {
-		if (faccessat(root_fd, fixed[i].path, F_OK, 0) == 0)
-			r = add(&s, root_fd, fixed[i].source, fixed[i].path, fixed[i].name);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && r == 0; i++) {
+		char pattern[160];
+		int root = snprintf(pattern, sizeof(pattern), "/proc/self/fd/%d/", root_fd);
+		glob_t found = {};
+
+		snprintf(pattern + root, sizeof(pattern) - (size_t)root, "%s", kinds[i].pattern);
+		if (glob(pattern, GLOB_BRACE, NULL, &found) == GLOB_NOSPACE)
+			r = -ENOMEM;
+		for (size_t k = 0; k < found.gl_pathc && r == 0; k++)
+			r = add(&s, root_fd, &kinds[i], found.gl_pathv[k] + root);
+		globfree(&found);
 	}
 	if (r < 0)
 		return r;
