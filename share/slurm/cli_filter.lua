@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- For CliFilterPlugins=cli_filter/lua of slurm.conf, beside which it lies: after each sbatch, `jobmeter predict`
--- keeps what it says of the job, in the background, so that its end scores it (docs/prediction.md).
--- sbatch waits for nothing: without jobmeter, or with a server that is slow or gone, nothing happens.
+-- For CliFilterPlugins=cli_filter/lua of slurm.conf, in the same directory: after each sbatch, `jobmeter predict`
+-- stores a prediction of the job, in the background, which is scored at the job's end (docs/prediction.md).
+-- sbatch does not wait: without jobmeter, or with a slow or absent server, nothing happens.
 
 local program = os.getenv("JOBMETER") or "jobmeter"
 local names = { "account", "partition", "qos", "job-name", "nodes", "ntasks", "cpus-per-task", "ntasks-per-node",
                 "time", "mem", "mem-per-cpu", "array", "gpus", "gres", "gpus-per-node" }
 local asked
 
--- A word of the shell, whatever the user called the job.
+-- Quoted for the shell, whatever the user called the job.
 local function quote(text)
 	return "'" .. text:gsub("'", "'\\''") .. "'"
 end

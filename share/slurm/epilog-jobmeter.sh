@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Epilog of slurm.conf: notes the job's end in the file that prolog-jobmeter.sh left, and removes those of
-# jobs that ended more than ten minutes ago.  Not at once, so that an agent that is just being restarted
-# finds them.  Always ends well, since an epilog that fails drains its node.
+# Epilog of slurm.conf: adds the job's end to the file of prolog-jobmeter.sh, and removes the files of jobs that
+# ended more than ten minutes ago; not at once, so that a restarting agent finds them.  Always exits with 0,
+# because a failing epilog drains its node.
 
 jobs=${JOBMETER_JOBS:-/run/jobmeter/jobs}
 case ${SLURM_JOB_ID:-} in

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Prolog of slurm.conf: leaves what Slurm says of a job in /run/jobmeter/jobs/slurm-ID.json, for jobmeter's
-# agent (docs/sites/slurm.md).  All of it comes from slurmd's own environment: the controller is asked nothing,
-# however many nodes start a job.  What this Slurm does not tell is left out.
+# Prolog of slurm.conf: writes Slurm's data on a job to /run/jobmeter/jobs/slurm-ID.json, for jobmeter's agent
+# (docs/sites/slurm.md).  All of it comes from slurmd's environment; the controller is never queried.  Data that
+# this version of Slurm does not pass are left out.
 #
-# Always ends well: a prolog that fails drains its node, and no file is worth that.
+# Always exits with 0, because a failing prolog drains its node.
 
 jobs=${JOBMETER_JOBS:-/run/jobmeter/jobs}
 
@@ -18,13 +18,13 @@ case ${SLURM_JOB_ID:-} in
 '' | *[!0-9]*) fail "there is no SLURM_JOB_ID" ;;
 esac
 umask 022
-# Names and accounts of jobs are nobody else's: the agent gives the directory to its own group.
+# Names and accounts of jobs are private: the agent gives the directory to its own group.
 test -d "$jobs" || { mkdir -p "$jobs" && chmod 0750 "$jobs"; } || fail "cannot make $jobs"
 new=$jobs/.slurm-$SLURM_JOB_ID.json.$$
 trap 'rm -f "$new"' EXIT
 
-# Texts are the users', and hold anything: awk gets them from the environment, which it does not
-# interpret, byte by byte, and nothing here is ever evaluated.
+# Users control these texts: awk reads them from the environment, byte by byte, and nothing here is
+# ever evaluated.
 NOW=$(date +%s) LC_ALL=C awk '
 function is_follower(text, at) {
 	return at <= length(text) && code[substr(text, at, 1)] >= 128 && code[substr(text, at, 1)] < 192

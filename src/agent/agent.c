@@ -82,7 +82,7 @@ static void reload(struct agent *a)
 	(void)notify_send("RELOADING=1", NULL);
 	r = config_reload(&a->config, &changes, &err);
 	if (r < 0) {
-		log_say(CONFIG_LOG_ERROR, "%s: what held before goes on holding", err.text);
+		log_say(CONFIG_LOG_ERROR, "%s: the old settings stay", err.text);
 	} else {
 		apply(a);
 		log_say(CONFIG_LOG_INFO, "read the settings again; changed: %s%s%s",

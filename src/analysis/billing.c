@@ -113,7 +113,7 @@ static int take(struct billing *b, const char *name, const char *value, struct e
 	if (!types[type].is_measured)
 		return number > 0 ? leave_out(b, name, err) : 0;
 	if (b->weights[types[type].resource] > 0)
-		return error_set(err, -EINVAL, "%.32s stands here a second time", name);
+		return error_set(err, -EINVAL, "%.32s is given twice", name);
 	b->weights[types[type].resource] = number / unit;
 	return 0;
 }

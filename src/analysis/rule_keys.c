@@ -322,9 +322,8 @@ static int read_text(struct rules_reader *reader, const struct yaml_node *o)
 	int r = read_template(reader, o, &reader->rule->text);
 
 	if (r == 0 && !template_expression(reader->rule->text, 0))
-		return rules_refuse(
-			reader, o->line,
-			"text: no number of the record stands in this, such as {cores_busy}");
+		return rules_refuse(reader, o->line,
+				    "text: it needs a number of the record, such as {cores_busy}");
 	return r;
 }
 

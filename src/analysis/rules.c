@@ -167,9 +167,8 @@ static int add_entry(struct rules_reader *reader, const struct yaml_node *map, v
 		return rules_refuse(reader, map->line, "%s: there are more than %d",
 				    entries->section, RULES_MAX);
 	if (entries->maps[i].of[reader->layer])
-		return rules_refuse(reader, map->line,
-				    "id: '%s' stands here a second time, after line %u", id,
-				    entries->maps[i].of[reader->layer]->line);
+		return rules_refuse(reader, map->line, "id: '%s' is given twice, first in line %u",
+				    id, entries->maps[i].of[reader->layer]->line);
 	entries->maps[i].of[reader->layer] = map;
 	entries->ids[i] = id;
 	entries->count = MAX(entries->count, i + 1);

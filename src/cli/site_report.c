@@ -107,7 +107,7 @@ int site_report_parse_user(const char *text, void *at, struct error *err)
 	struct site_report_options *options = at;
 
 	if (options->users.count == SITE_REPORT_USERS)
-		return error_set(err, -EINVAL, "'--user' stands there more than %d times",
+		return error_set(err, -EINVAL, "'--user' is given more than %d times",
 				 SITE_REPORT_USERS);
 	options->users.names[options->users.count++] = text;
 	return 0;

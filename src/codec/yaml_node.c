@@ -204,7 +204,7 @@ static int take_key(struct parse *p, const struct yaml_node *map, char **ret)
 	for (const struct yaml_node *o = map->first; o; o = o->next) {
 		if (strcmp(o->key, *ret) == 0)
 			return error_set(p->err, -EINVAL,
-					 "%s:%zu: '%.64s' stands here a second time, after line %u",
+					 "%s:%zu: '%.64s' is given twice, first in line %u",
 					 p->name, line_of(p), *ret, o->line);
 		if (++count >= YAML_NODE_KEYS_MAX)
 			return refuse(p, line_of(p), "this map has too many names");

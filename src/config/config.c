@@ -361,7 +361,7 @@ static int check_unique(const struct config *c, const char *name, const struct s
 
 			if (strcmp(text, setting_list_get(list, j, field)) != 0)
 				continue;
-			error_set(err, 0, "%s: '%.64s' stands there twice", name, text);
+			error_set(err, 0, "%s: '%.64s' is given twice", name, text);
 			return refuse(c, name, base, err);
 		}
 	}

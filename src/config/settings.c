@@ -314,7 +314,7 @@ static int walk_map(const struct walk *w, const struct yaml_node *map, const cha
 		} else if (!*o->key || strchr(o->key, '.') || !is_map(w->settings, name)) {
 			r = refuse_key(w, o, prefix);
 		} else if (o->kind != YAML_NODE_MAP) {
-			r = error_set(w->err, -EINVAL, "%s:%u: %s cannot be %s: a map stands there",
+			r = error_set(w->err, -EINVAL, "%s:%u: %s cannot be %s: it is a map",
 				      w->name, o->line, name,
 				      o->is_null ? "empty" : yaml_node_kind_name(o->kind));
 		} else {

@@ -112,7 +112,7 @@ static int remove_stale(const struct sockaddr_un *address, struct error *err)
 		return error_set(err, -EADDRINUSE, "another process listens on '%s'",
 				 address->sun_path);
 	if (errno != ECONNREFUSED && errno != ENOENT)
-		return error_set_errno(err, errno, "cannot see who listens on '%s'",
+		return error_set_errno(err, errno, "cannot check for a listener on '%s'",
 				       address->sun_path);
 	if (unlink(address->sun_path) < 0 && errno != ENOENT)
 		return error_set_errno(err, errno, "cannot remove the old socket '%s'",

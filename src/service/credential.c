@@ -202,7 +202,7 @@ int munge_check(struct munge *m, const char *header, struct credential *ret, str
 		return 0;
 	host = find_names(m, address);
 	if (!host)
-		return error_set(err, -EIO, "the name service does not say whose address that is");
+		return error_set(err, -EIO, "the name service does not resolve that address");
 	snprintf(ret->host, sizeof(ret->host), "%s", host);
 	return 0;
 }

@@ -89,7 +89,7 @@ int probe_set_parse_argument(const char *argument, struct probe_set **ret, struc
 		return error_set(err, -EINVAL, "--probe: 1 to %d characters", ARGUMENT_MAX);
 	for (const char *p = copy; *p; p++) {
 		if (iscntrl((unsigned char)*p))
-			return error_set(err, -EINVAL, "--probe: a control character stands in it");
+			return error_set(err, -EINVAL, "--probe: it contains a control character");
 	}
 	out = open_memstream(&text, &length);
 	if (!out)

@@ -420,7 +420,7 @@ int probe_scope_read_capture(struct probe_scope *scope, const char *name, const 
 		return error_set(scope->err, -EINVAL,
 				 "a name is small letters, digits and '_': not '%.40s'", name);
 	if (probe_find_capture(probe, name) >= 0 || strcmp(probe->text.name, name) == 0)
-		return error_set(scope->err, -EINVAL, "it stands here a second time");
+		return error_set(scope->err, -EINVAL, "it is given twice");
 	if (strncmp(text, "str(", 4) == 0)
 		return value_read_text(scope, name, text + 4);
 	if (probe->capture_count == PROBE_CAPTURES_MAX)

@@ -263,7 +263,7 @@ int row_make(const struct probe_set *set, const struct probe *probe, const struc
 		row.values[row.text].capture = TRACE_NONE;
 	}
 	if (r < 0)
-		return error_set(err, r, "the arguments of '%s' cannot be read where it stands",
+		return error_set(err, r, "the arguments of '%s' cannot be read at this place",
 				 probe->name);
 	for (size_t i = 0; i < probe->bytes_count; i++)
 		place_product(set, &probe->bytes[i], base, &row.bytes[i]);

@@ -409,7 +409,7 @@ def test_settings_are_read_again(start_agent):
     await_page(agent, lambda page: page.of("jobmeter_agent_build_info"))
     agent.config.write_text(agent.config.read_text() + "interval: never\n")
     agent.process.send_signal(signal.SIGHUP)
-    log = await_log(agent, "what held before goes on holding")
+    log = await_log(agent, "the old settings stay")
     assert f"agent.yaml:{len(agent.config.read_text().splitlines())}:" in log
     readings = page_of(agent).of("jobmeter_agent_readings_total")[0][1]
     page = await_page(agent, lambda page: page.of("jobmeter_agent_readings_total")[0][1] > readings + 1)

@@ -164,8 +164,8 @@ TEST(a_wrong_type_is_named)
 	expect_refused(
 		"units: 1\n",
 		"agent.yaml:1: units cannot be '1' (allowed: on, off, yes, no, true, false)");
-	expect_refused("tls: /x\n", "agent.yaml:1: tls cannot be a scalar: a map stands there");
-	expect_refused("tls:\n", "agent.yaml:1: tls cannot be empty: a map stands there");
+	expect_refused("tls: /x\n", "agent.yaml:1: tls cannot be a scalar: it is a map");
+	expect_refused("tls:\n", "agent.yaml:1: tls cannot be empty: it is a map");
 	expect_refused("user:\n", "agent.yaml:1: user has no value (allowed: the name of a user)");
 	expect_refused("mounts: /x\n",
 		       "agent.yaml:1: mounts cannot be a scalar (allowed: a list of {path, name}: "
@@ -252,10 +252,10 @@ TEST(a_bad_range_says_what_is_allowed)
 TEST(a_name_stands_once)
 {
 	expect_refused("interval: 5s\nunits: on\ninterval: 6s\n",
-		       "agent.yaml:3: 'interval' stands here a second time, after line 1");
-	expect_contained("tls: {key: /a, key: /b}\n", "'key' stands here a second time");
+		       "agent.yaml:3: 'interval' is given twice, first in line 1");
+	expect_contained("tls: {key: /a, key: /b}\n", "'key' is given twice");
 	expect_refused("units: on\nmounts: [{path: /a, name: b}, {path: /a, name: c}]\n",
-		       "agent.yaml:2: mounts: '/a' stands there twice");
+		       "agent.yaml:2: mounts: '/a' is given twice");
 }
 
 TEST(what_yaml_can_do_besides_is_refused)

@@ -310,11 +310,11 @@ static const struct refusal refusals[] = {
 	{ "rules:\n  - id: A\n", "site.yaml:2: id: 'A' is no word of small letters", true },
 	{ "rules:\n  - id: a\n    severity: bad\n", "site.yaml:3: severity: 'bad' is none; there are info, warning and critical" },
 	{ "rules:\n  - id: a\n    severity: info\n    each: job\n", "site.yaml:4: each: a rule can be asked for each 'mount' or 'mount by path', and not for each 'job'" },
-	{ RULE ENTRY, "site.yaml:7: id: 'site-memory' stands here a second time, after line 2", true },
+	{ RULE ENTRY, "site.yaml:7: id: 'site-memory' is given twice, first in line 2", true },
 	/* expressions and sentences */
 	{ "rules:\n  - id: a\n    severity: info\n    source: me\n    when: memory_usag > 80\n    text: x\n", "site.yaml:5: when: column 1: there is no name 'memory_usag'; did you mean 'memory_usage'?" },
 	{ "rules:\n  - id: a\n    severity: info\n    source: me\n    when: 1 > 2\n    text: x\n", "site.yaml:5: when: this asks nothing of the record", true },
-	{ "rules:\n  - id: a\n    severity: info\n    source: me\n    when: elapsed > 2\n    text: x\n", "site.yaml:6: text: no number of the record", true },
+	{ "rules:\n  - id: a\n    severity: info\n    source: me\n    when: elapsed > 2\n    text: x\n", "site.yaml:6: text: it needs a number of the record", true },
 	{ "rules:\n  - id: a\n    severity: info\n    source: me\n    when: elapsed > 2\n    text: \"so {elapsed_second} long\"\n", "site.yaml:6: text: column 5: there is no name 'elapsed_second'; did you mean 'elapsed_seconds'?" },
 	{ RULE "    advice: \"{mount}\"\n", "site.yaml:7: advice: column 2: this wants 'each: mount'", true },
 	{ RULE "    least: {read_call: 7}\n", "site.yaml:7: least: 'read_call' is no number of the record", true },
@@ -357,7 +357,7 @@ static const struct refusal refusals[] = {
 	{ "billing:\n  gpu: CPU=1e99\n", "'1e99' ends in no unit", true },
 	{ "billing:\n  gpu: CPU=1G\n", "'1G' ends in no unit", true },
 	{ "billing:\n  gpu: Mem=1X\n", "'1X' ends in no unit", true },
-	{ "billing:\n  gpu: CPU=1,CPU=2\n", "CPU stands here a second time", true },
+	{ "billing:\n  gpu: CPU=1,CPU=2\n", "CPU is given twice", true },
 	{ "billing:\n  gpu: Node=5\n", "neither CPU nor Mem has a weight", true },
 	{ "billing:\n  gpu: CPU=0\n", "neither CPU nor Mem has a weight", true },
 	{ "billing:\n  gpu: CPU\n", "NAME=WEIGHT must stand here", true },
@@ -372,7 +372,7 @@ static const struct refusal refusals_above[] = {
 	{ "rules:\n  - id: busy\n    thresholds: {share: 0.8}\n", "above.yaml:2: with this: below.yaml:6: when: ", true },
 	{ "rules:\n  - id: busi\n    thresholds: {share: 5 %}\n", "above.yaml:2: 'severity' is missing here, of a new 'busi'; did you mean 'busy'?" },
 	{ "patterns:\n  - id: hang\n    thresholds: {time: 1 ms}\n", "above.yaml:2: thresholds: time: this must be from", true },
-	{ "rules:\n  - id: busy\n  - id: busy\n", "above.yaml:3: id: 'busy' stands here a second time, after line 2", true },
+	{ "rules:\n  - id: busy\n  - id: busy\n", "above.yaml:3: id: 'busy' is given twice, first in line 2", true },
 };
 /* clang-format on */
 
