@@ -265,15 +265,13 @@ static bool put_job_functions(struct exposition *e, const struct metric *metric,
 {
 	const struct traced_calls *calls = traced_calls_of_parts(&job->parts);
 	const struct traced_function *function;
-	char set[TRACED_NAME_MAX + 1];
 
 	if (e->row >= calls->count)
 		return false;
 	function = &calls->items[e->row++];
-	traced_set_name(function, set);
 	begin_job_sample(e, metric, job->job);
-	line_put_label(&e->line, "set", set);
-	line_put_label(&e->line, "function", traced_function_name(function));
+	line_put_label(&e->line, "set", function->set);
+	line_put_label(&e->line, "function", function->function);
 	line_end(&e->line, metric, traced_number(function, metric_id_of(metric)));
 	return true;
 }
