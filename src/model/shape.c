@@ -277,23 +277,25 @@ static void sort(const struct shape *rows, struct list *l)
 
 static int join_fields(const struct shape *s, bool is_raised, void *to, const void *from);
 
+static int join_row(const struct shape *rows, bool is_raised, struct list *l, const void *row)
+{
+	bool is_new;
+	void *sum;
+	int r = get_row(rows, l, row, &sum, &is_new);
+
+	return r < 0 || is_new ? r : join_fields(rows, is_raised, sum, row);
+}
+
 static int join_list(const struct field *f, bool is_raised, void *to, const void *from)
 {
 	const struct list *more = list_of(f, from);
-	struct list *l = list_of(f, to);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < more->count; i++) {
-		const void *row = row_of(f->rows, more, i);
-		bool is_new = true;
-		void *sum;
-
-		r = get_row(f->rows, l, row, &sum, &is_new);
-		if (r == 0 && !is_new)
-			r = join_fields(f->rows, is_raised, sum, row);
+		r = join_row(f->rows, is_raised, list_of(f, to), row_of(f->rows, more, i));
 		r = r == -ENOSPC ? 0 : r;
 	}
-	sort(f->rows, l);
+	sort(f->rows, list_of(f, to));
 	return r;
 }
 
@@ -564,6 +566,13 @@ int shape_row(const struct shape *s, void *of, const void *like, void **ret)
 	bool is_new;
 
 	return get_row(f->rows, list_of(f, of), like, ret, &is_new);
+}
+
+int shape_add_row(const struct shape *s, void *of, const void *row)
+{
+	const struct field *f = list_field(s);
+
+	return join_row(f->rows, false, list_of(f, of), row);
 }
 
 void shape_sort(const struct shape *s, void *of)

@@ -85,6 +85,8 @@ int shape_parse(const struct shape *s, const struct place *place, const json_t *
 void *shape_find(const struct shape *s, const void *of, const void *like);
 /* The same, or a copy of @like that is added; valid until the next call.  -ENOSPC, -ENOMEM. */
 int shape_row(const struct shape *s, void *of, const void *like, void **ret);
+/* Add a row to the one with its keys, or a copy of it to the list.  -ENOSPC, -ENOMEM. */
+int shape_add_row(const struct shape *s, void *of, const void *row);
 void shape_sort(const struct shape *s, void *of);
 /* The @i-th; NULL: there are no more. */
 const void *shape_at(const struct shape *s, const void *of, size_t i);
