@@ -603,6 +603,11 @@ struct value shape_number(const struct shape *s, const void *row, enum metric_id
 	return get(numbers_of(s, id), row, id);
 }
 
+bool shape_has(const struct shape *s, const void *row, enum metric_id id)
+{
+	return !is_idle(numbers_of(s, id), row);
+}
+
 struct value shape_total(const struct shape *s, const void *of, enum metric_id id)
 {
 	const struct field *f = numbers_of(s, id);

@@ -92,6 +92,9 @@ void shape_sort(const struct shape *s, void *of);
 const void *shape_at(const struct shape *s, const void *of, size_t i);
 /* A metric's number in a row of that list, and over all rows. */
 struct value shape_number(const struct shape *s, const void *row, enum metric_id id);
+bool shape_has(const struct shape *s, const void *row, enum metric_id id); /* it, or another number
+									      of its map, is not 0
+									    */
 struct value shape_total(const struct shape *s, const void *of, enum metric_id id);
 /* The row's keys as one text: "mpi-io/MPI_File_open". */
 #define SHAPE_NAME_SIZE 160
