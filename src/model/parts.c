@@ -110,7 +110,7 @@ void parts_move(struct parts *to, struct parts *from)
 
 static bool is_same(const struct section *s, const void *a, const void *b)
 {
-	return a == b || (a && b && section_is_same(s, a, b));
+	return a == b || (a && b && s->is_same && s->is_same(a, b));
 }
 
 bool parts_are_same(const struct parts *a, const struct parts *b)

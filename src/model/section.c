@@ -83,14 +83,14 @@ int section_add(const struct section *s, void *sum, const void *part)
 	*is_known = s->is_partial ? *is_known || section_is_known(s, part)
 				  : *is_known && section_is_known(s, part);
 	if (*is_known)
-		return shape_add(s->shape, sum, part);
+		return shape_join(s->shape, false, sum, part);
 	section_clear(s, sum);
 	return 0;
 }
 
 int section_raise(const struct section *s, void *to, const void *least)
 {
-	return s->raise ? s->raise(to, least) : shape_raise(s->shape, to, least);
+	return s->raise ? s->raise(to, least) : shape_join(s->shape, true, to, least);
 }
 
 int section_subtract(const struct section *s, void *later, const void *earlier,
@@ -112,13 +112,6 @@ int section_subtract(const struct section *s, void *later, const void *earlier,
 		return 0;
 	section_clear(s, later);
 	return was_known ? section_note_fallen(notes, section_key(s)) : 0;
-}
-
-bool section_is_same(const struct section *s, const void *a, const void *b)
-{
-	if (s->is_same || !s->shape)
-		return s->is_same && s->is_same(a, b);
-	return section_is_known(s, a) == section_is_known(s, b) && shape_is_same(s->shape, a, b);
 }
 
 void section_format(const struct section *s, const void *section, struct document *d)

@@ -107,7 +107,6 @@ int section_add(const struct section *s, void *sum, const void *part);
 int section_raise(const struct section *s, void *to, const void *least);
 int section_subtract(const struct section *s, void *later, const void *earlier,
 		     struct strings *notes);
-bool section_is_same(const struct section *s, const void *a, const void *b);
 void section_format(const struct section *s, const void *section, struct document *d);
 
 /* The same of its table: the @i-th thing, or NULL; its name; and its number, or the sum over all.

@@ -13,117 +13,87 @@
 #include "model/json_place.h"
 #include "model/metric_json.h"
 
-static const char *at(const struct field *f, const void *of)
+static void *at(const struct field *f, const void *of)
 {
-	return (const char *)of + f->offset;
+	return (char *)of + f->offset;
 }
 
-/* ---- numbers ---- */
+/* ---- numbers: cells of 64 bits, one behind the other ---- */
 
-static enum metric_kind kind_of(size_t id)
+static const struct metric *metric_of(const struct field *f, size_t cell)
 {
-	return metric_get((enum metric_id)id)->kind;
+	return metric_get((enum metric_id)MIN(f->first + cell, (size_t)f->end - 1));
 }
 
-/* Where that of a metric stands: uint64_t, struct value or struct histogram. */
-static void *number_at(const struct field *f, const void *of, size_t id)
+static size_t count_cells(const struct field *f)
 {
-	return (char *)at(f, of) + (id - f->first) * sizeof(uint64_t);
+	const size_t metrics = f->end - f->first;
+
+	if (f->kind == SHAPE_NUMBER)
+		return 1;
+	return metrics && metric_of(f, metrics)->kind == KIND_HISTOGRAM
+		       ? metrics - 1 + HISTOGRAM_BUCKETS
+		       : metrics;
 }
 
-static struct value get(const struct field *f, const void *of, size_t id)
+static bool is_sum(const struct field *f, size_t cell)
 {
-	const void *number = number_at(f, of, id);
-
-	return f->kind == SHAPE_VALUES ? *(const struct value *)number
-				       : (struct value){ *(const uint64_t *)number, true };
+	return f->kind == SHAPE_NUMBER || metric_of(f, cell)->kind == KIND_COUNTER ||
+	       metric_of(f, cell)->kind == KIND_HISTOGRAM;
 }
 
-static void set(const struct field *f, void *of, size_t id, struct value value)
+static struct value get(const struct field *f, const void *of, size_t cell)
 {
-	void *number = number_at(f, of, id);
-
 	if (f->kind == SHAPE_VALUES)
-		*(struct value *)number = value;
+		return ((const struct value *)at(f, of))[cell];
+	return (struct value){ ((const uint64_t *)at(f, of))[cell], true };
+}
+
+static void set(const struct field *f, void *of, size_t cell, uint64_t number, bool is_known)
+{
+	if (f->kind == SHAPE_VALUES)
+		((struct value *)at(f, of))[cell] = (struct value){ is_known ? number : 0,
+								    is_known };
 	else
-		*(uint64_t *)number = value.number;
-}
-
-static struct value join(const struct field *f, bool is_sum, struct value a, struct value b)
-{
-	const bool is_known = f->flags & SHAPE_PARTIAL ? a.is_known || b.is_known
-						       : a.is_known && b.is_known;
-	const uint64_t number = is_sum ? MIN((uint64_t)a.number + b.number, VALUE_MAX)
-				       : MAX((uint64_t)a.number, (uint64_t)b.number);
-
-	return is_known ? (struct value){ number, true } : (struct value){};
-}
-
-static uint64_t join_number(bool is_sum, uint64_t a, uint64_t b)
-{
-	return is_sum ? MIN(a + b, VALUE_MAX) : MAX(a, b);
+		((uint64_t *)at(f, of))[cell] = number;
 }
 
 static void join_numbers(const struct field *f, bool is_raised, void *to, const void *from)
 {
-	for (size_t id = f->first; id < f->end; id++) {
-		uint64_t *counts = number_at(f, to, id);
-		const uint64_t *more = number_at(f, from, id);
+	for (size_t i = 0; i < count_cells(f); i++) {
+		const struct value a = get(f, to, i), b = get(f, from, i);
+		const uint64_t sum = MIN((uint64_t)a.number + b.number, VALUE_MAX),
+			       greater = MAX((uint64_t)a.number, (uint64_t)b.number);
 
-		if (kind_of(id) != KIND_HISTOGRAM)
-			set(f, to, id,
-			    join(f, !is_raised && kind_of(id) == KIND_COUNTER, get(f, to, id),
-				 get(f, from, id)));
-		for (size_t i = 0; kind_of(id) == KIND_HISTOGRAM && i < HISTOGRAM_BUCKETS; i++)
-			counts[i] = join_number(!is_raised, counts[i], more[i]);
+		set(f, to, i, !is_raised && is_sum(f, i) ? sum : greater,
+		    f->flags & SHAPE_PARTIAL ? a.is_known || b.is_known : a.is_known && b.is_known);
 	}
 }
 
-static bool take_off(uint64_t *to, uint64_t from)
-{
-	const bool is_well = from <= *to;
-
-	*to -= is_well ? from : *to;
-	return is_well;
-}
-
-static bool subtract_value(const struct field *f, size_t id, void *to, const void *from)
-{
-	const struct value before = get(f, from, id);
-	struct value value = get(f, to, id);
-	uint64_t number = value.number;
-	bool is_well = true;
-
-	if (kind_of(id) == KIND_COUNTER)
-		is_well = take_off(&number, before.number);
-	else if (kind_of(id) == KIND_PEAK)
-		value.is_known &= number > before.number; /* else it may be from before */
-	value.number = number;
-	set(f, to, id, value);
-	return is_well;
-}
-
+/* False: a sum fell.  A peak that did not rise may be from before. */
 static bool subtract_numbers(const struct field *f, void *to, const void *from)
 {
 	bool is_well = true;
 
-	for (size_t id = f->first; id < f->end; id++) {
-		uint64_t *counts = number_at(f, to, id);
-		const uint64_t *before = number_at(f, from, id);
+	for (size_t i = 0; i < count_cells(f); i++) {
+		const struct value now = get(f, to, i), before = get(f, from, i);
+		const bool has_risen = now.number > before.number;
 
-		if (kind_of(id) != KIND_HISTOGRAM)
-			is_well &= subtract_value(f, id, to, from);
-		for (size_t i = 0; kind_of(id) == KIND_HISTOGRAM && i < HISTOGRAM_BUCKETS; i++)
-			is_well &= take_off(&counts[i], before[i]);
+		if (is_sum(f, i)) {
+			is_well &= now.number >= before.number;
+			set(f, to, i, has_risen ? now.number - before.number : 0, now.is_known);
+		} else if (metric_of(f, i)->kind == KIND_PEAK) {
+			set(f, to, i, now.number, now.is_known && has_risen);
+		}
 	}
 	return is_well;
 }
 
-/* No counter is above 0. */
+/* No sum is above 0. */
 static bool is_idle(const struct field *f, const void *of)
 {
-	for (size_t id = f->first; id < f->end; id++) {
-		if (kind_of(id) == KIND_COUNTER && get(f, of, id).number)
+	for (size_t i = 0; i < count_cells(f); i++) {
+		if (is_sum(f, i) && get(f, of, i).number)
 			return false;
 	}
 	return true;
@@ -135,12 +105,12 @@ static void format_numbers(const struct field *f, const void *of, struct documen
 		return;
 	if (f->key)
 		document_begin_map_of(d, f->key);
-	for (size_t id = f->first; id < f->end; id++) {
-		const struct metric *metric = metric_get((enum metric_id)id);
-		const struct value value = get(f, of, id);
+	for (size_t i = 0; i < f->end - f->first; i++) {
+		const struct metric *metric = metric_of(f, i);
+		const struct value value = get(f, of, i);
 
 		if (metric->kind == KIND_HISTOGRAM)
-			histogram_format(metric, number_at(f, of, id), d);
+			histogram_format(metric, (void *)((uint64_t *)at(f, of) + i), d);
 		else
 			metric_format(metric, value.is_known, value.number, d);
 	}
@@ -148,39 +118,35 @@ static void format_numbers(const struct field *f, const void *of, struct documen
 		document_end_map(d);
 }
 
-static int check_number(const struct field *f, const struct place *place, const char *key,
-			struct value value, bool is_counter)
+static int take_number(const struct field *f, const struct place *place, const json_t *map,
+		       const char *key, enum metric_unit unit, size_t cell, void *ret)
 {
-	if (!value.is_known && is_counter && f->flags & SHAPE_NEEDED)
-		return place_refuse(place, key, "is missing");
-	return f->most && value.number > f->most ? place_refuse(place, key, "is too much") : 0;
-}
-
-static int parse_number(const struct field *f, const struct place *place, const json_t *map,
-			size_t id, void *ret)
-{
-	const struct metric *metric = metric_get((enum metric_id)id);
 	struct value value = {};
-	bool is_known;
-	int r;
+	int r = value_take(place, map, key, metric_unit_places(unit), &value);
 
-	if (metric->kind == KIND_HISTOGRAM)
-		return histogram_take(place, map, metric, number_at(f, ret, id), &is_known);
-	r = metric_take(place, map, metric, &value);
-	if (r == 0)
-		r = check_number(f, place, metric->key, value, metric->kind == KIND_COUNTER);
-	set(f, ret, id, value);
+	set(f, ret, cell, value.number, value.is_known);
+	if (r == 0 && !value.is_known && f->flags & SHAPE_NEEDED && is_sum(f, cell))
+		return place_refuse(place, key, "is missing");
+	if (r == 0 && f->most && value.number > f->most)
+		return place_refuse(place, key, "is too much");
 	return r;
 }
 
 static int parse_numbers(const struct field *f, const struct place *place, const json_t *map,
 			 void *ret)
 {
-	const struct place below = place_below(place, f->key);
+	const struct place below = place_below(place, f->key), *here = f->key ? &below : place;
 	int r = f->key ? place_get(place, map, f->key, JSON_OBJECT, &map) : 0;
+	bool is_known;
 
-	for (size_t id = f->first; r == 0 && map && id < f->end; id++)
-		r = parse_number(f, f->key ? &below : place, map, id, ret);
+	for (size_t i = 0; r == 0 && map && i < f->end - f->first; i++) {
+		const struct metric *metric = metric_of(f, i);
+
+		r = metric->kind == KIND_HISTOGRAM
+			    ? histogram_take(here, map, metric,
+					     (void *)((uint64_t *)at(f, ret) + i), &is_known)
+			    : take_number(f, here, map, metric->key, metric->unit, i, ret);
+	}
 	return r;
 }
 
@@ -190,11 +156,6 @@ struct list { /* however its items are declared */
 	void *items;
 	size_t count;
 } __attribute__((may_alias));
-
-static struct list *list_of(const struct field *f, const void *of)
-{
-	return (struct list *)(void *)at(f, of);
-}
 
 static void *row_of(const struct shape *rows, const struct list *l, size_t i)
 {
@@ -223,20 +184,19 @@ static void *find(const struct shape *rows, const struct list *l, const void *li
 
 static void *find_other(const struct shape *rows, const struct list *l)
 {
-	for (size_t i = 0; rows->has_other && i < l->count; i++) {
+	for (size_t i = 0; i < l->count; i++) {
 		if (strcmp(at(&rows->fields[0], row_of(rows, l, i)), SHAPE_OTHER) == 0)
 			return row_of(rows, l, i);
 	}
 	return NULL;
 }
 
-/* Room is a power of two, at least. */
+/* There is room for a power of two. */
 static void *append(const struct shape *rows, struct list *l, const void *row)
 {
-	void *larger = l->items;
-
 	if ((l->count & (l->count - 1)) == 0) {
-		larger = reallocarray(l->items, MAX(l->count * 2, (size_t)1), rows->size);
+		void *larger = reallocarray(l->items, MAX(l->count * 2, (size_t)1), rows->size);
+
 		if (!larger)
 			return NULL;
 		l->items = larger;
@@ -244,29 +204,23 @@ static void *append(const struct shape *rows, struct list *l, const void *row)
 	return memcpy(row_of(rows, l, l->count++), row, rows->size);
 }
 
-/* *@ret is a copy of @like where @ret_is_new. */
-static int get_row(const struct shape *rows, struct list *l, const void *like, void **ret,
-		   bool *ret_is_new)
+/* A new one is a copy of @like.  NULL: no memory. */
+static void *get_row(const struct shape *rows, struct list *l, const void *like, bool *ret_is_new)
 {
-	void *other = find_other(rows, l);
+	void *other = find_other(rows, l), *row = find(rows, l, like);
 	const bool is_full = l->count >= rows->max + (other != NULL);
 
-	*ret = find(rows, l, like);
-	if (!*ret && is_full && !rows->has_other)
-		return -ENOSPC;
-	if (!*ret && is_full)
-		*ret = other;
-	*ret_is_new = !*ret;
-	if (*ret)
-		return 0;
-	*ret = append(rows, l, like);
-	for (size_t i = 0; *ret && is_full && i < rows->count; i++) {
-		const struct field *f = &rows->fields[i];
-
-		if (f->kind == SHAPE_TEXT)
-			snprintf((char *)at(f, *ret), f->size, SHAPE_OTHER);
+	if (!row && is_full)
+		row = other;
+	*ret_is_new = !row;
+	if (row)
+		return row;
+	row = append(rows, l, like);
+	for (size_t i = 0; row && is_full && i < rows->count; i++) {
+		if (rows->fields[i].kind == SHAPE_TEXT)
+			memcpy(at(&rows->fields[i], row), SHAPE_OTHER, sizeof(SHAPE_OTHER));
 	}
-	return *ret ? 0 : -ENOMEM;
+	return row;
 }
 
 static void sort(const struct shape *rows, struct list *l)
@@ -275,57 +229,50 @@ static void sort(const struct shape *rows, struct list *l)
 		qsort(l->items, l->count, rows->size, rows->order);
 }
 
-static int join_fields(const struct shape *s, bool is_raised, void *to, const void *from);
-
 static int join_row(const struct shape *rows, bool is_raised, struct list *l, const void *row)
 {
 	bool is_new;
-	void *sum;
-	int r = get_row(rows, l, row, &sum, &is_new);
+	void *sum = get_row(rows, l, row, &is_new);
 
-	return r < 0 || is_new ? r : join_fields(rows, is_raised, sum, row);
+	if (!sum)
+		return -ENOMEM;
+	return is_new ? 0 : shape_join(rows, is_raised, sum, row);
 }
 
-static int join_list(const struct field *f, bool is_raised, void *to, const void *from)
+static int join_list(const struct shape *rows, bool is_raised, struct list *l,
+		     const struct list *more)
 {
-	const struct list *more = list_of(f, from);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < more->count; i++) {
-		r = join_row(f->rows, is_raised, list_of(f, to), row_of(f->rows, more, i));
-		r = r == -ENOSPC ? 0 : r;
-	}
-	sort(f->rows, list_of(f, to));
+	for (size_t i = 0; r == 0 && i < more->count; i++)
+		r = join_row(rows, is_raised, l, row_of(rows, more, i));
+	sort(rows, l);
 	return r;
 }
 
-static bool subtract_list(const struct field *f, void *later, const void *earlier)
+static bool subtract_list(const struct shape *rows, struct list *l, const struct list *before)
 {
-	const struct list *before = list_of(f, earlier);
-	struct list *l = list_of(f, later);
 	bool is_well = true;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < before->count; i++)
-		is_well &= find(f->rows, l, row_of(f->rows, before, i)) != NULL;
+		is_well &= find(rows, l, row_of(rows, before, i)) != NULL;
 	for (size_t i = 0; i < l->count; i++) {
-		void *row = row_of(f->rows, l, i);
-		const void *was = find(f->rows, before, row);
+		void *row = row_of(rows, l, i);
+		const void *was = find(rows, before, row);
 
 		if (was)
-			is_well &= shape_subtract(f->rows, row, was);
-		if (!was || !shape_is_empty(f->rows, row))
-			memmove(row_of(f->rows, l, kept++), row, f->rows->size);
+			is_well &= shape_subtract(rows, row, was);
+		if (!was || !shape_is_empty(rows, row))
+			memmove(row_of(rows, l, kept++), row, rows->size);
 	}
 	l->count = kept;
-	sort(f->rows, l);
+	sort(rows, l);
 	return is_well;
 }
 
-static void format_list(const struct field *f, const void *of, struct document *d)
+static void format_list(const struct field *f, const struct list *l, struct document *d)
 {
-	const struct list *l = list_of(f, of);
-
 	if (f->key)
 		document_key(d, f->key);
 	document_begin_list(d);
@@ -345,40 +292,33 @@ struct parsed_list {
 	struct list *list;
 };
 
-static const char *first_key(const struct shape *rows)
-{
-	size_t i = 0;
-
-	while (i < rows->count - 1 && !(rows->fields[i].flags & SHAPE_KEY))
-		i++;
-	return rows->fields[i].key;
-}
-
 static int parse_row(const struct place *place, const json_t *map, void *ret)
 {
 	const struct parsed_list *p = ret;
 	_cleanup_free_ void *blank = calloc(1, p->rows->size);
 	void *row = blank ? append(p->rows, p->list, blank) : NULL;
+	const struct field *key = p->rows->fields;
 	int r = row ? shape_parse(p->rows, place, map, row) : -ENOMEM;
 
+	while (!(key->flags & SHAPE_KEY))
+		key++;
 	if (r == 0 && find(p->rows, p->list, row) != row)
-		return place_refuse(place, first_key(p->rows), "stands there twice");
+		return place_refuse(place, key->key, "stands there twice");
 	return r == 0 && p->rows->check ? p->rows->check(place, row) : r;
 }
 
 static int parse_list(const struct field *f, const struct place *place, const json_t *json,
-		      void *ret)
+		      struct list *ret)
 {
-	struct parsed_list p = { f->rows, list_of(f, ret) };
-	const struct place below = place_below(place, f->key);
-	const struct place *here = f->key ? &below : place;
+	const struct place below = place_below(place, f->key), *here = f->key ? &below : place;
+	struct parsed_list p = { f->rows, ret };
 	int r = f->key ? place_get(place, json, f->key, JSON_ARRAY, &json) : 0;
 
 	if (r == 0 && json)
-		r = place_each(here, json, f->rows->max + f->rows->has_other, parse_row, &p);
-	if (r == 0 && p.list->count > f->rows->max && !find_other(f->rows, p.list))
+		r = place_each(here, json, f->rows->max + 1, parse_row, &p);
+	if (r == 0 && ret->count > f->rows->max && !find_other(f->rows, ret))
 		r = place_refuse(here, "", "has more than %zu entries", f->rows->max);
-	sort(f->rows, p.list);
+	sort(f->rows, ret);
 	return r;
 }
 
@@ -388,7 +328,7 @@ void shape_clear(const struct shape *s, void *of)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->fields[i].kind == SHAPE_LIST)
-			free(list_of(&s->fields[i], of)->items);
+			free(((struct list *)at(&s->fields[i], of))->items);
 	}
 	memset(of, 0, s->size);
 }
@@ -398,55 +338,26 @@ bool shape_is_empty(const struct shape *s, const void *of)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct field *f = &s->fields[i];
 
-		if ((f->kind == SHAPE_LIST && list_of(f, of)->count) ||
-		    (f->kind == SHAPE_NUMBER && *(const uint64_t *)(const void *)at(f, of)) ||
-		    !is_idle(f, of))
+		if (f->kind == SHAPE_LIST ? ((const struct list *)at(f, of))->count > 0
+					  : !is_idle(f, of))
 			return false;
 	}
 	return true;
 }
 
-bool shape_is_same(const struct shape *s, const void *a, const void *b)
-{
-	for (size_t i = 0; i < s->count; i++) {
-		const struct field *f = &s->fields[i];
-		const struct list *x = list_of(f, a), *y = list_of(f, b);
-
-		if (f->kind == SHAPE_LIST &&
-		    (x->count != y->count ||
-		     (x->count && memcmp(x->items, y->items, x->count * f->rows->size) != 0)))
-			return false;
-	}
-	return true;
-}
-
-static int join_fields(const struct shape *s, bool is_raised, void *to, const void *from)
+int shape_join(const struct shape *s, bool is_raised, void *to, const void *from)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
 		const struct field *f = &s->fields[i];
-		uint64_t *number = (uint64_t *)(void *)at(f, to);
 
 		if (f->kind == SHAPE_LIST)
-			r = join_list(f, is_raised, to, from);
-		else if (f->kind == SHAPE_NUMBER)
-			*number = join_number(!is_raised, *number,
-					      *(const uint64_t *)(const void *)at(f, from));
+			r = join_list(f->rows, is_raised, at(f, to), at(f, from));
 		else
-			join_numbers(f, is_raised, to, from); /* a text has none */
+			join_numbers(f, is_raised, to, from);
 	}
 	return r;
-}
-
-int shape_add(const struct shape *s, void *to, const void *from)
-{
-	return join_fields(s, false, to, from);
-}
-
-int shape_raise(const struct shape *s, void *to, const void *least)
-{
-	return join_fields(s, true, to, least);
 }
 
 bool shape_subtract(const struct shape *s, void *later, const void *earlier)
@@ -457,41 +368,29 @@ bool shape_subtract(const struct shape *s, void *later, const void *earlier)
 		const struct field *f = &s->fields[i];
 
 		if (f->kind == SHAPE_LIST)
-			is_well &= subtract_list(f, later, earlier);
-		else if (f->kind == SHAPE_NUMBER)
-			is_well &= take_off((uint64_t *)(void *)at(f, later),
-					    *(const uint64_t *)(const void *)at(f, earlier));
+			is_well &= subtract_list(f->rows, at(f, later), at(f, earlier));
 		else
 			is_well &= subtract_numbers(f, later, earlier);
 	}
 	return is_well;
 }
 
-static void format_field(const struct field *f, const void *of, struct document *d)
-{
-	switch (f->kind) {
-	case SHAPE_TEXT:
-		document_put_string(d, f->key, at(f, of));
-		break;
-	case SHAPE_NUMBER:
-		document_key(d, f->key);
-		document_decimal(d, *(const uint64_t *)(const void *)at(f, of),
-				 metric_unit_places(f->unit));
-		break;
-	case SHAPE_NUMBERS:
-	case SHAPE_VALUES:
-		format_numbers(f, of, d);
-		break;
-	case SHAPE_LIST:
-		format_list(f, of, d);
-		break;
-	}
-}
-
 void shape_format(const struct shape *s, const void *of, struct document *d)
 {
-	for (size_t i = 0; i < s->count; i++)
-		format_field(&s->fields[i], of, d);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct field *f = &s->fields[i];
+
+		if (f->kind == SHAPE_TEXT) {
+			document_put_string(d, f->key, at(f, of));
+		} else if (f->kind == SHAPE_LIST) {
+			format_list(f, at(f, of), d);
+		} else if (f->kind == SHAPE_NUMBER) {
+			document_key(d, f->key);
+			document_decimal(d, get(f, of, 0).number, metric_unit_places(f->unit));
+		} else {
+			format_numbers(f, of, d);
+		}
+	}
 }
 
 static int parse_text(const struct field *f, const struct place *place, const json_t *map,
@@ -507,29 +406,7 @@ static int parse_text(const struct field *f, const struct place *place, const js
 	if (text && strlen(text) >= f->size)
 		return place_refuse(place, f->key, "has more than %zu bytes", f->size - 1);
 	if (text)
-		memcpy((char *)at(f, ret), text, strlen(text) + 1);
-	return 0;
-}
-
-static int parse_field(const struct field *f, const struct place *place, const json_t *json,
-		       void *ret)
-{
-	struct value value = {};
-	int r;
-
-	switch (f->kind) {
-	case SHAPE_TEXT:
-		return parse_text(f, place, json, ret);
-	case SHAPE_NUMBER:
-		r = value_take(place, json, f->key, metric_unit_places(f->unit), &value);
-		*(uint64_t *)(void *)at(f, ret) = value.number;
-		return r < 0 ? r : check_number(f, place, f->key, value, true);
-	case SHAPE_NUMBERS:
-	case SHAPE_VALUES:
-		return parse_numbers(f, place, json, ret);
-	case SHAPE_LIST:
-		return parse_list(f, place, json, ret);
-	}
+		memcpy(at(f, ret), text, strlen(text) + 1);
 	return 0;
 }
 
@@ -537,8 +414,18 @@ int shape_parse(const struct shape *s, const struct place *place, const json_t *
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < s->count; i++)
-		r = parse_field(&s->fields[i], place, json, ret);
+	for (size_t i = 0; r == 0 && i < s->count; i++) {
+		const struct field *f = &s->fields[i];
+
+		if (f->kind == SHAPE_TEXT)
+			r = parse_text(f, place, json, ret);
+		else if (f->kind == SHAPE_LIST)
+			r = parse_list(f, place, json, at(f, ret));
+		else if (f->kind == SHAPE_NUMBER)
+			r = take_number(f, place, json, f->key, f->unit, 0, ret);
+		else
+			r = parse_numbers(f, place, json, ret);
+	}
 	return r;
 }
 
@@ -546,61 +433,60 @@ int shape_parse(const struct shape *s, const struct place *place, const json_t *
 
 static const struct field *list_field(const struct shape *s)
 {
-	size_t i = 0;
+	const struct field *f = s->fields;
 
-	while (s->fields[i].kind != SHAPE_LIST)
-		i++;
-	return &s->fields[i];
+	while (f->kind != SHAPE_LIST)
+		f++;
+	return f;
 }
 
 void *shape_find(const struct shape *s, const void *of, const void *like)
 {
 	const struct field *f = list_field(s);
 
-	return find(f->rows, list_of(f, of), like);
+	return find(f->rows, at(f, of), like);
 }
 
-int shape_row(const struct shape *s, void *of, const void *like, void **ret)
+void *shape_row(const struct shape *s, void *of, const void *like)
 {
 	const struct field *f = list_field(s);
 	bool is_new;
 
-	return get_row(f->rows, list_of(f, of), like, ret, &is_new);
+	return get_row(f->rows, at(f, of), like, &is_new);
 }
 
 int shape_add_row(const struct shape *s, void *of, const void *row)
 {
 	const struct field *f = list_field(s);
 
-	return join_row(f->rows, false, list_of(f, of), row);
+	return join_row(f->rows, false, at(f, of), row);
 }
 
 void shape_sort(const struct shape *s, void *of)
 {
-	sort(list_field(s)->rows, list_of(list_field(s), of));
+	sort(list_field(s)->rows, at(list_field(s), of));
 }
 
 const void *shape_at(const struct shape *s, const void *of, size_t i)
 {
 	const struct field *f = list_field(s);
-	const struct list *l = list_of(f, of);
+	const struct list *l = at(f, of);
 
 	return i < l->count ? row_of(f->rows, l, i) : NULL;
 }
 
 static const struct field *numbers_of(const struct shape *s, enum metric_id id)
 {
-	const struct shape *rows = list_field(s)->rows;
-	size_t i = 0;
+	const struct field *f = list_field(s)->rows->fields;
 
-	while (id < rows->fields[i].first || id >= rows->fields[i].end)
-		i++;
-	return &rows->fields[i];
+	while (id < f->first || id >= f->end)
+		f++;
+	return f;
 }
 
 struct value shape_number(const struct shape *s, const void *row, enum metric_id id)
 {
-	return get(numbers_of(s, id), row, id);
+	return get(numbers_of(s, id), row, id - numbers_of(s, id)->first);
 }
 
 bool shape_has(const struct shape *s, const void *row, enum metric_id id)
@@ -610,15 +496,18 @@ bool shape_has(const struct shape *s, const void *row, enum metric_id id)
 
 struct value shape_total(const struct shape *s, const void *of, enum metric_id id)
 {
-	const struct field *f = numbers_of(s, id);
-	struct field partial = *f;
-	struct value sum = { 0, f->kind == SHAPE_NUMBERS };
+	struct value total = { 0, numbers_of(s, id)->kind == SHAPE_NUMBERS };
 	const void *row;
 
-	partial.flags |= SHAPE_PARTIAL;
-	for (size_t i = 0; (row = shape_at(s, of, i)); i++)
-		sum = join(&partial, kind_of(id) == KIND_COUNTER, sum, get(f, row, id));
-	return sum;
+	for (size_t i = 0; (row = shape_at(s, of, i)); i++) {
+		const struct value more = shape_number(s, row, id);
+
+		total.is_known |= more.is_known;
+		total.number = metric_get(id)->kind == KIND_COUNTER
+				       ? MIN((uint64_t)total.number + more.number, VALUE_MAX)
+				       : MAX((uint64_t)total.number, (uint64_t)more.number);
+	}
+	return total;
 }
 
 const char *shape_name(const struct shape *s, const void *row, char ret[SHAPE_NAME_SIZE])
@@ -632,7 +521,7 @@ const char *shape_name(const struct shape *s, const void *row, char ret[SHAPE_NA
 
 		if (f->flags & SHAPE_KEY)
 			used += (size_t)snprintf(ret + used, SHAPE_NAME_SIZE - used, "%s%s",
-						 used ? "/" : "", at(f, row));
+						 used ? "/" : "", (const char *)at(f, row));
 	}
 	return ret;
 }

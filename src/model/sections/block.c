@@ -2,7 +2,6 @@
 #include "model/sections/block.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +35,7 @@ static const struct field device_fields[] = {
 	{ "flush", OP(BLOCK_FLUSH, requests, METRIC_BLOCK_FLUSH_REQUESTS, METRIC_BLOCK_FLUSH_LATENCIES) },
 };
 static const struct shape device_shape = { SHAPE_OF(struct block_device, device_fields),
-	.max = BLOCK_DEVICES_MAX, .has_other = true, .order = compare };
+	.max = BLOCK_DEVICES_MAX, .order = compare };
 static const struct field fields[] = {
 	{ NULL, SHAPE_LIST, 0, offsetof(struct block, items), .rows = &device_shape },
 };
@@ -80,6 +79,14 @@ const struct block_device *block_find(const struct block *b, const char *device)
 	return shape_find(&shape, b, &like);
 }
 
+static bool is_same(const void *left, const void *right)
+{
+	const struct block *a = left, *b = right;
+
+	return a->is_known == b->is_known && a->count == b->count &&
+	       (!a->count || memcmp(a->items, b->items, a->count * sizeof(*a->items)) == 0);
+}
+
 bool block_has(const struct block_device *d, enum metric_id id)
 {
 	return shape_has(&shape, d, id);
@@ -103,6 +110,7 @@ const struct section block_section = {
 	.offset = offsetof(struct record, reading.block),
 	.counted = COUNTED_BLOCK,
 	.shape = &shape,
+	.is_same = is_same,
 	.type = JSON_ARRAY,
 	.table = &table,
 };

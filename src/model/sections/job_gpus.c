@@ -21,7 +21,7 @@ static const struct field gpu_fields[] = {
 	  .first = METRIC_GPU_FIRST, .end = METRIC_GPU_END },
 };
 static const struct shape gpu = { SHAPE_OF(struct job_gpu, gpu_fields),
-	.max = JOB_GPUS_MAX, .has_other = true };
+	.max = JOB_GPUS_MAX };
 static const struct field fields[] = {
 	{ NULL, SHAPE_LIST, 0, offsetof(struct job_gpus, items), .rows = &gpu },
 };
@@ -83,13 +83,11 @@ struct job_gpu *job_gpus_get(struct job_gpus *g, const char *uuid, const char *n
 			     const char *model)
 {
 	struct job_gpu like = {};
-	void *row = NULL;
 
 	snprintf(like.uuid, sizeof(like.uuid), "%s", uuid);
 	snprintf(like.name, sizeof(like.name), "%s", name);
 	snprintf(like.model, sizeof(like.model), "%s", model);
-	(void)shape_row(&shape, g, &like, &row);
-	return row;
+	return shape_row(&shape, g, &like);
 }
 
 void job_gpus_clear(void *section)

@@ -41,7 +41,7 @@ static const struct field row_fields[] = {
 	  .first = METRIC_SYSCALL_FIRST, .end = METRIC_SYSCALL_END },
 };
 static const struct shape row_shape = { SHAPE_OF(struct syscall_row, row_fields), .is_flat = true,
-	.max = SYSCALLS_MAX, .has_other = true, .order = compare_rows, .check = check_row };
+	.max = SYSCALLS_MAX, .order = compare_rows, .check = check_row };
 static const struct field fields[] = {
 	{ NULL, SHAPE_LIST, 0, offsetof(struct syscalls, items), .rows = &row_shape },
 };
@@ -78,10 +78,8 @@ struct syscall_row *syscalls_find(const struct syscalls *s, const char *name)
 struct syscall_row *syscalls_get(struct syscalls *s, const char *name)
 {
 	const struct syscall_row like = row_of(name);
-	void *row = NULL;
 
-	(void)shape_row(&shape, s, &like, &row);
-	return row;
+	return shape_row(&shape, s, &like);
 }
 
 int syscalls_add(struct syscalls *s, const struct syscall_row *row)

@@ -53,7 +53,7 @@ static const struct field function_fields[] = {
 	  .first = METRIC_TRACE_FIRST, .end = METRIC_TRACE_END, .most = NUMBER_MAX },
 };
 static const struct shape functions = { SHAPE_OF(struct traced_function, function_fields),
-	.is_flat = true, .max = TRACED_FUNCTIONS_MAX, .has_other = true, .check = check_function };
+	.is_flat = true, .max = TRACED_FUNCTIONS_MAX, .check = check_function };
 static const struct field fields[] = {
 	{ "process_seconds", SHAPE_NUMBER, SHAPE_NEEDED, offsetof(struct traced_calls, process_ns),
 	  .unit = UNIT_SECONDS, .most = NUMBER_MAX },
@@ -95,22 +95,19 @@ int traced_get(struct traced_calls *c, const char *set, const char *function,
 	       struct traced_function **ret)
 {
 	struct traced_function like = {};
-	void *row = NULL;
-	int r;
 
 	if (!are_names(set, function))
 		return -EINVAL;
 	snprintf(like.set, sizeof(like.set), "%s", set);
 	snprintf(like.function, sizeof(like.function), "%s", function);
-	r = shape_row(&shape, c, &like, &row);
-	*ret = row;
-	return r;
+	*ret = shape_row(&shape, c, &like);
+	return *ret ? 0 : -ENOMEM;
 }
 
 int traced_difference(const struct traced_calls *now, const struct traced_calls *before,
 		      struct traced_calls *ret)
 {
-	int r = shape_add(&shape, ret, now);
+	int r = shape_join(&shape, false, ret, now);
 
 	ret->is_known = true;
 	(void)shape_subtract(&shape, ret, before);
