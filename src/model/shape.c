@@ -38,7 +38,8 @@ static size_t count_cells(const struct field *f)
 
 static bool is_sum(const struct field *f, size_t cell)
 {
-	return f->kind == SHAPE_NUMBER || metric_of(f, cell)->kind == KIND_COUNTER ||
+	return f->kind == SHAPE_NUMBER || f->first + cell >= f->end ||
+	       metric_of(f, cell)->kind == KIND_COUNTER ||
 	       metric_of(f, cell)->kind == KIND_HISTOGRAM;
 }
 
@@ -60,7 +61,7 @@ static void set(const struct field *f, void *of, size_t cell, uint64_t number, b
 
 static void join_numbers(const struct field *f, bool is_raised, void *to, const void *from)
 {
-	for (size_t i = 0; i < count_cells(f); i++) {
+	for (size_t i = 0, cells = count_cells(f); i < cells; i++) {
 		const struct value a = get(f, to, i), b = get(f, from, i);
 		const uint64_t sum = MIN((uint64_t)a.number + b.number, VALUE_MAX),
 			       greater = MAX((uint64_t)a.number, (uint64_t)b.number);
@@ -75,7 +76,7 @@ static bool subtract_numbers(const struct field *f, void *to, const void *from)
 {
 	bool is_well = true;
 
-	for (size_t i = 0; i < count_cells(f); i++) {
+	for (size_t i = 0, cells = count_cells(f); i < cells; i++) {
 		const struct value now = get(f, to, i), before = get(f, from, i);
 		const bool has_risen = now.number > before.number;
 
@@ -92,7 +93,7 @@ static bool subtract_numbers(const struct field *f, void *to, const void *from)
 /* No sum is above 0. */
 static bool is_idle(const struct field *f, const void *of)
 {
-	for (size_t i = 0; i < count_cells(f); i++) {
+	for (size_t i = 0, cells = count_cells(f); i < cells; i++) {
 		if (is_sum(f, i) && get(f, of, i).number)
 			return false;
 	}

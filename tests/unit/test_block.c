@@ -63,35 +63,6 @@ TEST(rows_are_summed_by_device_and_operation_and_stand_in_order)
 	ASSERT_EQ(block_total(&b, METRIC_BLOCK_FLUSH_REQUESTS), (uint64_t)5);
 }
 
-TEST(devices_beyond_the_bound_are_one)
-{
-	_cleanup_(block_clear) struct block b = {};
-
-	for (size_t i = 0; i < BLOCK_DEVICES_MAX + 3; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "loop%zu", i);
-		add(&b, name, BLOCK_READ, 13, 1);
-	}
-	ASSERT_EQ(b.count, (size_t)BLOCK_DEVICES_MAX + 1);
-	ASSERT_EQ(bytes_of(&b, BLOCK_OTHER, BLOCK_READ), (uint64_t)(3 * 13));
-	ASSERT_EQ(bytes_of(&b, "loop63", BLOCK_READ), (uint64_t)13);
-	ASSERT(!block_find(&b, "loop64"));
-}
-
-TEST(what_was_shown_is_the_least)
-{
-	_cleanup_(block_clear) struct block now = {}, shown = {};
-
-	add(&now, "sda", BLOCK_READ, 5, 7);
-	add(&shown, "sda", BLOCK_READ, 3, 11);
-	add(&shown, "sdb", BLOCK_WRITE, 2, 2);
-	ASSERT_OK(section_raise(&block_section, &now, &shown));
-	ASSERT_EQ(bytes_of(&now, "sda", BLOCK_READ), (uint64_t)5);
-	ASSERT_EQ(now.items[0].ops[BLOCK_READ].requests, (uint64_t)11);
-	ASSERT_EQ(bytes_of(&now, "sdb", BLOCK_WRITE), (uint64_t)2);
-}
-
 TEST(a_sum_is_known_where_all_its_parts_are)
 {
 	struct block a = {}, b = {};

@@ -62,20 +62,6 @@ TEST(an_instance_has_a_card)
 	ASSERT_STREQ(job_gpu_instance(&g), "");
 }
 
-TEST(too_many_are_one_row)
-{
-	struct job_gpus g = {};
-	char uuid[32];
-
-	for (unsigned int i = 0; i < JOB_GPUS_MAX + 7; i++) {
-		snprintf(uuid, sizeof(uuid), "GPU-%u", i);
-		add(&g, uuid, 1, 1, 1);
-	}
-	ASSERT_EQ(g.count, JOB_GPUS_MAX + 1);
-	ASSERT_EQ(job_gpus_total(&g, METRIC_GPU_HELD).number, (JOB_GPUS_MAX + 7) * SECOND);
-	job_gpus_clear(&g);
-}
-
 TEST(a_record_comes_back_as_it_was)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;

@@ -48,22 +48,6 @@ TEST(rows_stand_by_time_then_calls_then_name)
 	ASSERT_EQ(syscalls_total(&s, METRIC_SYSCALL_CALLS), 28u);
 }
 
-TEST(a_name_has_one_row_and_the_rows_have_a_bound)
-{
-	_cleanup_(syscalls_clear) struct syscalls s = {};
-	char name[32];
-
-	ASSERT(syscalls_get(&s, "read") == syscalls_get(&s, "read"));
-	for (int i = 1; i < SYSCALLS_MAX; i++) {
-		snprintf(name, sizeof(name), "syscall_%d", i);
-		ASSERT(syscalls_get(&s, name));
-	}
-	ASSERT_STREQ(syscalls_get(&s, "one more")->name, "(other)");
-	ASSERT_STREQ(syscalls_get(&s, "another")->name, "(other)");
-	ASSERT_STREQ(syscalls_get(&s, "read")->name, "read");
-	ASSERT_EQ(s.count, (size_t)SYSCALLS_MAX + 1);
-}
-
 TEST(a_record_comes_back_as_it_was_written)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
@@ -98,23 +82,6 @@ TEST(what_nobody_asked_for_is_not_there)
 	ASSERT_CONTAINS(none, "\"syscalls\": []");
 	again = made_again(none, NULL);
 	ASSERT(again && again->syscalls.is_known && !again->syscalls.count);
-}
-
-TEST(a_merge_adds_by_name_and_keeps_the_longest)
-{
-	_cleanup_(syscalls_clear) struct syscalls a = {}, b = {};
-
-	add(&a, "read", 3, 1, 300, 200);
-	add(&b, "read", 5, 2, 500, 100);
-	add(&b, "write", 7, 0, 70, 10);
-	ASSERT_OK(section_add(&syscalls_section, &a, &b));
-	ASSERT_EQ(a.count, 2u);
-	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_CALLS), 8u);
-	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_ERRORS), 3u);
-	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_SECONDS), 800u);
-	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_LONGEST), 200u);
-	ASSERT_OK(section_add(&syscalls_section, &a, &(struct syscalls){}));
-	ASSERT(!a.is_known && !a.count);
 }
 
 TEST(records_are_merged_as_far_as_all_tell_of_calls)

@@ -69,26 +69,6 @@ TEST(names_are_a_sets_and_short)
 	ASSERT_STREQ(f->function, "block:block_rq/issue");
 }
 
-TEST(the_first_have_rows_and_the_rest_is_one)
-{
-	_cleanup_(traced_calls_clear) struct traced_calls c = {}, sum = {};
-	char name[32];
-
-	for (int i = 0; i < TRACED_FUNCTIONS_MAX + 7; i++) {
-		snprintf(name, sizeof(name), "f%d", i);
-		add(&c, name, 3, 5, 7);
-	}
-	ASSERT_EQ(c.count, TRACED_FUNCTIONS_MAX + 1u);
-	ASSERT_STREQ(c.items[TRACED_FUNCTIONS_MAX].set, "(other)");
-	ASSERT_STREQ(c.items[TRACED_FUNCTIONS_MAX].function, "(other)");
-	ASSERT_EQ(traced_number(&c.items[TRACED_FUNCTIONS_MAX], METRIC_TRACE_CALLS), 21u);
-	ASSERT_OK(section_add(&trace_section, &sum, &c));
-	add(&c, "g", 11, 0, 0);
-	ASSERT_OK(section_add(&trace_section, &sum, &c));
-	ASSERT_EQ(sum.count, TRACED_FUNCTIONS_MAX + 1u);
-	ASSERT_EQ(traced_total(&sum, METRIC_TRACE_CALLS), 2 * 3 * (TRACED_FUNCTIONS_MAX + 7u) + 11);
-}
-
 TEST(a_record_comes_back_as_it_was_written)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
