@@ -20,7 +20,7 @@ static int64_t calls_of(const struct syscalls *s, const char *name)
 {
 	const struct syscall_row *row = syscalls_find(s, name);
 
-	return row ? (int64_t)syscall_number(row, METRIC_SYSCALL_CALLS) : 0;
+	return row ? (int64_t)syscall_number(row, METRIC_SYSCALL_CALLS).number : 0;
 }
 
 int syscalls_end(struct contest *c, struct counted *ret, struct error *err)

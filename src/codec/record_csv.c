@@ -223,12 +223,11 @@ static void put_mount_row(struct row *row, struct mount_row *mount)
 }
 
 /* @thing: NULL: over all. */
-static void put_table(struct row *row, const struct section *s, const char *thing)
+static void put_table(struct row *row, const struct section *s, const void *thing)
 {
 	for (size_t i = s->table->first; i < s->table->end; i++) {
 		const struct metric *metric = metric_get((enum metric_id)i);
-		uint64_t number = 0;
-		bool is_known;
+		struct value value;
 
 		if (metric->kind == KIND_HISTOGRAM)
 			continue;
@@ -236,17 +235,18 @@ static void put_table(struct row *row, const struct section *s, const char *thin
 			put_name(row, s->table->has_sums ? metric->section : "", metric->key);
 			continue;
 		}
-		is_known = s->table->number(section_get(row->record, s), thing, (enum metric_id)i,
-					    &number);
-		put_number(row, is_known, number, metric->unit);
+		value = section_number(s, section_get(row->record, s), thing, (enum metric_id)i);
+		put_value(row, &value, metric_unit_places(metric->unit));
 	}
 }
 
-static void put_thing(struct row *row, const struct section *s, const char *thing)
+static void put_thing(struct row *row, const struct section *s, const void *thing)
 {
+	char name[SECTION_THING_SIZE];
+
 	put_fields(row, true);
 	if (row->record)
-		put_text(row, thing);
+		put_text(row, section_thing_name(s, thing, name));
 	else
 		put_name(row, "", s->table->label);
 	put_table(row, s, thing);
@@ -255,9 +255,9 @@ static void put_thing(struct row *row, const struct section *s, const char *thin
 
 static void put_things(const struct record *record, const struct section *s, FILE *out)
 {
-	const char *thing;
+	const void *thing;
 
-	for (size_t i = 0; (thing = s->table->thing(section_get(record, s), i)); i++)
+	for (size_t i = 0; (thing = section_thing(s, section_get(record, s), i)); i++)
 		put_thing(&(struct row){ .out = out, .record = record }, s, thing);
 }
 

@@ -231,8 +231,8 @@ static void format_known(const struct record *record, const struct section *sect
 	if (!section_is_known(section, at))
 		return;
 	document_key(d, section_key(section));
-	if (section->format) {
-		section->format(at, d);
+	if (section->format || section->shape) {
+		section_format(section, at, d);
 		return;
 	}
 	document_begin_map(d);

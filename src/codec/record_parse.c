@@ -208,7 +208,7 @@ static int take_section(const struct place *place, const json_t *root,
 	char map[64] = "";
 	struct place here = place_below(place, map);
 
-	if (!section->parse)
+	if (!section->parse && !section->shape)
 		return 0;
 	if (!dot)
 		return section_take(section, place, root, section_of(record, section));

@@ -39,7 +39,7 @@ static void format(const void *what, struct document *d)
 	put_id(d, "id", p->trace_id);
 	document_put_boolean(d, "last", p->is_last);
 	document_key(d, section_key(&trace_section));
-	trace_section.format(&p->calls, d);
+	section_format(&trace_section, &p->calls, d);
 	document_end_map(d);
 }
 

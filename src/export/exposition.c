@@ -223,17 +223,16 @@ static bool put_job_devices(struct exposition *e, const struct metric *metric,
 			    const struct snapshot_job *job)
 {
 	const struct block *b = block_of(&job->parts);
-	enum block_op op = block_metric_op(metric_id_of(metric));
-	const struct block_row *row;
+	const struct block_device *device;
 
-	while (e->row < b->count && b->rows[e->row].op != op)
+	while (e->row < b->count && !block_has(&b->items[e->row], metric_id_of(metric)))
 		e->row++;
 	if (metric->kind == KIND_HISTOGRAM || !b->is_known || e->row >= b->count)
 		return false;
-	row = &b->rows[e->row++];
+	device = &b->items[e->row++];
 	begin_job_sample(e, metric, job->job);
-	line_put_label(&e->line, "device", row->device);
-	line_end(&e->line, metric, block_number(&row->counts, metric_id_of(metric)));
+	line_put_label(&e->line, "device", device->name);
+	line_end(&e->line, metric, block_number(device, metric_id_of(metric)));
 	return true;
 }
 
@@ -265,15 +264,13 @@ static bool put_job_functions(struct exposition *e, const struct metric *metric,
 {
 	const struct traced_calls *calls = traced_calls_of_parts(&job->parts);
 	const struct traced_function *function;
-	char set[TRACED_NAME_MAX + 1];
 
 	if (e->row >= calls->count)
 		return false;
 	function = &calls->items[e->row++];
-	traced_set_name(function, set);
 	begin_job_sample(e, metric, job->job);
-	line_put_label(&e->line, "set", set);
-	line_put_label(&e->line, "function", traced_function_name(function));
+	line_put_label(&e->line, "set", function->set);
+	line_put_label(&e->line, "function", function->function);
 	line_end(&e->line, metric, traced_number(function, metric_id_of(metric)));
 	return true;
 }

@@ -354,7 +354,7 @@ static const struct metric metrics[METRIC_COUNT] = {
 	[METRIC_GPU_MEMORY_PEAK] = { "jobmeter_job_gpu_memory_peak_bytes", NULL, "gpu", "memory_peak_bytes",
 		UNIT_BYTES, KIND_PEAK, SCOPE_GPU, "Greatest memory of the GPU that the job's processes held at a sample." },
 	[METRIC_GPU_MEMORY_TOTAL] = { "jobmeter_job_gpu_memory_total_bytes", NULL, "gpu", "memory_total_bytes",
-		UNIT_BYTES, KIND_PEAK, SCOPE_GPU, "Memory of the GPU, or of its instance." },
+		UNIT_BYTES, KIND_LIMIT, SCOPE_GPU, "Memory of the GPU, or of its instance." },
 	[METRIC_GPU_TEMPERATURE_PEAK] = { "jobmeter_job_gpu_temperature_max_celsius", NULL, "gpu", "temperature_max_celsius",
 		UNIT_CELSIUS, KIND_PEAK, SCOPE_GPU, "Highest temperature of the GPU at a sample while the job held it." },
 

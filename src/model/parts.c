@@ -20,14 +20,9 @@ static size_t index_of(const struct section *s)
 	return index;
 }
 
-static bool is_shared(const struct section *s, const void *part)
-{
-	return s->idle && s->idle(part);
-}
-
 static void drop(const struct section *s, const void *part)
 {
-	if (!part || is_shared(s, part))
+	if (!part || section_idle(s, part))
 		return;
 	section_clear(s, (void *)part);
 	free((void *)part);
@@ -40,7 +35,7 @@ const void *parts_get(const struct parts *p, const struct section *s)
 
 int parts_put(struct parts *p, const struct section *s, void *value)
 {
-	const void **item = &p->items[index_of(s)], *shared = s->idle ? s->idle(value) : NULL;
+	const void **item = &p->items[index_of(s)], *shared = section_idle(s, value);
 	void *own = shared ? NULL : malloc(s->size);
 
 	if (own)
@@ -76,9 +71,9 @@ int parts_add_one(struct parts *to, const struct section *s, const void *part)
 	if (sum && before && section_is_known(s, before))
 		r = section_copy(s, sum, before);
 	else if (sum)
-		r = s->begin(sum, COUNTED_ALL);
+		r = section_begin(s, sum, COUNTED_ALL);
 	if (r == 0)
-		r = s->add(sum, part);
+		r = section_add(s, sum, part);
 	if (r == 0)
 		r = parts_put(to, s, sum);
 	if (sum)
@@ -142,8 +137,8 @@ static void format_empty(const struct section *s, struct document *d)
 	void *empty = calloc(1, s->size);
 
 	document_key(d, section_key(s));
-	if (empty && s->begin(empty, COUNTED_ALL) == 0)
-		s->format(empty, d);
+	if (empty && section_begin(s, empty, COUNTED_ALL) == 0)
+		section_format(s, empty, d);
 	else
 		document_null(d); /* and who reads it takes none of it */
 	if (empty)
@@ -164,7 +159,7 @@ void parts_format(const struct parts *p, bool is_of_step, unsigned int counted, 
 
 		if (part && section_is_known(s, part)) {
 			document_key(d, section_key(s));
-			s->format(part, d);
+			section_format(s, part, d);
 		} else if (!part && is_written(s, is_of_step) && is_counted(s, counted)) {
 			format_empty(s, d);
 		}

@@ -230,18 +230,6 @@ static void subtract_cpus(struct record *to, const struct record *earlier)
 	to->job.cpus_used = to->job.numa_used = NULL;
 }
 
-static int subtract_section(const struct section *section, struct record *to,
-			    const struct record *earlier)
-{
-	void *later = section_of(to, section);
-
-	if (section->subtract)
-		return section->subtract(later, section_get(earlier, section), &to->coverage.notes);
-	if (section_is_known(section, section_get(earlier, section))) /* of the whole life */
-		section_clear(section, later);
-	return 0;
-}
-
 int record_subtract(const struct record *later, const struct record *earlier, struct record **ret,
 		    struct error *err)
 {
@@ -262,7 +250,9 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 	if (r == 0)
 		r = subtract_mounts(difference, &earlier->reading);
 	for (size_t i = 0; r == 0 && i < section_count; i++)
-		r = subtract_section(sections[i], difference, earlier);
+		r = section_subtract(sections[i], section_of(difference, sections[i]),
+				     section_get(earlier, sections[i]),
+				     &difference->coverage.notes);
 	if (r < 0)
 		return r;
 	record_close_accounting(difference);

@@ -152,9 +152,9 @@ static int merge_section(const struct section *section, const struct record *fro
 	const void *part = section_get(from, section);
 	void *sum = section_of(to, section);
 
-	if (!section->add)
+	if (!section->add && !section->shape)
 		return 0;
-	return is_first ? section_copy(section, sum, part) : section->add(sum, part);
+	return is_first ? section_copy(section, sum, part) : section_add(section, sum, part);
 }
 
 static int merge_one(const struct record *from, struct record *to, bool is_first)

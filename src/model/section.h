@@ -23,7 +23,9 @@ struct document;
 struct error;
 struct place;
 struct record;
+struct shape;
 struct strings;
+struct value;
 
 /* A section's numbers as a table: a row a thing, a column a metric, of which histograms are left
  * out. */
@@ -31,9 +33,10 @@ struct section_table {
 	const char *label; /* of things: "device" */
 	enum metric_id first, end;
 	bool has_sums; /* over all things, for a record's own row */
-	/* The @i-th; NULL: there are no more. */
+	/* Absent: the things are the rows of the section's shape. */
+	/* Name of the @i-th; NULL: there are no more. */
 	const char *(*thing)(const void *section, size_t i);
-	/* Of a thing, or NULL: the sum over all.  False: not known. */
+	/* Of a thing, by its name, or NULL: the sum over all.  False: not known. */
 	bool (*number)(const void *section, const char *thing, enum metric_id id, uint64_t *ret);
 };
 
@@ -48,6 +51,10 @@ struct section {
 	bool is_partial; /* it is of what somebody looked at: a sum is known where any part is */
 	bool is_on_demand; /* no feed and no snapshot has it: kept of cgroups that ended, and of
 			      live ones read as a record is made */
+
+	/* What it holds, where it begins with `bool is_known`: then each of the following that is
+	 * absent walks it.  NULL: section_add() and the like need theirs. */
+	const struct shape *shape;
 
 	bool (*is_known)(const void *section); /* absent: it begins with `bool is_known` */
 	/* Make an empty one known, as far as @counted has it, with nothing in it: to this all is
@@ -93,6 +100,24 @@ static inline bool section_is_by_source(const struct section *s)
 }
 
 bool section_is_known(const struct section *s, const void *section);
+/* As the call-backs of their names, which may be absent where there is a shape. */
+int section_begin(const struct section *s, void *ret, unsigned int counted);
+const void *section_idle(const struct section *s, const void *section);
+int section_add(const struct section *s, void *sum, const void *part);
+int section_raise(const struct section *s, void *to, const void *least);
+int section_subtract(const struct section *s, void *later, const void *earlier,
+		     struct strings *notes);
+void section_format(const struct section *s, const void *section, struct document *d);
+
+/* The same of its table: the @i-th thing, or NULL; its name; and its number, or the sum over all.
+ */
+#define SECTION_THING_SIZE 160
+const void *section_thing(const struct section *s, const void *section, size_t i);
+const char *section_thing_name(const struct section *s, const void *thing,
+			       char ret[SECTION_THING_SIZE]);
+struct value section_number(const struct section *s, const void *section, const void *thing,
+			    enum metric_id id);
+
 /* NULL: none of that name. */
 const struct section *section_find(const char *name);
 void section_clear(const struct section *s, void *section);

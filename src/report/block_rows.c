@@ -9,54 +9,29 @@
 #define DEVICES_SHOWN 8 /* in short */
 #define DEVICES_MAX (BLOCK_DEVICES_MAX + 1)
 
-struct device {
-	const char *name;
-	const struct block_counts *ops[BLOCK_OP_COUNT]; /* of zeros where nothing was done */
-};
-
-static uint64_t moved(const struct device *d)
+static uint64_t moved(const struct block_device *d)
 {
-	return d->ops[BLOCK_READ]->bytes + d->ops[BLOCK_WRITE]->bytes +
-	       d->ops[BLOCK_DISCARD]->bytes;
+	return d->ops[BLOCK_READ].bytes + d->ops[BLOCK_WRITE].bytes + d->ops[BLOCK_DISCARD].bytes;
 }
 
-static uint64_t failed(const struct device *d)
+static uint64_t failed(const struct block_device *d)
 {
 	uint64_t sum = 0;
 
 	for (size_t op = 0; op < BLOCK_OP_COUNT; op++)
-		sum += d->ops[op]->errors;
+		sum += d->ops[op].errors;
 	return sum;
 }
 
+/* Those that moved most first. */
 static int compare_devices(const void *a, const void *b)
 {
-	const struct device *x = a, *y = b;
+	const struct block_device *x = *(const struct block_device *const *)a,
+				  *y = *(const struct block_device *const *)b;
 
 	if (moved(x) != moved(y))
 		return moved(x) > moved(y) ? -1 : 1;
 	return strverscmp(x->name, y->name);
-}
-
-/* Those that moved most first. */
-static size_t list_devices(const struct block *b, struct device ret[DEVICES_MAX])
-{
-	static const struct block_counts nothing;
-	size_t count = 0;
-
-	for (size_t i = 0; i < b->count && count < DEVICES_MAX;) {
-		size_t end = i + block_rows_of_device(b, i);
-		struct device *d = &ret[count++];
-
-		d->name = b->rows[i].device;
-		for (size_t op = 0; op < BLOCK_OP_COUNT; op++)
-			d->ops[op] = &nothing;
-		for (; i < end; i++)
-			d->ops[b->rows[i].op] = &b->rows[i].counts;
-	}
-	if (count > 1)
-		qsort(ret, count, sizeof(*ret), compare_devices);
-	return count;
 }
 
 static void add_op(const struct block_counts *counts, struct rows_table *table)
@@ -71,14 +46,14 @@ static void add_op(const struct block_counts *counts, struct rows_table *table)
 	rows_cell(table, cell_if(has_p99, cell_number(ROWS_TIME, (uint64_t)p99)));
 }
 
-static void add_device(const struct device *d, unsigned int forms, struct rows_table *table)
+static void add_device(const struct block_device *d, unsigned int forms, struct rows_table *table)
 {
 	rows_row(table, forms);
 	rows_cell(table, cell_words(d->name));
-	add_op(d->ops[BLOCK_READ], table);
-	add_op(d->ops[BLOCK_WRITE], table);
-	rows_cell(table, cell_least(ROWS_COUNT, d->ops[BLOCK_DISCARD]->requests));
-	rows_cell(table, cell_least(ROWS_COUNT, d->ops[BLOCK_FLUSH]->requests));
+	add_op(&d->ops[BLOCK_READ], table);
+	add_op(&d->ops[BLOCK_WRITE], table);
+	rows_cell(table, cell_least(ROWS_COUNT, d->ops[BLOCK_DISCARD].requests));
+	rows_cell(table, cell_least(ROWS_COUNT, d->ops[BLOCK_FLUSH].requests));
 	rows_cell(table, cell_least(ROWS_COUNT, failed(d)));
 }
 
@@ -98,14 +73,18 @@ void block_rows(const struct block *b, struct rows *rows)
 		{ "flushes", .group = "other", .rank = 3 },
 		{ "failed", .group = "other", .forms = ROWS_HTML },
 	};
-	struct device devices[DEVICES_MAX];
-	size_t count = list_devices(b, devices);
+	const struct block_device *devices[DEVICES_MAX];
+	const size_t count = MIN(b->count, (size_t)DEVICES_MAX);
 	struct rows_table *table;
+
+	for (size_t i = 0; i < count; i++)
+		devices[i] = &b->items[i];
+	qsort(devices, count, sizeof(devices[0]), compare_devices);
 
 	rows_part(rows, "Devices");
 	table = rows_table(rows, ROWS_ALL, "devices", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < count; i++)
-		add_device(&devices[i], i < DEVICES_SHOWN ? ROWS_ALL : ROWS_HTML, table);
+		add_device(devices[i], i < DEVICES_SHOWN ? ROWS_ALL : ROWS_HTML, table);
 	if (count > DEVICES_SHOWN)
 		rows_remark(table, ROWS_SHORT, "and %zu more", count - DEVICES_SHOWN);
 }

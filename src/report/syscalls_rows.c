@@ -14,9 +14,9 @@ static double share_of(uint64_t part, uint64_t whole)
 static void add_syscall(const struct syscall_row *row, uint64_t all_ns, struct rows *rows,
 			struct rows_table *table)
 {
-	const uint64_t calls = syscall_number(row, METRIC_SYSCALL_CALLS),
-		       ns = syscall_number(row, METRIC_SYSCALL_SECONDS);
-	const uint64_t errors = syscall_number(row, METRIC_SYSCALL_ERRORS);
+	const uint64_t calls = syscall_number(row, METRIC_SYSCALL_CALLS).number,
+		       ns = syscall_number(row, METRIC_SYSCALL_SECONDS).number;
+	const uint64_t errors = syscall_number(row, METRIC_SYSCALL_ERRORS).number;
 	const char *failed = rows_format(rows, "%s (%s)", humanize_count(errors).text,
 					 humanize_percent(share_of(errors, calls)).text);
 
@@ -27,9 +27,9 @@ static void add_syscall(const struct syscall_row *row, uint64_t all_ns, struct r
 	rows_cell(table, cell_number(ROWS_TIME, ns));
 	rows_cell(table, cell_if(all_ns, cell_share(share_of(ns, all_ns))));
 	rows_cell(table, cell_if(calls, cell_number(ROWS_TIME, calls ? ns / calls : 0)));
-	rows_cell(table,
-		  cell_if(syscall_knows(row, METRIC_SYSCALL_LONGEST),
-			  cell_number(ROWS_TIME, syscall_number(row, METRIC_SYSCALL_LONGEST))));
+	rows_cell(table, cell_if(syscall_number(row, METRIC_SYSCALL_LONGEST).is_known,
+				 cell_number(ROWS_TIME,
+					     syscall_number(row, METRIC_SYSCALL_LONGEST).number)));
 }
 
 void syscalls_rows(const struct syscalls *s, struct rows *rows)

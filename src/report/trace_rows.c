@@ -22,7 +22,7 @@ static int compare_functions(const void *a, const void *b)
 		if (of_x != of_y)
 			return of_x > of_y ? -1 : 1;
 	}
-	return strcmp(x->key, y->key);
+	return strcmp(x->set, y->set) ? strcmp(x->set, y->set) : strcmp(x->function, y->function);
 }
 
 static void add_function(const struct traced_function *f, uint64_t process_ns,
@@ -35,7 +35,7 @@ static void add_function(const struct traced_function *f, uint64_t process_ns,
 		       ns = traced_number(f, METRIC_TRACE_SECONDS);
 
 	rows_row(table, ROWS_ALL);
-	rows_cell(table, cell_words(traced_function_name(f)));
+	rows_cell(table, cell_words(f->function));
 	rows_cell(table, cell_number(ROWS_COUNT, calls));
 	rows_cell(table, cell_if(failed, cell_number(ROWS_COUNT, failed)));
 	rows_cell(table, cell_if(ns, cell_number(ROWS_TIME, ns)));

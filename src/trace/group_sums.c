@@ -284,17 +284,19 @@ static int fold_gone(struct group_sums *s)
 /* ---- what is missing ---- */
 
 struct loss {
-	char key[sizeof(((struct traced_function *)NULL)->key)];
+	const char *set, *function;
 	uint64_t lost, dropped;
 };
 
 static void lose(struct group *g, const struct loss *loss)
 {
 	for (size_t i = 0; g->has_grown && i < g->calls.count; i++) {
-		if (strcmp(g->calls.items[i].key, loss->key) != 0)
+		struct traced_function *f = &g->calls.items[i];
+
+		if (strcmp(f->set, loss->set) != 0 || strcmp(f->function, loss->function) != 0)
 			continue;
-		*traced_number_ref(&g->calls.items[i], METRIC_TRACE_LOST) += loss->lost;
-		*traced_number_ref(&g->calls.items[i], METRIC_TRACE_DROPPED) += loss->dropped;
+		*traced_number_ref(f, METRIC_TRACE_LOST) += loss->lost;
+		*traced_number_ref(f, METRIC_TRACE_DROPPED) += loss->dropped;
 	}
 }
 
@@ -304,7 +306,7 @@ static void add_losses(struct group_sums *s)
 		const struct site_row *of = s->sites->rows[i];
 		struct seen_probe *seen = &s->probes[i];
 		struct trace_counts c;
-		struct loss loss;
+		struct loss loss = { of->set->name, of->probe->name };
 		struct group *g;
 		size_t at = 0;
 
@@ -312,7 +314,6 @@ static void add_losses(struct group_sums *s)
 			continue;
 		loss.lost = c.not_summed + c.too_deep + c.left - seen->lost;
 		loss.dropped = of->is_dropped && !seen->is_dropped;
-		snprintf(loss.key, sizeof(loss.key), "%s/%s", of->set->name, of->probe->name);
 		while (loss.lost + loss.dropped && (g = idmap_next(&s->groups, &at)))
 			lose(g, &loss);
 		seen->lost += loss.lost;

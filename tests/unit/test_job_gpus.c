@@ -62,20 +62,6 @@ TEST(an_instance_has_a_card)
 	ASSERT_STREQ(job_gpu_instance(&g), "");
 }
 
-TEST(too_many_are_one_row)
-{
-	struct job_gpus g = {};
-	char uuid[32];
-
-	for (unsigned int i = 0; i < JOB_GPUS_MAX + 7; i++) {
-		snprintf(uuid, sizeof(uuid), "GPU-%u", i);
-		add(&g, uuid, 1, 1, 1);
-	}
-	ASSERT_EQ(g.count, JOB_GPUS_MAX + 1);
-	ASSERT_EQ(job_gpus_total(&g, METRIC_GPU_HELD).number, (JOB_GPUS_MAX + 7) * SECOND);
-	job_gpus_clear(&g);
-}
-
 TEST(a_record_comes_back_as_it_was)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
@@ -102,11 +88,11 @@ TEST(records_of_nodes_merge_by_uuid)
 	add(&a, "GPU-1", 10, 3, 7);
 	add(&b, "GPU-1", 5, 1, 9);
 	add(&b, "GPU-2", 5, 1, 2);
-	ASSERT_OK(gpu_section.add(&a, &b));
+	ASSERT_OK(section_add(&gpu_section, &a, &b));
 	ASSERT_EQ(a.count, 2);
 	ASSERT_EQ(job_gpu_get(get(&a, "GPU-1"), METRIC_GPU_HELD).number, 15 * SECOND);
 	ASSERT_EQ(job_gpu_get(get(&a, "GPU-1"), METRIC_GPU_MEMORY_PEAK).number, 9 * GIB);
-	ASSERT_OK(gpu_section.raise(&b, &a)); /* nothing falls */
+	ASSERT_OK(section_raise(&gpu_section, &b, &a)); /* nothing falls */
 	ASSERT_EQ(job_gpu_get(get(&b, "GPU-1"), METRIC_GPU_HELD).number, 15 * SECOND);
 	job_gpus_clear(&a);
 	job_gpus_clear(&b);
@@ -122,12 +108,12 @@ TEST(a_difference_has_what_came_since_and_no_old_peak)
 	add(&later, "GPU-1", 15, 4, 7);
 	add(&later, "GPU-2", 10, 3, 7);
 	add(&later, "GPU-3", 1, 1, 1);
-	ASSERT_OK(gpu_section.subtract(&later, &earlier, &notes));
+	ASSERT_OK(section_subtract(&gpu_section, &later, &earlier, &notes));
 	ASSERT_EQ(later.count, 2); /* not the second: no time came */
 	ASSERT_EQ(job_gpu_get(get(&later, "GPU-1"), METRIC_GPU_HELD).number, 5 * SECOND);
 	ASSERT(!job_gpu_get(get(&later, "GPU-1"), METRIC_GPU_MEMORY_PEAK).is_known);
 	ASSERT_EQ(notes.count, 0);
-	ASSERT_OK(gpu_section.subtract(&later, &earlier, &notes)); /* fell */
+	ASSERT_OK(section_subtract(&gpu_section, &later, &earlier, &notes)); /* fell */
 	ASSERT(!later.is_known && notes.count == 1);
 	strings_clear(&notes);
 	job_gpus_clear(&earlier);

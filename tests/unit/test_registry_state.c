@@ -258,9 +258,10 @@ static struct syscall_row syscall_of(const char *name, uint64_t calls, uint64_t 
 	struct syscall_row row = {};
 
 	snprintf(row.name, sizeof(row.name), "%s", name);
-	*syscall_number_ref(&row, METRIC_SYSCALL_CALLS) = calls;
-	*syscall_number_ref(&row, METRIC_SYSCALL_SECONDS) = ns;
-	*syscall_number_ref(&row, METRIC_SYSCALL_LONGEST) = ns;
+	syscall_set(&row, METRIC_SYSCALL_CALLS, calls);
+	syscall_set(&row, METRIC_SYSCALL_ERRORS, 0);
+	syscall_set(&row, METRIC_SYSCALL_SECONDS, ns);
+	syscall_set(&row, METRIC_SYSCALL_LONGEST, ns);
 	return row;
 }
 
@@ -273,7 +274,7 @@ static uint64_t kept(struct registry *r, const char *manager, const char *id, co
 						     &syscalls_section);
 	const struct syscall_row *row = syscalls_find(s ? s : &none, name);
 
-	return row ? syscall_number(row, metric) : !s || s->is_known ? 0 : UINT64_MAX;
+	return row ? syscall_number(row, metric).number : !s || s->is_known ? 0 : UINT64_MAX;
 }
 
 static void feed_details(struct registry *r, unsigned int counted)
@@ -288,7 +289,7 @@ static struct cgroup_part part_of(uint64_t cgroup, struct syscall_row *row)
 {
 	static struct syscalls one;
 
-	one = (struct syscalls){ .is_known = true, .items = row, .count = 1, .room = 1 };
+	one = (struct syscalls){ .is_known = true, .items = row, .count = 1 };
 	return (struct cgroup_part){ cgroup, &syscalls_section, &one };
 }
 

@@ -73,9 +73,9 @@ static void add(struct syscalls *s, const char *name, uint64_t calls, uint64_t e
 {
 	struct syscall_row *row = syscalls_get(s, name);
 
-	*syscall_number_ref(row, METRIC_SYSCALL_CALLS) = calls;
-	*syscall_number_ref(row, METRIC_SYSCALL_ERRORS) = errors;
-	*syscall_number_ref(row, METRIC_SYSCALL_SECONDS) = ns;
+	syscall_set(row, METRIC_SYSCALL_CALLS, calls);
+	syscall_set(row, METRIC_SYSCALL_ERRORS, errors);
+	syscall_set(row, METRIC_SYSCALL_SECONDS, ns);
 }
 
 TEST(a_hook_that_miscounted_the_canary_is_doubted_and_says_why)

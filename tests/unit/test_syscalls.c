@@ -21,16 +21,16 @@ static void add(struct syscalls *s, const char *name, uint64_t calls, uint64_t e
 	struct syscall_row *row = syscalls_get(s, name);
 
 	s->is_known = true;
-	*syscall_number_ref(row, METRIC_SYSCALL_CALLS) = calls;
-	*syscall_number_ref(row, METRIC_SYSCALL_ERRORS) = errors;
-	*syscall_number_ref(row, METRIC_SYSCALL_SECONDS) = ns;
-	*syscall_number_ref(row, METRIC_SYSCALL_LONGEST) = longest_ns;
+	syscall_set(row, METRIC_SYSCALL_CALLS, calls);
+	syscall_set(row, METRIC_SYSCALL_ERRORS, errors);
+	syscall_set(row, METRIC_SYSCALL_SECONDS, ns);
+	syscall_set(row, METRIC_SYSCALL_LONGEST, longest_ns);
 	syscalls_sort(s);
 }
 
 static uint64_t number(const struct syscalls *s, const char *name, enum metric_id id)
 {
-	return syscall_number(syscalls_find(s, name), id);
+	return syscall_number(syscalls_find(s, name), id).number;
 }
 
 TEST(rows_stand_by_time_then_calls_then_name)
@@ -48,21 +48,6 @@ TEST(rows_stand_by_time_then_calls_then_name)
 	ASSERT_EQ(syscalls_total(&s, METRIC_SYSCALL_CALLS), 28u);
 }
 
-TEST(a_name_has_one_row_and_the_rows_have_a_bound)
-{
-	_cleanup_(syscalls_clear) struct syscalls s = {};
-	char name[32];
-
-	ASSERT(syscalls_get(&s, "read") == syscalls_get(&s, "read"));
-	for (int i = 1; i < SYSCALLS_MAX; i++) {
-		snprintf(name, sizeof(name), "syscall_%d", i);
-		ASSERT(syscalls_get(&s, name));
-	}
-	ASSERT(!syscalls_get(&s, "one more"));
-	ASSERT(syscalls_get(&s, "read"));
-	ASSERT_EQ(s.count, (size_t)SYSCALLS_MAX);
-}
-
 TEST(a_record_comes_back_as_it_was_written)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
@@ -70,7 +55,7 @@ TEST(a_record_comes_back_as_it_was_written)
 
 	add(&r->syscalls, "read", 1009, 13, 1000000007, 500000003);
 	add(&r->syscalls, "getpid (i386)", 17, 0, 19, 7);
-	r->syscalls.items[1].lacks_longest = true;
+	r->syscalls.items[1].numbers[METRIC_SYSCALL_LONGEST - METRIC_SYSCALL_FIRST].is_known = 0;
 	text = made_json(r);
 	ASSERT_CONTAINS(
 		text,
@@ -81,8 +66,9 @@ TEST(a_record_comes_back_as_it_was_written)
 	ASSERT(again && again->syscalls.is_known && again->syscalls.count == 2);
 	ASSERT_EQ(number(&again->syscalls, "read", METRIC_SYSCALL_SECONDS), 1000000007u);
 	ASSERT_EQ(number(&again->syscalls, "getpid (i386)", METRIC_SYSCALL_CALLS), 17u);
-	ASSERT(!syscall_knows(syscalls_find(&again->syscalls, "getpid (i386)"),
-			      METRIC_SYSCALL_LONGEST));
+	ASSERT(!syscall_number(syscalls_find(&again->syscalls, "getpid (i386)"),
+			       METRIC_SYSCALL_LONGEST)
+			.is_known);
 }
 
 TEST(what_nobody_asked_for_is_not_there)
@@ -96,23 +82,6 @@ TEST(what_nobody_asked_for_is_not_there)
 	ASSERT_CONTAINS(none, "\"syscalls\": []");
 	again = made_again(none, NULL);
 	ASSERT(again && again->syscalls.is_known && !again->syscalls.count);
-}
-
-TEST(a_merge_adds_by_name_and_keeps_the_longest)
-{
-	_cleanup_(syscalls_clear) struct syscalls a = {}, b = {};
-
-	add(&a, "read", 3, 1, 300, 200);
-	add(&b, "read", 5, 2, 500, 100);
-	add(&b, "write", 7, 0, 70, 10);
-	ASSERT_OK(syscalls_section.add(&a, &b));
-	ASSERT_EQ(a.count, 2u);
-	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_CALLS), 8u);
-	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_ERRORS), 3u);
-	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_SECONDS), 800u);
-	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_LONGEST), 200u);
-	ASSERT_OK(syscalls_section.add(&a, &(struct syscalls){}));
-	ASSERT(!a.is_known && !a.count);
 }
 
 TEST(records_are_merged_as_far_as_all_tell_of_calls)
@@ -131,6 +100,7 @@ TEST(records_are_merged_as_far_as_all_tell_of_calls)
 TEST(a_difference_is_what_was_added_and_unknown_where_a_number_fell)
 {
 	_cleanup_(syscalls_clear) struct syscalls later = {}, earlier = {};
+	_cleanup_(strings_clear) struct strings notes = {};
 
 	add(&later, "read", 30, 3, 3000, 200);
 	add(&later, "write", 7, 0, 70, 30);
@@ -138,18 +108,20 @@ TEST(a_difference_is_what_was_added_and_unknown_where_a_number_fell)
 	add(&earlier, "read", 13, 2, 2000, 200);
 	add(&earlier, "write", 3, 0, 40, 20);
 	add(&earlier, "close", 5, 0, 50, 10);
-	(void)syscalls_section.subtract(&later, &earlier, NULL);
+	ASSERT_OK(section_subtract(&syscalls_section, &later, &earlier, &notes));
 	ASSERT(later.is_known);
 	ASSERT_EQ(later.count, 2u); /* nobody closed anything */
 	ASSERT_EQ(number(&later, "read", METRIC_SYSCALL_CALLS), 17u);
 	ASSERT_EQ(number(&later, "read", METRIC_SYSCALL_ERRORS), 1u);
-	ASSERT(!syscall_knows(syscalls_find(&later, "read"), METRIC_SYSCALL_LONGEST)); /* it may be
-											  from
-											  before */
-	ASSERT(syscall_knows(syscalls_find(&later, "write"), METRIC_SYSCALL_LONGEST));
+	ASSERT(!syscall_number(syscalls_find(&later, "read"), METRIC_SYSCALL_LONGEST)
+			.is_known); /* it may be
+			     from
+			     before */
+	ASSERT(syscall_number(syscalls_find(&later, "write"), METRIC_SYSCALL_LONGEST).is_known);
 	ASSERT_EQ(number(&later, "write", METRIC_SYSCALL_LONGEST), 30u);
-	(void)syscalls_section.subtract(&later, &earlier, NULL);
+	ASSERT_OK(section_subtract(&syscalls_section, &later, &earlier, &notes));
 	ASSERT(!later.is_known && !later.count);
+	ASSERT_EQ(notes.count, 1u);
 }
 
 TEST(csv_by_syscall_has_a_row_a_name)

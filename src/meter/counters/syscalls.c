@@ -38,10 +38,10 @@ static void name_counts(uint32_t number, const struct syscall_counts *counts,
 
 	*ret = (struct syscall_row){};
 	snprintf(ret->name, sizeof(ret->name), "%s", syscall_name(number, name));
-	*syscall_number_ref(ret, METRIC_SYSCALL_CALLS) = counts->calls;
-	*syscall_number_ref(ret, METRIC_SYSCALL_ERRORS) = counts->errors;
-	*syscall_number_ref(ret, METRIC_SYSCALL_SECONDS) = counts->ns;
-	*syscall_number_ref(ret, METRIC_SYSCALL_LONGEST) = counts->longest_ns;
+	syscall_set(ret, METRIC_SYSCALL_CALLS, counts->calls);
+	syscall_set(ret, METRIC_SYSCALL_ERRORS, counts->errors);
+	syscall_set(ret, METRIC_SYSCALL_SECONDS, counts->ns);
+	syscall_set(ret, METRIC_SYSCALL_LONGEST, counts->longest_ns);
 }
 
 static bool is_idle(const struct syscall_counts *counts)

@@ -43,7 +43,7 @@ static void *add_part(struct registry *r, unsigned int counted, uint64_t cgroup,
 	if (array_reserve(&r->parts, &r->part_room, r->part_count, sizeof(*r->parts)) < 0)
 		return NULL;
 	part = calloc(1, s->size);
-	if (!part || s->begin(part, counted) < 0) {
+	if (!part || section_begin(s, part, counted) < 0) {
 		free(part);
 		return NULL;
 	}
@@ -107,7 +107,7 @@ static int take_others(struct registry *r, const struct registry_feed *feed)
 		const struct cgroup_part *from = &feed->parts[i];
 		void *part = add_part(r, feed->counted, from->cgroup, index_of(from->section));
 
-		code = part ? from->section->add(part, from->part) : -ENOMEM;
+		code = part ? section_add(from->section, part, from->part) : -ENOMEM;
 	}
 	return code;
 }
@@ -167,7 +167,7 @@ static void *begin(const struct parts *folded, size_t section)
 	int r = 0;
 
 	if (sum)
-		r = part ? section_copy(s, sum, part) : s->begin(sum, COUNTED_ALL);
+		r = part ? section_copy(s, sum, part) : section_begin(s, sum, COUNTED_ALL);
 	if (r == 0)
 		return sum;
 	free(sum);
@@ -195,17 +195,18 @@ static int limit(const struct registry *r, const struct section *s, void *sum)
 	if (is_counted(r, s))
 		return 0;
 	nothing = calloc(1, s->size);
-	code = nothing ? s->begin(nothing, r->counted) : -ENOMEM;
+	code = nothing ? section_begin(s, nothing, r->counted) : -ENOMEM;
 	if (code == 0)
-		code = s->add(sum, nothing);
+		code = section_add(s, sum, nothing);
 	drop(s, nothing);
 	return code;
 }
 
 static int raise_to(const struct section *s, void *sum, const void *last)
 {
-	return last && section_is_known(s, sum) && section_is_known(s, last) ? s->raise(sum, last)
-									     : 0;
+	return last && section_is_known(s, sum) && section_is_known(s, last)
+		       ? section_raise(s, sum, last)
+		       : 0;
 }
 
 /* What is folded and what the groups did, no less than @last. */
@@ -220,7 +221,7 @@ static int sum_up(const struct registry *r, size_t section, const struct parts *
 	for (size_t i = 0; code == 0 && r->part_count && i < groups->count; i++) {
 		const void *fed = fed_of(r, groups->at(groups->context, i), section);
 
-		code = fed ? s->add(sum, fed) : 0;
+		code = fed ? section_add(s, sum, fed) : 0;
 	}
 	if (code == 0)
 		code = limit(r, s, sum);

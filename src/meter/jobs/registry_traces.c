@@ -81,7 +81,7 @@ int registry_job_add_trace(struct registry_job *j, uint64_t id, uint64_t until_n
 	if (r == 0)
 		r = parts_add_one(&j->parts, &trace_section, &added);
 	if (r == 0)
-		r = trace_section.raise(&trace->last, now);
+		r = section_raise(&trace_section, &trace->last, now);
 	j->is_changed = true;
 	return r;
 }
@@ -117,7 +117,7 @@ void registry_traces_format(const struct registry_job *j, struct document *d)
 		document_begin_map(d);
 		put_id("id", j->traces->items[i].id, d);
 		document_key(d, "trace");
-		trace_section.format(&j->traces->items[i].last, d);
+		section_format(&trace_section, &j->traces->items[i].last, d);
 		document_end_map(d);
 	}
 	document_end_list(d);

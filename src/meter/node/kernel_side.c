@@ -671,7 +671,7 @@ static int add_detail(struct kernel_side *k, const struct detail *detail,
 	if (!has_detail(k, detail) || (folded && !section_is_known(s, folded)))
 		return 0;
 	r = detail->read(k->meter, names, of, to, err);
-	return r < 0 || !folded ? r : s->add(to, folded);
+	return r < 0 || !folded ? r : section_add(s, to, folded);
 }
 
 static int add_details(struct kernel_side *k, const struct registry_job *job,

@@ -54,9 +54,9 @@ static void judge(const struct syscalls *s, const char *program, const char *cal
 		  uint64_t errors, uint64_t least_ns, struct verdict *v)
 {
 	const struct syscall_row *row = syscalls_find(s, call);
-	uint64_t was = row ? syscall_number(row, METRIC_SYSCALL_CALLS) : 0;
-	uint64_t failed = row ? syscall_number(row, METRIC_SYSCALL_ERRORS) : 0;
-	uint64_t ns = row ? syscall_number(row, METRIC_SYSCALL_SECONDS) : 0;
+	uint64_t was = row ? syscall_number(row, METRIC_SYSCALL_CALLS).number : 0;
+	uint64_t failed = row ? syscall_number(row, METRIC_SYSCALL_ERRORS).number : 0;
+	uint64_t ns = row ? syscall_number(row, METRIC_SYSCALL_SECONDS).number : 0;
 	struct judged *judged;
 
 	if (v->count == VERDICT_MAX)

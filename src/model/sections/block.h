@@ -25,32 +25,31 @@ enum block_op {
 	BLOCK_OP_COUNT,
 };
 
-/* "read"... */
-const char *block_op_name(enum block_op op);
-enum block_op block_op_find(const char *name); /* BLOCK_OP_COUNT: none such */
-
 struct block_counts {
 	uint64_t bytes; /* of requests that went well */
 	uint64_t requests, errors, ns;
 	struct histogram latencies; /* of all requests */
 };
-#define BLOCK_NUMBERS 4 /* of them, before the histogram */
 
 #define BLOCK_DEVICE_SIZE 32 /* the kernel's DISK_NAME_LEN */
 #define BLOCK_DEVICES_MAX 64 /* of one job; what is beyond is BLOCK_OTHER */
 #define BLOCK_OTHER "(other)"
 
-struct block_row {
+struct block_row { /* as the kernel side counts */
 	char device[BLOCK_DEVICE_SIZE]; /* the whole disk: "nvme0n1", never empty */
 	enum block_op op;
 	struct block_counts counts;
 };
 
+struct block_device {
+	char name[BLOCK_DEVICE_SIZE];
+	struct block_counts ops[BLOCK_OP_COUNT]; /* of zeros where nothing was done */
+};
+
 struct block { /* begins as {} */
 	bool is_known;
-	struct block_row *rows; /* owned; sorted by device as strverscmp(3) has it, then operation
-				 */
-	size_t count, room;
+	struct block_device *items; /* owned; sorted by name as strverscmp(3) has it */
+	size_t count;
 };
 
 void block_clear(void *section); /* struct block */
@@ -58,17 +57,15 @@ void block_clear(void *section); /* struct block */
 /* That of a job; not known where there is none. */
 const struct block *block_of(const struct parts *p);
 
-/* Add to the row of that device and operation, which is made where there is none.  -ENOMEM. */
+/* Add to the device of that name, which is made where there is none.  -ENOMEM. */
 int block_add(struct block *b, const char *device, enum block_op op,
 	      const struct block_counts *counts);
 /* NULL: there is none. */
-const struct block_row *block_find(const struct block *b, const char *device, enum block_op op);
-/* How many rows from the @first on are of its device. */
-size_t block_rows_of_device(const struct block *b, size_t first);
+const struct block_device *block_find(const struct block *b, const char *device);
 
-/* A metric of SCOPE_DEVICE: which operation it is of, and its number, or its histogram. */
-enum block_op block_metric_op(enum metric_id id);
-uint64_t *block_number_ref(struct block_counts *counts, enum metric_id id); /* no histogram's */
-uint64_t block_number(const struct block_counts *counts, enum metric_id id);
+/* A metric of SCOPE_DEVICE: whether anything was done of its operation; its number, but no
+ * histogram. */
+bool block_has(const struct block_device *d, enum metric_id id);
+uint64_t block_number(const struct block_device *d, enum metric_id id);
 /* Over all devices; those that stand on others count twice. */
 uint64_t block_total(const struct block *b, enum metric_id id);

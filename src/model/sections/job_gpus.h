@@ -35,7 +35,7 @@ struct job_gpu {
 struct job_gpus {
 	bool is_known;
 	struct job_gpu *items; /* owned */
-	size_t count, room;
+	size_t count;
 };
 
 const struct job_gpus *job_gpus_of(const struct record *r);

@@ -23,7 +23,8 @@ struct record;
 #define TRACED_NUMBERS (METRIC_TRACE_END - METRIC_TRACE_FIRST)
 
 struct traced_function {
-	char key[2 * TRACED_NAME_MAX + 2]; /* "mpi-io/MPI_File_open" */
+	char set[TRACED_NAME_MAX + 1], function[TRACED_NAME_MAX + 1]; /* "mpi-io", "MPI_File_open"
+								       */
 	uint64_t numbers[TRACED_NUMBERS]; /* by metric, from METRIC_TRACE_FIRST on */
 };
 
@@ -33,7 +34,7 @@ struct traced_calls {
 	 * took a share. */
 	uint64_t process_ns;
 	struct traced_function *items; /* owned */
-	size_t count, room;
+	size_t count;
 };
 
 const struct traced_calls *traced_calls_of(const struct record *r);
@@ -41,9 +42,6 @@ const struct traced_calls *traced_calls_of_parts(const struct parts *p); /* neve
 
 uint64_t *traced_number_ref(struct traced_function *f, enum metric_id id);
 uint64_t traced_number(const struct traced_function *f, enum metric_id id);
-/* "mpi-io"; and "MPI_File_open", which is @f's. */
-void traced_set_name(const struct traced_function *f, char ret[TRACED_NAME_MAX + 1]);
-const char *traced_function_name(const struct traced_function *f);
 uint64_t traced_total(const struct traced_calls *c, enum metric_id id);
 
 /* The row of that function, which is added if there is none, or that of all others; the list's
