@@ -215,7 +215,10 @@ static void generate_probe(const struct probe *probe, size_t number, FILE *out)
 	if (!has_exit)
 		return;
 	fputs("\n", out);
-	if (probe->exit == PROBE_EXIT_RET_INSN)
+	if (*probe->until)
+		fprintf(out, "SEC(\"uprobe\") /* attach it to the USDT probe %s */\n",
+			probe->until);
+	else if (probe->exit == PROBE_EXIT_RET_INSN)
 		fputs("SEC(\"uprobe\") /* attach it to each `ret` instruction of the function */\n",
 		      out);
 	else
