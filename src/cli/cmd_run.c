@@ -73,7 +73,7 @@ static int parse_sets(const char *text, void *at, struct error *err)
 static const struct cli_option options[] = {
 	{ "wait", 'w', NULL, "wait for processes that outlive the command",
 	  offsetof(struct settings, is_patient), NULL },
-	{ "tiers", 0, "LIST", "measure with BPF only some of totals, wait_times and files",
+	{ "tiers", 0, "LIST", "measure with BPF only these",
 	  offsetof(struct settings, tiers), parse_tiers, tier_word },
 	{ "repeat", 0, "N", "run the command N times, one after the other; report mean, spread and outliers",
 	  offsetof(struct settings, repeat), parse_repeat },

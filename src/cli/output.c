@@ -114,7 +114,7 @@ const struct cli_option output_options[] = {
 	{ "output", 0, "FILE", "write to FILE; its ending gives the format if --format does not", AT(file), NULL },
 	{ "quiet", 'q', NULL, "print no report", AT(is_quiet), NULL },
 	{ "full", 0, NULL, "print all there is, not the first screen", AT(is_full), NULL },
-	{ "by", 0, "WHAT", "in CSV: one row for each mount, block device, kind of socket, system call or traced function", AT(rows), parse_by, by_word },
+	{ "by", 0, "WHAT", "in CSV: one row for each of these", AT(rows), parse_by, by_word },
 };
 /* clang-format on */
 const size_t output_option_count = ARRAY_SIZE(output_options);
