@@ -107,7 +107,7 @@ static uint32_t chrome_process_id(struct chrome *c, const struct trace_process *
 		c->run = process->run;
 	}
 	return process->rank >= 0 && process->run == c->run ? (uint32_t)process->rank
-							     : process->pid;
+							    : process->pid;
 }
 
 static void chrome_write_name(struct chrome *c, const char *what, const struct trace_call *call,

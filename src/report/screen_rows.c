@@ -246,7 +246,9 @@ static void add_processes(const struct record *r, struct rows *rows)
 	const struct value *crashed = value_of(r, METRIC_TASKS_CRASHED),
 			   *killed = value_of(r, METRIC_MEMORY_OOM_KILLS),
 			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
-	const bool is_short = strings_contain(&r->coverage.notes, RECORD_NOTE_ENDING);
+	/* of those that go on nothing is known of the end */
+	const bool is_short = strings_contain(&r->coverage.notes, RECORD_NOTE_ENDING) ||
+			      r->survivor_count;
 	uint64_t count;
 	bool is_known = count_tasks(r, &count);
 

@@ -451,6 +451,8 @@ static const struct rule_case {
 	  { ALWAYS(EXIT_CODE, 1), { METRIC_TASKS_CRASHED, 1, 0 } } },
 	{ "timed-out", "exit code 124, as timeout(1) does", { { EXIT_CODE, 124, 123 } } },
 	{ "failed", "The command failed: exit code 3.", { { EXIT_CODE, 3, 0 } } },
+	{ "ended-by-signal", "The command was ended by SIGTERM.",
+	  { ALWAYS(EXIT_CODE, -1), { SIGNAL, 15, 0 } } },
 	{ "stopped", "It was stopped for 31 s", { { METRIC_BLOCKED_STOPPED, 31, 29 } } },
 	{ "killed", "The command was killed by SIGKILL, but not because its memory ran out.",
 	  { ALWAYS(EXIT_CODE, -1), ALWAYS(SIGNAL, 9), { METRIC_MEMORY_OOM_KILLS, 0, 1 } } },

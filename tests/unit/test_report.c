@@ -403,12 +403,12 @@ TEST(mapped_files_stand_beside_those_that_were_read)
 	ASSERT_CONTAINS(much, "  Mapped files       / 226 MiB paged in, 4 KiB dirtied\n");
 }
 
-TEST(what_the_meter_cost_is_on_the_first_screen_where_it_is_a_hundredth)
+TEST(what_the_meter_cost_is_on_the_first_screen_where_it_matters)
 {
 	_cleanup_record_ struct record *r = made_idle();
 	_cleanup_free_ char *little = NULL, *much = NULL;
 
-	ASSERT_OK(strings_add(&r->coverage.notes, RECORD_NOTE_METERING "less than 1 %% of a core"));
+	ASSERT_OK(strings_add(&r->coverage.notes, RECORD_NOTE_METERING "less than 3 %% of a core"));
 	little = screen(r);
 	ASSERT_LACKS(little, "Metering");
 	ASSERT_OK(strings_add(&r->coverage.notes,

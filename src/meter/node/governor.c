@@ -14,6 +14,7 @@
 
 #define MILLION UINT64_C(1000000)
 #define SECOND_NS UINT64_C(1000000000)
+#define COST_PERCENT 3 /* of a core: less is not told as a number */
 #define SPANS_MAX 256 /* beyond, the first two become one, with what was between them */
 
 struct span {
@@ -264,9 +265,9 @@ int governor_describe_cost(const struct objects *objects, struct record *record)
 		return r;
 	for (size_t cpu = 0; cpu < cpus; cpu++)
 		cost_ns += cost_of_cpu(&costs[cpu], &nothing, &bases);
-	if (cost_ns < elapsed_ns / 100)
+	if (cost_ns < elapsed_ns * COST_PERCENT / 100)
 		return strings_add(&record->coverage.notes,
-				   RECORD_NOTE_METERING "less than 1 %% of a core");
+				   RECORD_NOTE_METERING "less than %d %% of a core", COST_PERCENT);
 	return strings_add(&record->coverage.notes,
 			   RECORD_NOTE_METERING "about %s of CPU time, %s of a core",
 			   humanize_duration(cost_ns).text,
