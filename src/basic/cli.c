@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/guess.h"
 #include "basic/macro.h"
@@ -144,19 +146,45 @@ static int take_short(const struct state *state, const char *word, const char *n
 	return 0;
 }
 
-/* Where there is a choice: ": these, those". */
-static void print_words(const struct cli_option *option, const void *target)
+/* Broken between words, on lines that begin at @indent, where the first is already. */
+static void print_wrapped(const char *text, size_t indent)
+{
+	size_t column = indent;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (column > indent && column + 1 + length > HELP_WIDTH) {
+			printf("\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", (int)length, text);
+		column += length;
+		text += length + strspn(text + length, " ");
+	}
+	putchar('\n');
+}
+
+/* Where there is a choice that the help does not list: ": these, those". */
+static void add_words(const struct cli_option *option, const void *target, FILE *out)
 {
 	const char *word;
 
-	if (!option->word || !option->word(target, 0) || !option->word(target, 1))
+	if (!option->word || !option->word(target, 0) || !option->word(target, 1) ||
+	    strstr(option->help, option->word(target, 1)))
 		return;
 	for (size_t i = 0; (word = option->word(target, i)); i++)
-		printf("%s%s", i ? ", " : ": ", word);
+		fprintf(out, "%s%s", i ? ", " : ": ", word);
 }
 
 static void print_option(const struct cli_option *option, const void *target)
 {
+	_cleanup_free_ char *help = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&help, &length);
 	char text[64];
 	int used;
 
@@ -165,9 +193,14 @@ static void print_option(const struct cli_option *option, const void *target)
 			option->name);
 	if (option->argument)
 		snprintf(text + used, sizeof(text) - (size_t)used, " %s", option->argument);
-	printf("%-*s  %s", HELP_COLUMN, text, option->help);
-	print_words(option, target);
-	putchar('\n');
+	if (!out)
+		return;
+	fputs(option->help, out);
+	add_words(option, target, out);
+	if (fclose(out) != 0)
+		return;
+	printf("%-*s  ", HELP_COLUMN, text);
+	print_wrapped(help, HELP_COLUMN + 2);
 }
 
 /* "jobmeter", or both words of "jobmeter run" and the blank between them. */
@@ -186,35 +219,13 @@ static const char *name_of(const struct cli_command *command)
 	return command && command->name ? command->name : "";
 }
 
-/* Broken between words. */
-static void print_wrapped(const char *text)
-{
-	size_t column = TERM_INDENT;
-
-	printf("%*s", TERM_INDENT, "");
-	while (*text) {
-		size_t length = strcspn(text, " ");
-
-		if (column > TERM_INDENT && column + 1 + length > HELP_WIDTH) {
-			printf("\n%*s", TERM_INDENT, "");
-			column = TERM_INDENT;
-		} else if (column > TERM_INDENT) {
-			putchar(' ');
-			column++;
-		}
-		printf("%.*s", (int)length, text);
-		column += length;
-		text += length + strspn(text + length, " ");
-	}
-	putchar('\n');
-}
-
 static void print_terms(const struct cli_term *terms)
 {
 	puts("\nHow to read it:\n");
 	for (; terms->word; terms++) {
 		printf("  %s\n", terms->word);
-		print_wrapped(terms->text);
+		printf("%*s", TERM_INDENT, "");
+		print_wrapped(terms->text, TERM_INDENT);
 	}
 }
 

@@ -42,6 +42,9 @@ struct busiest_threads {
 #define THREADS_REACH 3
 struct thread_levels {
 	__u64 greatest_ns;
+	__u64 first_end_ns; /* of those that ended and were of the busiest then; 0: none did */
+	__u64 are_apart; /* one of them began when another had ended: teams for parts of the work,
+			    which are not compared */
 	__u64 sums_ns[THREAD_LEVELS];
 	__u32 counts[THREAD_LEVELS];
 };
@@ -100,7 +103,7 @@ _Static_assert(sizeof(struct earlier_task) == 15 * 8, "shared with the kernel si
 _Static_assert(sizeof(struct cgroup_cpu) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct task_totals) == 22 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct leaving_task) == 24 + 14 * 8, "shared with the kernel side");
-_Static_assert(sizeof(struct thread_levels) == 8 + THREAD_LEVELS * 12,
+_Static_assert(sizeof(struct thread_levels) == 24 + THREAD_LEVELS * 12,
 	       "shared with the kernel side");
-_Static_assert(sizeof(struct task_record) == 24 + 8 + THREAD_LEVELS * 12,
+_Static_assert(sizeof(struct task_record) == 24 + 24 + THREAD_LEVELS * 12,
 	       "shared with the kernel side");

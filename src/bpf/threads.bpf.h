@@ -105,6 +105,12 @@ static __always_inline void join_threads(struct task_struct *task, struct task_s
 	if (!levels || level >= THREAD_LEVELS)
 		return;
 	raise(&levels->greatest_ns, on_ns);
+	if (level + THREADS_REACH >= thread_level(levels->greatest_ns)) {
+		levels->are_apart |= levels->first_end_ns &&
+				     task->start_boottime > levels->first_end_ns;
+		if (!levels->first_end_ns)
+			levels->first_end_ns = bpf_ktime_get_boot_ns();
+	}
 	__sync_fetch_and_add(&levels->sums_ns[level], on_ns);
 	__sync_fetch_and_add(&levels->counts[level], 1);
 }
@@ -138,6 +144,8 @@ static __always_inline void choose_threads(const struct thread_levels *levels,
 	};
 
 	repeat(THREAD_LEVELS, choose_level, &choice);
+	if (levels->are_apart) /* nobody knows how even they were */
+		choice.busiest.count = choice.busiest.greatest_ns = 0;
 	*ret = choice.busiest;
 }
 

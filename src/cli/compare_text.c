@@ -57,7 +57,7 @@ static bool is_shown(const struct compared *all, const struct comparison *c,
 	return false;
 }
 
-/* "elapsed", "read_bytes", "read_bytes /scratch" */
+/* "elapsed", "blocked sleep seconds", "read calls /scratch" */
 static char *name_change(const struct change *change)
 {
 	const char *name = change->variable->name;
@@ -70,6 +70,8 @@ static char *name_change(const struct change *change)
 	if (asprintf(&text, "%s%s%s", name, change->mount ? " " : "",
 		     change->mount ? change->mount : "") < 0)
 		return NULL;
+	for (size_t i = 0; name[i]; i++)
+		text[i] = text[i] == '_' ? ' ' : text[i];
 	return text;
 }
 
@@ -141,11 +143,11 @@ static struct rows *rows_of(const struct compared *all, size_t at)
 		if (is_shown(all, c, &c->items[i], &shown, &hidden))
 			add_row(&c->items[i], table);
 	}
-	change = report_compare(all->records[0], all->records[at]);
-	rows_line(rows, ROWS_FIRST, NULL, "In short: %s.", change ? change : "about the same");
 	if (hidden)
 		rows_line(rows, ROWS_FIRST, NULL, "%zu more number%s changed; --all shows %s.",
 			  hidden, hidden == 1 ? "" : "s", hidden == 1 ? "it" : "them");
+	change = report_compare(all->records[0], all->records[at]);
+	rows_line(rows, ROWS_FIRST, NULL, "In short: %s.", change ? change : "about the same");
 	return rows;
 }
 

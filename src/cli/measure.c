@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,16 +178,14 @@ static int open_sources(struct measurement *m)
 	return r < 0 ? r : take_energy(m, NULL);
 }
 
-static int start(struct measurement *m, char *const argv[], struct error *err)
+static int start(struct measurement *m, struct error *err)
 {
 	int r;
 
 	m->has_hierarchy = hierarchy_read(m->root_fd, &m->hierarchy, &m->why_no_cgroups) >= 0;
 	r = choose_measurer(m, m->options->agent, err);
-	if (r < 0)
-		return r;
 	children_usage_begin(m->root_fd, &m->before);
-	return child_prepare(&m->child, argv, err);
+	return r;
 }
 
 /* ---- looks while it runs ---- */
@@ -481,13 +480,16 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 	int r;
 
 	child_begin(&m.child);
-
 	*ret_code = 1;
 	if (m.root_fd < 0)
 		return error_set_errno(err, errno, "cannot open '%s'", options->root);
-	r = options->traced ? traced_run_open(options->traced, &m.trace, err) : 0;
+	/* first: what this process has in memory by then the kernel takes for the command's */
+	malloc_trim(0);
+	r = child_prepare(&m.child, argv, err);
+	if (r == 0 && options->traced)
+		r = traced_run_open(options->traced, &m.trace, err);
 	if (r == 0)
-		r = start(&m, argv, err);
+		r = start(&m, err);
 	if (r < 0)
 		return r;
 	r = run_command(&m, argv, err);

@@ -22,6 +22,8 @@ struct chrome {
 	unsigned int part, calls;
 	FILE *out;
 	struct document *doc;
+	bool has_run;
+	uint64_t run; /* whose processes are told by their ranks */
 	struct idmap threads, processes; /* that this file has named; the value is no object */
 };
 
@@ -96,10 +98,16 @@ int chrome_open(const struct chrome_options *options, struct chrome **ret, struc
 	return r;
 }
 
-/* The rank; what is not of MPI stands under its own number, which is no rank's. */
-static uint32_t chrome_process_id(const struct trace_process *process)
+/* The rank, of the run that came first; all others stand under their own numbers, which are no
+ * rank's. */
+static uint32_t chrome_process_id(struct chrome *c, const struct trace_process *process)
 {
-	return process->rank >= 0 ? (uint32_t)process->rank : process->pid;
+	if (process->rank >= 0 && !c->has_run) {
+		c->has_run = true;
+		c->run = process->run;
+	}
+	return process->rank >= 0 && process->run == c->run ? (uint32_t)process->rank
+							    : process->pid;
 }
 
 static void chrome_write_name(struct chrome *c, const char *what, const struct trace_call *call,
@@ -108,7 +116,7 @@ static void chrome_write_name(struct chrome *c, const char *what, const struct t
 	document_begin_flat_map(c->doc);
 	document_put_string(c->doc, "name", what);
 	document_put_string(c->doc, "ph", "M");
-	document_put_unsigned(c->doc, "pid", chrome_process_id(call->process));
+	document_put_unsigned(c->doc, "pid", chrome_process_id(c, call->process));
 	document_put_unsigned(c->doc, "tid", call->tid);
 	document_begin_flat_map_of(c->doc, "args");
 	document_put_string(c->doc, "name", name);
@@ -119,7 +127,7 @@ static void chrome_write_name(struct chrome *c, const char *what, const struct t
 static int chrome_name_track(struct chrome *c, const struct trace_call *call)
 {
 	const struct trace_process *process = call->process;
-	uint32_t id = chrome_process_id(process);
+	uint32_t id = chrome_process_id(c, process);
 	char name[64];
 
 	if (!idmap_get(&c->processes, id)) {
@@ -139,19 +147,20 @@ static int chrome_name_track(struct chrome *c, const struct trace_call *call)
 	return 0;
 }
 
-static void chrome_write_call(struct document *doc, const struct trace_call *call,
-			      uint64_t start_ns)
+static void chrome_write_call(struct chrome *c, const struct trace_call *call)
 {
+	struct document *doc = c->doc;
+
 	document_begin_flat_map(doc);
 	document_put_string(doc, "name", call->name);
 	document_put_string(doc, "cat", call->set->name);
 	document_put_string(doc, "ph", call->has_returned ? "X" : "i");
 	if (!call->has_returned)
 		document_put_string(doc, "s", "t"); /* of its thread */
-	document_put_unsigned(doc, "pid", chrome_process_id(call->process));
+	document_put_unsigned(doc, "pid", chrome_process_id(c, call->process));
 	document_put_unsigned(doc, "tid", call->tid);
 	document_key(doc, "ts");
-	document_decimal(doc, call->start_ns - start_ns, US_PLACES);
+	document_decimal(doc, call->start_ns - c->options.start_ns, US_PLACES);
 	if (call->has_returned) {
 		document_key(doc, "dur");
 		document_decimal(doc, call->duration_ns, US_PLACES);
@@ -182,7 +191,7 @@ int chrome_add(struct chrome *c, const struct trace_call *call, struct error *er
 	if (r == 0)
 		r = chrome_name_track(c, call);
 	if (r == 0)
-		chrome_write_call(c->doc, call, c->options.start_ns);
+		chrome_write_call(c, call);
 	return r;
 }
 

@@ -18,6 +18,10 @@
 #include "model/sections/trace.h"
 #include "node/job_record.h"
 
+/* Of younger jobs it is said when counters began: whoever scrapes has not seen them before.  Of all
+ * it would be twice the page. */
+#define CREATED_NS UINT64_C(600000000000)
+
 struct exposition {
 	struct exposition_options options;
 	struct shown_mounts mounts;
@@ -358,6 +362,9 @@ static int put_next_of_jobs(struct exposition *e)
 			continue;
 		if (row_order_set(&e->order, &e->mounts, &s->jobs[e->job]) < 0)
 			return -ENOMEM;
+		e->line.created_ns = job_record_elapsed(s, &s->jobs[e->job]) < CREATED_NS
+					     ? s->jobs[e->job].job->start_ns
+					     : 0;
 		while (e->id < e->last) {
 			if (put_job_sample(e, &s->jobs[e->job]))
 				return 1;
@@ -370,6 +377,7 @@ static int put_next_of_jobs(struct exposition *e)
 
 static int put_next_of_samples(struct exposition *e)
 {
+	e->line.created_ns = 0;
 	while (e->sample < e->options.samples.count) {
 		const struct sample *sample = &e->options.samples.items[e->sample++];
 		const struct metric *metric = metric_get(sample->id);

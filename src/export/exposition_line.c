@@ -180,6 +180,7 @@ void line_begin(struct line *line, const struct metric *metric)
 	line_put(line, line->prefix);
 	line_put(line, short_name(metric));
 	line->has_label = false;
+	line->labels = line->length;
 }
 
 static void begin_label(struct line *line)
@@ -197,15 +198,35 @@ void line_put_label(struct line *line, const char *name, const char *value)
 	line_put(line, "\"");
 }
 
+/* A series that is born with more than 0 is counted from here on. */
+static void put_created(struct line *line, const struct metric *metric, size_t labels_end)
+{
+	const size_t length = labels_end - line->labels;
+	char text[DECIMAL_SIZE];
+
+	if (!line->created_ns || line->format != EXPOSITION_OPENMETRICS ||
+	    metric->kind != KIND_COUNTER)
+		return;
+	line_put(line, line->prefix);
+	put_bytes(line, short_name(metric), (size_t)family_length(line, metric));
+	line_put(line, "_created");
+	put_bytes(line, line->text + line->labels, length);
+	line_put(line, decimal_format_exact(text, line->created_ns, 9));
+	line_put(line, "\n");
+}
+
 void line_end(struct line *line, const struct metric *metric, uint64_t number)
 {
 	char text[DECIMAL_SIZE];
+	size_t labels_end;
 
 	if (metric->label) {
 		begin_label(line);
 		line_put(line, metric->label);
 	}
 	line_put(line, line->has_label ? "} " : " ");
+	labels_end = line->length;
 	line_put(line, decimal_format_exact(text, number, metric_unit_places(metric->unit)));
 	line_put(line, "\n");
+	put_created(line, metric, labels_end);
 }

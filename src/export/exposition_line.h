@@ -11,13 +11,15 @@
 #include "model/metric.h"
 
 #define LABEL_MAX_BYTES 192 /* of a value, before it is escaped */
-#define LINE_SIZE 8192 /* a heading and a sample with six labels, all of them escaped: 3.5 KiB */
+#define LINE_SIZE 8192 /* a heading and twice the six labels of a sample, all escaped: 6.5 KiB */
 
 struct line {
 	enum exposition_format format;
 	char prefix[METRIC_PREFIX_SIZE]; /* of names, instead of METRIC_PREFIX */
 	size_t length, given; /* of @text: all, and what has been handed out */
 	bool has_label;
+	size_t labels; /* of the sample: where in @text they begin */
+	uint64_t created_ns; /* when the sample's counter began; 0: it is not said */
 	char text[LINE_SIZE];
 };
 

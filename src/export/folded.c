@@ -90,6 +90,11 @@ static struct folded_thread *folded_thread(struct folded *f, const struct trace_
 	return thread;
 }
 
+bool folded_has_any(const struct folded *f)
+{
+	return f->threads.count > 0;
+}
+
 struct folded *folded_new(void)
 {
 	return calloc(1, sizeof(struct folded));

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct folded;
@@ -13,6 +14,7 @@ struct trace_call;
 struct folded *folded_new(void);
 /* Calls of one thread come in the order of their ends; those that did not return are left out. */
 int folded_add(struct folded *f, const struct trace_call *call);
+bool folded_has_any(const struct folded *f);
 /* -EIO and the like: it could not be written. */
 int folded_write(const struct folded *f, FILE *out);
 struct folded *folded_free(struct folded *f); /* NULL is fine; returns NULL */

@@ -488,6 +488,10 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 		fprintf(stderr,
 			"jobmeter trace: '%s' and %u more files have the calls, of %u MiB each\n",
 			o->file, parts - 1, PART_BYTES >> 20);
+	if (o->folded && !folded_has_any(o->folded))
+		fputs("jobmeter trace: no call has a time, so that no stack is written; --format text "
+		      "has the counts\n",
+		      stderr);
 	if (o->folded)
 		r = folded_write(o->folded, o->out);
 	else if (o->otlp)

@@ -17,7 +17,6 @@
 #define UJ_OF_A_J 1e6
 #define NS_OF_AN_HOUR 3600e9
 #define GB 1e9
-#define LABEL "power and work"
 
 static const struct value *value_of(const struct record *r, enum metric_id id)
 {
@@ -84,6 +83,8 @@ void energy_row(const struct record *r, struct rows *rows)
 	}
 	if (uncertainty.is_known)
 		rows_say(rows, ", ", "±%.0f %%", (double)uncertainty.number / 10);
+	if (r->merged_records > r->merged_nodes && value_of(r, METRIC_ENERGY_IDLE)->number)
+		rows_say(rows, "; ", "each record may have the same idle power");
 }
 
 /* ---- the rest ---- */
@@ -136,7 +137,7 @@ static void add_yield(const struct record *r, struct rows *rows)
 	uint64_t read = 0, written = 0;
 	double hours;
 
-	rows_begin(rows, ROWS_ALL, "energy for use");
+	rows_begin(rows, ROWS_ALL, "energy per");
 	hours = (double)cores->number / 1000 * (double)r->time.elapsed_ns / NS_OF_AN_HOUR;
 	if (cores->is_known && hours > 0)
 		rows_say(rows, ", ", "%s%s a core-hour", about,
@@ -174,7 +175,7 @@ static void add_power_and_work(const struct record *r, const struct rates *rates
 
 	if (!rates->is_known[RATE_POWER])
 		return;
-	rows_begin(rows, ROWS_ALL, LABEL);
+	rows_begin(rows, ROWS_ALL, "power and work");
 	if (!is_estimated) {
 		say_correlation(power, rates->of[RATE_ON_CPU], rates->count, "cores in use", "",
 				rows);
@@ -183,11 +184,7 @@ static void add_power_and_work(const struct record *r, const struct rates *rates
 	}
 	say_correlation(power, io, rates->count, "bytes read and written a second",
 			is_estimated ? "~" : "", rows);
-	if (is_estimated && rates->count >= CORRELATION_N_MIN)
-		rows_line(rows, ROWS_ALL, rows_has_said(rows) ? NULL : LABEL,
-			  "not compared with cores or instructions: this power is estimated from "
-			  "CPU time, and follows it by its making");
-	else if (rows_has_said(rows))
+	if (!is_estimated && rows_has_said(rows))
 		rows_line(rows, ROWS_ALL, NULL,
 			  "power was divided between the node's jobs by their work: where the job "
 			  "was not alone, r is higher by that");

@@ -312,12 +312,12 @@ static uint64_t mapped_of(const struct mount_row *row, const void *what)
 }
 
 /* "/data 2.1 GiB paged in, 16 MiB dirtied" */
-static void add_mapped(const struct record *r, struct rows *rows)
+void mapped_rows(const struct record *r, unsigned int forms, const char *label, struct rows *rows)
 {
 	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, mapped_of,
 										 NULL);
 
-	rows_begin(rows, ROWS_TEXT, "mapped");
+	rows_begin(rows, forms, label);
 	for (size_t i = 0; i < MIN(mounts.count, (size_t)MAPPED_SHOWN); i++) {
 		uint64_t read = mount_row_number(mounts.items[i], METRIC_MAPPED_READ_BYTES);
 
@@ -399,7 +399,7 @@ static void add_files(const struct record *r, struct rows *rows)
 	add_work(r, &mounts, rows);
 	add_common(&mounts, rows);
 	add_interfaces(r, rows);
-	add_mapped(r, rows);
+	mapped_rows(r, ROWS_TEXT, "mapped", rows);
 	add_all_histograms(&mounts, rows);
 	operations_rows(r, rows);
 	add_kernel(r, rows);

@@ -5,6 +5,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/humanize.h"
+#include "basic/text.h"
 #include "model/record.h"
 #include "report/sentence.h"
 #include "basic/utf8.h"
@@ -41,7 +42,10 @@ char *headline_outcome(const struct record *r)
 	else if (r->merged_records > 1)
 		sentence_add(&s, "", "ended differently");
 	else
-		sentence_add(&s, "", "%s", r->job.state ? r->job.state : "exit -");
+		sentence_add(&s, "", "%s",
+			     !r->job.state			    ? "exit -"
+			     : text_is_equal(r->job.state, "ENDED") ? "ended"
+								    : r->job.state);
 	return s.text;
 }
 

@@ -8,27 +8,34 @@
 #define FILES_SHOWN 8 /* in short */
 #define DIRS_SHOWN 4
 #define LISTED_MAX 20 /* on a page */
+#define LITTLE 10 /* so many times less than the first */
+#define CALLS_MIN 1000 /* fewer of a file are no reason to name it before others */
 #define SMALL_FILES_MIN 100 /* so many small files are worth a word */
 
-/* Which entries of a list are shown: the rankings take turns.  The list's own order stays. */
+/* Which entries of a list are shown: the rankings take turns, first with what is not little beside
+ * their first.  The list's own order stays. */
 struct shown {
 	bool is_shown[3 * HOT_SHOWN];
 	size_t count;
 };
 
 static const struct hot_file *find_next(const struct hot_list *list, const struct shown *shown,
-					enum hot_rank rank)
+					enum hot_rank rank, bool is_any)
 {
 	const struct hot_file *best = NULL;
+	uint64_t most = 0;
 
 	for (size_t i = 0; i < MIN(list->count, ARRAY_SIZE(shown->is_shown)); i++) {
 		const struct hot_file *file = &list->items[i];
 
+		most = MAX(most, hot_file_rank(file, rank));
 		if (!shown->is_shown[i] &&
 		    hot_file_rank(file, rank) > (best ? hot_file_rank(best, rank) : 0))
 			best = file;
 	}
-	return best;
+	if (rank == HOT_BY_CALLS && most < CALLS_MIN && !is_any)
+		return NULL;
+	return best && (is_any || hot_file_rank(best, rank) >= most / LITTLE) ? best : NULL;
 }
 
 static struct shown choose(const struct hot_list *list, size_t wanted)
@@ -36,9 +43,10 @@ static struct shown choose(const struct hot_list *list, size_t wanted)
 	struct shown shown = {};
 	size_t idle = 0;
 
-	for (size_t turn = 0; shown.count < wanted && idle < HOT_RANK_COUNT; turn++) {
+	for (size_t turn = 0; shown.count < wanted && idle < 2 * HOT_RANK_COUNT; turn++) {
 		const struct hot_file *file = find_next(list, &shown,
-							(enum hot_rank)(turn % HOT_RANK_COUNT));
+							(enum hot_rank)(turn % HOT_RANK_COUNT),
+							idle >= HOT_RANK_COUNT);
 
 		idle = file ? 0 : idle + 1;
 		if (!file)
@@ -96,7 +104,9 @@ static void add_list(const struct hot_files *files, const char *label, const str
 	};
 	struct rows_table *table = rows_table(rows, ROWS_FIRST, label, columns,
 					      ARRAY_SIZE(columns));
-	struct shown shown = choose(list, wanted);
+	const struct shown shown = choose(list, wanted);
+	const uint64_t all = is_dirs ? list->count
+				     : MAX(files->total.files + files->dropped.files, list->count);
 
 	for (size_t i = 0; i < list->count; i++) {
 		bool is_shown = i < ARRAY_SIZE(shown.is_shown) && shown.is_shown[i];
@@ -106,6 +116,9 @@ static void add_list(const struct hot_files *files, const char *label, const str
 		rows_row(table, (is_shown ? ROWS_TEXT : 0) | (i < LISTED_MAX ? ROWS_HTML : 0));
 		add_file(files, &list->items[i], table);
 	}
+	if (all > shown.count)
+		rows_remark(table, ROWS_TEXT, "and %s more",
+			    humanize_count(all - shown.count).text);
 	if (list->count > LISTED_MAX)
 		rows_remark(table, ROWS_HTML, "and %zu more in the record",
 			    list->count - LISTED_MAX);

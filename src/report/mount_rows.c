@@ -93,13 +93,13 @@ bool mount_rows_leave_out(const struct mount_rows *rows, size_t i, size_t shown)
 	return i >= shown && rows->items[i]->kind == ROW_MOUNT;
 }
 
-static bool has_note(const struct record *r, const char *beginning)
+const char *record_note(const struct record *r, const char *beginning)
 {
 	for (size_t i = 0; i < r->coverage.notes.count; i++) {
 		if (strncmp(r->coverage.notes.items[i], beginning, strlen(beginning)) == 0)
-			return true;
+			return r->coverage.notes.items[i] + strlen(beginning);
 	}
-	return false;
+	return NULL;
 }
 
 struct rows_cell cell_failed(const struct record *r, const struct mount_row *row)
@@ -115,7 +115,7 @@ struct rows_cell cell_failed(const struct record *r, const struct mount_row *row
 struct rows_cell cell_time(const struct record *r, bool is_known, uint64_t calls, uint64_t ns)
 {
 	return cell_if(is_known && (ns || !calls),
-		       cell_bound(record_is_bound(r) || has_note(r, RECORD_NOTE_TIMES),
+		       cell_bound(record_is_bound(r) || record_note(r, RECORD_NOTE_TIMES),
 				  cell_number(ROWS_TIME, ns)));
 }
 
@@ -136,5 +136,5 @@ struct rows_cell cell_mean(const struct op_counts *counts)
 
 bool record_is_bound(const struct record *r)
 {
-	return has_note(r, "lower bound");
+	return record_note(r, "lower bound");
 }

@@ -50,5 +50,8 @@ struct rows_cell cell_total(const struct record *r, enum metric_id id);
 /* The mean of the calls that did not fail. */
 struct rows_cell cell_mean(const struct op_counts *counts);
 
+/* The rest of the note that begins so; NULL: there is none. */
+const char *record_note(const struct record *r, const char *beginning);
+
 /* A note of the record calls its figures a lower bound. */
 bool record_is_bound(const struct record *r);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+#include "analysis/working_time.h"
 #include "basic/cleanup.h"
 #include "basic/humanize.h"
 #include "model/sections/network.h"
+#include "model/record.h"
 #include "model/sections/ports.h"
 #include "report/record_rows.h"
 #include "report/rows_items.h"
 #include "report/sentence.h"
+
+#define LITTLE_BYTES 1048576 /* no news on a first screen, unless it was waited for */
+#define WAIT_MIN 0.1 /* of the working time */
 
 /* ---- in short: what went out of the node, and what stayed in it ---- */
 
@@ -79,7 +84,8 @@ static void add_rtt_samples(const struct network *n, struct rows *rows)
 		  humanize_duration(n->min_rtt_ns).text);
 }
 
-static void add_reach(const struct network *n, enum reach reach, struct rows *rows)
+static void add_reach(const struct network *n, enum reach reach, unsigned int forms,
+		      const char *label, struct rows *rows)
 {
 	struct sum sum = {};
 
@@ -89,11 +95,10 @@ static void add_reach(const struct network *n, enum reach reach, struct rows *ro
 	}
 	if (!sum.kinds.text)
 		return;
-	rows_line(rows, ROWS_SHORT, reach == REACH_NETWORK ? "network" : "in the node",
-		  "%ssent %s  received %s  (%s", rows_bound(rows), humanize_bytes(sum.sent).text,
-		  humanize_bytes(sum.received).text, sum.kinds.text);
+	rows_line(rows, forms, label, "%ssent %s  received %s  (%s", rows_bound(rows),
+		  humanize_bytes(sum.sent).text, humanize_bytes(sum.received).text, sum.kinds.text);
 	say_count(n, reach, sum.calls, rows);
-	if (reach == REACH_NETWORK)
+	if (reach == REACH_NETWORK && forms & ROWS_TEXT)
 		add_rtt_samples(n, rows);
 	sentence_freep(&sum.kinds);
 }
@@ -144,9 +149,23 @@ void network_rows(const struct network *n, struct rows *rows)
 	rows_part(rows, "Network");
 	if (!n->is_known)
 		return;
-	add_reach(n, REACH_NETWORK, rows);
-	add_reach(n, REACH_NODE, rows);
+	add_reach(n, REACH_NETWORK, ROWS_SHORT, "network", rows);
+	add_reach(n, REACH_NODE, ROWS_SHORT, "in the node", rows);
 	add_sockets(n, rows);
+}
+
+void network_row(const struct record *r, struct rows *rows)
+{
+	const struct network *n = &r->reading.network;
+	const struct working_time work = working_time_of(r);
+	uint64_t bytes;
+
+	if (!n->is_known)
+		return;
+	bytes = network_total(n, METRIC_NETWORK_SENT_BYTES) +
+		network_total(n, METRIC_NETWORK_RECEIVED_BYTES);
+	if (bytes >= LITTLE_BYTES || work.parts[CAUSE_NETWORK] > WAIT_MIN * work.seconds)
+		add_reach(n, REACH_NETWORK, ROWS_SCREEN, "Network", rows);
 }
 
 /* ---- fabric ports ---- */

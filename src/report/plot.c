@@ -250,8 +250,8 @@ static void put_summary(const struct frame *f, struct html *h)
 {
 	const struct plot *plot = f->plot;
 
-	html_text(h, "mean %s, most %s%s", tell(f->mean, plot).text, tell(f->most, plot).text,
-		  plot->unit);
+	html_text(h, "mean %s, most %s%s%s", tell(f->mean, plot).text, tell(f->most, plot).text,
+		  plot->unit, plot->kind == AXIS_BYTES ? " in a sample" : "");
 	if (plot->limit > 0)
 		html_text(h, "; %s", plot->limit_label);
 }

@@ -66,11 +66,15 @@ void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows);
 /* @patterns: what was found in it, or NULL. */
 void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows);
 void files_rows(const struct record *r, struct rows *rows);
+/* What was paged in and dirtied by mappings, in a line. */
+void mapped_rows(const struct record *r, unsigned int forms, const char *label, struct rows *rows);
 /* Each operation of each mount: calls, failures and time. */
 void operations_rows(const struct record *r, struct rows *rows);
 void hot_files_rows(const struct record *r, struct rows *rows);
 void block_rows(const struct block *b, struct rows *rows);
 void network_rows(const struct network *n, struct rows *rows);
+/* What went over the network, on the first screen, where it is a megabyte or was waited for. */
+void network_row(const struct record *r, struct rows *rows);
 void ports_rows(const struct ports *ports, struct rows *rows); /* NULL: none */
 void syscalls_rows(const struct syscalls *s, struct rows *rows);
 void trace_rows(const struct traced_calls *c, struct rows *rows);

@@ -19,6 +19,7 @@
 #define FILES_MIN 0.25 /* of the peak: less does not make it another number */
 #define PARTS_SHOWN 4 /* of working time: a line's worth, or a little more */
 #define WORK_MIN 0.05 /* of the run: with less there are no shares */
+#define LITTLE_BYTES 1048576 /* also of what starts programs, and of /proc and the like */
 
 static const struct value *value_of(const struct record *r, enum metric_id id)
 {
@@ -245,6 +246,9 @@ static void add_processes(const struct record *r, struct rows *rows)
 	const struct value *crashed = value_of(r, METRIC_TASKS_CRASHED),
 			   *killed = value_of(r, METRIC_MEMORY_OOM_KILLS),
 			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+	/* of those that go on nothing is known of the end */
+	const bool is_short = strings_contain(&r->coverage.notes, RECORD_NOTE_ENDING) ||
+			      r->survivor_count;
 	uint64_t count;
 	bool is_known = count_tasks(r, &count);
 
@@ -253,14 +257,13 @@ static void add_processes(const struct record *r, struct rows *rows)
 	else
 		rows_line(rows, ROWS_FIRST, "Processes", "%s", "");
 	if (is_known)
-		rows_say(rows, "", "%s%s process%s",
-			 strings_contain(&r->coverage.notes, RECORD_NOTE_ENDING) ? "≥"
-										 : rows_bound(rows),
+		rows_say(rows, "", "%s%s process%s", is_short ? "≥" : rows_bound(rows),
 			 humanize_count(count).text, count == 1 ? "" : "es and threads");
 	else
 		rows_say(rows, "", "-");
 	if (largest->is_known && tells_more(r, largest))
-		rows_say(rows, ", ", "largest %s", humanize_bytes(largest->number).text);
+		rows_say(rows, ", ", "largest %s%s", is_short ? "≥" : rows_bound(rows),
+			 humanize_bytes(largest->number).text);
 	say_number(crashed, "crash", "crashes", rows);
 	say_number(killed, "OOM kill", "OOM kills", rows);
 }
@@ -300,22 +303,44 @@ static void add_io(const struct record *r, struct rows *rows)
 		 humanize_count(value_of(r, METRIC_IO_CALLS_WRITTEN)->number).text);
 }
 
+/* What is read by a mapping is in no call; what was in memory before is not paged in. */
+static void add_mapped(const struct record *r, struct rows *rows)
+{
+	uint64_t read = 0, written = 0;
+
+	(void)record_total(r, METRIC_MAPPED_READ_BYTES, &read);
+	(void)record_total(r, METRIC_MAPPED_WRITE_BYTES, &written);
+	if (read + written >= LITTLE_BYTES)
+		mapped_rows(r, ROWS_SCREEN, "Mapped files", rows);
+}
+
+/* What the meter cost, where somebody would notice. */
+static void add_metering(const struct record *r, struct rows *rows)
+{
+	const char *text = record_note(r, RECORD_NOTE_METERING "about ");
+
+	if (text)
+		rows_line(rows, ROWS_SCREEN, "Metering", "~%s", text);
+}
+
 void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
 	efficiency_rows(r, a, rows);
 	add_work(r, rows);
 	add_io(r, rows);
+	add_mapped(r, rows);
+	network_row(r, rows);
 	gpu_row(r, rows);
 	energy_row(r, rows);
 	rows_line(rows, ROWS_FIRST, "Emissions", "%s", r->emissions ? r->emissions : "");
 	add_processes(r, rows);
 	add_survivors(r, rows);
+	add_metering(r, rows);
 }
 
 /* ---- files ---- */
 
 #define MOUNTS_SHOWN 5
-#define LITTLE_BYTES 1048576 /* also of what starts programs, and of /proc and the like */
 #define LITTLE_CALLS 1000
 
 struct work {
@@ -375,12 +400,13 @@ static bool is_shown(const struct mount_row *row, const struct work *sum)
 	       is_share(work.meta, sum->meta) || is_share(work.ns, sum->ns);
 }
 
-/* @op: of which the last column tells, if there is one. */
+/* @op: of which the last column tells, if there is one; not of a pipe, whose reader waits for who
+ * writes. */
 static void add_row(const struct mount_row *row, enum file_op op, struct rows_table *table)
 {
 	double p99;
 	bool has_p99 = op != OP_COUNT && row->has_histograms && row->has_seconds &&
-		       mount_row_is_timed(row, op) &&
+		       row_is_of_files(row) && mount_row_is_timed(row, op) &&
 		       histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0;
 
 	rows_row(table, ROWS_ALL);

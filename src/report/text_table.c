@@ -165,12 +165,31 @@ static bool has_heads(const struct rows_table *t)
 	return has;
 }
 
+/* A label that is too wide has a line of its own. */
+static void print_row(const struct rows_table *t, const struct layout *layout, size_t row,
+		      struct page *page)
+{
+	struct human buffer;
+	const char *label = cell_at(t, row, 0, &buffer);
+	const bool is_wide = !t->columns[0].is_path && !t->columns[0].most &&
+			     utf8_columns(label) > layout->widths[0];
+
+	page_label(page, NULL);
+	if (is_wide) {
+		page_words(page, PAGE_PLAIN, page_indent(page), label);
+		page_end_line(page);
+		page_label(page, NULL);
+	}
+	for (size_t i = 0; i < t->column_count; i++)
+		print_cell(t, layout, i, i || !is_wide ? cell_at(t, row, i, &buffer) : "",
+			   PAGE_PLAIN, page);
+	page_end_line(page);
+}
+
 void text_table(const struct rows_table *t, const char *label, struct page *page)
 {
-	struct layout layout;
-	struct human buffer;
+	const struct layout layout = lay_out(t, page->width - page_indent(page));
 
-	layout = lay_out(t, page->width - page_indent(page));
 	if (has_heads(t)) {
 		page_label(page, label);
 		for (size_t i = 0; i < t->column_count; i++)
@@ -180,9 +199,6 @@ void text_table(const struct rows_table *t, const char *label, struct page *page
 	for (size_t row = 0; row < t->row_count; row++) {
 		if (!has_row(t, row))
 			continue;
-		page_label(page, NULL);
-		for (size_t i = 0; i < t->column_count; i++)
-			print_cell(t, &layout, i, cell_at(t, row, i, &buffer), PAGE_PLAIN, page);
-		page_end_line(page);
+		print_row(t, &layout, row, page);
 	}
 }

@@ -14,6 +14,7 @@
 #define BUCKETS_MIN 8 /* fewer are no curve */
 #define NAME_WIDTH 8
 #define RATE_MIN 1048576 /* bytes per second: less is no curve of a first screen */
+#define CORES_MIN 0.05 /* in use: the same */
 #define GREATEST_WIDTH 17 /* "peak 1,023 MiB/s" */
 #define SURELY (1 - 1e-12) /* half of the greatest is no more than that */
 
@@ -142,8 +143,10 @@ static void print_legend(const struct patterns *patterns, struct page *page)
 }
 
 /* Is the curve one of those that a first screen has? */
-static bool is_first(const struct rows_timeline *t, const struct curve_axis *axis, const char *name)
+static bool is_first(const struct rows_timeline *t, const struct curve_axis *axis,
+		     const struct curve *shown)
 {
+	const char *name = shown->name;
 	struct curve curve;
 	double read = 0, written = 0;
 	bool is_read;
@@ -157,8 +160,9 @@ static bool is_first(const struct rows_timeline *t, const struct curve_axis *axi
 		}
 	}
 	is_read = t->data ? strcmp(t->data, "read") == 0 : read >= written;
-	return strcmp(name, "cores") == 0 || ((is_read ? read : written) >= RATE_MIN &&
-					      strcmp(name, is_read ? "read" : "write") == 0);
+	return (strcmp(name, "cores") == 0 && shown->greatest >= CORES_MIN) ||
+	       ((is_read ? read : written) >= RATE_MIN &&
+		strcmp(name, is_read ? "read" : "write") == 0);
 }
 
 void text_timeline(const struct rows_timeline *t, const char *label, bool is_full,
@@ -175,7 +179,7 @@ void text_timeline(const struct rows_timeline *t, const char *label, bool is_ful
 	for (size_t i = 0; i < t->count; i++) {
 		for (size_t k = 0; curve_of(&t->plots[i], k, &axis, &curve); k++) {
 			if (!curve.name || curve.greatest <= 0 ||
-			    (!is_full && !is_first(t, &axis, curve.name)))
+			    (!is_full && !is_first(t, &axis, &curve)))
 				continue;
 			print_curve(&axis, &t->plots[i], &curve, printed++ ? NULL : label, page);
 		}

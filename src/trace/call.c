@@ -26,7 +26,7 @@ void call_decode(const struct trace_event *event, const struct probe_set *set,
 		.start_ns = event->start_ns,
 		.has_returned = event->flags & TRACE_HAS_RETURNED,
 		.duration_ns = event->duration_ns,
-		.result = event->result,
+		.result = *probe->until ? 0 : event->result, /* which is no function's */
 		.has_bytes = event->flags & TRACE_HAS_BYTES,
 		.bytes = event->bytes,
 		.have = event->has,

@@ -36,7 +36,12 @@ int installed_sets_read(const char *name, struct probe_set **ret, struct error *
 	char directory[PATH_MAX];
 	int r = find_directory(directory, err);
 
-	return r < 0 ? r : probe_set_read(directory, name, ret, err);
+	if (r == 0)
+		r = probe_set_read(directory, name, ret, err);
+	return r == -ENOENT && !strchr(name, '/')
+		       ? error_set(err, r, "there is no set '%s'; --list shows those there are",
+				   name)
+		       : r;
 }
 
 static bool is_roots_alone(const char *path)

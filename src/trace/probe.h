@@ -191,6 +191,7 @@ struct probe {
 	size_t callback_count;
 
 	enum probe_exit exit;
+	char until[PROBE_NAME_MAX]; /* the USDT probe that ends it, instead of a return; or "" */
 	bool is_throwing; /* an exception may cross it */
 	bool is_never_throwing; /* and that none does is said */
 	bool is_sleepable; /* may fault pages in: for texts, of rare calls */

@@ -58,9 +58,13 @@ static int write_file(FILE *out, char *argument, struct error *err)
 			strrchr(symbol, ':') + 1);
 	if (strcmp(argument, "kernel") == 0 || strcmp(argument, "tracepoint") == 0)
 		site = argument;
-	fprintf(out,
-		"[set ad-hoc]\nabout = %s\nfails = never\n[library given]\nfile = %s\n[probe %.*s]\n%s = %s\n",
-		"what --probe names", argument, PROBE_NAME_MAX - 1, symbol, site, symbol);
+	fprintf(out, "[set ad-hoc]\nabout = what --probe names\nfails = never\n[library given]\n");
+	/* "libz" is libz.so.1, too */
+	if (strncmp(argument, "lib", 3) == 0 && !strpbrk(argument, "*?[./"))
+		fprintf(out, "file = %s %s.so*\n", argument, argument);
+	else
+		fprintf(out, "file = %s\n", argument);
+	fprintf(out, "[probe %.*s]\n%s = %s\n", PROBE_NAME_MAX - 1, symbol, site, symbol);
 	write_fields(out, list ? list : "");
 	return 0;
 }

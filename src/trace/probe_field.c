@@ -66,6 +66,20 @@ static int read_usdt(struct probe_scope *scope, const char *value)
 	return read_site(scope, value, PROBE_USDT, true);
 }
 
+/* Both stand in one function, so that their frames are the same. */
+static int read_until(struct probe_scope *scope, const char *value)
+{
+	struct probe *probe = scope->probe;
+
+	if (probe->site != PROBE_USDT || !strchr(value, ':') || strlen(value) >= PROBE_NAME_MAX)
+		return error_set(scope->err, -EINVAL,
+				 "NAME:NAME of a USDT probe must stand here, below 'usdt'");
+	snprintf(probe->until, sizeof(probe->until), "%s", value);
+	probe->exit = PROBE_EXIT_RET_INSN;
+	probe->fails = PROBE_FAILS_NEVER;
+	return 0;
+}
+
 static int read_kernel(struct probe_scope *scope, const char *value)
 {
 	return read_site(scope, value, PROBE_KERNEL, false);
@@ -145,6 +159,7 @@ static const struct probe_field {
 	{ "alias",      true,  read_alias },
 	{ "symbol",     false, read_symbol },
 	{ "usdt",       false, read_usdt },
+	{ "until",      false, read_until },
 	{ "kernel",     false, read_kernel },
 	{ "tracepoint", false, read_tracepoint },
 	{ "callbacks",  false, read_callbacks },

@@ -81,9 +81,10 @@ static const char *lint_exit(const struct probe *probe)
 		is_at_return |= probe->values[i].is_at_return;
 	if (probe->exit == PROBE_EXIT_RETURN && probe->is_throwing)
 		return "an exception may cross it, and a return probe would end the program: 'exit = ret-insn' or 'none', or 'throws = no' where that is certain";
-	if (probe->exit == PROBE_EXIT_RET_INSN && probe->site != PROBE_FUNCTION)
+	if (probe->exit == PROBE_EXIT_RET_INSN && probe->site != PROBE_FUNCTION && !*probe->until)
 		return "'ret-insn' is for functions of libraries";
-	if (has_exit && (probe->site == PROBE_USDT || probe->site == PROBE_TRACEPOINT))
+	if (has_exit && !*probe->until &&
+	    (probe->site == PROBE_USDT || probe->site == PROBE_TRACEPOINT))
 		return "it has no return, so that 'exit' must be 'none'";
 	if (!has_exit && is_at_return)
 		return "a value is read at the return, and 'exit' is 'none'";

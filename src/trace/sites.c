@@ -310,7 +310,8 @@ static int add_place(void *context, const struct image_site *at)
 	v->row->file = v->file;
 	r = add_site(v, at, false);
 	if (r == 0 && v->row->exit == PROBE_EXIT_RET_INSN)
-		r = image_visit_returns(v->image, at, add_return, v);
+		r = *v->probe->until ? image_visit_usdt(v->image, v->probe->until, add_return, v)
+				     : image_visit_returns(v->image, at, add_return, v);
 	if (r == -ENODATA && v->probe->exit == PROBE_EXIT_RETURN) {
 		withhold(v->row,
 			 strdup("its `ret` instructions cannot be found, and a return probe "

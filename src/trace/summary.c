@@ -369,6 +369,16 @@ static void summary_add_set(const struct trace_summary *s, struct summary_functi
 		rows_remark(table, ROWS_ALL, "and %zu more", count - FUNCTIONS_SHOWN);
 }
 
+/* NULL: it is timed, or has no return. */
+static const char *summary_why_untimed(const struct summary_function *f)
+{
+	if (f->withheld || f->probe->exit != PROBE_EXIT_NONE || f->probe->site != PROBE_FUNCTION)
+		return f->withheld;
+	return strcmp(f->probe->set->name, "ad-hoc") == 0
+		       ? "'(exit=return)' behind a name does that"
+		       : "the set counts calls alone";
+}
+
 /* Each reason once, most often: there is one for all. */
 static void summary_add_withheld(struct summary_function *const *sorted, size_t count,
 				 struct rows *rows)
@@ -376,7 +386,7 @@ static void summary_add_withheld(struct summary_function *const *sorted, size_t 
 	const char *before = "";
 
 	for (size_t i = 0; i < count; i++) {
-		const char *why = sorted[i]->all.calls ? sorted[i]->withheld : NULL;
+		const char *why = sorted[i]->all.calls ? summary_why_untimed(sorted[i]) : NULL;
 
 		if (why && strcmp(why, before) != 0)
 			rows_line(rows, ROWS_ALL, NULL, "%s and others: returns not traced: %s",

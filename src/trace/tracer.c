@@ -355,7 +355,7 @@ static int tracer_attach_variant(const struct tracer *t, const struct tracer_par
 			continue;
 		chosen[count++] = (struct attach_site){
 			.offset = site->offset,
-			.semaphore = v->is_leave ? 0 : site->semaphore,
+			.semaphore = v->is_leave && !v->is_on_ret ? 0 : site->semaphore,
 			.cookie = TRACE_COOKIE(site->row, part->generation) |
 				  (v->is_on_ret ? TRACE_COOKIE_AT_RET : 0),
 		};

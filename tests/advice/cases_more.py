@@ -224,7 +224,7 @@ CASES = [
     # are, so "use larger reads" would be wrong, and a slow disk is not the cause either.  That the time goes to waiting for
     # reads is true as well.
     Case("tar-small-files", "small files are archived, nothing is cached", write("files.py", SMALL_FILES) +
-         "$python files.py\n--\nexec tar cf runs.tar runs", ("small-files-read", "open-close-storm", "metadata-heavy", "lost-to-metadata",
+         "$python files.py\n--\nexec tar cf runs.tar runs", ("small-files-copied", "small-files-read", "open-close-storm", "metadata-heavy", "lost-to-metadata",
                                                       "lost-to-reads"),
          is_cold=True),
     # xz 5.4 has one thread unless told otherwise, at 2 to 4 MB/s: it computes all the time, tar waits for it, a core is idle.

@@ -8,7 +8,8 @@ OPTION = re.compile(r"^  (?:-(\w),|   ) --([a-z-]+)(?: (\S+))?  ", re.MULTILINE)
 
 
 def help_of(*argv):
-    return subprocess.run([*map(str, argv), "--help"], check=True, capture_output=True, text=True).stdout
+    """Each option on one line, also where the page breaks it."""
+    return re.sub(r"\n {28}(?=\S)", " ", subprocess.run([*map(str, argv), "--help"], check=True, capture_output=True, text=True).stdout)
 
 
 def commands(programs):

@@ -78,6 +78,13 @@ def test_run_tells_what_memory_was_used_for(programs, tmp_path, root):
     assert re.search(r"^memory +programs [\d.]+ MiB, page cache [\d.]+ MiB, shared memory 17 MiB", done.stderr, re.MULTILINE)
 
 
+def test_the_largest_process_is_the_commands(programs, tmp_path, root):
+    """And not what jobmeter itself had in memory, of which the command began as a copy."""
+    memory, done = run(programs, tmp_path, "grep", "VmHWM", "/proc/self/status")
+    said = int(done.stdout.split()[1]) << 10
+    assert said <= memory["process_peak_bytes"] <= said + (512 << 10)
+
+
 def test_what_no_look_saw_is_not_known(programs, tmp_path, root):
     """A command that is over before the first look."""
     for _ in range(5):

@@ -550,3 +550,12 @@ def test_ranks_of_mpirun_leave_records_that_merge(jobmeter, programs, root, dema
     merged = json.loads(jobmeter("report", "--json", ranks).stdout)
     dev = next(r for r in merged["io"] if r["mount"] == "/dev")
     assert dev["write"]["bytes"] == 3 * 1009 * 1013 and dev["write"]["calls"] == 3 * 1013
+
+
+def test_a_report_says_what_the_meter_cost(jobmeter, root):
+    """Of a program that only makes tiny calls it is a good part."""
+    loop = "import os, time\nfile, end = os.open('/dev/zero', os.O_RDONLY), time.monotonic() + 1.5\n" \
+           "while time.monotonic() < end: os.read(file, 1)"
+    done = jobmeter("run", "--standalone", "--", "/usr/bin/python3", "-c", loop)
+    share = re.search(r"^  Metering +~[\d.]+ m?s of CPU time, (\d+) % of a core$", done.stderr, re.MULTILINE)
+    assert share and 1 <= int(share[1]) < 100, done.stderr

@@ -475,6 +475,19 @@ def test_what_a_probe_names_in_vain_is_said(programs, root):
     assert "a pattern such as '*method*' finds them" in said("true:ns::K::method", 2)
 
 
+def test_a_library_may_be_named_without_its_ending(programs, root):
+    done = subprocess.run([programs / "jobmeter", "trace", "--probe", "libc:malloc", "--", "ls", "/"], check=True, capture_output=True,
+                          text=True)
+    assert re.search(r"\bmalloc +\d+ +-", done.stderr), done.stderr
+    assert "returns not traced: '(exit=return)' behind a name does that" in " ".join(done.stderr.split())
+
+
+def test_a_set_that_there_is_not_is_said(programs):
+    done = subprocess.run([programs / "jobmeter", "trace", "--set", "nosuch", "--", "true"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "there is no set 'nosuch'; --list shows those there are" in done.stderr
+
+
 def test_without_a_target_or_with_two_it_is_misuse(programs):
     for arguments in ([], ["--job", "1", "--pid", "1"]):
         done = subprocess.run([programs / "jobmeter", "trace", *arguments], capture_output=True, text=True)

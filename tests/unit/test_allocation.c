@@ -31,6 +31,7 @@ TEST(the_least_limit_from_the_own_group_up_counts)
 	read_made(fd, &r);
 	ASSERT_EQ(r.values[METRIC_CPU_ALLOCATED].number, 250);
 	ASSERT_EQ(r.values[METRIC_MEMORY_LIMIT].number, 33554432);
+	ASSERT(!r.values[METRIC_CPU_THROTTLED].is_known); /* how long that stopped it */
 }
 
 TEST(without_limits_memory_is_absent_and_cores_are_those_of_the_affinity)
@@ -43,6 +44,7 @@ TEST(without_limits_memory_is_absent_and_cores_are_those_of_the_affinity)
 	read_made(fd, &r);
 	ASSERT(r.values[METRIC_CPU_ALLOCATED].number >= 1000);
 	ASSERT(!r.values[METRIC_MEMORY_LIMIT].is_known);
+	ASSERT(r.values[METRIC_CPU_THROTTLED].is_known && !r.values[METRIC_CPU_THROTTLED].number);
 }
 
 TEST(rubbish_in_a_limit_is_no_limit)

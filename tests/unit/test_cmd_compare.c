@@ -28,8 +28,10 @@ TEST(it_begins_with_what_everybody_asks)
 	ASSERT(elapsed && cpu && read && elapsed < cpu && cpu < read);
 	ASSERT_CONTAINS(elapsed, "2 m 00 s    2 m 14 s ");
 	ASSERT_CONTAINS(elapsed, " +14.5 s   +12 %");
-	ASSERT_CONTAINS(read, "read_rate ");
-	ASSERT(!strstr(read, "read_rate /scratch")); /* which did all of it */
+	ASSERT_CONTAINS(read, "read rate ");
+	ASSERT(!strstr(read, "read rate /scratch")); /* which did all of it */
+	ASSERT_CONTAINS(read, "\n  In short: ");
+	ASSERT_LACKS(strstr(read, "\n  In short: "), "; --all shows"); /* it is the last word */
 	ASSERT(!strstr(text, "knows_causes"));
 }
 
@@ -41,7 +43,7 @@ TEST(of_a_record_and_itself_only_the_first_numbers_are_shown)
 	ASSERT_CONTAINS(text, " same\n");
 	ASSERT(!strstr(text, "_"));
 	ASSERT_EQ(compare("--all DATA/made-train.json DATA/made-train.json", &all), CLI_WELL);
-	ASSERT_CONTAINS(all, "core_seconds");
+	ASSERT_CONTAINS(all, "core seconds");
 }
 
 TEST(formats_have_all_numbers)

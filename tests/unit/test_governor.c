@@ -61,16 +61,28 @@ TEST(what_it_cost_is_what_calls_take_longer_and_what_runs_take_without_the_clock
 	ASSERT_EQ(s.unclocked_total_ns, 0u);
 }
 
-TEST(three_readings_over_the_budget_are_too_many)
+TEST(twenty_seconds_over_the_budget_are_too_many)
 {
 	_cleanup_(governor_freep) struct governor *g = governor_new(0);
 	struct life life = { .second = 100 };
 
-	ASSERT_EQ(live(g, &life, 30000, 3), 0u); /* two differences */
-	ASSERT_EQ(live(g, &life, 20000, 1), 0u + 103 * SECOND);
-	ASSERT_EQ(governor_unclocked(g, 0, 105 * SECOND), 2 * SECOND);
-	ASSERT_EQ(governor_unclocked(g, 104 * SECOND, 105 * SECOND), SECOND);
-	ASSERT_EQ(governor_unclocked(g, 0, 103 * SECOND), 0u);
+	ASSERT_EQ(live(g, &life, 30000, 21), 0u); /* 20 differences, 19 s apart */
+	ASSERT_EQ(live(g, &life, 20000, 1), 0u + 121 * SECOND);
+	ASSERT_EQ(governor_unclocked(g, 0, 123 * SECOND), 2 * SECOND);
+	ASSERT_EQ(governor_unclocked(g, 122 * SECOND, 123 * SECOND), SECOND);
+	ASSERT_EQ(governor_unclocked(g, 0, 121 * SECOND), 0u);
+}
+
+/* 36 jobs within 15 s, and then hardly any. */
+TEST(many_short_jobs_at_once_cost_no_times)
+{
+	_cleanup_(governor_freep) struct governor *g = governor_new(0);
+	struct life life = { .second = 100 };
+
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(live(g, &life, 30000, 15), 0u);
+		ASSERT_EQ(live(g, &life, 10000, 45), 0u);
+	}
 }
 
 TEST(a_busy_moment_is_none)
@@ -125,7 +137,7 @@ TEST(of_many_spans_none_is_forgotten)
 	uint64_t sum = 0;
 
 	for (int i = 0; i < 300; i++) {
-		uint64_t from = live(g, &life, 30000, 5) / SECOND, to;
+		uint64_t from = live(g, &life, 30000, 25) / SECOND, to;
 
 		ASSERT(from > 0);
 		while (live(g, &life, 10000, 1))

@@ -272,6 +272,33 @@ TEST(files_are_told_by_all_three_rankings)
 	}
 }
 
+/* Ten copies of one size, and many files that were only looked at. */
+TEST(no_file_that_matters_makes_room_for_one_that_does_not)
+{
+	_cleanup_record_ struct record *r = record_new();
+	_cleanup_free_ char *text = NULL;
+	char path[16];
+
+	r->files.is_known = r->files.has_seconds = true;
+	r->files.total.files = 300;
+	for (unsigned int i = 0; i < 20; i++) {
+		struct hot_file *file;
+
+		snprintf(path, sizeof(path), i < 7 ? "/copy.%u" : "/seen.%u", i);
+		ASSERT_OK(hot_list_add(&r->files.hot, path, "/", &file));
+		*hot_file_number(file, METRIC_FILE_WRITE_BYTES) = i < 7 ? 19 << 20 : 0;
+		*hot_file_number(file, METRIC_FILE_WRITE_CALLS) = i < 7 ? 1000 - i : 0;
+		*hot_file_number(file, METRIC_FILE_WRITE_SECONDS) = i < 7 ? 1000000 : 0;
+		*hot_file_number(file, METRIC_FILE_OPENS) = i < 7 ? 1 : 50 - i;
+	}
+	text = report(r, NULL, 80);
+	for (unsigned int i = 0; i < 7; i++) {
+		snprintf(path, sizeof(path), "/copy.%u", i);
+		ASSERT_CONTAINS(text, path);
+	}
+	ASSERT_CONTAINS(text, "and 292 more\n");
+}
+
 TEST(what_is_not_known_is_a_dash)
 {
 	_cleanup_record_ struct record *r = load("made-short.json"), *nothing = record_new();
@@ -296,7 +323,7 @@ TEST(what_went_wrong_stands_out)
 	ASSERT_CONTAINS(text, "climate simulation   exit 3, 10 d 00 h   ");
 	ASSERT_CONTAINS(
 		text,
-		"  Processes          ≥37 processes and threads, largest 2.2 GiB, 2 OOM kills\n");
+		"  Processes          ≥37 processes and threads, largest ≥2.2 GiB, 2 OOM kills\n");
 	ASSERT_CONTAINS(text, "throttled 10 h 00 m\n");
 	ASSERT_CONTAINS(text, "and 7 more mounts (6 MiB read, 24 KiB written)\n");
 	ASSERT_CONTAINS(text, "  Still running      daemon0 (pid 1000), ");
@@ -336,6 +363,99 @@ TEST(next_to_no_work_has_no_shares)
 	more = screen(r);
 	ASSERT_CONTAINS(more, "  Processes          1 process\n");
 	ASSERT_CONTAINS(more, "\n  Working time       600 ms: on CPU 100 % (11.9 s asleep)\n");
+}
+
+TEST(the_network_stands_on_the_first_screen_where_it_matters)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *little = NULL, *much = NULL, *waited = NULL;
+	struct network *n = &r->reading.network;
+
+	n->is_known = n->has_connections = true;
+	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_OPENED) = 1;
+	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_BYTES) = (1 << 20) - 1;
+	little = screen(r);
+	ASSERT_LACKS(little, "Network");
+	reading_set(&r->reading, METRIC_BLOCKED_NETWORK, 2000000); /* of 7 ms */
+	waited = screen(r);
+	ASSERT_CONTAINS(waited,
+			"  Network            sent 0 B  received 1 MiB  (TCP, 1 connection)\n");
+	reading_set(&r->reading, METRIC_BLOCKED_NETWORK, 0);
+	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_BYTES) = 300 << 20;
+	much = screen(r);
+	ASSERT_CONTAINS(much,
+			"  Network            sent 0 B  received 300 MiB  (TCP, 1 connection)\n");
+}
+
+TEST(mapped_files_stand_beside_those_that_were_read)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	struct mount_row *row = reading_get_mount(&r->reading, ROW_MOUNT, "/", NULL);
+	_cleanup_free_ char *little = NULL, *much = NULL;
+
+	r->reading.has_mounts = true;
+	row->interfaces[INTERFACE_MAPPING][OP_READ].bytes = 8192;
+	little = screen(r);
+	ASSERT_LACKS(little, "Mapped");
+	row->interfaces[INTERFACE_MAPPING][OP_READ].bytes = 226 << 20;
+	row->interfaces[INTERFACE_MAPPING][OP_WRITE].bytes = 4096;
+	much = screen(r);
+	ASSERT_CONTAINS(much, "  Mapped files       / 226 MiB paged in, 4 KiB dirtied\n");
+}
+
+TEST(what_the_meter_cost_is_on_the_first_screen_where_it_matters)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *little = NULL, *much = NULL;
+
+	ASSERT_OK(strings_add(&r->coverage.notes, RECORD_NOTE_METERING "less than 3 %% of a core"));
+	little = screen(r);
+	ASSERT_LACKS(little, "Metering");
+	ASSERT_OK(strings_add(&r->coverage.notes,
+			      RECORD_NOTE_METERING "about 1.1 s of CPU time, 9 %% of a core"));
+	much = screen(r);
+	ASSERT_CONTAINS(much, "  Metering           ~1.1 s of CPU time, 9 % of a core\n");
+}
+
+TEST(numbers_of_processes_that_were_still_ending_are_the_least)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *text = NULL;
+
+	reading_set(&r->reading, METRIC_TASKS_ENDED, 2999);
+	reading_set(&r->reading, METRIC_MEMORY_PROCESS_PEAK, 3 << 20);
+	ASSERT_OK(strings_add(&r->coverage.notes, RECORD_NOTE_ENDING));
+	text = screen(r);
+	ASSERT_CONTAINS(text, "≥2,999 processes and threads, largest ≥3 MiB");
+}
+
+/* Who reads it waits for who writes. */
+TEST(a_pipe_has_no_slow_reads)
+{
+	_cleanup_record_ struct record *r = record_new();
+	_cleanup_free_ char *text = NULL;
+
+	r->reading.has_mounts = true;
+	r->time.elapsed_ns = 2000000000;
+	call(reading_get_mount(&r->reading, ROW_MOUNT, "/scratch", NULL), OP_READ, 10000000);
+	call(reading_get_mount(&r->reading, ROW_PIPE, "(pipe)", NULL), OP_READ, 1900000000);
+	text = screen(r);
+	ASSERT_CONTAINS(text, "  p99 read\n");
+	ASSERT_CONTAINS(strstr(text, "(pipe)"), " -\n");
+	ASSERT_CONTAINS(text, " µs\n");
+}
+
+/* The agent has no exit code of a manager's job. */
+TEST(a_job_whose_end_is_not_known_has_ended)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *text = NULL;
+
+	r->is_final = true;
+	r->job.exit_code = -1;
+	r->job.state = strdup("ENDED");
+	text = screen(r);
+	ASSERT_CONTAINS(text, "   ended, 12 s");
 }
 
 static char *screen_of_memory(uint64_t process, uint64_t file, uint64_t shared)

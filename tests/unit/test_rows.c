@@ -75,6 +75,24 @@ TEST(each_form_has_its_lines)
 	ASSERT_STREQ(markup_find_fault(page), NULL);
 }
 
+TEST(a_label_is_never_cut)
+{
+	static const struct rows_column columns[] = { { "waited for" },
+						      { "time" },
+						      { "core time lost" } };
+	struct rows *rows = rows_new();
+	struct rows_table *table = rows_table(rows, ROWS_ALL, NULL, columns, ARRAY_SIZE(columns));
+	_cleanup_free_ char *text = NULL;
+
+	rows_row(table, ROWS_ALL);
+	rows_words(table, "stolen by a hypervisor or interrupts");
+	rows_words(table, "3 ms");
+	rows_words(table, "-");
+	text = reported_rows(rows, ROWS_TEXT, 60);
+	ASSERT_CONTAINS(text, "            stolen by a hypervisor or interrupts\n");
+	ASSERT_LACKS(text, "…");
+}
+
 TEST(a_path_loses_its_beginning_and_a_line_is_broken)
 {
 	struct rows *rows = rows_new();

@@ -179,8 +179,8 @@ TEST(threads_that_work_are_counted_with_those_that_ended)
 	const struct leaving_task leaving = { .cgroup = 1, .pid = 13, .ended_ns = NOW };
 
 	live[0].ended = (struct thread_levels){};
-	thread_levels_join(&live[0].ended, 900 * MS);
-	thread_levels_join(&live[0].ended, 400 * MS);
+	thread_levels_join(&live[0].ended, 900 * MS, 0);
+	thread_levels_join(&live[0].ended, 400 * MS, 0);
 	ASSERT_OK(task_sums_add_tasks(&t, live, ARRAY_SIZE(live), &leaving, 1, NOW));
 	check_threads(&t, 4, (900 + 400 + 700 + 90) * MS, 900 * MS); /* 90 are a tenth, and 30 are
 									not */

@@ -32,20 +32,33 @@ TEST(an_eighth_of_the_busiest_is_in_and_less_than_a_sixteenth_is_out)
 		struct thread_levels levels = {};
 
 		for (size_t k = 0; k < 3; k++)
-			thread_levels_join(&levels, times[i][k] * SECOND);
+			thread_levels_join(&levels, times[i][k] * SECOND, 0);
 		check(&levels, 2, 110 * SECOND, 97 * SECOND);
 	}
+}
+
+/* As blastp's: a second team begins when the first has ended. */
+TEST(threads_that_did_not_live_at_the_same_time_are_not_compared)
+{
+	struct thread_levels levels = { .first_end_ns = 100 * SECOND };
+
+	thread_levels_join(&levels, 8 * SECOND, 90 * SECOND);
+	check(&levels, 1, 8 * SECOND, 8 * SECOND);
+	thread_levels_join(&levels, SECOND / 4, 110 * SECOND); /* did next to nothing */
+	check(&levels, 1, 8 * SECOND, 8 * SECOND);
+	thread_levels_join(&levels, 6 * SECOND, 101 * SECOND);
+	check(&levels, 0, 14 * SECOND, 0);
 }
 
 TEST(whatever_a_thread_did_has_a_level)
 {
 	struct thread_levels levels = {};
 
-	thread_levels_join(&levels, 0);
-	thread_levels_join(&levels, 1);
+	thread_levels_join(&levels, 0, 0);
+	thread_levels_join(&levels, 1, 0);
 	check(&levels, 2, 1, 1);
-	thread_levels_join(&levels, UINT64_MAX / 4);
-	thread_levels_join(&levels, UINT64_MAX / 4);
+	thread_levels_join(&levels, UINT64_MAX / 4, 0);
+	thread_levels_join(&levels, UINT64_MAX / 4, 0);
 	check(&levels, 2, UINT64_MAX / 4 * 2, UINT64_MAX / 4);
 }
 

@@ -31,11 +31,13 @@ static size_t level_of(uint64_t on_ns)
 	return level;
 }
 
-void thread_levels_join(struct thread_levels *levels, uint64_t on_ns)
+void thread_levels_join(struct thread_levels *levels, uint64_t on_ns, uint64_t started_ns)
 {
 	size_t level = level_of(on_ns);
 
 	levels->greatest_ns = MAX(levels->greatest_ns, on_ns);
+	if (levels->first_end_ns && level + THREADS_REACH >= level_of(levels->greatest_ns))
+		levels->are_apart |= started_ns > levels->first_end_ns;
 	levels->sums_ns[level] += on_ns;
 	levels->counts[level]++;
 }
@@ -49,6 +51,8 @@ struct busiest_threads thread_levels_busiest(const struct thread_levels *levels)
 		busiest.count += levels->counts[i];
 		busiest.sum_ns += levels->sums_ns[i];
 	}
+	if (levels->are_apart)
+		busiest.count = busiest.greatest_ns = 0;
 	return busiest;
 }
 
@@ -365,7 +369,7 @@ static struct busiest_threads threads_of(const struct task_record *threads, size
 
 	for (size_t i = 0; i < count; i++) {
 		if (!has_pid(leaving, threads[i].pid))
-			thread_levels_join(&levels, threads[i].exec_ns);
+			thread_levels_join(&levels, threads[i].exec_ns, threads[i].started_ns);
 	}
 	return thread_levels_busiest(&levels);
 }

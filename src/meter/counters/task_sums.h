@@ -63,7 +63,7 @@ int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_co
 
 /* How evenly the threads of a process worked: see bpf/tasks.h and groups of bpf/threads.bpf.h.
  * Another thread, that was on a CPU for so long. */
-void thread_levels_join(struct thread_levels *levels, uint64_t on_ns);
+void thread_levels_join(struct thread_levels *levels, uint64_t on_ns, uint64_t started_ns);
 
 /* Those that worked. */
 struct busiest_threads thread_levels_busiest(const struct thread_levels *levels);

@@ -13,6 +13,8 @@
 #include "model/record.h"
 
 #define MILLION UINT64_C(1000000)
+#define SECOND_NS UINT64_C(1000000000)
+#define COST_PERCENT 3 /* of a core: less is not told as a number */
 #define SPANS_MAX 256 /* beyond, the first two become one, with what was between them */
 
 struct span {
@@ -24,7 +26,8 @@ struct governor {
 	size_t cpus;
 	uint64_t last_boot_ns;
 	uint64_t calm_since_ns; /* 0: it is not */
-	unsigned int over; /* readings */
+	unsigned int over; /* readings, one after the other */
+	uint64_t over_since_ns;
 	struct span *spans;
 	size_t span_count;
 	uint64_t calls, cost_ns, worst;
@@ -81,17 +84,24 @@ static uint64_t cost_of(const struct own_cost *now, const struct own_cost *befor
 	return timed ? (uint64_t)((unsigned __int128)runs * timed_ns / timed) : 0;
 }
 
+static uint64_t cost_of_cpu(const struct own_costs *now, const struct own_costs *before,
+			    const struct own_bases *bases)
+{
+	uint64_t cost = (now->programs[OWN_ENTER].runs - before->programs[OWN_ENTER].runs) *
+			bases->call_ns;
+
+	for (size_t i = 0; i < OWN_COUNT; i++)
+		cost += cost_of(&now->programs[i], &before->programs[i], bases->run_ns);
+	return cost;
+}
+
 static void add_cpu(struct governor *g, const struct governor_feed *feed, size_t cpu,
 		    uint64_t elapsed_ns)
 {
-	const struct own_cost *now = feed->costs[cpu].programs, *before = g->last[cpu].programs;
-	uint64_t calls = now[OWN_ENTER].runs - before[OWN_ENTER].runs;
-	uint64_t cost = calls * feed->bases.call_ns;
+	const struct own_costs *now = &feed->costs[cpu], *before = &g->last[cpu];
+	uint64_t cost = cost_of_cpu(now, before, &feed->bases);
 
-	for (size_t i = 0; i < OWN_COUNT; i++)
-		cost += cost_of(&now[i], &before[i], feed->bases.run_ns);
-
-	g->calls += calls;
+	g->calls += now->programs[OWN_ENTER].runs - before->programs[OWN_ENTER].runs;
 	g->cost_ns += cost;
 	g->worst = MAX(g->worst, (uint64_t)((unsigned __int128)cost * MILLION / elapsed_ns));
 }
@@ -116,11 +126,13 @@ static void judge(struct governor *g, const struct governor_feed *feed)
 	bool is_calm = g->worst * 2 < feed->budget;
 
 	g->over = g->worst > feed->budget ? g->over + 1 : 0;
+	g->over_since_ns = g->over > 1 ? g->over_since_ns : feed->boot_ns;
 	if (!is_calm)
 		g->calm_since_ns = 0;
 	else if (!g->calm_since_ns)
 		g->calm_since_ns = feed->boot_ns;
-	if (!is_unclocked(g) && g->over >= GOVERNOR_OVER_READINGS) {
+	if (!is_unclocked(g) && g->over >= GOVERNOR_OVER_READINGS &&
+	    feed->boot_ns - g->over_since_ns >= GOVERNOR_OVER_NS) {
 		begin_span(g, feed->boot_ns);
 	} else if (is_unclocked(g) && is_calm &&
 		   feed->boot_ns - g->calm_since_ns >= GOVERNOR_CALM_NS) {
@@ -237,4 +249,27 @@ int governor_describe(const struct governor *g, uint64_t from_ns, uint64_t to_ns
 		", since they were not taken for %s: the meter would have cost more than its "
 		"budget",
 		humanize_duration(ns).text);
+}
+
+int governor_describe_cost(const struct objects *objects, struct record *record)
+{
+	static const struct own_costs nothing;
+	const struct own_bases bases = own_costs_bases(objects);
+	const uint64_t elapsed_ns = record->time.elapsed_ns;
+	_cleanup_free_ struct own_costs *costs = NULL;
+	uint64_t cost_ns = 0;
+	size_t cpus = 0;
+	int r = own_costs_read(objects, &costs, &cpus);
+
+	if (r < 0 || !cpus || elapsed_ns < SECOND_NS)
+		return r;
+	for (size_t cpu = 0; cpu < cpus; cpu++)
+		cost_ns += cost_of_cpu(&costs[cpu], &nothing, &bases);
+	if (cost_ns < elapsed_ns * COST_PERCENT / 100)
+		return strings_add(&record->coverage.notes,
+				   RECORD_NOTE_METERING "less than %d %% of a core", COST_PERCENT);
+	return strings_add(&record->coverage.notes,
+			   RECORD_NOTE_METERING "about %s of CPU time, %s of a core",
+			   humanize_duration(cost_ns).text,
+			   humanize_percent((double)cost_ns / (double)elapsed_ns).text);
 }

@@ -20,7 +20,10 @@ struct governor;
 struct objects;
 struct record;
 
-#define GOVERNOR_OVER_READINGS 3 /* one after the other */
+#define GOVERNOR_OVER_READINGS 3 /* one after the other, */
+#define GOVERNOR_OVER_NS                                                                         \
+	UINT64_C(20000000000) /* and for so long: many short jobs at once are no load that stays \
+			       */
 #define GOVERNOR_CALM_NS UINT64_C(300000000000) /* under half of it for so long */
 #define GOVERNOR_SHORTEST_NS UINT64_C(500000000) /* between two readings that tell anything */
 
@@ -60,3 +63,7 @@ int governor_hold(struct governor *g, const struct objects *objects, uint64_t bu
 /* Say in a record of that time what no times were taken of.  -ENOMEM, -ENOSPC. */
 int governor_describe(const struct governor *g, uint64_t from_ns, uint64_t to_ns,
 		      struct record *record);
+
+/* Of programs that were loaded for one job: say in its record what they cost on all CPUs.  It is an
+ * estimate, and other programs' calls are in it.  Too short a job is not told. */
+int governor_describe_cost(const struct objects *objects, struct record *record);

@@ -710,6 +710,8 @@ int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns)
 int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns,
 			    struct record *record)
 {
+	if (k->meter && k->one.one)
+		return governor_describe_cost(meter_objects(k->meter), record);
 	return k->governor ? governor_describe(k->governor, from_ns, to_ns, record) : 0;
 }
 
