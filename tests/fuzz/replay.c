@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Run a fuzz target over the files of a directory: its corpus as a test, with any compiler. */
+/* Run a fuzz target over the files of directories: its corpus as a test, with any compiler. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,20 +32,23 @@ static int replay(int dir_fd, const char *name)
 
 int main(int argc, char **argv)
 {
-	DIR *dir = argc == 2 ? opendir(argv[1]) : NULL;
 	int count = 0, failed = 0;
 
-	if (!dir) {
-		fprintf(stderr, "usage: replay DIR\n");
-		return 2;
+	for (int i = 1; i < argc; i++) {
+		DIR *dir = opendir(argv[i]);
+
+		if (!dir) {
+			fprintf(stderr, "usage: replay DIR...\n");
+			return 2;
+		}
+		for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+			if (entry->d_type != DT_REG)
+				continue;
+			count++;
+			failed += replay(dirfd(dir), entry->d_name);
+		}
+		closedir(dir);
 	}
-	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-		if (entry->d_name[0] == '.')
-			continue;
-		count++;
-		failed += replay(dirfd(dir), entry->d_name);
-	}
-	closedir(dir);
 	printf("%d inputs\n", count);
 	return failed || !count;
 }

@@ -170,23 +170,6 @@ def cut_before(double, handler, _):
     return True
 
 
-def cut_within(double, handler, lines):
-    """All of it is taken, and the connection breaks in the midst of the answer's first line."""
-    with double.lock:
-        double.requests.append((200, len(lines)))
-    text = "".join(json.dumps(answer) + "\n" for answer in double.take(lines))
-    handler.send_response(200)
-    handler.send_header("Content-Type", "application/x-ndjson")
-    handler.send_header("Content-Length", str(len(text)))
-    handler.send_header("Connection", "close")
-    handler.end_headers()
-    handler.wfile.write(text[:9].encode())
-    handler.wfile.flush()
-    handler.close_connection = True
-    handler.connection.shutdown(socket.SHUT_RDWR)
-    return True
-
-
 def lie(text, type="application/x-ndjson"):
     """Status 200, and what is no answer for what was sent; nothing was taken."""
     def step(double, handler, lines):

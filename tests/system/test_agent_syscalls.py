@@ -20,6 +20,15 @@ from job_groups import MANAGER
 BECOME = [shutil.which("setpriv"), f"--reuid={USER}", f"--regid={pwd.getpwnam('nobody').pw_gid}", "--clear-groups", "--"]
 
 
+def said_by(text):
+    """Of the program calls: {(name, what): number}"""
+    said = collections.Counter()
+    for line in text.splitlines():
+        name, calls, errors, _ = line.rsplit(" ", 3)
+        said.update({(name, "calls"): int(calls), (name, "errors"): int(errors)})
+    return said
+
+
 @pytest.fixture
 def make_calls(programs, bench, groups, demand):
     """make_calls(job, is_users=): what a part of that job said of the calls that it made, {name: (calls, errors)}."""
@@ -28,14 +37,11 @@ def make_calls(programs, bench, groups, demand):
     program = shutil.copy(programs / "tests/truth/calls", bench.folder / "calls")
 
     def make(job, is_users=False):
-        process = groups.start(groups.name(job), *(BECOME if is_users else []), program, env={},
+        process = groups.start(groups.name(job), *(BECOME if is_users else []), program, "--plain", env={},
                                stdout=subprocess.PIPE, text=True)
         text, _ = process.communicate(timeout=120)
         assert process.returncode == 0
-        said = collections.Counter()
-        for line in text.splitlines():
-            name, calls, errors, _ = line.rsplit(" ", 3)
-            said.update({(name, "calls"): int(calls), (name, "errors"): int(errors)})
+        said = said_by(text)
         said[("execve", "calls")] += is_users
         return said
 
@@ -76,16 +82,12 @@ def test_at_once(start_agent, make_calls, groups, programs):
     """On the same CPUs, in turns."""
     agent = start_agent(syscalls=True)
     program = programs / "tests/truth/calls"
-    running = {job: groups.start(groups.name(job), program, env={}, stdout=subprocess.PIPE, text=True)
+    running = {job: groups.start(groups.name(job), program, "--plain", env={}, stdout=subprocess.PIPE, text=True)
                for job in range(1, 12)}
     texts = {job: process.communicate(timeout=120)[0] for job, process in running.items()}
     await_page(agent, lambda page: len(known_jobs(page)) == 11)
     for job, text in texts.items():
-        said = {}
-        for line in text.splitlines():
-            name, calls, errors, _ = line.rsplit(" ", 3)
-            said |= {(name, "calls"): int(calls), (name, "errors"): int(errors)}
-        assert not wrong(record_of(agent, job), said)
+        assert not wrong(record_of(agent, job), said_by(text))
 
 
 # Numbers that no kernel has (336 is of Linux 6.18), each on each CPU: more rows than one job may have.

@@ -37,30 +37,59 @@ compadd() {
 	fi
 	builtin compadd "$@"
 }
-finished() { : >$DONE }
+finished() { : >$DONE; comppostfuncs=(finished) }
 comppostfuncs=(finished)
 print REA''DY
 """
 
-def type_into_zsh(text, until, **environment):
-    """At a prompt, after the completion is loaded; until the file is there."""
-    process, terminal = pty.fork()
-    if process == 0:
-        os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, **environment})
-    try:
-        os.write(terminal, b"source $RC\n")
-        said = b""
-        for awaited, answer in ((lambda: b"READY" in said, text.encode() + b"\t"), (until.exists, b"")):
-            deadline = time.monotonic() + 60
-            while not awaited():
-                assert time.monotonic() < deadline, said
-                if select.select([terminal], [], [], 0.05)[0]:
-                    said += os.read(terminal, 4096)
-            os.write(terminal, answer)
-    finally:
-        os.close(terminal)
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
+
+class Prompt:
+    """An interactive zsh, whose completion system is loaded once: that takes longer than all that is asked of it."""
+
+    def __init__(self, folder, scratch):
+        self.offers, self.done, rc = (scratch / name for name in ("offered", "done", "rc"))
+        rc.write_text(ZSH_RC)
+        self.process, self.terminal = pty.fork()
+        if self.process == 0:
+            os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "FOLDER": str(folder), "OFFERED": str(self.offers), "DONE": str(self.done),
+                                                    "RC": str(rc), "HOME": str(scratch), "TERM": "dumb"})
+        self.said = b""
+        self.type(b"source $RC\n", lambda: b"READY" in self.said)
+
+    def type(self, text, is_answered):
+        os.write(self.terminal, text)
+        deadline = time.monotonic() + 60
+        while not is_answered():
+            assert time.monotonic() < deadline, self.said
+            if select.select([self.terminal], [], [], 0.02)[0]:
+                self.said += os.read(self.terminal, 4096)
+
+    def offered(self, text):
+        self.offers.write_text("")
+        self.done.unlink(missing_ok=True)
+        self.type(text.encode() + b"\t", self.done.exists)
+        os.write(self.terminal, b"\x15")  # the line goes
+        return self.offers.read_text().split()
+
+    def close(self):
+        os.close(self.terminal)
+        os.kill(self.process, signal.SIGKILL)
+        os.waitpid(self.process, 0)
+
+
+@pytest.fixture(scope="module")
+def prompt(folder, tmp_path_factory):
+    """prompt(): the module's own zsh, once somebody needs it."""
+    prompts = []
+
+    def get():
+        if not prompts:
+            prompts.append(Prompt(folder, tmp_path_factory.mktemp("zsh")))
+        return prompts[0]
+
+    yield get
+    for one in prompts:
+        one.close()
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +110,7 @@ def run(*argv, **environment):
 
 
 @pytest.fixture
-def complete(folder, tmp_path, demand):
+def complete(folder, tmp_path, demand, prompt):
     """complete(shell, word...): what stands for the last word."""
 
     def bash(words):
@@ -98,14 +127,7 @@ def complete(folder, tmp_path, demand):
         return [line.split("\t")[0] for line in out.splitlines()]
 
     def zsh(words):
-        offers, done, rc = (tmp_path / name for name in ("offered", "done", "rc"))
-        for path in (offers, done):
-            path.unlink(missing_ok=True)
-        offers.touch()
-        rc.write_text(ZSH_RC)
-        type_into_zsh(" ".join(words), done, FOLDER=str(folder), OFFERED=str(offers), DONE=str(done), RC=str(rc),
-                      HOME=str(tmp_path), TERM="dumb")
-        return offers.read_text().split()
+        return prompt().offered(" ".join(words))
 
     def complete(shell, *words):
         demand(shutil.which(shell), f"{shell} is not installed")

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from agent_pages import PATIENCE_S, ask
+from agent_pages import PATIENCE_S, ask, await_page, page_of
 from job_groups import MANAGER, TREE
 
 ANON, SHARED = 61 << 20, 17 << 20
@@ -104,9 +104,15 @@ def test_how_often_the_limit_was_hit(programs, tmp_path, root):
     assert memory["oom_kills"] == 0
 
 
-def count_opens(pid, name, seconds, log):
-    with subprocess.Popen(["strace", "-f", "-e", "trace=openat", "-o", log, "-p", str(pid)], stderr=subprocess.DEVNULL) as s:
-        time.sleep(seconds)
+def await_readings(agent, count):
+    """So many more, one a second."""
+    seen = page_of(agent).of("jobmeter_agent_readings_total")[0][1]
+    await_page(agent, lambda page: page.of("jobmeter_agent_readings_total")[0][1] >= seen + count)
+
+
+def count_opens(agent, name, readings, log):
+    with subprocess.Popen(["strace", "-f", "-e", "trace=openat", "-o", log, "-p", str(agent.process.pid)], stderr=subprocess.DEVNULL) as s:
+        await_readings(agent, readings)
         s.send_signal(signal.SIGINT)
     return len(re.findall(name, log.read_text()))
 
@@ -124,9 +130,8 @@ def test_an_agent_looks_at_it_seldom(start_agent, groups, tmp_path, demand):
             if (memory.get("anon_peak_bytes") or 0) >= ANON and (memory.get("shmem_peak_bytes") or 0) >= SHARED:
                 break
             time.sleep(0.2)
-        time.sleep(3)  # what the last readings saw is more than what was looked at
-        # a reading a second, and it grows no more
-        assert count_opens(agent.process.pid, "made_3/memory.stat", 5, tmp_path / "opens") == 0
+        await_readings(agent, 3)  # what the last readings saw is more than what was looked at
+        assert count_opens(agent, "made_3/memory.stat", 4, tmp_path / "opens") == 0  # it grows no more
     finally:
         job.stdin.close()
         assert job.wait(60) == 0

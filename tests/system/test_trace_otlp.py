@@ -13,7 +13,6 @@ import time
 
 import pytest
 
-import collector_double
 import mpi_programs
 from collector_double import Collector, cut, in_part, late, never, status
 from mpi_programs import ENVIRONMENT, LANGUAGES, MPIS, RANKS, messages, mpirun, transfers
@@ -155,9 +154,8 @@ SENT = ("MPI_File_open", "MPI_File_read", "MPI_File_write", "MPI_File_iwrite", "
         "MPI_Comm_", "MPI_All", "MPI_Exscan", "MPI_Scan", "MPI_Reduce", "MPI_Gather")
 
 
-@pytest.mark.parametrize("mpi", MPIS)
-def test_other_calls_are_left_out_and_counted(spans, mpi):
-    _, _, calls, _, said = spans(mpi, "--slow", "1000")
+def test_other_calls_are_left_out_and_counted(spans):
+    _, _, calls, _, said = spans("mpich", "--slow", "1000")
     assert {c.own["jobmeter.kind"] for c in calls} <= {"open", "read", "write", "collective", "rooted"}
     assert all(c.name.startswith(SENT) for c in calls)
     for rank in range(RANKS):
@@ -259,11 +257,6 @@ def test_each_of_many_spans_is_sent_or_said_to_be_missing(send):
         assert len(collector.spans) == sent and len({span["spanId"] for span in collector.spans}) == sent > CALLS
 
 
-def test_a_path_of_its_own_is_kept(send):
-    with Collector() as collector:
-        assert send(collector.url + "/v1/traces")[:2] == (MADE, {})
-
-
 def test_the_job_ends_whatever_the_collector_does(send):
     """Which answers when the job has ended, and not before."""
     with Collector(always=late(send.done.exists)) as collector:
@@ -298,7 +291,7 @@ def test_one_that_comes_back_gets_all(send):
     check_all(back)
 
 
-@pytest.mark.parametrize("number", [400, 401, 404, 500, 501])
+@pytest.mark.parametrize("number", [400, 501])  # the least, and the last before those that are not
 def test_a_refusal_is_final(send, number):
     with Collector(always=status(number, '{"message": "no\\u001b[2J thanks"}')) as collector:
         sent, missing, said = send(collector.url)
@@ -308,8 +301,7 @@ def test_a_refusal_is_final(send, number):
         assert len(set(bodies)) == len(bodies)  # none came twice
 
 
-@pytest.mark.parametrize("steps", [[status(429), status(503)], [status(502), status(504)], [cut, cut]],
-                         ids=["busy", "gateway", "cut"])
+@pytest.mark.parametrize("steps", [[status(429), status(504)], [status(502), cut]], ids=["busy", "cut"])
 def test_what_may_be_sent_again_is(send, steps):
     with Collector(script=steps) as collector:
         assert send(collector.url)[:2] == (MADE, {})
@@ -333,7 +325,7 @@ def test_what_is_asked_for_later_than_the_end_is_given_up(send):
 
 def test_spans_that_are_rejected_are_counted(send):
     with Collector(script=[in_part(13, "too\x1b[31m many"), in_part(17, "later")], always=in_part(0, "")) as collector:
-        sent, missing, said = send(collector.url)
+        sent, missing, said = send(collector.url + "/v1/traces")  # a path of its own is kept
         assert (sent, missing) == (MADE - 30, {"not taken": 30})
 
 

@@ -3,17 +3,14 @@
 
 import compare
 
-OPTIONS = {"plain": [], "odd": ["--odd"], "refused": ["--refused"], "signals": ["--signals"], "stop": ["--stop"]}
-
-
 REFUSED = 23  # by a filter, which are counted without their time
 
 
-def lost(record, options):
+def lost(record):
     """Calls that are not counted as they should: 32-bit ones, which T2 does not count, and refused ones.  And what the kernel
     did not show, of which no call is one."""
     compat = sum(row["calls"] for name, row in rows(record).items() if name.endswith("(i386)"))
-    return compat + (REFUSED if "--refused" in options else 0) + compare.hidden_by_disks(record)
+    return compat + REFUSED + compare.hidden_by_disks(record)
 
 
 def rows(record):

@@ -35,6 +35,7 @@
 #define CAUSES_MAX 4
 
 static int schedstat_fd;
+static uint64_t born_ns; /* of this process: its first instruction */
 static const char *folder;
 
 /* What children tell, each by its own clocks; shared with them. */
@@ -112,9 +113,8 @@ struct truth {
 		const char *cause;
 		uint64_t ns;
 	} waits[CAUSES_MAX];
-	uint64_t children_ns; /* from their births to their ends */
+	uint64_t children_most_ns; /* from before their births to when their ends were seen */
 	uint64_t wait4_ns; /* CPU time of those that were waited for, as wait4() says */
-	uint64_t began_ns;
 };
 
 static bool sleep_for(long ns)
@@ -198,9 +198,18 @@ static pid_t start_child(void)
 {
 	pid_t pid = fork();
 
-	if (pid == 0) /* ours is the parent's */
+	if (pid == 0) { /* ours is the parent's */
+		born_ns = now_ns(CLOCK_MONOTONIC);
 		schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	}
 	return pid;
+}
+
+/* Of a child: its last words, and its exit status. */
+static int end_life(bool is_well)
+{
+	tell(&told->lived_ns, now_ns(CLOCK_MONOTONIC) - born_ns);
+	return !is_well;
 }
 
 static bool sleep_and_tell(long ns)
@@ -320,10 +329,10 @@ static bool wait_for_children(unsigned long count, struct truth *t)
 		pid_t pid = start_child();
 
 		if (pid == 0)
-			_exit(!sleep_and_tell(STEP_NS));
+			_exit(end_life(sleep_and_tell(STEP_NS)));
 		if (pid < 0 || !end_child(pid, t, 0))
 			return false;
-		t->children_ns += now_ns(CLOCK_MONOTONIC) - from_ns;
+		t->children_most_ns += now_ns(CLOCK_MONOTONIC) - from_ns;
 	}
 	t->waits[1].ns = told->waited_ns;
 	return true;
@@ -481,10 +490,10 @@ static bool share_cpu(unsigned long ms, struct truth *t)
 		return false;
 	pid = start_child();
 	if (pid == 0)
-		_exit(!spin(ms));
+		_exit(end_life(spin(ms)));
 	if (pid < 0 || !spin(ms) || !end_child(pid, t, 0))
 		return false;
-	t->children_ns = now_ns(CLOCK_MONOTONIC) - from_ns;
+	t->children_most_ns = now_ns(CLOCK_MONOTONIC) - from_ns;
 	return true;
 }
 
@@ -498,32 +507,21 @@ static uint64_t usage_of(int who)
 	return usage_ns(&usage);
 }
 
-/* Asleep, and then at work for as long; @from_ns: when it began. */
-static int live_shortly(uint64_t from_ns)
+/* Have @count children, one after the other, each asleep and then at work for as long. */
+static bool have_children(unsigned long count)
 {
-	if (!sleep_and_tell(STORM_NS) || !spin(STORM_NS / 1000000))
-		return 1;
-	tell(&told->lived_ns, now_ns(CLOCK_MONOTONIC) - from_ns);
-	return 0;
-}
-
-/* Have @count children, one after the other. */
-static int have_children(unsigned long count)
-{
-	uint64_t from_ns = now_ns(CLOCK_MONOTONIC);
 	struct truth own = {};
 
 	for (unsigned long i = 0; i < count; i++) {
 		pid_t pid = start_child();
 
 		if (pid == 0)
-			_exit(live_shortly(now_ns(CLOCK_MONOTONIC)));
+			_exit(end_life(sleep_and_tell(STORM_NS) && spin(STORM_NS / 1000000)));
 		if (pid < 0 || !end_child(pid, &own, 0))
-			return 1;
+			return false;
 	}
 	tell(&told->children_ns, own.waits[0].ns);
-	tell(&told->lived_ns, now_ns(CLOCK_MONOTONIC) - from_ns);
-	return 0;
+	return true;
 }
 
 static pid_t start_parent(unsigned long children)
@@ -531,7 +529,7 @@ static pid_t start_parent(unsigned long children)
 	pid_t pid = start_child();
 
 	if (pid == 0)
-		_exit(have_children(children));
+		_exit(end_life(have_children(children)));
 	return pid;
 }
 
@@ -548,7 +546,6 @@ static bool fork_storm(unsigned long count, struct truth *t)
 	}
 	t->waits[0].ns += told->children_ns;
 	t->waits[1].ns = told->waited_ns;
-	t->children_ns = told->lived_ns;
 	return true;
 }
 
@@ -587,8 +584,10 @@ static bool publish(const char *path, const struct mode *mode, const struct trut
 		return false;
 	dprintf(fd,
 		"{\n\t\"schema\": \"jobmeter.waits/1\",\n\t\"mode\": \"%s\",\n\t\"own_ns\": %ju,\n",
-		mode->name, (uintmax_t)(now_ns(CLOCK_MONOTONIC) - t->began_ns));
-	dprintf(fd, "\t\"children_ns\": %ju,\n\t\"queued_ns\": %ju,\n", (uintmax_t)t->children_ns,
+		mode->name, (uintmax_t)(now_ns(CLOCK_MONOTONIC) - born_ns));
+	dprintf(fd,
+		"\t\"children_ns\": %ju,\n\t\"children_most_ns\": %ju,\n\t\"queued_ns\": %ju,\n",
+		(uintmax_t)told->lived_ns, (uintmax_t)t->children_most_ns,
 		(uintmax_t)(queued_ns() + told->queued_ns));
 	dprintf(fd, "\t\"rusage_ns\": %ju,\n\t\"wait4_ns\": %ju,\n\t\"waits_ns\": {",
 		(uintmax_t)(usage_of(RUSAGE_SELF) + usage_of(RUSAGE_CHILDREN)),
@@ -611,8 +610,9 @@ static int refuse(void)
 int main(int argc, char **argv)
 {
 	unsigned long amount = argc >= 4 ? strtoul(argv[2], NULL, 10) : 0;
-	struct truth t = { .began_ns = now_ns(CLOCK_MONOTONIC) };
+	struct truth t = {};
 
+	born_ns = now_ns(CLOCK_MONOTONIC);
 	folder = argc > 4 ? argv[4] : ".";
 	schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	told = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -34,11 +34,48 @@ static char *page_of(const struct snapshot *s, enum exposition_format format)
 	return page_in(&options, 16384);
 }
 
-TEST(a_made_snapshot_is_as_it_should_be)
+/* The text format of an OpenMetrics page: families are named as their series, and have no units. */
+static char *text_format_of(const char *openmetrics)
+{
+	_cleanup_free_ char *copy = strdup(openmetrics);
+	char *text = NULL, *line, *rest = copy;
+	const char *suffix = "";
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	while ((line = strsep(&rest, "\n")) && *line) {
+		char *words = line;
+
+		if (strncmp(line, "# UNIT", 6) == 0 || strcmp(line, "# EOF") == 0)
+			continue;
+		if (*line != '#') {
+			fprintf(out, "%s\n", line);
+			continue;
+		}
+		for (int i = 0; i < 3; i++) /* behind the mark, the keyword and the name */
+			words = strchr(words, ' ') + 1;
+		words[-1] = '\0';
+		if (strncmp(line, "# TYPE", 6) == 0) {
+			suffix = strcmp(words, "counter") == 0 ? "_total"
+				 : strcmp(words, "info") == 0  ? "_info"
+							       : "";
+			words = strcmp(words, "info") == 0 ? "gauge" : words;
+		}
+		fprintf(out, "%s%s ", line, suffix);
+		for (; *words; words++)
+			if (words[0] != '\\' || words[1] != '"') /* quotes stand for themselves */
+				fputc(*words, out);
+		fputc('\n', out);
+	}
+	fclose(out);
+	return text;
+}
+
+TEST(a_made_snapshot_is_as_it_should_be_in_both_formats)
 {
 	_cleanup_(made_snapshot_clear) struct snapshot s = {};
 	struct exposition_options options = { .snapshot = &s };
-	_cleanup_free_ char *text = NULL, *openmetrics = NULL;
+	_cleanup_free_ char *text = NULL, *openmetrics = NULL, *wanted = NULL;
 
 	made_snapshot_fill(&s);
 	made_samples_fill(&options.samples);
@@ -46,8 +83,9 @@ TEST(a_made_snapshot_is_as_it_should_be)
 	options = (struct exposition_options){ .format = EXPOSITION_OPENMETRICS, .snapshot = &s };
 	made_samples_fill(&options.samples);
 	openmetrics = page_in(&options, 16384);
-	ASSERT_GOLDEN(text, "made-exposition.txt");
 	ASSERT_GOLDEN(openmetrics, "made-exposition.openmetrics");
+	wanted = text_format_of(openmetrics);
+	ASSERT_STREQ(text, wanted);
 }
 
 TEST(names_may_begin_otherwise)
