@@ -16,33 +16,29 @@
 #include "cli/commands.h"
 #include "cli/jobs_ask.h"
 #include "cli/jobs_columns.h"
+#include "cli/jobs_table.h"
 #include "cli/moment.h"
 #include "cli/output.h"
 #include "cli/reader.h"
 #include "cli/runs.h"
 #include "client/web.h"
-#include "model/document.h"
 #include "model/job_filter.h"
 #include "model/json_place.h"
 #include "model/rows.h"
-#include "report/page.h"
-#include "report/rows_text.h"
 
 #define JOB_LIST_SCHEMA "jobmeter.job_list/1"
 #define JOB_SUMS_SCHEMA "jobmeter.job_sums/1"
 #define SINCE_DEFAULT "7d"
 #define LIMIT_UNSET SIZE_MAX
-#define TEXT_MOST 40 /* columns: what others named may be as long as they like */
 
 struct listing {
 	struct job_filter filter;
-	struct jobs_columns columns;
+	struct jobs_table table; /* what was found */
 	struct jobs_column by; /* what jobs are summed by; no name: they are listed */
 	const char *database;
-	bool is_of_all, has_no_legend;
-	bool is_recent, has_standard_columns; /* neither --since nor -o was given */
+	bool is_of_all;
+	bool is_recent; /* no --since was given */
 	bool is_document; /* not text or CSV */
-	json_t *jobs; /* what was found */
 	const struct cli_command *command;
 	int exit_code;
 };
@@ -60,8 +56,8 @@ static int parse_limit(const char *text, void *at, struct error *err)
 #define AT(member) offsetof(struct listing, member)
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "columns", 'o', "LIST", "columns of text and CSV, also by sacct's names", AT(columns), jobs_columns_parse, jobs_columns_word },
-	{ "no-legend", 0, NULL, "print no line with the columns' names", AT(has_no_legend), NULL },
+	{ "columns", 'o', "LIST", "columns of text and CSV, also by sacct's names", AT(table.columns), jobs_columns_parse, jobs_columns_word },
+	{ "no-legend", 0, NULL, "print no line with the columns' names", AT(table.has_no_legend), NULL },
 	{ "by", 'b', "COLUMN", "sums over all jobs of a user, account, partition, class (reason) ...", AT(by), jobs_column_parse_text },
 	{ "user", 'u', "USER", "jobs of this user (default: yours)", AT(filter.user), NULL },
 	{ "all", 'a', NULL, "jobs of all users that you may see", AT(is_of_all), NULL },
@@ -83,8 +79,9 @@ static const struct cli_option options[] = {
 /* All jobs that match, unless a limit was asked for. */
 static int settle_sums(struct listing *l, struct error *err)
 {
-	struct jobs_columns *columns = &l->columns;
-	int r = l->has_standard_columns ? jobs_columns_parse(JOBS_SUMS_DEFAULT, columns, err) : 0;
+	struct jobs_columns *columns = &l->table.columns;
+	int r = l->table.has_standard_columns ? jobs_columns_parse(JOBS_SUMS_DEFAULT, columns, err)
+					      : 0;
 
 	if (r == 0 && columns->count == ROWS_COLUMNS_MAX)
 		r = error_set(err, -EINVAL, "'-o' takes one column less beside '--by'");
@@ -108,117 +105,25 @@ static int settle(struct listing *l, struct output *output, int argc, char **arg
 	if (l->is_of_all && filter->user)
 		return error_set(err, -EINVAL, "'--all' and '--user' exclude each other");
 	l->is_recent = !filter->since_ns && (!l->database || web_is_url(l->database));
-	l->has_standard_columns = !l->columns.count;
+	l->table.has_standard_columns = !l->table.columns.count;
 	if (filter->limit == LIMIT_UNSET)
 		filter->limit = l->by.name ? 0 : JOB_LIMIT_DEFAULT;
+	l->table.schema = l->by.name ? JOB_SUMS_SCHEMA : JOB_LIST_SCHEMA;
+	l->table.list = l->by.name ? "sums" : "jobs";
+	l->table.by = l->by.key;
 	if (l->is_recent)
 		r = moment_parse_argument(SINCE_DEFAULT, &filter->since_ns, err);
 	if (r == 0 && l->by.name)
 		r = settle_sums(l, err);
-	else if (r == 0 && l->has_standard_columns)
-		r = jobs_columns_parse(JOBS_COLUMNS_DEFAULT, &l->columns, err);
+	else if (r == 0 && l->table.has_standard_columns)
+		r = jobs_columns_parse(JOBS_COLUMNS_DEFAULT, &l->table.columns, err);
 	return r < 0 ? r : output_settle(output, err);
-}
-
-/* ---- what is written ---- */
-
-/* Columns that nobody chose go where a terminal is too narrow; elsewhere all is there. */
-static void write_text(const struct listing *l, FILE *out)
-{
-	const struct jobs_columns *columns = &l->columns;
-	_cleanup_(rows_freep) struct rows *rows = rows_new();
-	struct rows_column heads[ROWS_COLUMNS_MAX] = {};
-	struct page page = page_for(out);
-	struct rows_table *table;
-
-	for (size_t i = 0; i < columns->count; i++) {
-		const struct jobs_column *column = &columns->items[i];
-
-		heads[i].head = l->has_no_legend ? "" : column->head;
-		heads[i].is_left = column->kind <= JOBS_MOMENT;
-		heads[i].most = TEXT_MOST;
-		heads[i].least = column->least;
-		heads[i].rank = column->rank;
-	}
-	table = rows_table(rows, ROWS_TEXT, NULL, heads, columns->count);
-	for (size_t row = 0; row < json_array_size(l->jobs); row++) {
-		rows_row(table, ROWS_TEXT);
-		for (size_t i = 0; i < columns->count; i++) {
-			struct human human;
-
-			rows_cell(table,
-				  cell_words(jobs_cell_text(&columns->items[i],
-							    json_array_get(l->jobs, row), &human)));
-		}
-	}
-	page.is_flush = true;
-	if (!l->has_standard_columns || !isatty(fileno(out)))
-		page.width = UINT16_MAX;
-	rows_text(rows, ROWS_TEXT, &page);
-}
-
-static void write_csv(const struct listing *l, FILE *out)
-{
-	const struct jobs_columns *columns = &l->columns;
-
-	for (size_t i = 0; !l->has_no_legend && i < columns->count; i++)
-		fprintf(out, "%s%s", columns->items[i].name, i + 1 < columns->count ? "," : "\n");
-	for (size_t row = 0; row < json_array_size(l->jobs); row++) {
-		for (size_t i = 0; i < columns->count; i++) {
-			jobs_cell_csv(&columns->items[i], json_array_get(l->jobs, row), out);
-			fputc(i + 1 < columns->count ? ',' : '\n', out);
-		}
-	}
-}
-
-/* A document of all, or of each. */
-static int write_documents(const struct output *output, const struct listing *l, FILE *out)
-{
-	bool is_of_each = output->format == OUTPUT_NDJSON;
-	size_t count = json_array_size(l->jobs);
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < (is_of_each ? count : 1); i++) {
-		_cleanup_(document_freep) struct document *d = output_new_document(output, out);
-
-		if (!d)
-			return -ENOMEM;
-		if (!is_of_each) {
-			document_begin_map(d);
-			document_put_string(d, "schema",
-					    l->by.name ? JOB_SUMS_SCHEMA : JOB_LIST_SCHEMA);
-			if (l->by.name)
-				document_put_string(d, "by", l->by.key);
-			document_begin_list_of(d, l->by.name ? "sums" : "jobs");
-		}
-		for (size_t j = i; j < (is_of_each ? i + 1 : count); j++)
-			jobs_row_format(json_array_get(l->jobs, j), d);
-		if (!is_of_each) {
-			document_end_list(d);
-			document_end_map(d);
-		}
-		r = document_finish(d);
-	}
-	return r;
-}
-
-static int write_list(const struct output *output, const void *what, FILE *out, struct error *err)
-{
-	int r = 0;
-
-	if (output->format == OUTPUT_TEXT)
-		write_text(what, out);
-	else if (output->format == OUTPUT_CSV)
-		write_csv(what, out);
-	else
-		r = write_documents(output, what, out);
-	return output_end(out, r, "jobs", err);
 }
 
 /* What a table alone does not tell. */
 static void say_bounds(const struct cli_command *command, const struct listing *l)
 {
-	size_t count = json_array_size(l->jobs);
+	size_t count = json_array_size(l->table.rows);
 	struct error text;
 
 	if (l->by.name && count)
@@ -240,8 +145,8 @@ static bool wants_emissions(const struct listing *l)
 {
 	bool wants = l->is_document; /* which has all numbers */
 
-	for (size_t i = 0; i < l->columns.count; i++)
-		wants |= l->columns.items[i].kind >= JOBS_GRAMS;
+	for (size_t i = 0; i < l->table.columns.count; i++)
+		wants |= l->table.columns.items[i].kind >= JOBS_GRAMS;
 	return wants;
 }
 
@@ -302,9 +207,9 @@ static int list_jobs(const struct cli_command *command, struct listing *l,
 		r = find_runs(l, &jobs, err);
 	}
 
-	l->jobs = jobs;
+	l->table.rows = jobs;
 	if (r == 0)
-		r = output_print_by(output, write_list, l, err);
+		r = output_print_by(output, jobs_table_write, &l->table, err);
 	if (r == 0 && output->format == OUTPUT_TEXT && !output->is_quiet)
 		say_bounds(command, l);
 	return r;

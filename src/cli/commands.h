@@ -18,6 +18,7 @@ extern const struct cli_command cmd_seff;
 extern const struct cli_command cmd_top;
 extern const struct cli_command cmd_trace;
 extern const struct cli_command cmd_up;
+extern const struct cli_command cmd_usage;
 extern const struct cli_command cmd_watch;
 
 /* All of them, as help lists them. */

@@ -82,7 +82,7 @@ static const enum jobs_kind kinds[] = {
 
 /* Digits behind the point. */
 static const unsigned int places[] = {
-	[JOBS_SECONDS] = 9, [JOBS_CORES] = 3, [JOBS_SHARE] = 4,
+	[JOBS_SECONDS] = 9, [JOBS_CORES] = 3, [JOBS_SHARE] = 4, [JOBS_HOURS] = 6,
 	[JOBS_ENERGY] = 6,  [JOBS_GRAMS] = 6, [JOBS_MONEY] = 6,
 };
 
@@ -380,6 +380,9 @@ const char *jobs_cell_text(const struct jobs_column *column, const json_t *row,
 		*buffer = humanize_cores(number);
 	else if (column->kind >= JOBS_ENERGY)
 		*buffer = humanize_about(row, column->kind, number);
+	else if (column->kind == JOBS_HOURS)
+		snprintf(buffer->text, sizeof(buffer->text), "%.*f", number < 100000000 ? 2 : 0,
+			 (double)number / 1e6);
 	else if (column->kind == JOBS_SHARE)
 		*buffer = humanize_percent((double)number / 10000);
 	return buffer->text;

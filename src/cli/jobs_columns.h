@@ -22,6 +22,7 @@ enum jobs_kind {
 	JOBS_SECONDS,
 	JOBS_CORES,
 	JOBS_SHARE,
+	JOBS_HOURS, /* of cores, or of GiB */
 	JOBS_ENERGY, /* with "~" where any of it is an estimate */
 	JOBS_GRAMS, /* likewise */
 	JOBS_MONEY, /* likewise, with the row's currency */

@@ -168,10 +168,21 @@ void reader_closep(struct reader **reader)
 struct question {
 	struct store *store;
 	const char *by; /* what to add up by; NULL: jobs are listed */
+	const struct store_usage_question *usage; /* NULL: not asked for */
 	const struct job_filter *filter;
 	int *ret;
 	struct error *err;
 };
+
+static void format_usage(const struct question *q, struct document *d)
+{
+	bool has_more = false;
+
+	document_begin_list_of(d, "usage");
+	*q->ret = store_format_usage(q->store, q->usage, &everybody, d, &has_more, q->err);
+	document_end_list(d);
+	document_put_boolean(d, "more", has_more);
+}
 
 /* As a server answers it. */
 static void format_answer(const void *what, struct document *d)
@@ -179,18 +190,23 @@ static void format_answer(const void *what, struct document *d)
 	const struct question *q = what;
 
 	document_begin_map(d);
-	*q->ret = q->by ? store_format_counters(q->store, q->by, q->filter, &everybody, d, q->err)
-			: store_format_jobs(q->store, q->filter, &everybody, d, q->err);
+	if (q->usage)
+		format_usage(q, d);
+	else if (q->by)
+		*q->ret = store_format_counters(q->store, q->by, q->filter, &everybody, d, q->err);
+	else
+		*q->ret = store_format_jobs(q->store, q->filter, &everybody, d, q->err);
 	document_end_map(d);
 }
 
 /* The caller frees *ret. */
-static int ask_stored(struct store *store, const char *by, const struct job_filter *filter,
-		      char **ret, size_t *ret_length, struct error *err)
+static int ask_stored(struct question q, char **ret, size_t *ret_length, struct error *err)
 {
-	int r = 0;
-	const struct question q = { store, by, filter, &r, err };
-	int format = document_format_line(format_answer, &q, ret, ret_length);
+	int r = 0, format;
+
+	q.ret = &r;
+	q.err = err;
+	format = document_format_line(format_answer, &q, ret, ret_length);
 
 	if (r == 0 && format < 0)
 		r = error_set_errno(err, format, "cannot list the jobs");
@@ -202,7 +218,8 @@ static int list_stored(struct store *store, const struct job_filter *filter, jso
 {
 	_cleanup_free_ char *text = NULL;
 	size_t length;
-	int r = ask_stored(store, NULL, filter, &text, &length, err);
+	int r = ask_stored((struct question){ .store = store, .filter = filter }, &text, &length,
+			   err);
 
 	return r < 0 ? r : server_parse_jobs(text, length, jobs, ret_more, err);
 }
@@ -239,8 +256,35 @@ int reader_sum_jobs(struct reader *reader, const char *by, const struct job_filt
 
 	if (reader->client)
 		return server_client_sum_jobs(reader->client, by, filter, ret, err);
-	r = ask_stored(reader->store, by, filter, &text, &length, err);
+	r = ask_stored((struct question){ .store = reader->store, .by = by, .filter = filter },
+		       &text, &length, err);
 	return r < 0 ? r : server_parse_sums(text, length, ret, err);
+}
+
+int reader_get_usage(struct reader *reader, const char *by, const char *period,
+		     const struct job_filter *filter, json_t **ret, struct error *err)
+{
+	const struct store_usage_question usage = {
+		.by = by,
+		.period = period,
+		.since_ns = filter->since_ns,
+		.until_ns = filter->until_ns,
+		.user = filter->user,
+		.account = filter->account,
+		.partition = filter->partition,
+		.limit = filter->limit,
+	};
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r;
+
+	if (reader->client)
+		return server_client_get_usage(reader->client, by, period, filter, ret, err);
+	r = ask_stored((struct question){ .store = reader->store, .usage = &usage }, &text, &length,
+		       err);
+	if (r == 0 && !(*ret = json_loadb(text, length, 0, NULL)))
+		r = error_set_errno(err, ENOMEM, "cannot list the jobs");
+	return r;
 }
 
 int reader_get_emissions(struct reader *reader, const char *by, const struct job_filter *filter,

@@ -38,6 +38,10 @@ int reader_sum_jobs(struct reader *r, const char *by, const struct job_filter *f
 int reader_get_emissions(struct reader *r, const char *by, const struct job_filter *filter,
 			 json_t **ret, struct error *err);
 
+/* What they used, as server_client_get_usage() has it. */
+int reader_get_usage(struct reader *r, const char *by, const char *period,
+		     const struct job_filter *filter, json_t **ret, struct error *err);
+
 /* The records of the newest job of that name, one a node, added to *records.  -ENOENT: there is
  * none, or none that the caller may see. */
 int reader_get_records(struct reader *r, const struct job_name *name, struct records *records,

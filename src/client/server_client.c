@@ -308,6 +308,24 @@ int server_client_get_emissions(struct server_client *c, const char *by,
 	return r < 0 ? r : parse_maps(answer.text, answer.length, "emissions", ret, err);
 }
 
+int server_client_get_usage(struct server_client *c, const char *by, const char *period,
+			    const struct job_filter *filter, json_t **ret, struct error *err)
+{
+	_cleanup_(reply_clear) struct reply answer = {};
+	struct filter_texts texts;
+	struct query query = {};
+	char limit[24];
+	int r;
+
+	snprintf(limit, sizeof(limit), "%zu", filter->limit);
+	query_add(&query, "by", by);
+	query_add(&query, "period", period);
+	query_add_filter(&query, filter, &texts);
+	query_add(&query, "limit", limit);
+	r = ask(c, "/api/v1/usage", &query, SERVER_ANSWER_MS, &answer, err);
+	return r < 0 ? r : parse_maps(answer.text, answer.length, "usage", ret, err);
+}
+
 int server_client_sum_jobs(struct server_client *c, const char *by, const struct job_filter *filter,
 			   json_t **ret, struct error *err)
 {

@@ -56,6 +56,11 @@ int server_parse_sums(const char *text, size_t length, json_t **ret, struct erro
 int server_client_get_emissions(struct server_client *c, const char *by,
 				const struct job_filter *filter, json_t **ret, struct error *err);
 
+/* What jobs used, by the roll-ups, as GET /api/v1/usage has it: "usage" of *ret is a list of maps,
+ * "more" whether it goes on, and the caller unrefs it.  @period NULL: all of the time together. */
+int server_client_get_usage(struct server_client *c, const char *by, const char *period,
+			    const struct job_filter *filter, json_t **ret, struct error *err);
+
 /* The records of the newest job of that name, one a node, added to @records.  -ENOENT: there is
  * none that the caller may see. */
 int server_client_get_records(struct server_client *c, const struct job_name *name,

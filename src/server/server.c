@@ -193,6 +193,7 @@ static int start_sync(struct server *s, const struct service_user *user, struct 
 	const struct sync_options options = {
 		.manager = server_managers[config->sync_manager],
 		.directory = config->sync_directory,
+		.cluster = config->sync_cluster,
 		.interval_ns = config->sync_interval_ns,
 		.user = user,
 	};

@@ -17,7 +17,7 @@
 #define DAY (24 * HOUR)
 
 static const char *const authentications[] = { "token", "munge", "either", NULL };
-const char *const server_managers[] = { "none", "slurm", NULL };
+const char *const server_managers[] = { "none", "slurm", "pbs", "lsf", "flux", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 static bool is_database(size_t field, const char *text)
@@ -135,13 +135,15 @@ static const struct setting rows[] = {
 	  .is_allowed = is_currency, .allowed = "three capital letters, as ISO 4217 has them",
 	  .help = "Of the tariff." },
 	{ "sync.manager", SETTING_CHOICE, AT(sync_manager), .standard = "none", .words = server_managers, .needs_restart = true,
-	  .help = "Whose database says what became of the jobs: slurm by sacct, for the whole cluster at once." },
+	  .help = "Who says what became of the jobs, for the whole cluster at once: slurm by sacct, pbs (Pro, OpenPBS, Torque) by its accounting log, lsf by bjobs, flux by flux jobs." },
 	{ "sync.interval", SETTING_DURATION, AT(sync_interval_ns), .standard = "5m", .min = SECOND, .max = 24 * HOUR,
 	  .needs_restart = true,
 	  .help = "How often it is asked." },
 	{ "sync.directory", SETTING_TEXT, AT(sync_directory), .standard = "", .needs_restart = true,
 	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for those in PATH",
-	  .help = "Where the manager's programs are." },
+	  .help = "Where the manager's programs are; of pbs, its accounting log." },
+	{ "sync.cluster", SETTING_TEXT, AT(sync_cluster), .standard = "", .needs_restart = true,
+	  .help = "The cluster of the nodes' records, which pbs, lsf and flux do not name." },
 	{ "user", SETTING_TEXT, AT(user), .standard = "jobmeter-server", .needs_restart = true,
 	  .is_allowed = setting_is_account, .allowed = "the name of a user",
 	  .help = "Who the server is after its start, where root starts it. It keeps no right of root, also as 'root'." },
@@ -175,6 +177,11 @@ static int check(const struct server_config *c, struct error *err)
 		return error_set(err, -EINVAL,
 				 "emissions.grams_per_kwh and emissions.factors are both set: one "
 				 "of them holds");
+	if (strcmp(server_managers[c->sync_manager], "pbs") == 0 && !*c->sync_directory)
+		return error_set(
+			err, -EINVAL,
+			"sync.manager: pbs wants sync.directory: where its accounting log is, "
+			"such as /var/spool/pbs/server_priv/accounting");
 	if (*c->emission_factors && !*c->emission_zone)
 		return error_set(err, -EINVAL,
 				 "emissions.factors has the factors of many zones, and "

@@ -43,7 +43,7 @@ struct server_config {
 							    them; "": not known */
 	char *currency;
 	unsigned int sync_manager; /* place in server_managers[] */
-	char *sync_directory;
+	char *sync_directory, *sync_cluster;
 	uint64_t sync_interval_ns;
 	char *user;
 	unsigned int log_level; /* enum config_log_level */

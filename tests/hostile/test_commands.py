@@ -18,7 +18,7 @@ def test_no_command_crashes_for_want_of_an_argument(programs, tmp_path, root, ui
     for name in ("report", "insights"):
         done = person.type(f"jobmeter {name}")
         assert done.returncode == 0 and "true" in done.stdout.splitlines()[0], done
-    without = {"report", "insights", "doctor", "jobs", "energy", "gpu", "up"}  # as root, up runs until it is ended
+    without = {"report", "insights", "doctor", "jobs", "usage", "energy", "gpu", "up"}  # as root, up runs until it is ended
     for name in set(offered.commands(programs)) - without:
         done = person.type(f"jobmeter {name}")
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (name, done)

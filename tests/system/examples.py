@@ -22,12 +22,13 @@ COMMANDS = {
     "advise": "jobmeter advise {} -- -N 2",
     "predict": "jobmeter predict {} -- -N 2",
     "jobs": "jobmeter jobs {}",
+    "usage": "jobmeter usage --database jobs.db {}",
     "up": "jobmeter up {} --state up-state",
 }
 VALUES = {"N": "7", "ID": "123", "NAME[,NAME]": "mpi-io", "LEVEL": "profile", "PERCENT": "3", "PROBE": "'libz.so*:compress2'",
           "S": "0.3", "PID": "$SLEEPER", "USER": "$NAME", "NAME": "$NAME", "DIR": "/", "CxR": "80x24", "PATH": "/",
           "ID[,ID]": "123,slurm/124", "LIST": "totals", "ACCOUNT": "physics", "COLUMN": "account", "PARTITION": "debug", "STATE": "running", "TIME": "36h", "TEXT": "train",
-          "FILE|URL": "jobs.db", "DATABASE": "sqlite:jobs.db", "ADDRESS": "127.0.0.1:19841", "PORT": "19840", "URL": "http://127.0.0.1:1", "SCOPE": "user", "DAYS": "90d", "CONDITION": "'elapsed > 1.1x'"}
+          "FILE|URL": "jobs.db", "DATABASE": "sqlite:jobs.db", "ADDRESS": "127.0.0.1:19841", "PORT": "19840", "URL": "http://127.0.0.1:1", "SCOPE": "user", "PERIOD": "week", "DAYS": "90d", "CONDITION": "'elapsed > 1.1x'"}
 AT_ONCE = ("report", "compare", "seff", "insights")
 # What does not go with what the command does else.
 ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "check"): "", ("doctor", "no-costs"): "", ("doctor", "quick"): "--json",

@@ -480,6 +480,8 @@ def test_commands_ask_a_server_by_its_url(folder, keeper, certificate, config): 
         assert sorted(map(int, listed.stdout.split())) == [*range(1, 1100), 7000], listed.stderr
         sums = jobmeter("jobs", "--server", url, "--since", "2026-01-01", "--by", "user", "--json", config=config, **ca)
         assert [(one["user"], one["jobs"]) for one in json.loads(sums.stdout)["sums"]] == [("made-alice", 1100)], sums.stderr
+        used = jobmeter("usage", "--server", url, "--since", "2026-01-01", "--json", config=config, **ca)
+        assert [(one["key"], one["jobs"]) for one in json.loads(used.stdout)["usage"]] == [("made-alice", 1100)], used.stderr
         report = jobmeter("report", "--server", url, "--json", 7000, config=config, **ca)
         assert json.loads(report.stdout)["cpu"]["user_seconds"] == ask_json(
             server, (config / "jobmeter/token").read_text().strip(), "/jobs/7000")["cpu"]["user_seconds"]
@@ -497,7 +499,7 @@ def test_an_unreachable_server_is_named_in_one_line(config, tmp_path):
     put_token(config, "jm_1_x")
     port, = free_ports(1)
     url = f"http://127.0.0.1:{port}"
-    for command in (["jobs"], ["report", "1"], ["insights", "1"]):
+    for command in (["jobs"], ["usage"], ["report", "1"], ["insights", "1"], ["compare", "1", "2"]):
         done = jobmeter(*command, "--server", url, config=config)
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
         assert done.stderr.startswith(f"jobmeter {command[0]}: cannot reach the server '{url}': ")

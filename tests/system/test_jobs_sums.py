@@ -45,8 +45,8 @@ def folder(programs, tmp_path_factory):
     return make(programs, tmp_path_factory.mktemp("sums"), JOBS)
 
 
-def list_jobs(programs, folder, *options):
-    return subprocess.run([programs / "jobmeter", "jobs", "--database", folder, *options], capture_output=True, text=True)
+def list_jobs(programs, folder, *options, command="jobs"):
+    return subprocess.run([programs / "jobmeter", command, "--database", folder, *options], capture_output=True, text=True)
 
 
 @pytest.fixture
@@ -147,3 +147,41 @@ def test_without_a_server_one_sees_ones_own_runs(programs, tmp_path):
     done = subprocess.run([programs / "jobmeter", "jobs", "--json"], capture_output=True, text=True, env=environment)
     assert done.returncode == 0 and f"your own runs, in '{tmp_path}/jobmeter/runs'" in done.stderr, done.stderr
     assert [job["name"] for job in json.loads(done.stdout)["jobs"]] == ["false", "true"]
+
+
+# ---- jobmeter usage ----
+
+def test_usage_is_that_of_the_records(programs, tmp_path):
+    """Core-hours, those wasted, and joules of the jobs that know them; what none of them knows is absent, never 0."""
+    folder = make(programs, tmp_path, [*JOBS, ("biology", 3600, 3600, None, None)])
+    done = list_jobs(programs, folder, "--by", "account", "--json", command="usage")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert (answer["schema"], answer["by"]) == ("jobmeter.usage/1", "account")
+    rows = {row["key"]: row for row in answer["usage"]}
+    for account, want in (expected() | {"biology": {"jobs": 1, "core": 3 * 3600, "user": 3600, "core_of_joules": 0}}).items():
+        row = rows.pop(account)
+        assert (row["jobs"], row["measured_jobs"], row["start"]) == (want["jobs"], want["jobs"], None)
+        assert row["core_hours"] == pytest.approx(want["core"] / 3600, abs=2e-6)
+        assert row["joules"] == (float(want["joules"]) if want["core_of_joules"] else None)
+    assert not rows
+    wasted = {a: sum(max(CORES * elapsed - user, 0) for account, elapsed, user, *_ in JOBS if account == a) for a in ("physics", "chemistry")}
+    table = list_jobs(programs, folder, "--by", "account", "--period", "month", "-f", "csv", command="usage").stdout
+    for row in csv.DictReader(table.splitlines()):
+        assert len(row["start"]) == 10 and row["start"].endswith("-01")
+        if row["account"] in wasted:
+            assert float(row["wasted_core_hours"]) == pytest.approx(wasted[row["account"]] / 3600, abs=2e-6)
+    text = list_jobs(programs, folder, "--account", "biology", command="usage").stdout.splitlines()
+    assert text[0].split()[:3] == ["USER", "JOBS", "CORE-H"] and text[1].split()[1:4] == ["1", "3.00", "2.00"]
+    assert text[1].split()[-1] == "-"
+    none = list_jobs(programs, folder, "--user", "nobody-of-these", command="usage")
+    assert (none.returncode, none.stdout) == (0, "") and "no job of yours started then" in none.stderr
+
+
+@pytest.mark.parametrize("options, said", [
+    (["--by", "name"], "'--by' is one of user, account, partition, cluster, not 'name'"),
+    (["--period", "year"], "'--period' is one of day, week, month, not 'year'"),
+    (["7"], "unexpected argument '7'")])
+def test_usage_that_makes_no_sense_is_refused_in_one_line(programs, tmp_path, options, said):
+    done = list_jobs(programs, tmp_path, *options, command="usage")
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.splitlines()[0] == f"jobmeter usage: {said}"

@@ -38,6 +38,8 @@
 	" ELSE 1 END))"
 #define PER_MS(ns) ns " / 1000000.0"
 #define HOURS " / 3.6" /* of ms, with 6 places */
+#define ASKED "COALESCE(requested_memory, \"memory.limit_bytes\")"
+#define KNOWS(expression) "CASE WHEN " expression " IS NULL THEN 0 ELSE 1 END"
 #define MIB_SECONDS(bytes) bytes " / 1048576.0 * elapsed_ns / 1000000000.0"
 
 static const struct key {
@@ -56,27 +58,34 @@ static const struct key {
 /* clang-format off */
 static const struct sum {
 	const char *column, *of; /* a job's, rounded to a whole number */
-	struct store_column shown;
+	struct store_column shown; /* no name: it is not */
 	const char *scale; /* SQL behind a sum, to have it as it is shown, with so many places */
 	unsigned int places;
+	const char *known; /* the sum that says of how many jobs it is known; NULL: of all */
 } sums[] = {
 	{ "jobs", "1", { "jobs", STORE_NUMBER, "How many jobs." }, "", 0 },
-	{ "measured", "CASE WHEN " CORE " + " USED " IS NULL THEN 0 ELSE 1 END",
+	{ "measured", KNOWS(CORE " + " USED),
 	  { "measured_jobs", STORE_NUMBER, "Those whose cores and CPU time are known: wasted time is theirs alone." }, "", 0 },
-	{ "core_ms", PER_MS(CORE), { "core_hours", STORE_NUMBER, "Their cores, for as long as each took." }, HOURS, 6 },
-	{ "wasted_ms", PER_MS(UNUSED_TIME), { "wasted_core_hours", STORE_NUMBER, "Core time without CPU use: the next five together." }, HOURS, 6 },
-	{ "files_ms", PER_MS(LOST(FILES)), { "wasted_files_core_hours", STORE_NUMBER, "Wasted while threads were blocked on files." }, HOURS, 6 },
-	{ "memory_ms", PER_MS(LOST(OF("page_fault"))), { "wasted_page_faults_core_hours", STORE_NUMBER, "In page faults." }, HOURS, 6 },
-	{ "network_ms", PER_MS(LOST(OF("network"))), { "wasted_network_core_hours", STORE_NUMBER, "On network sockets." }, HOURS, 6 },
-	{ "locks_ms", PER_MS(LOST(OF("lock"))), { "wasted_locks_core_hours", STORE_NUMBER, "On locks and at barriers." }, HOURS, 6 },
-	{ "idle_ms", "(" UNUSED_TIME " - " LOST(BLOCKED) ") / 1000000.0", { "wasted_idle_core_hours", STORE_NUMBER, "Without any of these causes." }, HOURS, 6 },
-	{ "asked_mib_s", MIB_SECONDS("COALESCE(requested_memory, \"memory.limit_bytes\")"),
-	  { "memory_asked_gib_hours", STORE_NUMBER, "Memory asked for, or the limit, for as long as each took." }, " / 3.6864", 6 },
+	{ "core_ms", PER_MS(CORE), { "core_hours", STORE_NUMBER, "Their cores, for as long as each took." }, HOURS, 6, "core_known" },
+	{ "wasted_ms", PER_MS(UNUSED_TIME), { "wasted_core_hours", STORE_NUMBER, "Core time without CPU use: the next five together." }, HOURS, 6, "measured" },
+	{ "files_ms", PER_MS(LOST(FILES)), { "wasted_files_core_hours", STORE_NUMBER, "Wasted while threads were blocked on files." }, HOURS, 6, "measured" },
+	{ "memory_ms", PER_MS(LOST(OF("page_fault"))), { "wasted_page_faults_core_hours", STORE_NUMBER, "In page faults." }, HOURS, 6, "measured" },
+	{ "network_ms", PER_MS(LOST(OF("network"))), { "wasted_network_core_hours", STORE_NUMBER, "On network sockets." }, HOURS, 6, "measured" },
+	{ "locks_ms", PER_MS(LOST(OF("lock"))), { "wasted_locks_core_hours", STORE_NUMBER, "On locks and at barriers." }, HOURS, 6, "measured" },
+	{ "idle_ms", "(" UNUSED_TIME " - " LOST(BLOCKED) ") / 1000000.0", { "wasted_idle_core_hours", STORE_NUMBER, "Without any of these causes." }, HOURS, 6, "measured" },
+	{ "asked_mib_s", MIB_SECONDS(ASKED),
+	  { "memory_asked_gib_hours", STORE_NUMBER, "Memory asked for, or the limit, for as long as each took." }, " / 3.6864", 6, "asked_known" },
 	{ "used_mib_s", MIB_SECONDS("\"memory.peak_bytes\""),
-	  { "memory_used_gib_hours", STORE_NUMBER, "Peak memory, for as long as each took." }, " / 3.6864", 6 },
-	{ "read_bytes", "\"io.read.bytes\"", { "read_bytes", STORE_NUMBER, "What they read." }, "", 0 },
-	{ "written_bytes", "\"io.write.bytes\"", { "written_bytes", STORE_NUMBER, "What they wrote." }, "", 0 },
-	{ "microjoules", "\"energy.joules\"", { "joules", STORE_NUMBER, "Their energy, of those of which it is known." }, "", 6 },
+	  { "memory_used_gib_hours", STORE_NUMBER, "Peak memory, for as long as each took." }, " / 3.6864", 6, "used_known" },
+	{ "read_bytes", "\"io.read.bytes\"", { "read_bytes", STORE_NUMBER, "What they read." }, "", 0, "read_known" },
+	{ "written_bytes", "\"io.write.bytes\"", { "written_bytes", STORE_NUMBER, "What they wrote." }, "", 0, "written_known" },
+	{ "microjoules", "\"energy.joules\"", { "joules", STORE_NUMBER, "Their energy, of those of which it is known." }, "", 6, "energy_known" },
+	{ "core_known", KNOWS(CORE), {} },
+	{ "asked_known", KNOWS(ASKED), {} },
+	{ "used_known", KNOWS("\"memory.peak_bytes\""), {} },
+	{ "read_known", KNOWS("\"io.read.bytes\""), {} },
+	{ "written_known", KNOWS("\"io.write.bytes\""), {} },
+	{ "energy_known", KNOWS("\"energy.joules\""), {} },
 };
 /* clang-format on */
 
@@ -267,7 +276,7 @@ size_t store_usage_columns(struct store_column ret[STORE_COLUMNS_MAX])
 
 	for (size_t i = 0; i < ARRAY_SIZE(key_columns); i++)
 		ret[count++] = key_columns[i];
-	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sums) && sums[i].shown.name; i++)
 		ret[count++] = sums[i].shown;
 	return count;
 }
@@ -292,8 +301,13 @@ static char *make_question(struct store *s, const struct store_usage_question *q
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		key = strcmp(words[i][0], q->by) == 0 ? words[i][1] : key;
 	fprintf(out, "SELECT %s, %s", key, period);
-	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
-		store_print_sum(sums[i].column, sums[i].scale, out);
+	for (size_t i = 0; i < ARRAY_SIZE(sums) && sums[i].shown.name; i++) {
+		char column[128];
+
+		snprintf(column, sizeof(column), "CASE WHEN %s > 0 THEN %s END",
+			 sums[i].known ? sums[i].known : "jobs", sums[i].column);
+		store_print_sum(column, sums[i].scale, out);
+	}
 	fputs(" FROM rollups WHERE day_ns >= ?1 AND day_ns < ?2", out);
 	fputs(sight == SEES_OWN	       ? " AND uid = ?3"
 	      : sight == SEES_ACCOUNTS ? " AND (uid = ?3 OR " SQL_OF_ACCOUNTS("?4") ")"
@@ -302,7 +316,7 @@ static char *make_question(struct store *s, const struct store_usage_question *q
 	fputs(q->user ? " AND (user_name = ?5 OR CAST(uid AS TEXT) = ?5)" : "", out);
 	fputs(q->account ? " AND account = ?6" : "", out);
 	fputs(q->partition ? " AND partition_name = ?7" : "", out);
-	fputs(" GROUP BY 1, 2 ORDER BY 2, 5 DESC, 1 LIMIT ?8", out);
+	fputs(" GROUP BY 1, 2 ORDER BY 2, sum(core_ms) DESC, 1 LIMIT ?8", out);
 	return fclose(out) == 0 ? text : NULL;
 }
 
@@ -333,7 +347,7 @@ int store_format_usage(struct store *s, const struct store_usage_question *q,
 		document_begin_map(d);
 		document_put_string(d, key_columns[0].name, key && *key ? key : NULL);
 		document_put_time(d, key_columns[1].name, COLUMN_NUMBER(&rows, 1));
-		for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(sums) && sums[i].shown.name; i++)
 			(void)store_put_sum(&rows, 2 + (int)i, sums[i].shown.name, sums[i].places,
 					    true, d);
 		document_end_map(d);

@@ -74,6 +74,19 @@ static struct arg arg_of(const struct store_run *run, const struct run_field *fi
 	return NUMBER_IF(value_of(run, field)->is_known, value_of(run, field)->number);
 }
 
+void store_run_add(struct store_run *run, const struct store_run *more)
+{
+	for (size_t i = 0; i < run_field_count; i++) {
+		const struct run_field *field = &run_fields[i];
+		const char *text = field->kind == RUN_TEXT ? *text_of(more, field) : NULL;
+
+		if (text)
+			*text_of(run, field) = text;
+		else if (field->kind != RUN_TEXT && value_of(more, field)->is_known)
+			*value_of(run, field) = *value_of(more, field);
+	}
+}
+
 static void take_cell(struct store_run *run, const struct run_field *field,
 		      const struct statement *row, int column)
 {

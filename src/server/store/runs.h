@@ -48,6 +48,9 @@ extern const struct run_field run_fields[];
 extern const size_t run_field_count;
 #define RUN_FIELDS_MAX 40
 
+/* What else is known of the same run, which goes before what was. */
+void store_run_add(struct store_run *run, const struct store_run *more);
+
 /* Put what a manager says, between store_begin() and store_commit().  *ret_is_news: it said
  * something else before, or nothing. */
 int store_put_run(struct store *s, const struct store_run *run, bool *ret_is_news,

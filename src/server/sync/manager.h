@@ -7,12 +7,14 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct error;
 struct store_run;
+#define MANAGER_ID_SIZE 64
 
 #define MANAGER_ARGUMENTS_MAX 24
 #define MANAGER_TEXT_MAX 1024 /* bytes of one text of a run: more is cut off */
@@ -41,10 +43,19 @@ struct manager_answer {
 	char *at; /* what comes next */
 	char *account, *users; /* of the row of accounts that is being read; users: that are left */
 	size_t columns[64], column_count; /* places in the manager's own table of fields */
+	const char *cluster; /* of runs whose manager names none; never NULL */
+	char id[MANAGER_ID_SIZE]; /* of the run that was read last, where it stands in no text */
+	/* of a log: its lines, those of a job together, and a run that was read and not told yet */
+	char **lines;
+	size_t line_at, line_count;
+	struct store_run *next;
+	bool has_next;
+	json_t *root; /* of JSON */
 };
 
 struct manager {
 	const char *name; /* the setting's word, and that of jobs */
+	bool is_of_files; /* sync.directory has its files, and is where the command runs */
 	/* @fields: what came to QUESTION_FIELDS; "" before.  False: nothing is asked. */
 	bool (*command)(enum manager_question question, const struct query_request *request,
 			const char *fields, struct manager_command *ret);
@@ -54,9 +65,9 @@ struct manager {
 	 * next one makes no sense and was passed over, *err says why. */
 	int (*next)(struct manager_answer *a, struct store_run *ret, struct error *err);
 	/* Of an answer to QUESTION_ACCOUNTS, from its beginning: the next account and one of its
-	 * coordinators; false: that was all. */
+	 * coordinators; false: that was all.  NULL: it is not asked for accounts. */
 	bool (*next_coordinator)(struct manager_answer *a, const char **ret_account,
 				 const char **ret_user);
 };
 
-extern const struct manager manager_slurm;
+extern const struct manager manager_slurm, manager_pbs, manager_lsf, manager_flux;

@@ -79,11 +79,13 @@ static _Noreturn void execute(const struct process *p, const struct manager_comm
 			      int out, int err)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGQUIT };
-	static const char *const kept[] = { "PATH", "SLURM_CONF" };
+	static const char *const kept[] = { "PATH", "SLURM_CONF", "LSF_ENVDIR", "LSF_SERVERDIR",
+					    "FLUX_URI" };
 	char texts[ARRAY_SIZE(kept)][4096], path[4096];
-	char *environment[ARRAY_SIZE(kept) + 4] = { "TZ=UTC0", "LC_ALL=C.UTF-8",
-						    "SLURM_TIME_FORMAT=standard" };
-	size_t count = 3;
+	char *environment[ARRAY_SIZE(kept) + 5] = { "TZ=UTC0", "LC_ALL=C.UTF-8",
+						    "SLURM_TIME_FORMAT=standard",
+						    "LSB_DISPLAY_YEAR=Y" };
+	size_t count = 4;
 
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		signal(signals[i], SIG_DFL);
@@ -95,8 +97,12 @@ static _Noreturn void execute(const struct process *p, const struct manager_comm
 			environment[count++] = texts[i];
 	}
 	setpgid(0, 0);
-	snprintf(path, sizeof(path), "%s%s%s", p->directory, *p->directory ? "/" : "",
-		 command->argv[0]);
+	if (p->manager->is_of_files && chdir(p->directory) < 0) {
+		dprintf(err, "cannot go to '%s': %s\n", p->directory, strerror(errno));
+		_exit(127);
+	}
+	snprintf(path, sizeof(path), "%s%s%s", p->manager->is_of_files ? "" : p->directory,
+		 *p->directory && !p->manager->is_of_files ? "/" : "", command->argv[0]);
 	if (dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0)
 		execvpe(path, (char *const *)command->argv, environment);
 	dprintf(err, "cannot run '%s': %s\n", path, strerror(errno));

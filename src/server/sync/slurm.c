@@ -12,68 +12,20 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
-#include "basic/utf8.h"
 #include "server/store/runs.h"
 #include "server/sync/manager.h"
+#include "server/sync/values.h"
 
 #define NS UINT64_C(1000000000)
 #define DELIMITER_SIZE 24
-#define KEY_MAX 255 /* bytes of what an index holds */
 
 /* ---- values ---- */
-
-typedef void (*take_function)(char *text, struct store_run *run, size_t offset);
-
-static struct value known(uint64_t number)
-{
-	return (struct value){ .number = number, .is_known = number <= VALUE_MAX };
-}
-
-static struct value *value_at(struct store_run *run, size_t offset)
-{
-	return (struct value *)(void *)((char *)run + offset);
-}
-
-/* What is too long is cut between two characters; a byte of no character is none that a database
- * takes. */
-static void take_text(char *text, struct store_run *run, size_t offset)
-{
-	char *at = text;
-
-	while (*at) {
-		const char *next = at;
-		uint32_t c = utf8_next(&next);
-
-		if (next - text > MANAGER_TEXT_MAX)
-			*at = '\0';
-		else if (c == UTF8_REPLACEMENT && next == at + 1)
-			*at = '?';
-		at = *at ? (char *)next : at;
-	}
-	if (*text)
-		*(const char **)(void *)((char *)run + offset) = text;
-}
-
-/* "None assigned" and the like stand where there is none. */
-static void take_word(char *text, struct store_run *run, size_t offset)
-{
-	if (strncmp(text, "None", 4) != 0 && strcmp(text, "Unknown") != 0)
-		take_text(text, run, offset);
-}
 
 /* "CANCELLED by 1002" */
 static void take_state(char *text, struct store_run *run, size_t offset)
 {
 	text[strcspn(text, " +")] = '\0';
-	take_text(text, run, offset);
-}
-
-static void take_number(char *text, struct store_run *run, size_t offset)
-{
-	uint64_t number;
-
-	if (parse_u64(text, &number) == 0)
-		*value_at(run, offset) = known(number);
+	value_take_text(text, run, offset);
 }
 
 /* "2026-11-27T19:08:48" in UTC; "Unknown" and "None": not yet, or never. */
@@ -84,15 +36,7 @@ static void take_moment(char *text, struct store_run *run, size_t offset)
 	time_t seconds = end && !*end ? timegm(&tm) : 0;
 
 	if (seconds > 0)
-		*value_at(run, offset) = known((uint64_t)seconds * NS);
-}
-
-static void take_seconds(char *text, struct store_run *run, size_t offset)
-{
-	uint64_t number;
-
-	if (parse_u64(text, &number) == 0 && number <= VALUE_MAX / NS)
-		*value_at(run, offset) = known(number * NS);
+		*value_of_run(run, offset) = value_known((uint64_t)seconds * NS);
 }
 
 static void take_minutes(char *text, struct store_run *run, size_t offset)
@@ -100,26 +44,7 @@ static void take_minutes(char *text, struct store_run *run, size_t offset)
 	uint64_t number;
 
 	if (parse_u64(text, &number) == 0 && number <= VALUE_MAX / NS / 60)
-		*value_at(run, offset) = known(number * 60 * NS);
-}
-
-/* "1-02:03:04", "02:03:04" or "03:04.5" */
-static void take_duration(char *text, struct store_run *run, size_t offset)
-{
-	static const unsigned int factors[] = { 60, 60, 24 };
-	uint64_t parts[4] = {}, sum = 0;
-	const char *at = text;
-	size_t count = 0;
-
-	do {
-		if (parse_leading_u64(&at, &parts[count]) < 0 || parts[count] > UINT32_MAX)
-			return;
-	} while (++count < ARRAY_SIZE(parts) && (*at == ':' || *at == '-') && at++);
-	if (*at && *at != '.')
-		return;
-	for (size_t i = 0; i < count; i++)
-		sum = sum * (i ? factors[count - 1 - i] : 1) + parts[i];
-	*value_at(run, offset) = known(sum * NS);
+		*value_of_run(run, offset) = value_known(number * 60 * NS);
 }
 
 /* "3:0": exit code and signal. */
@@ -131,15 +56,15 @@ static void take_exit(char *text, struct store_run *run, size_t offset UNUSED)
 	if (parse_leading_u64(&at, &code) < 0 || *at++ != ':' || parse_u64(at, &number) < 0)
 		return;
 	if (number)
-		run->signal = known(number);
+		run->signal = value_known(number);
 	else
-		run->exit_code = known(code);
+		run->exit_code = value_known(code);
 }
 
 static void take_derived(char *text, struct store_run *run, size_t offset)
 {
 	text[strcspn(text, ":")] = '\0';
-	take_number(text, run, offset);
+	value_take_number(text, run, offset);
 }
 
 /* "billing=1,cpu=4,mem=16000M,node=1,gres/gpu=2": @offset: of the first of four values: nodes,
@@ -148,7 +73,7 @@ static void take_tres(char *text, struct store_run *run, size_t offset)
 {
 	static const char *const keys[] = { "node=", "cpu=", "gres/gpu=", "mem=" };
 	static const char units[] = "KMGTPE";
-	struct value *values = value_at(run, offset);
+	struct value *values = value_of_run(run, offset);
 	char *word;
 
 	while ((word = strsep(&text, ","))) {
@@ -164,7 +89,7 @@ static void take_tres(char *text, struct store_run *run, size_t offset)
 				number <<= 10 * (unit - units + 1);
 			else if (*at)
 				continue;
-			values[i] = known(number);
+			values[i] = value_known(number);
 		}
 	}
 }
@@ -180,55 +105,51 @@ static void take_id(char *text, struct store_run *run, size_t offset UNUSED)
 		return;
 	*part++ = '\0';
 	if (kind == '_') {
-		take_text(text, run, offsetof(struct store_run, array_id));
+		value_take_text(text, run, RUN_AT(array_id));
 		if (parse_u64(part, &number) == 0)
-			run->array_index = known(number);
+			run->array_index = value_known(number);
 		else
-			take_text(part, run, offsetof(struct store_run, array_tasks));
+			value_take_text(part, run, RUN_AT(array_tasks));
 	} else if (parse_u64(part, &number) == 0) {
-		run->het_offset = known(number);
+		run->het_offset = value_known(number);
 	}
 }
 
-#define AT(member) offsetof(struct store_run, member)
 /* clang-format off */
-static const struct field {
-	const char *name; /* sacct's; the last one holds no line break */
-	take_function take;
-	size_t offset;
-} fields[] = {
+/* sacct's; the last one holds no line break. */
+static const struct value_field fields[] = {
 	{ "JobID", take_id, 0 },
-	{ "JobIDRaw", take_text, AT(id) },
-	{ "SLUID", take_word, AT(sluid) },
-	{ "JobName", take_text, AT(name) },
-	{ "User", take_text, AT(user) },
-	{ "UID", take_number, AT(uid) },
-	{ "Account", take_text, AT(account) },
-	{ "Partition", take_text, AT(partition) },
-	{ "QOS", take_word, AT(qos) },
-	{ "State", take_state, AT(state) },
+	{ "JobIDRaw", value_take_text, RUN_AT(id) },
+	{ "SLUID", value_take_word, RUN_AT(sluid) },
+	{ "JobName", value_take_text, RUN_AT(name) },
+	{ "User", value_take_text, RUN_AT(user) },
+	{ "UID", value_take_number, RUN_AT(uid) },
+	{ "Account", value_take_text, RUN_AT(account) },
+	{ "Partition", value_take_text, RUN_AT(partition) },
+	{ "QOS", value_take_word, RUN_AT(qos) },
+	{ "State", take_state, RUN_AT(state) },
 	{ "ExitCode", take_exit, 0 },
-	{ "DerivedExitCode", take_derived, AT(derived_exit_code) },
-	{ "Reason", take_word, AT(wait_reason) },
-	{ "Submit", take_moment, AT(submit) },
-	{ "Eligible", take_moment, AT(eligible) },
-	{ "Start", take_moment, AT(start) },
-	{ "End", take_moment, AT(end) },
-	{ "ElapsedRaw", take_seconds, AT(elapsed) },
-	{ "Suspended", take_duration, AT(suspended) },
-	{ "TimelimitRaw", take_minutes, AT(time_limit) },
-	{ "NodeList", take_word, AT(node_list) },
-	{ "ReqTRES", take_tres, AT(requested_nodes) },
-	{ "AllocTRES", take_tres, AT(nodes) },
-	{ "Restarts", take_number, AT(restarts) },
-	{ "Comment", take_text, AT(comment) },
-	{ "WorkDir", take_text, AT(workdir) },
-	{ "Cluster", take_text, AT(cluster) },
+	{ "DerivedExitCode", take_derived, RUN_AT(derived_exit_code) },
+	{ "Reason", value_take_word, RUN_AT(wait_reason) },
+	{ "Submit", take_moment, RUN_AT(submit) },
+	{ "Eligible", take_moment, RUN_AT(eligible) },
+	{ "Start", take_moment, RUN_AT(start) },
+	{ "End", take_moment, RUN_AT(end) },
+	{ "ElapsedRaw", value_take_seconds, RUN_AT(elapsed) },
+	{ "Suspended", value_take_duration, RUN_AT(suspended) },
+	{ "TimelimitRaw", take_minutes, RUN_AT(time_limit) },
+	{ "NodeList", value_take_word, RUN_AT(node_list) },
+	{ "ReqTRES", take_tres, RUN_AT(requested_nodes) },
+	{ "AllocTRES", take_tres, RUN_AT(nodes) },
+	{ "Restarts", value_take_number, RUN_AT(restarts) },
+	{ "Comment", value_take_text, RUN_AT(comment) },
+	{ "WorkDir", value_take_text, RUN_AT(workdir) },
+	{ "Cluster", value_take_text, RUN_AT(cluster) },
 };
 /* clang-format on */
-_Static_assert(AT(requested_memory) - AT(requested_nodes) == 3 * sizeof(struct value),
+_Static_assert(RUN_AT(requested_memory) - RUN_AT(requested_nodes) == 3 * sizeof(struct value),
 	       "take_tres()");
-_Static_assert(AT(allocated_memory) - AT(nodes) == 3 * sizeof(struct value), "take_tres()");
+_Static_assert(RUN_AT(allocated_memory) - RUN_AT(nodes) == 3 * sizeof(struct value), "take_tres()");
 
 /* ---- asking ---- */
 
@@ -402,8 +323,7 @@ static int next_run(struct manager_answer *a, struct store_run *ret, struct erro
 		}
 		if (run.id && strchr(run.id, '.')) /* a step */
 			continue;
-		if (!run.id || !run.submit.is_known || !run.state || strlen(run.id) > KEY_MAX ||
-		    strlen(run.cluster) > KEY_MAX || (run.sluid && strlen(run.sluid) > KEY_MAX))
+		if (!value_is_run(&run))
 			return error_set(
 				err, -EBADMSG,
 				"a row of sacct has no number, state or moment of submission");
@@ -432,5 +352,10 @@ static bool next_coordinator(struct manager_answer *a, const char **ret_account,
 	return true;
 }
 
-const struct manager manager_slurm = { "slurm", make_command, open_answer, next_run,
-				       next_coordinator };
+const struct manager manager_slurm = {
+	.name = "slurm",
+	.command = make_command,
+	.open = open_answer,
+	.next = next_run,
+	.next_coordinator = next_coordinator,
+};

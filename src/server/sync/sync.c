@@ -24,7 +24,8 @@
 #define RUNS_A_TURN 200
 #define LEAST (64u << 10) /* bytes of room for an answer */
 
-static const struct manager *const managers[] = { &manager_slurm };
+static const struct manager *const managers[] = { &manager_slurm, &manager_pbs, &manager_lsf,
+						  &manager_flux };
 
 struct sync {
 	const struct manager *manager;
@@ -37,6 +38,8 @@ struct sync {
 	uint64_t asked_ns, until_ns; /* of it */
 	uint64_t accounts_ns; /* when to ask for accounts */
 	struct manager_answer answer;
+	struct store_run next; /* answer.next */
+	const char *cluster;
 	bool is_too_large, has_failed; /* the latter: it has been said */
 	struct sync_facts facts;
 };
@@ -53,6 +56,7 @@ int sync_start(const struct sync_options *options, struct sync **ret, struct err
 			s->manager = managers[i];
 	}
 	s->interval_ns = options->interval_ns;
+	s->cluster = options->cluster;
 	snprintf(s->mark, sizeof(s->mark), "sync_%s", options->manager);
 	r = s->manager ? query_start(s->manager, options->directory, options->user, &s->query, err)
 		       : error_set(err, -EINVAL, "nothing is known of '%s'", options->manager);
@@ -67,6 +71,8 @@ int sync_start(const struct sync_options *options, struct sync **ret, struct err
 static void drop_answer(struct sync *s)
 {
 	free(s->answer.text);
+	free(s->answer.lines);
+	json_decref(s->answer.root);
 	s->answer = (struct manager_answer){};
 	s->is_too_large = false;
 	s->state = IDLE;
@@ -124,7 +130,9 @@ static void ask(struct sync *s, struct store *store, uint64_t now_ns)
 	struct error err = {};
 
 	s->asked_ns = now_ns;
-	s->question = mark_ns && now_ns >= s->accounts_ns ? QUESTION_ACCOUNTS : QUESTION_RUNS;
+	s->question = mark_ns && s->manager->next_coordinator && now_ns >= s->accounts_ns
+			      ? QUESTION_ACCOUNTS
+			      : QUESTION_RUNS;
 	s->until_ns = MIN(MAX(since_ns, mark_ns) + DAY_NS, now_ns);
 	if (s->question == QUESTION_ACCOUNTS)
 		s->accounts_ns = now_ns + ACCOUNTS_INTERVALS * s->interval_ns;
@@ -137,6 +145,8 @@ static void ask(struct sync *s, struct store *store, uint64_t now_ns)
 	request.until_s = s->until_ns / NS + 1; /* what ends in this second, too */
 	s->facts.questions++;
 	s->answer.mark = request.mark;
+	s->answer.cluster = s->cluster;
+	s->answer.next = &s->next;
 	s->state = ASKING;
 	if (query_ask(s->query, &request, &err) < 0) {
 		fail(s, &err);
@@ -173,6 +183,8 @@ void sync_read(struct sync *s)
 
 	if (state == QUERY_GOES_ON)
 		return;
+	if (state == QUERY_IS_WHOLE && s->question == QUESTION_RUNS)
+		take(s, "", 0); /* some say nothing where there is no job */
 	if (state == QUERY_IS_WHOLE && s->is_too_large)
 		error_set(&err, -EFBIG,
 			  "its answer is larger than %d MiB, or than the memory that there is",

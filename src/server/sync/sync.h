@@ -18,7 +18,8 @@ struct sync; /* opaque */
 
 struct sync_options {
 	const char *manager; /* "slurm" */
-	const char *directory; /* of its programs; "": PATH */
+	const char *directory; /* of its programs, or files; "": PATH */
+	const char *cluster; /* of the nodes, where the manager names none; kept by the caller */
 	uint64_t interval_ns;
 	const struct service_user *user;
 };

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What PBS, LSF and Flux say becomes runs.
+ *
+ * documented/: layouts as documented (PBS Professional's accounting log and Torque's, bjobs -o,
+ * flux-jobs(1)), with jobs that are made up.  Nothing of it comes from such a manager: none runs
+ * here.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "place.h"
+#include "server/store/pg.h"
+#include "server/sync/manager.h"
+#include "test.h"
+
+#define NS UINT64_C(1000000000)
+
+static void open_answer(const struct manager *manager, const char *text, size_t length,
+			struct store_run *next, struct manager_answer *ret)
+{
+	struct error err = {};
+
+	*ret = (struct manager_answer){
+		.text = strndup(text, length), .length = length, .cluster = "made", .next = next
+	};
+	if (manager->open(ret, &err) < 0)
+		printf("  %s\n", err.text);
+}
+
+static void close_answer(struct manager_answer *a)
+{
+	free(a->text);
+	free(a->lines);
+	json_decref(a->root);
+}
+
+/* Moments and durations in seconds, the former behind 2026-11-28 00:00. */
+static void print_field(const struct store_run *run, const struct run_field *field, FILE *out)
+{
+	const void *at = (const char *)run + field->offset;
+	const struct value *value = at;
+	uint64_t number;
+
+	if (field->kind == RUN_TEXT) {
+		if (*(const char *const *)at)
+			fprintf(out, " %s=%s", field->key, *(const char *const *)at);
+		return;
+	}
+	if (!value->is_known)
+		return;
+	number = field->kind == RUN_MOMENT    ? value->number / NS - 1795824000
+		 : field->kind == RUN_SECONDS ? value->number / NS
+					      : value->number;
+	fprintf(out, " %s=%" PRIu64, field->key, number);
+}
+
+static char *list(const struct manager *manager, const char *path)
+{
+	_cleanup_free_ char *text = test_data(path);
+	struct store_run run, next = {};
+	struct manager_answer a;
+	struct error err = {};
+	char *lines = NULL;
+	size_t size;
+	FILE *out = open_memstream(&lines, &size);
+	int r;
+
+	open_answer(manager, text, strlen(text), &next, &a);
+	while ((r = manager->next(&a, &run, &err)) != 0) {
+		fprintf(out, "%s %s:", r > 0 ? run.id : "refused", r > 0 ? run.manager : err.text);
+		for (size_t i = 0; r > 0 && i < run_field_count; i++)
+			print_field(&run, &run_fields[i], out);
+		fputc('\n', out);
+	}
+	fclose(out);
+	close_answer(&a);
+	return lines;
+}
+
+static const struct {
+	const struct manager *manager;
+	const char *answer, *runs;
+} documented[] = {
+	{ &manager_pbs, "documented/pbs-accounting.txt", "documented/pbs-accounting.runs" },
+	{ &manager_lsf, "documented/lsf-bjobs.txt", "documented/lsf-bjobs.runs" },
+	{ &manager_flux, "documented/flux-jobs.json", "documented/flux-jobs.runs" },
+};
+
+TEST(each_answer_becomes_runs)
+{
+	setenv("TZ", "UTC0", 1); /* D and A of PBS have a moment of the local clock alone */
+	for (size_t i = 0; i < ARRAY_SIZE(documented); i++) {
+		_cleanup_free_ char *runs = list(documented[i].manager, documented[i].answer);
+
+		ASSERT_GOLDEN(runs, documented[i].runs);
+	}
+}
+
+/* How many said something new. */
+static int put(struct store *s, const struct manager *manager, const char *text, size_t length)
+{
+	struct store_run run, next = {};
+	struct manager_answer a;
+	struct error err = {};
+	int news = 0, r;
+
+	open_answer(manager, text, length, &next, &a);
+	ASSERT_OK(store_begin(s, &err));
+	while ((r = manager->next(&a, &run, &err)) != 0) {
+		bool is_news = false;
+
+		if (r > 0)
+			ASSERT_OK(store_put_run(s, &run, &is_news, &err));
+		news += is_news;
+	}
+	ASSERT_OK(store_commit(s, &err));
+	close_answer(&a);
+	return news;
+}
+
+TEST(the_same_answer_again_says_nothing_new)
+{
+	static const int news[] = { 8, 8, 6 };
+	struct store *s = NULL;
+	struct error err = {};
+
+	ASSERT_OK(store_open_any(place_of("documented"), STORE_WRITE, &s, &err));
+	for (size_t i = 0; i < ARRAY_SIZE(documented); i++) {
+		_cleanup_free_ char *text = test_data(documented[i].answer);
+
+		ASSERT_EQ(put(s, documented[i].manager, text, strlen(text)), news[i]);
+		ASSERT_EQ(put(s, documented[i].manager, text, strlen(text)), 0);
+	}
+	store_close(s);
+}
+
+TEST(an_answer_that_breaks_off_is_none)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(documented); i++) {
+		_cleanup_free_ char *text = test_data(documented[i].answer);
+
+		for (size_t length = 1; length < strlen(text) - 1; length += 37) {
+			_cleanup_free_ char *part = strndup(text, length);
+			struct manager_answer a = { .text = part, .length = length };
+			struct error err = {};
+
+			if (part[length - 1] != '\n' || part[0] == '{')
+				ASSERT(documented[i].manager->open(&a, &err) == -EBADMSG &&
+				       *err.text);
+		}
+	}
+}
