@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Print docs/sites/agent-config.md (config-page reference) or share/agent.yaml (config-page
- * example), from the table in src/config/config.c. */
+/* Print docs/sites/agent-config.md (config-page reference) and share/agent.yaml (example), from the
+ * table in src/config/config.c; docs/sites/server-config.md (server-reference) and
+ * share/server/server.yaml (server-example), from that in src/server/server_config.c. */
 #include <stdio.h>
 #include <string.h>
 
+#include "basic/macro.h"
 #include "config/config.h"
+#include "server/server_config.h"
 
 static int print_reference(void)
 {
@@ -43,12 +46,59 @@ static int print_example(void)
 	return config_print_example(stdout) < 0;
 }
 
+static int print_server_reference(void)
+{
+	puts("<!-- Made by tools/config-page from the table in src/server/server_config.c; a test "
+	     "compares them. -->\n"
+	     "# The server's settings\n\n"
+	     "They are in `/etc/jobmeter/server.yaml`. The file may be missing: then the defaults "
+	     "apply.\n"
+	     "[share/server/server.yaml](../../share/server/server.yaml) is an example with all of "
+	     "them. A setting\n"
+	     "`a.b` is `b` in the map `a`. The environment overrides the file, and options of the "
+	     "command override both.\n\n"
+	     "    jobmeter-server --dump-config    print every setting and where it comes from; 2: "
+	     "one is wrong\n\n"
+	     "An unknown name, a value that is not allowed and a name given twice are errors, "
+	     "reported with their line;\n"
+	     "the server then does not start. A change takes effect at the next start. "
+	     "[server.md](server.md) and\n"
+	     "[postgresql.md](postgresql.md) say what they are for.\n");
+	settings_print_reference(server_config_settings(), stdout);
+	return 0;
+}
+
+static int print_server_example(void)
+{
+	puts("# SPDX-License-Identifier: MIT\n"
+	     "# The server's settings: /etc/jobmeter/server.yaml.  What is commented out is the "
+	     "default.\n"
+	     "# Made by tools/config-page; docs/sites/server-config.md has the same as a table.\n"
+	     "#\n"
+	     "# Most sites set these, and nothing else:\n"
+	     "#listen: 10.0.0.5:9841\n"
+	     "#tls: {certificate: /etc/jobmeter/server.crt, key: /etc/jobmeter/server.key}\n"
+	     "#socket: {admin_groups: [operators]}\n"
+	     "#sync: {manager: slurm}");
+	return settings_print_example(server_config_settings(), stdout) < 0;
+}
+
+static const struct {
+	const char *word;
+	int (*print)(void);
+} pages[] = {
+	{ "reference", print_reference },
+	{ "example", print_example },
+	{ "server-reference", print_server_reference },
+	{ "server-example", print_server_example },
+};
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "reference") == 0)
-		return print_reference();
-	if (argc == 2 && strcmp(argv[1], "example") == 0)
-		return print_example();
-	fputs("usage: config-page reference|example\n", stderr);
+	for (size_t i = 0; argc == 2 && i < ARRAY_SIZE(pages); i++) {
+		if (strcmp(argv[1], pages[i].word) == 0)
+			return pages[i].print();
+	}
+	fputs("usage: config-page [server-]reference|[server-]example\n", stderr);
 	return 2;
 }

@@ -12,9 +12,11 @@
 #include "basic/error.h"
 #include "cgroup/identity.h"
 #include "basic/macro.h"
+#include "service/privileges.h"
+#include "service/token.h"
 
 struct settings_given {
-	const char *config, *root;
+	const char *config, *root, *token_from;
 	bool checks, dumps, is_insecure, is_version_asked;
 };
 
@@ -24,6 +26,7 @@ static const struct cli_option options[] = {
 	{ "config", 0, "FILE", "read the settings from FILE (default: " CONFIG_PATH ")", AT(config), NULL },
 	{ "check-config", 0, NULL, "check the settings, then exit", AT(checks), NULL },
 	{ "dump-config", 0, NULL, "print all settings and where they come from, then exit", AT(dumps), NULL },
+	{ "init-token-from", 0, "FILE", "copy the token in FILE to the setting token_file, then exit: all nodes can have one before their first start", AT(token_from), NULL },
 	{ "insecure", 0, NULL, "serve TCP without a token, as 'insecure: on' does", AT(is_insecure), NULL },
 	{ "root", 0, "DIR", "read proc and sys below this directory", AT(root), NULL },
 	{ "version", 0, NULL, "print the version, then exit", AT(is_version_asked), NULL },
@@ -45,6 +48,18 @@ static int check_rules(const struct config *config, struct error *err)
 			error_prefix(err, r, "rules[%zu]", i);
 	}
 	identity_rules_free(rules);
+	return r;
+}
+
+static int install_token(const struct config *config, const char *from, struct error *err)
+{
+	struct service_user user = {};
+	int r = service_user_find(config->user, &user, err);
+
+	if (r >= 0)
+		r = token_install(from, config->token_file, user.gid, err);
+	if (r > 0)
+		printf("%s has the token of %s now\n", config->token_file, from);
 	return r;
 }
 
@@ -79,10 +94,14 @@ static int run_with(const struct cli_command *command, const struct settings_giv
 		return cli_misuse(command, &err);
 	if (*unknown.text)
 		cli_say(command, &unknown);
-	if (!given->checks && !given->dumps)
+	if (!given->checks && !given->dumps && !given->token_from)
 		return serve(command, config, given->root);
 	r = given->dumps ? config_dump(config, stdout) : 0;
+	if (given->token_from)
+		r = install_token(config, given->token_from, &err);
 	config_free(config);
+	if (r < 0 && given->token_from)
+		return cli_fail(command, &err);
 	return r < 0 ? CLI_FAILED : CLI_WELL;
 }
 

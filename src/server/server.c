@@ -36,6 +36,7 @@
  * each of its records that comes. */
 #define WORK_REST 3
 #define MISSED_CHECKPOINTS 3
+#define RETRY_MS UINT64_C(2000) /* while the database is not there yet */
 #define SYNC_PARTS 256 /* of a manager's answer that are read at a time */
 
 /* The directory of @path: what is there stays as it is; what is made is @user's alone where it is
@@ -236,11 +237,48 @@ static int open_all(struct server *s, struct error *err)
 		*err = (struct error){};
 		r = 0;
 	}
+	return r;
+}
+
+static int open_database(struct server *s, struct error *err)
+{
+	int r = workers_open(s, err);
+
 	if (r >= 0)
-		r = workers_open(s, err);
+		r = store_open_any(s->config->database, STORE_READ, &s->store, err);
 	if (r >= 0)
-		r = store_open_any(config->database, STORE_READ, &s->store, err);
-	return r < 0 ? r : workers_start(s->workers, err);
+		r = workers_start(s->workers, err);
+	if (r < 0) {
+		s->workers = workers_close(s->workers);
+		s->store = store_close(s->store);
+		return r;
+	}
+	log_say(CONFIG_LOG_INFO, "started, with the database %s%s%s", s->config->database,
+		s->tcp ? "; takes records on " : "", s->tcp ? s->config->listen : "");
+	(void)notify_send("READY=1\nSTATUS=", NULL);
+	return 0;
+}
+
+/* A PostgreSQL may start later than we, as after a power cut: until then requests get 503, and why.
+ */
+static int await_database(struct server *s, struct error *err)
+{
+	uint64_t now_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
+	int r;
+
+	if (s->workers || now_ms < s->next_work_ms)
+		return 0;
+	r = open_database(s, err);
+	if (r != -EIO || !store_is_url(s->config->database))
+		return r;
+	if (!*s->health.err.text) {
+		log_say(CONFIG_LOG_WARNING, "%s: it is waited for", err->text);
+		(void)notify_send("READY=1\nSTATUS=waits for its database", NULL);
+	}
+	s->health.err = *err;
+	*err = (struct error){};
+	s->next_work_ms = clock_now_ns(CLOCK_MONOTONIC) / MS + RETRY_MS;
+	return 0;
 }
 
 /* True: there is more to do soon. */
@@ -288,16 +326,17 @@ void server_work(struct server *s, uint64_t now_ms)
 					 WORK_REST * (ended_ms - now_ms));
 }
 
-static void serve(struct server *s)
+static int serve(struct server *s, struct error *err)
 {
 	struct http *const listeners[] = { s->tcp, s->socket };
 	struct pollfd fds[ARRAY_SIZE(listeners) + 1] = { { s->signal_fd, POLLIN, 0 } };
 
-	log_say(CONFIG_LOG_INFO, "started, with the database %s%s%s", s->config->database,
-		s->tcp ? "; takes records on " : "", s->tcp ? s->config->listen : "");
-	(void)notify_send("READY=1", NULL);
 	while (!fds[0].revents) {
-		int timeout = -1;
+		int r = await_database(s, err);
+		int timeout = s->workers ? -1 : (int)RETRY_MS;
+
+		if (r < 0)
+			return r;
 
 		for (size_t i = 0; i < ARRAY_SIZE(listeners); i++) {
 			int wait_ms = listeners[i] ? http_timeout_ms(listeners[i]) : -1;
@@ -315,6 +354,7 @@ static void serve(struct server *s)
 		}
 	}
 	(void)notify_send("STOPPING=1", NULL);
+	return 0;
 }
 
 int server_run(const struct server_config *config, struct error *err)
@@ -329,8 +369,8 @@ int server_run(const struct server_config *config, struct error *err)
 	signal(SIGPIPE, SIG_IGN);
 	r = s.signal_fd < 0 ? s.signal_fd : open_all(&s, err);
 	if (r >= 0)
-		serve(&s);
-	else if (!*err->text)
+		r = serve(&s, err);
+	if (r < 0 && !*err->text)
 		error_set_errno(err, r, "cannot start");
 	http_close(s.tcp);
 	http_close(s.socket);

@@ -41,8 +41,9 @@ struct server_link { /* by which somebody signs in once */
 
 struct server { /* what its files share; each worker has a copy of its own, with its store */
 	const struct server_config *config;
-	struct store *store; /* in the loop of HTTP: for tokens alone */
-	struct workers *workers;
+	struct store *store; /* in the loop of HTTP: for tokens alone; NULL until the database is
+				there */
+	struct workers *workers; /* NULL: the same */
 	struct permission *permission;
 	struct munge *munge; /* NULL: not wanted */
 	uid_t munge_uid; /* of the agents */

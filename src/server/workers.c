@@ -356,6 +356,12 @@ int workers_defer(void *context, const struct http_route *route, const struct ht
 	struct server *s = context;
 	struct deferred *d;
 
+	if (!s->workers) {
+		int r = http_fail(ret, 503, "it lives, and is not ready: %s", s->health.err.text);
+
+		ret->retry_after_s = RETRY_AFTER_S;
+		return r;
+	}
 	if (s->workers->unsent > WORKERS_UNSENT_MAX) {
 		int r = http_fail(ret, 503, "too many large answers are on their way");
 

@@ -16,23 +16,30 @@
 #include "basic/error.h"
 #include "basic/file.h"
 
-/* Nobody but us can open it before it has its group and mode. */
-static int fill(int fd, gid_t gid)
+static int make_random(char ret[TOKEN_SIZE])
 {
 	uint64_t r[4];
 
+	if (getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r))
+		return -EIO;
+	snprintf(ret, TOKEN_SIZE, "%016" PRIx64 "%016" PRIx64 "%016" PRIx64 "%016" PRIx64, r[0],
+		 r[1], r[2], r[3]);
+	return 0;
+}
+
+/* Nobody but us can open it before it has its group and mode. */
+static int fill(int fd, gid_t gid, const char *token)
+{
 	errno = EIO;
 	if (fchown(fd, (uid_t)-1, gid) < 0 || fchmod(fd, 0640) < 0 ||
-	    getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r) ||
-	    dprintf(fd, "%016" PRIx64 "%016" PRIx64 "%016" PRIx64 "%016" PRIx64 "\n", r[0], r[1],
-		    r[2], r[3]) < 0 ||
-	    fsync(fd) < 0)
+	    dprintf(fd, "%s\n", token) < 0 || fsync(fd) < 0)
 		return -errno;
 	return 0;
 }
 
-/* It appears atomically; a token made by another process meanwhile is kept. */
-static int make(const char *path, gid_t gid)
+/* It appears when it is whole.  Without @replaces a token made by another process meanwhile is
+ * kept. */
+static int make(const char *path, gid_t gid, const char *token, bool replaces)
 {
 	_cleanup_free_ char *temporary = NULL;
 	_cleanup_close_ int fd = -EBADF;
@@ -43,8 +50,9 @@ static int make(const char *path, gid_t gid)
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = fill(fd, gid);
-	if (r >= 0 && link(temporary, path) < 0 && errno != EEXIST)
+	r = fill(fd, gid, token);
+	if (r >= 0 && (replaces ? rename(temporary, path) : link(temporary, path)) < 0 &&
+	    errno != EEXIST)
 		r = -errno;
 	unlink(temporary);
 	return r;
@@ -114,10 +122,15 @@ static int read_token(const char *path, bool is_anybodys, char ret[TOKEN_SIZE], 
 
 int token_get(const char *path, gid_t gid, char ret[TOKEN_SIZE], struct error *err)
 {
+	char token[TOKEN_SIZE];
 	int r = 0;
 
-	if (access(path, F_OK) < 0 && errno == ENOENT)
-		r = make(path, gid);
+	if (access(path, F_OK) < 0 && errno == ENOENT) {
+		r = make_random(token);
+		if (r >= 0)
+			r = make(path, gid, token, false);
+		explicit_bzero(token, sizeof(token));
+	}
 	if (r < 0)
 		return error_set_errno(err, r, "cannot make the token '%s'", path);
 	return read_token(path, false, ret, err);
@@ -126,4 +139,25 @@ int token_get(const char *path, gid_t gid, char ret[TOKEN_SIZE], struct error *e
 int token_read(const char *path, char ret[TOKEN_SIZE], struct error *err)
 {
 	return read_token(path, true, ret, err);
+}
+
+int token_install(const char *from, const char *path, gid_t gid, struct error *err)
+{
+	_cleanup_free_ char *dir = strndup(path, (size_t)(strrchr(path, '/') - path));
+	char token[TOKEN_SIZE], before[TOKEN_SIZE];
+	struct stat st;
+	int r = read_token(from, false, token, err);
+
+	if (r < 0)
+		return r;
+	/* the same once more is fine, but with another group or mode it is made anew */
+	if (read_token(path, false, before, NULL) == 0 && strcmp(before, token) == 0 &&
+	    stat(path, &st) == 0 && st.st_gid == gid && (st.st_mode & 07777) == 0640)
+		return 0;
+	r = dir && *dir ? file_make_dirs(dir, 0755) : 0;
+	if (r >= 0)
+		r = make(path, gid, token, true);
+	explicit_bzero(token, sizeof(token));
+	explicit_bzero(before, sizeof(before));
+	return r < 0 ? error_set_errno(err, r, "cannot write the token '%s'", path) : 1;
 }

@@ -20,3 +20,7 @@ int token_get(const char *path, gid_t gid, char ret[TOKEN_SIZE], struct error *e
 /* A token made by another program, to be sent to it; any owner of the file is fine.  -ENOENT: there
  * is none; else as above. */
 int token_read(const char *path, char ret[TOKEN_SIZE], struct error *err);
+
+/* Copy the token of the file @from, which is checked as above, to the absolute path @path: 0640, of
+ * @gid, in one step; what stood there is replaced.  1: it was written; 0: it is there already. */
+int token_install(const char *from, const char *path, gid_t gid, struct error *err);

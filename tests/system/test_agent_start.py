@@ -226,6 +226,29 @@ def test_a_place_for_the_token_that_is_not_there(prepared, tmp_path):
     refused(prepared(insecure=False, token_file=str(tmp_path / "no/such/token")), FAILED, "no/such/token")
 
 
+def test_one_token_for_all_nodes_is_in_place_before_the_first_start(prepared, tmp_path):
+    given, token = tmp_path / "given", tmp_path / "etc/scrape.token"
+    given.write_text("one-token-of-the-whole-site\n")
+    given.chmod(0o600)
+    agent = prepared(insecure=False, token_file=str(token))
+    assert agent.refusal("--init-token-from", given) == (0, "")
+    made = token.stat()
+    assert (made.st_uid, made.st_gid, made.st_mode & 0o7777) == (0, pwd.getpwnam(USER).pw_gid, 0o640)
+    assert agent.refusal("--init-token-from", given) == (0, "") and token.stat().st_ino == made.st_ino  # nothing to do
+    with agent:
+        assert agent.get("/metrics").status == 401
+        assert agent.get("/metrics", Authorization="Bearer one-token-of-the-whole-site").status == 200
+    given.write_text("another-token-of-the-site\n")
+    assert agent.refusal("--init-token-from", given)[0] == 0 and token.read_text() == "another-token-of-the-site\n"
+    for text, mode, words in (("short\n", 0o600, "it must have 16 at least"), ("two-lines-of-a-token\n" * 2, 0o600, "more than one line"),
+                              ("another-token-of-the-site\n", 0o644, "others can read or write it (chmod 0640)")):
+        given.write_text(text)
+        given.chmod(mode)
+        status, said = agent.refusal("--init-token-from", given)
+        assert (status, said.count("\n")) == (FAILED, 1) and str(given) in said and words in said, said
+    assert token.read_text() == "another-token-of-the-site\n"
+
+
 @pytest.mark.parametrize("text", [None, "no key\n"])
 def test_a_key_that_cannot_be_read(prepared, tmp_path, text):
     """Root reads everything: a file that is none, and one that is not there."""

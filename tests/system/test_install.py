@@ -17,7 +17,7 @@ from keeper import Keeper
 OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jobmeter-server.service",
              "lib/systemd/system/jobmeter-report@.service", "lib/systemd/system/jobmeter-report@.timer",
              "lib/systemd/system/jobmeter-train.service", "lib/systemd/system/jobmeter-train.timer", "lib/sysusers.d/jobmeter.conf",
-             "share/jobmeter/agent.yaml", "share/jobmeter/prometheus/jobmeter.yml",
+             "share/jobmeter/agent.yaml", "share/jobmeter/server/server.yaml", "share/jobmeter/prometheus/jobmeter.yml",
              *(f"share/jobmeter/prometheus/jobmeter-{name}.yml" for name in ("alerts", "alerts-test", "rules")),
              "share/jobmeter/factors/yearly.csv",
              *(f"share/jobmeter/grafana/jobmeter-{name}.json" for name in ("cluster", "energy", "files", "gpu", "job", "service", "thermal")),

@@ -1,14 +1,43 @@
 # SPDX-License-Identifier: MIT
-"""The Debian packages: what is in them, what they need, and what lintian says.  Nothing is installed."""
+"""The Debian packages: what is in them, what they need, what lintian says, and what an upgrade does to jobs that run.
 
+What is installed is installed into a copy of this system, an overlay that is thrown away."""
+
+import gzip
+import json
 import os
+import pathlib
+import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
+from agent import Agent
+from agent_pages import await_page, page_of, wrong_totals
+from job_groups import OWN_ONLY, MANAGER
 from repository import REPOSITORY
 
+# What systemd does for the units, by RestartKillSignal= and ExecStart= of them.
+SYSTEMCTL = """#!/bin/sh
+echo "$@" >>/run/systemctl.log
+signal_agent()
+{
+    pid=$(cat /run/agent.pid) && kill "$1" "$pid"
+    while readlink "/proc/$pid/exe" >/dev/null; do sleep 0.05; done
+}
+start_agent()
+{
+    setsid /usr/bin/jobmeter-agent >>/run/agent.log 2>&1 </dev/null &
+    echo $! >/run/agent.pid
+}
+case "$*" in
+"start jobmeter-agent.service") start_agent ;;
+"try-restart jobmeter-agent.service") signal_agent -USR1; start_agent ;;
+"disable --now jobmeter-agent.service") signal_agent -TERM ;;
+esac
+"""
 NAMES = ("jobmeter", "jobmeter-agent", "jobmeter-server")
 
 
@@ -74,3 +103,149 @@ def test_lintian_finds_no_error(packages, demand):
     demand(shutil.which("lintian"), "needs lintian")
     done = subprocess.run(["lintian", "--allow-root", "--fail-on", "error", *packages.values()], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Copy:
+    """This system with room for changes, and a systemctl that knows the agent's unit."""
+
+    def __init__(self, folder, keeper):
+        self.root, changes = folder / "root", folder / "changes"
+        for path in (self.root, changes):
+            path.mkdir()
+        keeper.run("mount", "-t", "tmpfs", "changes", changes, undo=["umount", "-l", changes])
+        for name in ("upper", "work"):
+            (changes / name).mkdir()
+        keeper.run("mount", "-t", "overlay", "overlay", "-o", f"lowerdir=/,upperdir={changes}/upper,workdir={changes}/work", self.root,
+                   undo=["umount", "-l", self.root])
+        for name in ("proc", "sys", "dev"):
+            keeper.run("mount", "--rbind", f"/{name}", self.root / name, undo=["umount", "-R", "-l", self.root / name])
+            subprocess.run(["mount", "--make-rslave", self.root / name], check=True)
+        for path in ("etc/jobmeter", "run/jobmeter", "var/lib/jobmeter"):  # of an agent that was tried here
+            shutil.rmtree(self.root / path, ignore_errors=True)
+        (self.root / "run/systemd/system").mkdir(parents=True, exist_ok=True)
+        systemctl = self.root / "usr/local/sbin/systemctl"
+        systemctl.write_text(SYSTEMCTL)
+        systemctl.chmod(0o755)
+
+    def run(self, *argv):
+        return subprocess.run(["chroot", self.root, *map(str, argv)], capture_output=True, text=True, timeout=120,
+                              env={"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"})
+
+    def install(self, packages):
+        for path in packages:
+            shutil.copy(path, self.root / "tmp")
+        return self.run("dpkg", "--no-triggers", "--force-downgrade", "-i", *(f"/tmp/{path.name}" for path in packages))
+
+
+def repacked(trees, folder, version):
+    """The command and the agent of another version, and else the same."""
+    for name in NAMES[:2]:
+        tree = folder / f"{name}-{version}"
+        shutil.copytree(trees / name, tree, symlinks=True)
+        control = tree / "DEBIAN/control"
+        control.write_text(re.sub(r"~1\b", version, control.read_text()))
+        path = folder / f"{name}{version}.deb"
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, path], check=True, capture_output=True)
+        yield path
+
+
+@pytest.fixture
+def copy(tmp_path, keeper, demand):
+    try:
+        return Copy(tmp_path, keeper)
+    except subprocess.CalledProcessError as e:
+        demand(False, f"cannot make a copy of this system: {e.stderr}")
+
+
+def jobs_of(page):
+    """What counts up and what is a peak, of our jobs."""
+    kept = {key for key in page.samples if key[0].endswith("_peak_bytes")} | set(page.counters())
+    return {key: page.samples[key] for key in kept if ("manager", MANAGER) in key[1]}
+
+
+def finals_of(spool):
+    """{job: the bytes of its final records}"""
+    found = {}
+    for path in spool.glob("*.f.gz"):
+        text = gzip.decompress(path.read_bytes())
+        found.setdefault(json.loads(text)["job"]["id"], []).append(text)
+    return found
+
+
+def test_an_upgrade_and_a_downgrade_while_jobs_run_lose_nothing(copy, trees, tmp_path, keeper, bench, work, groups, demand):
+    older, newer = list(repacked(trees, tmp_path, "~1")), list(repacked(trees, tmp_path, "~2"))
+    done = copy.install(older)
+    demand("dependency problems" not in done.stderr, done.stderr)
+    assert done.returncode == 0, done.stderr
+    asked = copy.root / "run/systemctl.log"
+    assert asked.read_text() == "daemon-reload\n"  # a first start is the site's
+    agent = Agent(copy.root / "srv", keeper, rules=OWN_ONLY, user="jobmeter", state_dir="/var/lib/jobmeter", run_dir="/run/jobmeter",
+                  socket={"path": "/run/jobmeter/agent.sock"}, server="http://127.0.0.1:1", server_token_file="", retention="1h")
+    agent.config = copy.root / "etc/jobmeter/agent.yaml"
+    agent.prepare()
+    keeper.undo("/bin/sh", "-c", f"kill -KILL $(cat {copy.root}/run/agent.pid)")
+    log, spool = copy.root / "run/agent.log", copy.root / "var/lib/jobmeter/spool"
+
+    def await_start():
+        end = time.monotonic() + 60
+        while not agent.is_ready():
+            assert pathlib.Path("/proc", (copy.root / "run/agent.pid").read_text().strip()).exists() and time.monotonic() < end, log.read_text()
+            time.sleep(0.05)
+
+    def await_finals(*jobs):
+        end = time.monotonic() + 60
+        while not set(map(str, jobs)) <= set(finals_of(spool)):
+            assert time.monotonic() < end, (log.read_text(), list(spool.iterdir()))
+            time.sleep(0.1)
+
+    def change(packages):
+        """Another version, while a job works, and others are born and end."""
+        before, finals, program = jobs_of(page_of(agent)), finals_of(spool), (copy.root / "run/agent.pid").read_text()
+        said = copy.install(packages)
+        assert said.returncode == 0, said.stderr
+        await_start()
+        assert (copy.root / "run/agent.pid").read_text() != program
+        assert "syscalls" in agent.config.read_text()  # the site's settings stay
+        after = jobs_of(page_of(agent))
+        assert not {key: (value, after.get(key)) for key, value in before.items() if not after.get(key, -1) >= value}
+        assert finals.items() <= finals_of(spool).items()
+
+    agent.configure(syscalls=False)
+    assert copy.run("systemctl", "start", "jobmeter-agent.service").returncode == 0
+    await_start()
+    work(1, "0")  # lives through all of it
+    work(2)
+    groups.remove(groups.name(2))
+    burner = groups.start(groups.name(4), "/usr/bin/python3", "-c", "x = bytearray(64 << 20)\ndel x\nfor i in range(5000000): pass\nimport time\ntime.sleep(600)")
+    keeper.undo("kill", "-KILL", burner.pid)
+    await_finals(2)
+    await_page(agent, lambda page: "4" in {labels["jobid"] for labels, _ in page.of("jobmeter_job_info")})
+    busy = groups.start(groups.name(3), *bench.work("--job", 3, "--seed", 3, "--rounds", 40, "--children", 2).split(), env={})
+    change(newer)
+    assert "took over what was counting" in log.read_text()
+    work(5)
+    groups.remove(groups.name(5))
+    assert busy.wait(120) == 0
+    assert not wrong_totals(agent, bench)
+
+    agent.configure(syscalls=True)  # as with another build, nothing can be taken over
+    change(older)
+    assert log.read_text().count("took over what was counting") == 1
+    work(1, "0", seed=1)
+    assert not wrong_totals(agent, bench)
+    ran_s = int(open(f"/proc/{burner.pid}/schedstat").read().split()[0]) / 1e9
+    cpu_s = sum(value for labels, value in page_of(agent).of("jobmeter_job_cpu_seconds_total") if labels["jobid"] == "4")
+    assert 0 < cpu_s < 1.5 * ran_s
+    assert [value for labels, value in page_of(agent).of("jobmeter_job_memory_peak_bytes") if labels["jobid"] == "4"][0] > 64 << 20
+    burner.kill()
+    burner.wait()
+    for job in (1, 3, 4):
+        groups.remove(groups.name(job))
+    await_finals(1, 2, 3, 4, 5)
+    assert {job: len(texts) for job, texts in finals_of(spool).items()} == {str(job): 1 for job in range(1, 6)}
+
+    assert copy.run("dpkg", "--no-triggers", "-r", "jobmeter-agent", "jobmeter").returncode == 0
+    assert not agent.pins.exists() and asked.read_text().splitlines()[-2] == "disable --now jobmeter-agent.service"
+    purged = copy.run("dpkg", "--no-triggers", "-P", "jobmeter-agent")
+    assert purged.returncode == 0 and "/var/lib/jobmeter and what is in /etc/jobmeter stay" in purged.stderr
+    assert len(finals_of(spool)) == 5 and not agent.config.exists()

@@ -17,7 +17,7 @@ import time
 import pytest
 
 from made_records import BEGUN, line, lines, record
-from server import USER
+from server import USER, ServerError
 from serving import KNOWN, LONGEST, TAKEN, Pusher, Serving, assert_stored, batches, folder, wait_for  # noqa: F401
 from slurm import make_users
 
@@ -142,6 +142,35 @@ def test_ready_and_live_are_told_apart(server, postgres):
     wait_for(lambda: server.get("/health").status == 200)
 
 
+def test_a_server_that_boots_before_its_database_waits_for_it(server, postgres):
+    token = server.run("token", "create", "--user", "root", "--scope", "operator").stdout.split()[-1]
+    assert server.end(signal.SIGTERM) == 0
+    postgres.end()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        started = pool.submit(server.start)
+        wait_for(lambda: "it is waited for" in server.log())
+        answer = server.get("/health")
+        assert answer.status == 503 and answer.text.startswith("it lives, and is not ready: ") and "postgresql://" in answer.text
+        assert server.get("/health/live").status == 200
+        for refused in (server.post(lines(range(1))[0]), server.ask("/v1/jobs"), server.get("/api/v1/jobs", Authorization=f"Bearer {token}")):
+            assert (refused.status, "error" in json.loads(refused.text)) == (503, True)
+        postgres.start()
+        started.result()
+    assert server.log().count("it is waited for") == 1
+    assert server.push(lines(range(3))) == [TAKEN] * 3
+    assert server.get("/api/v1/jobs", Authorization=f"Bearer {token}").status == 200
+    server.end(signal.SIGTERM)
+    postgres.end()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:  # who waits can be ended
+        started = pool.submit(server.start)
+        wait_for(lambda: server.log().count("it is waited for") == 2)
+        assert server.end(signal.SIGTERM) == 0
+        with pytest.raises(ServerError):
+            started.result()
+    postgres.start()
+    server.start()
+
+
 def partitions(server):
     return dict(server.ask_database("SELECT tableoid::regclass::text, count(*) FROM records GROUP BY 1"))
 
@@ -203,11 +232,11 @@ def test_the_servers_role_owns_its_schema_and_nothing_else(server, postgres):
 
 def test_what_cannot_be_opened_is_said_in_one_line(folder, programs):
     (folder / "server.yaml").write_text("user: root\nlisten: ''\n")
-    for url, status, words in (("postgresql://jm:secret@host/jobs", 2, "passfile=FILE"),
-                               ("postgresql://host/jobs?password=secret", 2, "passfile=FILE"),
-                               (f"postgresql:///jobs?host={folder}", 1, "the database: ")):
+    for url, status, words, task in (("postgresql://jm:secret@host/jobs", 2, "passfile=FILE", []),
+                                     ("postgresql://host/jobs?password=secret", 2, "passfile=FILE", []),
+                                     (f"postgresql:///jobs?host={folder}", 1, "the database: ", ["check"])):
         done = subprocess.run([programs / "jobmeter-server", "--database", url, "--config", folder / "server.yaml", "--socket",
-                               folder / "s"], capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+                               folder / "s", *task], capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
         assert (done.returncode, len(done.stderr.splitlines())) == (status, 1) and words in done.stderr
         assert "secret" not in done.stderr
 

@@ -89,7 +89,9 @@ int caller_take_token(struct server *s, const char *text, struct caller *ret, st
 	struct store_token token;
 	uint64_t id = 0;
 	const char *secret = parse_token(text, &id);
-	int r = secret ? store_find_token(s->store, id, &token, err) : -ENOENT;
+	int r = !s->store ? error_set(err, -EIO, "the database is not there yet")
+		: secret  ? store_find_token(s->store, id, &token, err)
+			  : -ENOENT;
 
 	if (r == 0)
 		r = caller_digest(secret, digest);
