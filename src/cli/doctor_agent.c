@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/doctor_agent.h"
+#include "cli/doctor.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,6 @@
 #include "basic/clock.h"
 #include "basic/macro.h"
 #include "basic/timestamp.h"
-#include "cli/doctor_document.h"
 #include "model/document.h"
 #include "model/rows.h"
 #include "report/page.h"
@@ -225,11 +224,6 @@ void doctor_agent_print_group(const struct doctor_agent *a, struct rows *rows)
 
 /* ---- for programs ---- */
 
-static void put_string(struct document *d, const char *key, const char *text)
-{
-	document_put_string(d, key, text && *text ? text : NULL);
-}
-
 /* False: there is no more to say. */
 static bool begin(const struct doctor_agent *a, struct document *d)
 {
@@ -240,8 +234,8 @@ static bool begin(const struct doctor_agent *a, struct document *d)
 	}
 	document_begin_map(d);
 	document_put_boolean(d, "runs", a->is_there);
-	put_string(d, "socket", a->socket_path);
-	put_string(d, "why", a->why.text);
+	doctor_put(d, "socket", a->socket_path);
+	doctor_put(d, "why", a->why.text);
 	return true;
 }
 
@@ -268,7 +262,7 @@ void doctor_agent_put(const struct doctor_agent *a, struct document *d)
 {
 	if (!begin(a, d))
 		return;
-	put_string(d, "version", a->facts.version);
+	doctor_put(d, "version", a->facts.version);
 	document_put_strings(d, "tiers", &a->facts.tiers);
 	document_put_strings(d, "missing", &a->facts.missing);
 	document_put_strings(d, "notes", &a->facts.notes);
@@ -288,9 +282,9 @@ void doctor_agent_put_group(const struct doctor_agent *a, struct document *d)
 	document_key(d, "identity");
 	if (a->has_group) {
 		document_begin_flat_map(d);
-		put_string(d, "manager", a->group.manager);
-		put_string(d, "job", a->group.id);
-		put_string(d, "step", a->group.step);
+		doctor_put(d, "manager", a->group.manager);
+		doctor_put(d, "job", a->group.id);
+		doctor_put(d, "step", a->group.step);
 		document_end_map(d);
 	} else {
 		document_null(d);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/doctor_document.h"
+#include "cli/doctor.h"
 
 #include <string.h>
 
 #include "selftest/advice.h"
 #include "selftest/checkup.h"
 #include "basic/cleanup.h"
-#include "cli/doctor_agent.h"
 #include "model/document.h"
 #include "cgroup/placement.h"
 
-static void put_string(struct document *d, const char *key, const char *text)
+void doctor_put(struct document *d, const char *key, const char *text)
 {
 	document_put_string(d, key, text && *text ? text : NULL);
 }
@@ -37,17 +36,17 @@ static void put_setting(struct document *d, const char *key, int value, int unkn
 static void put_machine(struct document *d, const struct machine *m)
 {
 	document_begin_map_of(d, "machine");
-	put_string(d, "node", m->node);
-	put_string(d, "kernel", m->kernel);
-	put_string(d, "architecture", m->arch);
+	doctor_put(d, "node", m->node);
+	doctor_put(d, "kernel", m->kernel);
+	doctor_put(d, "architecture", m->arch);
 	document_put_boolean(d, "btf", m->has_btf);
-	put_string(d, "preemption", m->preemption);
-	put_string(d, "preemption_source", m->preemption_source);
+	doctor_put(d, "preemption", m->preemption);
+	doctor_put(d, "preemption_source", m->preemption_source);
 	put_known(d, "cpus_online", m->cpus_online);
 	put_known(d, "cpus_possible", m->cpus_possible);
 	put_known(d, "memory_bytes", m->memory_bytes);
 	document_put_boolean(d, "virtual", m->is_virtual);
-	put_string(d, "product", m->product);
+	doctor_put(d, "product", m->product);
 	document_end_map(d);
 }
 
@@ -64,10 +63,10 @@ static void put_cgroups(struct document *d, const struct checkup *c)
 		document_unsigned(d, c->hierarchy.is_v2 ? 2 : 1);
 	else
 		document_null(d);
-	put_string(d, "key_hierarchy", c->has_hierarchy ? key_name(&c->hierarchy) : NULL);
-	put_string(d, "own_group", c->has_hierarchy ? hierarchy_own_path(&c->hierarchy) : NULL);
+	doctor_put(d, "key_hierarchy", c->has_hierarchy ? key_name(&c->hierarchy) : NULL);
+	doctor_put(d, "own_group", c->has_hierarchy ? hierarchy_own_path(&c->hierarchy) : NULL);
 	document_put_boolean(d, "memory_controller", c->has_memory_controller);
-	put_string(d, "why", c->has_hierarchy ? NULL : c->why_no_hierarchy.text);
+	doctor_put(d, "why", c->has_hierarchy ? NULL : c->why_no_hierarchy.text);
 	document_end_map(d);
 }
 
@@ -90,19 +89,19 @@ static void put_rights(struct document *d, const struct rights *r)
 	document_put_boolean(d, "user_namespace", r->is_in_user_namespace);
 	put_setting(d, "unprivileged_bpf_disabled", r->unprivileged_bpf_disabled, -1);
 	put_setting(d, "perf_event_paranoid", r->perf_event_paranoid, RIGHTS_UNKNOWN_PARANOIA);
-	put_string(d, "lockdown", r->lockdown);
+	doctor_put(d, "lockdown", r->lockdown);
 	document_end_map(d);
 }
 
 static void put_hook(struct document *d, const struct hook *hook)
 {
 	document_begin_flat_map(d);
-	put_string(d, "program", hook->program);
-	put_string(d, "attach", hook->attach);
-	put_string(d, "gives", hook->gives);
+	doctor_put(d, "program", hook->program);
+	doctor_put(d, "attach", hook->attach);
+	doctor_put(d, "gives", hook->gives);
 	document_put_boolean(d, "on", hook->is_on);
 	document_put_boolean(d, "checked", hook->is_checked);
-	put_string(d, "why", hook->is_on ? NULL : hook->why);
+	doctor_put(d, "why", hook->is_on ? NULL : hook->why);
 	document_end_map(d);
 }
 
@@ -113,12 +112,12 @@ static void put_tiers(struct document *d, const struct checkup *c)
 		const struct checkup_tier *tier = &c->tiers[t];
 
 		document_begin_map(d);
-		put_string(d, "tier", tier->name);
-		put_string(d, "gives", tier->gives);
+		doctor_put(d, "tier", tier->name);
+		doctor_put(d, "gives", tier->gives);
 		document_put_boolean(d, "default", tier->is_default);
 		document_put_boolean(d, "on", tier->is_on);
 		document_put_boolean(d, "checked", c->has_run);
-		put_string(d, "why", tier->is_on ? NULL : checkup_why_off(c, tier));
+		doctor_put(d, "why", tier->is_on ? NULL : checkup_why_off(c, tier));
 		document_begin_list_of(d, "hooks");
 		for (size_t i = 0; i < c->hook_count; i++) {
 			if (strcmp(c->hooks[i].tier, tier->name) == 0)
@@ -138,8 +137,8 @@ static void put_older(struct document *d, const struct older *older)
 		if (!older_is(older, (enum object_id)id))
 			continue;
 		document_begin_flat_map(d);
-		put_string(d, "object", object_name((enum object_id)id));
-		put_string(d, "why", older->why[id]);
+		doctor_put(d, "object", object_name((enum object_id)id));
+		doctor_put(d, "why", older->why[id]);
 		document_end_map(d);
 	}
 	document_end_list(d);
@@ -163,11 +162,11 @@ static void put_features(struct document *d, const struct checkup *c)
 		const struct checkup_feature *a = &c->features[i];
 
 		document_begin_flat_map(d);
-		put_string(d, "name", a->name);
-		put_string(d, "where", a->where);
-		put_string(d, "gives", a->gives);
+		doctor_put(d, "name", a->name);
+		doctor_put(d, "where", a->where);
+		doctor_put(d, "gives", a->gives);
 		document_put_boolean(d, "works", a->is_well);
-		put_string(d, "why", a->why);
+		doctor_put(d, "why", a->why);
 		document_end_map(d);
 	}
 	document_end_list(d);
@@ -196,7 +195,7 @@ static void put_costs(struct document *d, const struct checkup *c)
 		return;
 	}
 	document_begin_map(d);
-	put_string(d, "quality", "measured");
+	doctor_put(d, "quality", "measured");
 	document_put_unsigned(d, "rounds", c->costs.rounds);
 	document_put_unsigned(d, "calls_per_round", c->costs.calls);
 	document_begin_list_of(d, "settings");
@@ -204,7 +203,7 @@ static void put_costs(struct document *d, const struct checkup *c)
 		const struct cost *cost = &c->costs.rows[i];
 
 		document_begin_map(d);
-		put_string(d, "name", cost->name);
+		doctor_put(d, "name", cost->name);
 		put_spread(d, i ? "added_read_nanoseconds" : "read_nanoseconds", cost, &cost->read);
 		put_spread(d, i ? "added_call_nanoseconds" : "call_nanoseconds", cost, &cost->call);
 		document_end_map(d);
@@ -220,9 +219,9 @@ static void put_managers(struct document *d, const struct managers *managers)
 		const struct manager *m = &managers->items[i];
 
 		document_begin_flat_map(d);
-		put_string(d, "name", m->name);
-		put_string(d, "file", m->file);
-		put_string(d, "daemon", m->daemon);
+		doctor_put(d, "name", m->name);
+		doctor_put(d, "file", m->file);
+		doctor_put(d, "daemon", m->daemon);
 		document_key(d, "jobs_in_cgroups");
 		if (m->tracking == TRACKING_UNKNOWN)
 			document_null(d);
@@ -240,9 +239,9 @@ static void put_sensors(struct document *d, const struct sensors *sensors)
 		const struct sensor *s = &sensors->items[i];
 
 		document_begin_flat_map(d);
-		put_string(d, "source", s->source);
-		put_string(d, "name", s->name);
-		put_string(d, "path", s->path);
+		doctor_put(d, "source", s->source);
+		doctor_put(d, "name", s->name);
+		doctor_put(d, "path", s->path);
 		document_put_boolean(d, "readable", s->is_readable);
 		document_end_map(d);
 	}
@@ -256,14 +255,14 @@ static void put_gpus(struct document *d, const struct gpus *gpus)
 		const struct gpu *g = &gpus->items[i];
 
 		document_begin_flat_map(d);
-		put_string(d, "vendor", g->vendor);
-		put_string(d, "address", g->address);
-		put_string(d, "device", g->device);
-		put_string(d, "driver", g->driver);
+		doctor_put(d, "vendor", g->vendor);
+		doctor_put(d, "address", g->address);
+		doctor_put(d, "device", g->device);
+		doctor_put(d, "driver", g->driver);
 		document_end_map(d);
 	}
 	document_end_list(d);
-	put_string(d, "nvidia_driver", gpus->nvidia_driver);
+	doctor_put(d, "nvidia_driver", gpus->nvidia_driver);
 }
 
 static void put_advice(struct document *d, const struct checkup *c)
@@ -274,8 +273,8 @@ static void put_advice(struct document *d, const struct checkup *c)
 	document_begin_list_of(d, "advice");
 	for (size_t i = 0; i < count; i++) {
 		document_begin_flat_map(d);
-		put_string(d, "do", advice[i].what);
-		put_string(d, "gives", advice[i].gives);
+		doctor_put(d, "do", advice[i].what);
+		doctor_put(d, "gives", advice[i].gives);
 		document_end_map(d);
 	}
 	document_end_list(d);
@@ -284,8 +283,8 @@ static void put_advice(struct document *d, const struct checkup *c)
 void doctor_document(const struct checkup *c, const struct doctor_agent *agent, struct document *d)
 {
 	document_begin_map(d);
-	put_string(d, "schema", DOCTOR_SCHEMA);
-	put_string(d, "version", JOBMETER_VERSION);
+	doctor_put(d, "schema", DOCTOR_SCHEMA);
+	doctor_put(d, "version", JOBMETER_VERSION);
 	document_put_boolean(d, "works", checkup_is_well(c));
 	document_put_boolean(d, "tried", c->is_live);
 	put_machine(d, &c->machine);
@@ -312,13 +311,13 @@ static void put_identity(struct document *d, const char *key, const struct ident
 		return;
 	}
 	document_begin_flat_map(d);
-	put_string(d, "rule", id->rule);
-	put_string(d, "manager", id->manager);
-	put_string(d, "job", id->job);
-	put_string(d, "step", id->step);
-	put_string(d, "task", id->task);
-	put_string(d, "user", id->user);
-	put_string(d, "node", id->node);
+	doctor_put(d, "rule", id->rule);
+	doctor_put(d, "manager", id->manager);
+	doctor_put(d, "job", id->job);
+	doctor_put(d, "step", id->step);
+	doctor_put(d, "task", id->task);
+	doctor_put(d, "user", id->user);
+	doctor_put(d, "node", id->node);
 	document_end_map(d);
 }
 
@@ -343,13 +342,13 @@ void doctor_document_placement(const struct placement *p, const struct doctor_ag
 			       const struct hierarchy *h, struct document *d)
 {
 	document_begin_map(d);
-	put_string(d, "schema", DOCTOR_SCHEMA);
-	put_string(d, "version", JOBMETER_VERSION);
+	doctor_put(d, "schema", DOCTOR_SCHEMA);
+	doctor_put(d, "version", JOBMETER_VERSION);
 	document_begin_map_of(d, "process");
 	document_put_unsigned(d, "pid", (uint64_t)p->pid);
-	put_string(d, "command", p->command);
-	put_string(d, "key_hierarchy", key_name(h));
-	put_string(d, "cgroup", p->path);
+	doctor_put(d, "command", p->command);
+	doctor_put(d, "key_hierarchy", key_name(h));
+	doctor_put(d, "cgroup", p->path);
 	put_known(d, "cgroup_id", p->cgroup_id);
 	put_identity(d, "identity", p->has_identity ? &p->identity : NULL);
 	put_identity(d, "around", p->has_outer ? &p->outer : NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/doctor_text.h"
+#include "cli/doctor.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "selftest/checkup.h"
 #include "load/tiers.h"
 #include "basic/cleanup.h"
-#include "cli/doctor_agent.h"
 #include "basic/humanize.h"
 #include "report/page.h"
 #include "cgroup/placement.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/doctor_agent.h"
-#include "cli/doctor_document.h"
-#include "cli/doctor_text.h"
+#include "cli/doctor.h"
 
 #include <errno.h>
 #include <stdio.h>

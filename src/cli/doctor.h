@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_agent - the agent of this node, as doctor sees it: by its socket. */
+/* doctor - what doctor finds on this machine and hears from its agent, for people and for programs.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -10,9 +11,14 @@
 
 struct checkup;
 struct document;
+struct hierarchy;
 struct page;
+struct placement;
 struct rows;
 
+#define DOCTOR_SCHEMA "jobmeter.doctor/1"
+
+/* The agent of this node, as its socket shows it. */
 struct doctor_agent { /* begins as {} */
 	bool was_asked; /* the root is this machine's own */
 	bool is_there; /* else @why says why not */
@@ -47,3 +53,20 @@ void doctor_agent_print_group(const struct doctor_agent *a, struct rows *rows);
 /* The key "agent" of the document; null: nobody was asked. */
 void doctor_agent_put(const struct doctor_agent *a, struct document *d);
 void doctor_agent_put_group(const struct doctor_agent *a, struct document *d);
+
+/* ---- all that was found; @agent may be NULL ---- */
+
+/* @is_verbose: each hook and sensor, not only what is off. */
+void doctor_text(const struct checkup *c, const struct doctor_agent *agent, bool is_verbose,
+		 struct page *page);
+void doctor_text_placement(const struct placement *p, const struct doctor_agent *agent,
+			   const char *hierarchy, struct page *page);
+
+/* A whole document, of DOCTOR_SCHEMA; document_finish() is the caller's. */
+void doctor_document(const struct checkup *c, const struct doctor_agent *agent, struct document *d);
+/* The same schema with the section "process" instead. */
+void doctor_document_placement(const struct placement *p, const struct doctor_agent *agent,
+			       const struct hierarchy *h, struct document *d);
+
+/* A member of a map; "" is null as well. */
+void doctor_put(struct document *d, const char *key, const char *text);
