@@ -18,7 +18,7 @@ struct column {
 	const char *title;
 	char key; /* sorts by it; 0: only the menu does */
 	unsigned int least, most; /* columns that it takes */
-	unsigned int rank; /* 0: always there; where there is no room the highest goes first */
+	unsigned int rank; /* 0: always shown; the highest is left out first */
 	bool is_left; /* a text */
 	const char *help;
 	/* Writes at most @width columns of text; false: not known.  NULL: put() writes the number.
@@ -26,8 +26,8 @@ struct column {
 	bool (*format)(const struct top *t, const struct top_row *row, unsigned int width,
 		       char *ret, size_t size);
 	bool (*put)(char *ret, size_t size, double number);
-	/* What is sorted by, the greatest first: a double's place in struct numbers; 0: the text
-	 * is. NAN: not known, which is always last. */
+	/* To sort by, the largest first: a double's place in struct numbers; 0: by the text.  NAN:
+	 * unknown, always last. */
 	size_t number;
 	bool (*is_alarming)(const struct top_row *row); /* NULL: never */
 };
@@ -53,7 +53,7 @@ struct columns_wanted { /* begins as {}: those that there is room for, in the ta
 	size_t count;
 };
 
-/* "id,cores,memory".  -EINVAL: there is no such column; *err says which there are. */
+/* "id,cores,memory".  -EINVAL: no such column; *err lists them. */
 int columns_parse(const char *text, struct columns_wanted *ret, struct error *err);
 
 struct columns_layout { /* from left to right */
@@ -64,8 +64,8 @@ struct columns_layout { /* from left to right */
 	size_t count;
 };
 
-/* Those that there is room for within @width, with one column between them, and how wide each is.
- * Of wanted ones the last go first. */
+/* The columns that fit into @width, with one blank between them, and their widths. Of wanted ones
+ * the last are left out first. */
 void columns_fit(const struct columns_wanted *wanted, unsigned int width,
 		 struct columns_layout *ret);
 

@@ -3,8 +3,8 @@
  * grid - a screen of cells, each a character and a style, that is drawn into and then shown: by
  * curses, or as text.
  *
- * Whatever is put there, no control character and no escape gets in: names of jobs may hold
- * anything.  What lies outside is cut off.
+ * Control characters and escapes are replaced, because names of jobs may contain anything. Text
+ * outside is cut off.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ enum style {
 	STYLE_BOLD,
 	STYLE_DIM,
 	STYLE_HEAD, /* of a table */
-	STYLE_SELECTED, /* the row that keys are about */
+	STYLE_SELECTED, /* the selected row */
 	STYLE_TAGGED,
 	STYLE_ALERT,
 	STYLE_ON_CPU, /* parts of core time, as reports colour them */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * numbers - what a job, a part of it or a process does now: rates between two readings of it, and
- * gauges.
+ * numbers - the current rates, from two samples, and gauges of a job, a part of it or a process.
  *
  * NAN is unknown, and never zero.  Rates are over the readings' own times.
  */
@@ -36,7 +35,8 @@ struct numbers {
 	double power; /* watts, with its share of the node's idle power */
 	bool is_power_estimated;
 	double elapsed; /* since its start, in seconds */
-	/* Where something was done, the busiest with metadata first; the rest is in the sums only.
+	/* The active mounts, those with most metadata operations first; the rest is in the sums
+	 * only.
 	 */
 	struct mount_numbers mounts[NUMBERS_MOUNTS];
 	size_t mount_count;
@@ -52,9 +52,9 @@ struct numbers numbers_of_job(const struct record *now, const struct record *bef
 /* The same of a step: files are not counted by step. */
 struct numbers numbers_of_step(const struct step *now, const struct step *before, double seconds);
 
-/* Nothing that columns show: no core, no thread that waits, no byte and no operation, as far as it
- * is known.  For a job without rates yet: false. */
+/* Idle: no core, no waiting thread, no byte and no operation, as far as known.  For a job without
+ * rates yet: false. */
 bool numbers_are_idle(const struct numbers *n);
 
-/* A map of what is known, null for the rest. */
+/* As a map; unknown numbers are null. */
 void numbers_format(const struct numbers *n, struct document *d);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * processes - those of the node that are part of a job, as /proc shows them: whose group, CPU time,
- * memory, state.
+ * processes - the processes of jobs on the node, from /proc: group, CPU time, memory, state.
  *
- * Everybody may read that of everybody, unless /proc is mounted with hidepid; bytes read and
- * written only of his own.
+ * All users may read these of all processes, unless /proc is mounted with hidepid; bytes read and
+ * written only of their own.
  */
 #pragma once
 
@@ -50,8 +49,8 @@ int process_parse_stat(const char *text, struct process *ret);
 struct processes_reader;
 
 /*
- * @locate: which job a group is part of, by its path in the key hierarchy, into an empty place
- * whose strings the reader frees; -ENOENT: of none, or of none that we may see; another error:
+ * @locate: the job of a group, by its path in the key hierarchy, into an empty place whose strings
+ * the reader frees; -ENOENT: none, or none that we may see; another error:
  * unknown now, and reading fails with it. Called once per group.
  */
 struct processes_options {

@@ -2,7 +2,7 @@
 /*
  * screen - a terminal: shows a grid, and reads keys and the mouse. One per process.
  *
- * At its end the terminal is as it was.
+ * Its end restores the terminal.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top - what is looked at: the jobs of the last tick with what they do now, which of them are
- * shown, in which order, and what keys do to that.  It knows nothing of a terminal: see top_draw.h
- * and screen.h.
+ * top - the view model: the jobs of the last tick with their current numbers, the shown ones and
+ * their order, and the effect of keys. It is independent of the terminal: see top_draw.h and
+ * screen.h.
  */
 #pragma once
 
@@ -40,11 +40,11 @@ struct top_row {
 	const struct process *process;
 	struct numbers numbers;
 	unsigned int depth;
-	uint32_t has_next; /* bit D: what stands at depth D above it, or it itself, has one more
-			      behind it */
+	uint32_t has_next; /* bit D: its ancestor at depth D, or the row itself, has a next sibling
+			    */
 };
 
-struct top_mark { /* which row it was, though rows come and go */
+struct top_mark { /* identifies a row over updates */
 	enum top_part part;
 	char manager[256], id[256], step[256], task[256]; /* the kernel has no longer names of
 							     groups */
@@ -90,7 +90,7 @@ struct top { /* begins as top_new() makes it */
 	size_t job_count;
 	const struct processes *processes, *processes_before; /* the caller's; NULL: not read
 							       */
-	struct record *detail; /* all that is known of the job that top_wants_detail(); owned */
+	struct record *detail; /* all data of the job of top_wants_detail(); owned */
 	const struct rules *rules; /* NULL: no classes and insights */
 
 	/* What is shown of it */
@@ -109,15 +109,15 @@ struct top { /* begins as top_new() makes it */
 	/* Where the reader is */
 	size_t selected, first; /* rows; first: the uppermost on the screen */
 	struct top_mark mark; /* of the selected one */
-	bool finds_mark; /* it has its row again when rows are arranged next */
+	bool finds_mark; /* find the marked row at the next arrangement */
 	size_t page; /* how many rows were on the screen */
 	size_t chosen; /* a column, in TOP_SORT */
 	size_t help_first; /* the uppermost line of help */
 	enum top_mode mode;
 	char typed[TOP_TEXT_MAX];
-	char digits[24]; /* of an id, as they are pressed one behind the other */
-	bool is_over; /* he wants to leave */
-	bool wants_reading; /* at once: what is shown needs more than was read */
+	char digits[24]; /* of an id, as typed so far */
+	bool is_over; /* the user wants to leave */
+	bool wants_reading; /* at once: the view needs more data */
 	int step; /* of a recording: ticks to move on, or back */
 	char message[128]; /* to be shown once; "": none */
 
@@ -126,14 +126,14 @@ struct top { /* begins as top_new() makes it */
 	double own_cores; /* NAN: not known */
 	uint64_t own_bytes; /* resident; 0: not known */
 	const char *source; /* "agent", "alone"... */
-	const char *starting; /* why there is nothing yet to be shown; NULL: there is */
+	const char *starting; /* why there are no data yet; NULL: there are */
 	const char *position; /* of a recording: "7 of 42"; NULL: it is now */
 };
 
 struct top *top_new(const struct rules *rules); /* NULL: no memory */
 struct top *top_free(struct top *t); /* NULL is fine; returns NULL */
 
-/* Take over what is now; what was last before is what it is compared with.  -ENOMEM. */
+/* Take over a new snapshot, to be compared with the last one. -ENOMEM. */
 int top_feed(struct top *t, struct tick *tick);
 /* The same without an earlier snapshot: after a jump in a recording.  @before may be
  * NULL. */

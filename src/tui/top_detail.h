@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_detail - one job from close by: where its core time goes, what stands out, its mounts, what
- * it did over time. */
+/* top_detail - the details of one job: core time, findings, mounts, and curves over time. */
 #pragma once
 
 struct grid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* top_line - a tick as a line of JSON (jobmeter.snapshot/1), with what each job did since the tick
- * before. */
+/* top_line - a tick as a line of JSON (jobmeter.snapshot/1), with each job's numbers since the
+ * previous tick. */
 #pragma once
 
 #include <stdbool.h>

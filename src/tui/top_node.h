@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* top_node - the node as a whole, above the list: CPU, memory, swap, load, pressure.  In three
- * lines, in one where the screen is small, in none where it is very small or nobody knows anything.
+ * lines, in one on a small screen, in none on a very small one or without numbers.
  */
 #pragma once
 
@@ -20,10 +20,10 @@ struct node_now { /* shares of 1, but where it is said; NAN: not known */
 							    */
 };
 
-/* @before: of the tick before; rates are not known where it knows nothing, or of another boot. */
+/* @before: of the tick before; rates are unknown if it is empty, or from another boot. */
 struct node_now node_now_of(const struct node_values *now, const struct node_values *before);
 
 /* How many rows it takes, of a screen of @columns and @rows (0: of as many as it takes). */
 unsigned int top_node_rows(const struct top *t, unsigned int columns, unsigned int rows);
-/* So many (at most TOP_NODE_ROWS_MAX), from @row on. */
+/* Draw @rows rows (at most TOP_NODE_ROWS_MAX), from @row on. */
 void top_node_draw(const struct top *t, struct grid *g, unsigned int row, unsigned int rows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_run - looks again and again, and shows it: on a terminal, as text, or as lines of JSON. */
+/* top_run - the loop of top: samples and shows them on a terminal, as text, or as lines of JSON. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,11 +23,11 @@ struct top_options {
 	bool hides_idle; /* jobs that do nothing */
 	bool has_no_legend; /* of text: rows alone */
 	const struct columns_wanted *wanted; /* NULL: as there is room */
-	const char *user; /* only his jobs; NULL: all */
+	const char *user; /* only this user's jobs; NULL: all */
 	const struct top_target *targets;
 	size_t target_count;
 	const struct rules *rules;
-	const char *notice; /* what a screen says first; "" or NULL: nothing */
+	const char *notice; /* first message of the screen; "" or NULL: none */
 	FILE *record; /* all ticks are written there, too; NULL: nowhere */
 };
 

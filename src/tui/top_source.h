@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_source - where top's ticks come from: the agent of the node, a meter of our own, a recording.
+/* top_source - the sources of top's ticks: the agent of the node, an own meter, a recording.
  */
 #pragma once
 
@@ -15,12 +15,12 @@ struct waiter;
 
 struct top_source {
 	const char *name; /* "agent": of static duration */
-	const char *starting; /* what is done before the first read() has anything, in words; NULL:
-				 nothing that takes time */
-	/* Who is asked while the functions below wait; he is the caller's, and must not call them.
-	 * NULL: they do not wait. */
+	const char *starting; /* a text for the time until the first read() has data; NULL: that is
+				 short */
+	/* Called while the functions below wait; owned by the caller, must not call them. NULL:
+	 * they do not wait. */
 	void (*set_waiter)(struct top_source *s, const struct waiter *waiter);
-	/* Set before the first read(): of files, whoever has a @before takes sums by mount, and no
+	/* Set before the first read(): with a @before, files are read as sums by mount, without
 	 * rows. */
 	bool takes_sums;
 	/* All jobs as they are now, from a reading no older than @max_age_ns: the last one, if that
@@ -48,9 +48,8 @@ void top_source_closep(struct top_source **s);
 /* @client is taken over, on success only. */
 int top_source_open_agent(struct client *client, struct top_source **ret, struct error *err);
 
-/* The node without an agent, as root: a meter and all bookkeeping of our own, of which nothing is
- * left; the first read() starts it.  With systemd's units and sessions where nothing tells of a
- * resource manager. */
+/* The node without an agent, as root: an own meter with its state, which leaves nothing behind; the
+ * first read() starts it. Without a resource manager, systemd's units and sessions are jobs. */
 int top_source_open_own(struct top_source **ret, struct error *err);
 
 /* A file of ticks, a line each.  *ret_torn says in words what of it cannot be played ("": nothing);

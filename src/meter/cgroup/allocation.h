@@ -26,14 +26,14 @@ extern const size_t allocation_source_count;
  */
 int allocation_read(int root_fd, const struct hierarchy *h, struct reading *to, char **ret_cpus);
 
-/* What the tasks of a group may use, as far as the group's files say. */
+/* The allocation of a group, from its files. */
 struct allocation {
 	struct value cores; /* in thousandths: the CPUs of its cpuset, or the quota where that is
 			       less */
 	struct value memory; /* in bytes: the least limit from the group up; absent as above */
 	char *cpus; /* the cpuset as a CPU list; owned; NULL: not known */
-	uint64_t read_ns; /* when; 0: never yet */
-	uint64_t wait_ns; /* and for how long that is good */
+	uint64_t read_ns; /* time of the reading; 0: never */
+	uint64_t wait_ns; /* and its validity */
 };
 void allocation_clear(struct allocation *a);
 

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Children of @pid, their children and so on, as proc below @root_fd shows them now; zombies are
- * left out.  At most @max are written; returns how many there are, or -Exxx. */
+/* All descendants of @pid, from proc below @root_fd, without zombies.  At most @max are written;
+ * returns how many there are, or -Exxx. */
 ssize_t descendants_list(int root_fd, pid_t pid, pid_t *pids, size_t max);
 
 /* Parse "PID (COMM) STATE PPID ..." of proc's stat files; COMM may hold anything. */

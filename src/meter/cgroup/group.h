@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group - a cgroup of our own, for one command: below the caller's group in the key hierarchy and,
- * on v1, in the others that count or limit something.  So the command never escapes the caller's
- * limits.
+ * group - a cgroup for one command: below the caller's group in the key hierarchy and, on v1, in
+ * the other hierarchies that count or limit something, so that the command never escapes the
+ * caller's limits.
  */
 #pragma once
 
@@ -17,8 +17,8 @@ struct error;
 struct group;
 
 /* Make the group "PREFIX-NUMBER"; the number is our pid where that is free.  @h must outlive it.
- * -EACCES, -EPERM, -EROFS: no right to.  On v2, controllers that the caller's group could hand down
- * are switched on for it. */
+ * -EACCES, -EPERM, -EROFS: no right to.  On v2, controllers that the caller's group can pass on are
+ * switched on for it. */
 int group_make(int root_fd, const struct hierarchy *h, const char *prefix, struct group **ret,
 	       struct error *err);
 unsigned int group_number(const struct group *g);
@@ -44,7 +44,7 @@ int group_try_remove(struct group **g);
 /* Remove it only if nothing lives in it, free @g.  NULL is fine; returns NULL. */
 struct group *group_abandon(struct group *g);
 
-/* Remove a group named like ours that its maker no longer holds.  -EINVAL: it is named otherwise;
+/* Remove a group with our kind of name whose maker is gone. -EINVAL: another kind of name;
  * -EBUSY: it is held, or has processes. */
 int group_remove_abandoned(int dir_fd, const char *path);
 

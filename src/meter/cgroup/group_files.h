@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_files - the numbers that the kernel keeps in the files of a cgroup itself, v1 and v2, of
- * any group.
+ * group_files - numbers from the files of any cgroup, v1 and v2.
  *
- * The files stay open, so that a reading is one pread() a file: a fifth of what it costs to open,
- * read and close them.  Unknown numbers are absent, which is not zero.
+ * The files stay open, so that a reading is one pread() a file, a fifth of the cost of open, read
+ * and close.  Unknown numbers are absent, which is not zero.
  */
 #pragma once
 
@@ -28,12 +27,12 @@ struct group_field {
 	const char *v2_file, *v2_key;
 	unsigned int v1_scale, v2_scale; /* to the metric's stored unit */
 	enum metric_id metric;
-	bool is_fallback; /* BPF knows it as well or better */
-	bool is_v1_own; /* on v1 the group alone, without those below it; there BPF knows better */
-	const char *since; /* the kernel that brought v2's file, or NULL */
+	bool is_fallback; /* BPF has it as well or better */
+	bool is_v1_own; /* on v1 the group alone, without its descendants; there BPF is better */
+	const char *since; /* the first kernel with v2's file, or NULL */
 	const char *v2_label; /* behind the key there are several numbers, and this is the label of
 				 the one; or NULL */
-	bool is_seldom; /* what it costs is not worth it at each reading of many groups */
+	bool is_seldom; /* too expensive for each reading of many groups */
 };
 
 extern const struct group_field group_fields[]; /* those of one file are neighbours */
@@ -47,8 +46,7 @@ struct group_files_budget {
 	unsigned int max, used;
 	uint64_t reopened; /* how often a file was opened again because no descriptor could be kept
 			    */
-	uint64_t refused; /* how often a file could not even be opened for want of descriptors: a
-			     number less */
+	uint64_t refused; /* failed opens for want of descriptors: a number is missing */
 };
 
 #define GROUP_FILES_MAX 32768
@@ -58,16 +56,16 @@ struct group_files_budget {
  * and epoll do not). */
 void group_files_budget_init(struct group_files_budget *b, unsigned int others);
 
-/* All that there are; @has_tasks: but what the tasks' own counters and the ends of groups tell as
- * well or better. */
+/* All fields; @has_tasks: without those that tasks' counters and ends of groups have as well or
+ * better. */
 struct metric_set group_files_metrics(bool is_v2, bool has_tasks);
 
 /* Those that need not be read each time. */
 struct metric_set group_files_seldom(void);
 
 /*
- * The group of that path in the key hierarchy.  @id is by what the kernel knows it (0: what is
- * there now); another group that comes to the same path later is never taken for it.  @h, @root_fd
+ * The group of that path in the key hierarchy. @id is its kernel id (0: the current one); a later
+ * group at the same path is never mistaken for it.  @h, @root_fd
  * and @budget must outlive it. -ENODEV: there is no such group.
  */
 int group_files_open(int root_fd, const struct hierarchy *h, const char *path, uint64_t id,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* group_life - a cgroup of the key hierarchy from its birth to its death, as programs of ours or
- * its directory tell. */
+/* group_life - a cgroup of the key hierarchy from birth to death, from BPF or its directory. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,8 +17,8 @@ struct group_life {
 	uint64_t oom_kills; /* as it died */
 	bool has_oom_kills;
 	uint32_t maker_uid; /* who made it; UINT32_MAX: not known */
-	bool is_delegated; /* its name proves nothing: a user made it, or one above it is not root's
-			      alone */
+	bool is_delegated; /* its name proves nothing: a user made it, or an ancestor is writable by
+			      others than root */
 	bool is_cut; /* @path is only its beginning */
 	char path[GROUP_PATH_SIZE]; /* from the hierarchy's root on: "/slurm/uid_1000/job_7" */
 };

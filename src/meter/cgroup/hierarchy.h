@@ -38,8 +38,7 @@ struct hierarchy {
 
 /* Read it below @root_fd, for the calling process.  -ENOENT: there is no cgroup file system. */
 int hierarchy_read(int root_fd, struct hierarchy *ret, struct error *err);
-/* The same with the groups of another process as its own ones, which may have changed when this
- * returns. */
+/* The same with the groups of another process as own groups; they may change meanwhile. */
 int hierarchy_read_of(int root_fd, pid_t pid, struct hierarchy *ret, struct error *err);
 void hierarchy_clear(struct hierarchy *h);
 
@@ -50,19 +49,18 @@ const char *hierarchy_own_path(const struct hierarchy *h);
  * the caller frees.  -ENOENT: it is not there; -EINVAL: that is not such a text. */
 int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **ret);
 
-/* Where the files of controller @c are for the group of that path in the key hierarchy: in v2's
- * tree, or at the same path in the controller's own: the directory @ret_mount, and @ret_below in
- * it, which is a part of @path or "/".  False: it is mounted nowhere. */
+/* Find the files of controller @c for the group of that path in the key hierarchy: in v2's tree, or
+ * at the same path in the controller's own. They are in @ret_below (a part of @path, or "/") below
+ * @ret_mount. False: the controller is not mounted. */
 bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const char *path,
 			  const char **ret_mount, const char **ret_below);
 
-/* Where the group of that path in the key hierarchy is seen, as a directory from "/" on; the caller
- * frees. NULL: no memory. */
+/* The directory of the group of that path in the key hierarchy, from "/" on; the caller frees.
+ * NULL: no memory. */
 char *hierarchy_find_dir(const struct hierarchy *h, const char *path);
 
-/* The inverse: the path of the group with the directory @dir, as a mount of the key hierarchy
- * shows it; else
- * @dir is the path already.  The caller frees.  NULL: no memory. */
+/* The inverse: the path of the group with the directory @dir, as a mount of the key hierarchy shows
+ * it; without such a mount, @dir itself. The caller frees. NULL: no memory. */
 char *hierarchy_path_of(const struct hierarchy *h, const char *dir);
 
 /* The path of a group below the directory @mounted of its hierarchy; the caller frees.  NULL: no

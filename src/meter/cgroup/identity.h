@@ -2,8 +2,8 @@
 /*
  * identity - maps a cgroup's path to (manager, job, step, task) by a table of rules.
  *
- * Only the path decides; a process' environment is never asked.  Matching takes a bounded number of
- * steps, whatever the path and the rules.
+ * Only the path decides, never the environment of a process. Matching takes a bounded number of
+ * steps for any path and rules.
  */
 #pragma once
 
@@ -22,18 +22,18 @@ struct identity_rules; /* a site's own rules, which come before the built-in one
 struct identity {
 	const char *rule; /* the rule's name: "slurm-v1"; lives as long as the rules */
 	const char *manager; /* "slurm" */
-	/* What the rule took from the path; "" where it says nothing. */
+	/* The fields found in the path; "" if absent. */
 	char job[IDENTITY_MAX], step[IDENTITY_MAX], task[IDENTITY_MAX];
 	char user[IDENTITY_MAX]; /* a number */
 	char node[IDENTITY_MAX];
 	size_t start, end; /* the part of the path that the rule covers */
-	size_t job_end; /* where the component that names the job ends: up to there it is the job's
-			   top group */
+	size_t job_end; /* the end of the component that names the job: the path of the job's top
+			   group */
 	size_t step_end; /* the same of the step; 0: none */
 	bool is_remade; /* the manager removes and recreates a job's group within one job */
-	bool is_roots; /* only root makes such groups: one that a user made is none of these, but
-			  for show */
-	bool is_for_others; /* a user makes them for others: else what he made is his own */
+	bool is_roots; /* only root makes such groups: a group made by a user is not one of these */
+	bool is_for_others; /* a user makes them for others; else a user's group belongs to its
+			       maker */
 };
 
 struct identity_rules *identity_rules_new(void); /* NULL: no memory */
@@ -42,7 +42,7 @@ struct identity_rules *identity_rules_free(struct identity_rules *rules); /* NUL
 void identity_rules_freep(struct identity_rules **rules);
 
 /*
- * Add a rule behind those that were added before.  All strings are copied.  @is_escaped: the job's
+ * Append a rule. All strings are copied.  @is_escaped: the job's
  * "-" is written
  * "_" in the path.  A rule for a built-in manager inherits is_remade and root ownership from its
  * built-in rules; one for another manager is root's, and not remade.
@@ -73,6 +73,6 @@ bool identity_of(const struct identity_rules *rules, const char *path, struct id
 bool identity_around(const struct identity_rules *rules, const char *path,
 		     const struct identity *inner, struct identity *ret);
 
-/* The built-in rules, one by one; false: there is no such one.  For who lists them. */
+/* The built-in rules, one by one, for listings; false: there are no more. */
 bool identity_builtin(size_t i, const char **ret_name, const char **ret_manager,
 		      const char **ret_pattern);

@@ -16,7 +16,7 @@ struct cgroup_block { /* of one cgroup, device and operation; of one CPU */
 	struct block_row row;
 };
 
-/* A row of the kernel side's.  False: we have no such operation. */
+/* A row of the kernel side. False: unknown operation. */
 bool blocks_row_of(uint32_t op, const struct block_value *value, struct block_row *ret);
 
 /* All rows; none where nothing is counted.  The caller frees *@ret. */

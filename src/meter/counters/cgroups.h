@@ -77,7 +77,7 @@ struct cgroup_histograms {
 	struct file_histograms histograms;
 };
 
-/* Changes with every birth and death: while it stays, groups need not be listed again. */
+/* Changes with every birth and death: while it is unchanged, groups need not be listed again. */
 uint64_t cgroups_generation(const struct meter *m);
 
 /* All groups that are known, dead ones until they are forgotten.  The caller frees *@ret. */
@@ -94,10 +94,8 @@ int cgroups_walk(struct meter *m, struct error *err);
 int cgroups_read_tasks(struct meter *m, struct cgroup_tasks **ret, size_t *ret_count,
 		       struct task_bases *bases, struct error *err);
 
-/* Of tasks that live, what another meter counted of them until @until_ns, by CLOCK_BOOTTIME, is not
- * counted again: what
- * @bases say, and of others that were there by then all that they have done by now.  While nobody
- * is watched. */
+/* Subtract from live tasks the counts of another meter until @until_ns, by CLOCK_BOOTTIME: @bases,
+ * and for other tasks of that time all their counters. Call it while no group is watched. */
 int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t until_ns,
 		     struct error *err);
 

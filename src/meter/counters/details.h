@@ -15,7 +15,7 @@ struct meter;
 struct place_names;
 struct syscalls;
 
-/* Whose are read. */
+/* The cgroups to read. */
 struct details_of {
 	const uint64_t *cgroups; /* sorted */
 	size_t count;
@@ -28,7 +28,7 @@ static inline size_t details_count(const struct details_of *of)
 	return of->is_apart ? of->count : 1;
 }
 
-/* Which of them is that cgroup's; SIZE_MAX: none. */
+/* The index of that cgroup's; SIZE_MAX: none. */
 static inline size_t details_index(const struct details_of *of, uint64_t cgroup)
 {
 	size_t at = of->is_all ? 0 : ids_find(of->cgroups, of->count, cgroup);

@@ -12,7 +12,7 @@ struct objects;
 /* A negative return ends the visit, and is its result. */
 typedef int (*killed_visitor)(void *context, uint64_t cgroup, const struct oom_kill *oom_kill);
 
-/* All that the kernel side keeps, in no order; none where it does not look for them. */
+/* All kills that the kernel side stored, in no order; none if it does not watch for them. */
 int killed_visit(const struct objects *o, killed_visitor visit, void *context);
 
 /* The number of kills, including those that are not stored. */

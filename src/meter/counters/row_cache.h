@@ -24,9 +24,8 @@ struct row_cache *row_cache_close(struct row_cache *b); /* NULL is fine; returns
 void row_cache_invalidate(struct row_cache *b);
 
 /*
- * Begin a reading: the cgroups that changed since the one before, or had changed in it, sorted;
- * they stay the book's until the next.  NULL: not known which; then so are all rows the answer, and
- * *@ret_count is 0.
+ * Begin a reading: the cgroups that changed since or in the previous one, sorted; owned by the
+ * cache until the next. NULL: unknown; then all rows are read, and *@ret_count is 0.
  */
 const uint64_t *row_cache_begin(struct row_cache *b, uint64_t boot_ns, size_t *ret_count);
 

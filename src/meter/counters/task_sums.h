@@ -26,8 +26,8 @@ struct sums {
 };
 
 /* All that the kernel side knows, by T0, T1 and T2, as far as each is there; and, where @bases is
- * not NULL, what each live task did.  @only: as in the struct.  @ret need not be cleared before;
- * task_sums_clear() gives back all. */
+ * not NULL, the counters of each live task. @only: as in the struct. @ret need not be cleared
+ * before; task_sums_clear() frees all. */
 int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *bases,
 		   struct sums *ret);
 void task_sums_clear(struct sums *t);
@@ -44,13 +44,13 @@ int task_sums_add_totals(struct sums *t, uint64_t cgroup, const struct task_tota
 /* Times by cause of one cgroup and CPU. */
 int task_sums_add_times(struct sums *t, uint64_t cgroup, const struct task_times *times);
 
-/* Looks for work of one cgroup and CPU. */
+/* Polls of one cgroup and CPU. */
 int task_sums_add_polls(struct sums *t, uint64_t cgroup, const struct polls *polls);
 
-/* What the kernel side counted of sockets of a kind, below TRAFFIC_KINDS. */
+/* The kernel side's counts of one kind of sockets, below TRAFFIC_KINDS. */
 void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts *counts);
 
-/* What went through sockets of one kind, of one cgroup and CPU. */
+/* Traffic of one kind of sockets, of one cgroup and CPU. */
 int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind,
 			  const struct traffic_counts *counts);
 
@@ -68,7 +68,7 @@ void thread_levels_join(struct thread_levels *levels, uint64_t on_ns, uint64_t s
 /* Those that worked. */
 struct busiest_threads thread_levels_busiest(const struct thread_levels *levels);
 
-/* Make it the one that did more. */
+/* Keep the busier of both. */
 void busiest_threads_raise(struct busiest_threads *to, const struct busiest_threads *from);
 
 /* Sort: nothing can be added afterwards. */
