@@ -20,27 +20,26 @@ static void *at(const struct field *f, const void *of)
 
 /* ---- numbers: cells of 64 bits, one behind the other ---- */
 
-static const struct metric *metric_of(const struct field *f, size_t cell)
+/* Of the first, the others behind it as in the table; NULL: it is no metric's. */
+static const struct metric *metrics_of(const struct field *f)
 {
-	return metric_get((enum metric_id)MIN(f->first + cell, (size_t)f->end - 1));
+	return f->end > f->first ? metric_get(f->first) : NULL;
 }
 
 static size_t count_cells(const struct field *f)
 {
-	const size_t metrics = f->end - f->first;
+	const struct metric *metrics = metrics_of(f);
+	const size_t count = f->end - f->first;
 
-	if (f->kind == SHAPE_NUMBER)
-		return 1;
-	return metrics && metric_of(f, metrics)->kind == KIND_HISTOGRAM
-		       ? metrics - 1 + HISTOGRAM_BUCKETS
-		       : metrics;
+	if (!metrics)
+		return f->kind == SHAPE_NUMBER;
+	return metrics[count - 1].kind == KIND_HISTOGRAM ? count - 1 + HISTOGRAM_BUCKETS : count;
 }
 
-static bool is_sum(const struct field *f, size_t cell)
+static bool is_sum(const struct field *f, const struct metric *metrics, size_t cell)
 {
-	return f->kind == SHAPE_NUMBER || f->first + cell >= f->end ||
-	       metric_of(f, cell)->kind == KIND_COUNTER ||
-	       metric_of(f, cell)->kind == KIND_HISTOGRAM;
+	return f->first + cell >= f->end || metrics[cell].kind == KIND_COUNTER ||
+	       metrics[cell].kind == KIND_HISTOGRAM;
 }
 
 static struct value get(const struct field *f, const void *of, size_t cell)
@@ -61,12 +60,14 @@ static void set(const struct field *f, void *of, size_t cell, uint64_t number, b
 
 static void join_numbers(const struct field *f, bool is_raised, void *to, const void *from)
 {
+	const struct metric *metrics = metrics_of(f);
+
 	for (size_t i = 0, cells = count_cells(f); i < cells; i++) {
 		const struct value a = get(f, to, i), b = get(f, from, i);
 		const uint64_t sum = MIN((uint64_t)a.number + b.number, VALUE_MAX),
 			       greater = MAX((uint64_t)a.number, (uint64_t)b.number);
 
-		set(f, to, i, !is_raised && is_sum(f, i) ? sum : greater,
+		set(f, to, i, !is_raised && is_sum(f, metrics, i) ? sum : greater,
 		    f->flags & SHAPE_PARTIAL ? a.is_known || b.is_known : a.is_known && b.is_known);
 	}
 }
@@ -74,16 +75,17 @@ static void join_numbers(const struct field *f, bool is_raised, void *to, const 
 /* False: a sum fell.  A peak that did not rise may be from before. */
 static bool subtract_numbers(const struct field *f, void *to, const void *from)
 {
+	const struct metric *metrics = metrics_of(f);
 	bool is_well = true;
 
 	for (size_t i = 0, cells = count_cells(f); i < cells; i++) {
 		const struct value now = get(f, to, i), before = get(f, from, i);
 		const bool has_risen = now.number > before.number;
 
-		if (is_sum(f, i)) {
+		if (is_sum(f, metrics, i)) {
 			is_well &= now.number >= before.number;
 			set(f, to, i, has_risen ? now.number - before.number : 0, now.is_known);
-		} else if (metric_of(f, i)->kind == KIND_PEAK) {
+		} else if (metrics[i].kind == KIND_PEAK) {
 			set(f, to, i, now.number, now.is_known && has_risen);
 		}
 	}
@@ -93,8 +95,10 @@ static bool subtract_numbers(const struct field *f, void *to, const void *from)
 /* No sum is above 0. */
 static bool is_idle(const struct field *f, const void *of)
 {
+	const struct metric *metrics = metrics_of(f);
+
 	for (size_t i = 0, cells = count_cells(f); i < cells; i++) {
-		if (is_sum(f, i) && get(f, of, i).number)
+		if (is_sum(f, metrics, i) && get(f, of, i).number)
 			return false;
 	}
 	return true;
@@ -107,7 +111,7 @@ static void format_numbers(const struct field *f, const void *of, struct documen
 	if (f->key)
 		document_begin_map_of(d, f->key);
 	for (size_t i = 0; i < f->end - f->first; i++) {
-		const struct metric *metric = metric_of(f, i);
+		const struct metric *metric = metrics_of(f) + i;
 		const struct value value = get(f, of, i);
 
 		if (metric->kind == KIND_HISTOGRAM)
@@ -126,7 +130,7 @@ static int take_number(const struct field *f, const struct place *place, const j
 	int r = value_take(place, map, key, metric_unit_places(unit), &value);
 
 	set(f, ret, cell, value.number, value.is_known);
-	if (r == 0 && !value.is_known && f->flags & SHAPE_NEEDED && is_sum(f, cell))
+	if (r == 0 && !value.is_known && f->flags & SHAPE_NEEDED && is_sum(f, metrics_of(f), cell))
 		return place_refuse(place, key, "is missing");
 	if (r == 0 && f->most && value.number > f->most)
 		return place_refuse(place, key, "is too much");
@@ -141,7 +145,7 @@ static int parse_numbers(const struct field *f, const struct place *place, const
 	bool is_known;
 
 	for (size_t i = 0; r == 0 && map && i < f->end - f->first; i++) {
-		const struct metric *metric = metric_of(f, i);
+		const struct metric *metric = metrics_of(f) + i;
 
 		r = metric->kind == KIND_HISTOGRAM
 			    ? histogram_take(here, map, metric,

@@ -8,17 +8,20 @@
 #include "codec/trace_post.h"
 #include "fuzz.h"
 
+static void check_name(const char *name, char refused)
+{
+	CHECK(*name && strlen(name) <= TRACED_NAME_MAX);
+	for (; *name; name++)
+		CHECK(*name > ' ' && *name <= '~' && *name != '"' && *name != '\\' &&
+		      *name != refused);
+}
+
 static void check_calls(const struct traced_calls *c)
 {
 	CHECK(c->is_known && c->count <= TRACED_FUNCTIONS_MAX + 1);
 	for (size_t i = 0; i < c->count; i++) {
-		const char *slash = strchr(c->items[i].key, '/');
-
-		CHECK(slash && slash > c->items[i].key && slash[1]);
-		CHECK(slash - c->items[i].key <= TRACED_NAME_MAX &&
-		      strlen(slash + 1) <= TRACED_NAME_MAX);
-		for (const char *at = c->items[i].key; *at; at++)
-			CHECK(*at > ' ' && *at <= '~' && *at != '"' && *at != '\\');
+		check_name(c->items[i].set, '/');
+		check_name(c->items[i].function, '"');
 	}
 }
 
