@@ -12,6 +12,7 @@
 #include "basic/timestamp.h"
 
 #define WORDS_MAX 64 /* of the command */
+#define MUCH_MORE 5 /* who lost so much more than another stands before it */
 
 static void add_fact(struct rows *rows, struct rows_entries *facts, const char *label,
 		     const char *text)
@@ -101,7 +102,10 @@ static bool is_before(const struct insight *a, const struct insight *b)
 
 	if (a_is_critical != b_is_critical)
 		return a_is_critical;
-	return finding_action(a) && !finding_action(b);
+	if (!finding_action(a) != !finding_action(b))
+		return finding_action(a);
+	return a->rule->severity == b->rule->severity && b->weight > 0 &&
+	       a->weight > MUCH_MORE * b->weight;
 }
 
 size_t findings_first(const struct insights *insights, const struct insight *ret[FINDINGS_FIRST])

@@ -70,7 +70,7 @@ struct rows_findings {
 #define FINDINGS_FIRST 2
 
 /* Those that stand first: what is critical, then what can be acted on, then the rest, each in the
- * order of the analysis.  Returns how many. */
+ * order of the analysis, but for what lost much more.  Returns how many. */
 size_t findings_first(const struct insights *insights, const struct insight *ret[FINDINGS_FIRST]);
 
 /* What is said where there are none. */

@@ -185,6 +185,33 @@ TEST(a_chrome_file_has_ranks_threads_and_slices)
 	json_decref(root);
 }
 
+TEST(ranks_of_another_run_have_numbers_of_their_own)
+{
+	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
+	_cleanup_(chrome_freep) struct chrome *c = NULL;
+	struct chrome_options options = { .path = test_path("runs.json"), .part_bytes = 1 << 20 };
+	const struct trace_process one = { .pid = 700, .rank = 0, .run = 1 },
+				   another = { .pid = 800, .rank = 0, .run = 2 };
+	const struct trace_call first = made_call(set, BARRIER, &one, 10, 5),
+				second = made_call(set, BARRIER, &another, 20, 5);
+	struct error err = {};
+	unsigned int parts;
+	json_t *root;
+
+	ASSERT_OK(chrome_open(&options, &c, &err));
+	ASSERT_OK(chrome_add(c, &first, &err));
+	ASSERT_OK(chrome_add(c, &second, &err));
+	ASSERT_OK(chrome_finish(c, &parts, &err));
+	root = read_chrome(options.path);
+	ASSERT_EQ(number_of(find_event(json_object_get(root, "traceEvents"), "barrier", "X", 0),
+			    "pid"),
+		  0);
+	ASSERT_EQ(number_of(find_event(json_object_get(root, "traceEvents"), "barrier", "X", 1),
+			    "pid"),
+		  800);
+	json_decref(root);
+}
+
 TEST(a_large_chrome_trace_is_several_whole_files)
 {
 	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
