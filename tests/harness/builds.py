@@ -5,7 +5,6 @@ build        gcc, as a user builds it: the programs, and what the system tests s
 build-clang  clang with ASan, UBSan and libFuzzer's coverage: unit tests, fuzz targets, clang-tidy's database"""
 
 import os
-import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 

@@ -244,12 +244,6 @@ class Slurm:
                                           for name in ("Account", "Partition", "StartTime", "EndTime"))
         return account, partition, *(time.mktime(time.strptime(at, "%Y-%m-%dT%H:%M:%S")) for at in (start, end))
 
-    def environment_of(self, script, job):
-        """What the prolog or epilog of @job was told."""
-        path = self.folder / "scripts" / f"{script}.{job}"
-        pairs = (pair.partition(b"=") for pair in path.read_bytes().split(b"\0") if pair)
-        return {key.decode(): value for key, _, value in pairs}
-
     def stop(self):
         """Daemons, groups, users and the folder go; ours to reap are the daemons."""
         self.keeper.process.stdin.close()

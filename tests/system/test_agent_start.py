@@ -208,22 +208,14 @@ def test_an_ordinary_user_cannot_start_it(prepared):
     refused(agent, FAILED, "start it as root", user=user.pw_uid, group=user.pw_gid, extra_groups=[])
 
 
-def test_a_token_that_everyone_may_read(prepared, tmp_path):
-    token = tmp_path / "token"
-    token.write_text("a-token-that-is-long-enough-0123456789\n")
-    token.chmod(0o644)
+@pytest.mark.parametrize("name, text, mode", [("token", "a-token-that-is-long-enough-0123456789\n", 0o644), ("token", "\n", 0o600),
+                                              ("no/such/token", None, None)], ids=["everyone may read it", "is none", "has no place"])
+def test_a_token_that_will_not_do(prepared, tmp_path, name, text, mode):
+    token = tmp_path / name
+    if text:
+        token.write_text(text)
+        token.chmod(mode)
     refused(prepared(insecure=False, token_file=str(token)), FAILED, str(token))
-
-
-def test_a_token_that_is_none(prepared, tmp_path):
-    token = tmp_path / "token"
-    token.write_text("\n")
-    token.chmod(0o600)
-    refused(prepared(insecure=False, token_file=str(token)), FAILED, str(token))
-
-
-def test_a_place_for_the_token_that_is_not_there(prepared, tmp_path):
-    refused(prepared(insecure=False, token_file=str(tmp_path / "no/such/token")), FAILED, "no/such/token")
 
 
 def test_one_token_for_all_nodes_is_in_place_before_the_first_start(prepared, tmp_path):

@@ -163,8 +163,9 @@ def test_every_query_has_an_answer(site, programs):
                                             if labels["answer"] == "taken") >= SHORT + 1)
     queries = [(panel["title"], target["expr"]) for file in FILES for panel in json.loads(file.read_text())["panels"]
                for target in panel["targets"]]
+    silent = [(title, query) for title, query in queries if title not in UNHEARD]
     end = time.monotonic() + 60
-    while silent := [(title, query) for title, query in queries if title not in UNHEARD and not site.ask(query)]:
+    while silent := [(title, query) for title, query in silent if not site.ask(query)]:
         assert time.monotonic() < end, "\n".join(f"{title}: {query}" for title, query in silent)
         layouts.add_uj(site.sensors, "intel-rapl:0", 10**7 + 19)
         time.sleep(1)

@@ -15,7 +15,6 @@ from job_groups import MANAGER, OWN_ONLY
 
 CARDS = 8
 HUNG, BROKEN, MIG = 5, 6, (3, 4)
-SLICES = 7
 
 # What is scraped of it then; counters apart.
 GAUGES = {

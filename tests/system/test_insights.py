@@ -123,7 +123,7 @@ def test_few_writes_are_no_storm_and_a_good_end_is_no_crash(measured):
 
 
 def test_a_search_that_finds_nothing_is_told(measured):
-    calls = 1000003
+    calls = 300007
     record = measured("search.json", SEARCHER, calls)
     found = insight(record, "failed-opens")
     assert found["evidence"]["mount_failed_opens"] in range(calls, calls + 1000)  # Python's own start has some

@@ -46,7 +46,7 @@ def packages(programs, demand, tmp_path_factory):
     demand(shutil.which("meson") and shutil.which("dpkg-shlibdeps"), "needs meson and dpkg-dev")
     out = tmp_path_factory.mktemp("packages")
     subprocess.run([REPOSITORY / "tools/make-packages", programs, out], check=True, capture_output=True,
-                   env=os.environ | {"REVISION": "~1", "SOURCE_DATE_EPOCH": "1700000000"})
+                   env=os.environ | {"REVISION": "~1", "SOURCE_DATE_EPOCH": "1700000000", "DPKG_DEB_COMPRESSOR_TYPE": "gzip"})
     return {path.name.split("_")[0]: path for path in out.glob("*.deb")}
 
 

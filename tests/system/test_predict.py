@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a job will take, before it is submitted: from its user's own jobs, by command and by HTTP."""
 
-import http.client
 import json
 import math
 import os
@@ -13,7 +12,6 @@ import pytest
 from made_records import line, record
 from server import BUILD
 from serving import Serving, batches, folder, wait_for  # noqa: F401
-from slurm import make_users
 
 ALICE, BOB = 61011, 61012
 NAMES = {ALICE: "made-alice", BOB: "made-bob"}

@@ -410,17 +410,32 @@ def test_help_is_of_all_commands_or_of_one(jobmeter):
     one_line_error(done, "did you mean 'run'?")
 
 
+TOUCH = ("--", "touch", "/dev/shm/was-run")
+REFUSED = [  # what is typed, the exit code, and what the line has
+    (("run", "--", "ls | wc"), 127, "sh -c"), (("run", "--", "FOO=1"), 127, "env NAME=VALUE"), (("run", "--", "cd"), 127, "a shell's own"),
+    (("run", "--", "no-such-command"), 127, "no-such-command"), (("run", "--", "{}/data"), 126, "data"),
+    (("run",), 2, ""), (("run", "--"), 2, ""), (("run", "--quiet"), 2, ""),
+    (("run", "--outptu", "x", *TOUCH), 2, "--output"), (("run", "-o", "x", *TOUCH), 2, "--output"),
+    (("run", "--repeat", "0", *TOUCH), 2, "1 to 1000"), (("run", "--repeat", "2", "--output", "{}/x.json", *TOUCH), 2, ".ndjson"),
+    (("rnu",), 2, "run"), (("run", "--format", "json", *TOUCH), 2, "--output"),
+    (("run", "--output", "/no/such/folder/r.json", *TOUCH), 1, "/no/such/folder/r.json"),
+    (("run", "--output", "/proc/r.json", *TOUCH), 1, "/proc/r.json"),
+]
+
+
 @pytest.mark.smoke
 class TestBadInput:
     @pytest.fixture(autouse=True)
     def no_trace(self):
         pathlib.Path("/dev/shm/was-run").unlink(missing_ok=True)
 
-    @pytest.mark.parametrize("command, hint", [("ls | wc", "sh -c"), ("FOO=1", "env NAME=VALUE"), ("cd", "a shell's own")])
-    def test_what_is_a_shells_gets_a_hint(self, jobmeter, command, hint):
-        done = jobmeter("run", "--", command)
-        assert done.returncode == 127
+    @pytest.mark.parametrize("words, code, hint", REFUSED)
+    def test_what_cannot_be_run_is_told_in_a_line_before_anything_is(self, jobmeter, root, tmp_path, words, code, hint):
+        (tmp_path / "data").touch()
+        done = jobmeter(*(word.format(tmp_path) for word in words))
+        assert done.returncode == code
         one_line_error(done, hint)
+        assert not os.path.exists("/dev/shm/was-run") and (code != 127 or leftovers() == [])
 
     def test_a_local_run_is_found_as_reports_name_it(self, jobmeter, root, tmp_path, monkeypatch):
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -432,63 +447,11 @@ class TestBadInput:
         (tmp_path / job["id"]).mkdir()  # as jobs often have one: it has no records
         assert json.loads(jobmeter("report", "--json", job["id"]).stdout)["job"] == job
 
-    def test_a_command_that_does_not_exist(self, jobmeter, root):
-        done = jobmeter("run", "--", "no-such-command")
-        assert done.returncode == 127
-        one_line_error(done, "no-such-command")
-        assert leftovers() == []
-
     def test_an_escape_in_a_name_does_not_reach_the_terminal(self, jobmeter, root):
         done = jobmeter("run", "--", "ev\x1b[31mil")
         assert done.returncode == 127 and "\x1b" not in done.stderr
         one_line_error(done, "ev?[31mil")
         assert "\x1b" not in jobmeter("ev\x1b[31mil").stderr
-
-    def test_a_file_that_is_no_program(self, jobmeter, root, tmp_path):
-        (tmp_path / "data").write_text("")
-        done = jobmeter("run", "--", tmp_path / "data")
-        assert done.returncode == 126
-        one_line_error(done, "data")
-
-    def test_no_command(self, jobmeter):
-        for argv in (("run",), ("run", "--"), ("run", "--quiet")):
-            done = jobmeter(*argv)
-            assert done.returncode == 2
-            one_line_error(done)
-
-    def test_unknown_option(self, jobmeter):
-        done = jobmeter("run", "--outptu", "x", "--", "true")
-        assert done.returncode == 2
-        one_line_error(done, "--output")
-        done = jobmeter("run", "-o", "x", "--", "true")
-        assert done.returncode == 2
-        one_line_error(done, "--output")
-
-    def test_repeat_wants_a_number_and_a_file_of_lines(self, jobmeter, tmp_path):
-        done = jobmeter("run", "--repeat", "0", "--", "true")
-        assert done.returncode == 2
-        one_line_error(done, "1 to 1000")
-        done = jobmeter("run", "--repeat", "2", "--output", tmp_path / "x.json", "--", "true")
-        assert done.returncode == 2
-        one_line_error(done, ".ndjson")
-
-    def test_unknown_command(self, jobmeter):
-        done = jobmeter("rnu")
-        assert done.returncode == 2
-        one_line_error(done, "run")
-
-    def test_a_machines_format_needs_a_file(self, jobmeter):
-        done = jobmeter("run", "--format", "json", "--", "touch", "/dev/shm/was-run")
-        assert done.returncode == 2
-        one_line_error(done, "--output")
-        assert not os.path.exists("/dev/shm/was-run")
-
-    @pytest.mark.parametrize("file", ["/no/such/folder/r.json", "/proc/r.json"])
-    def test_an_unwritable_file_is_told_before_the_command_runs(self, jobmeter, file):
-        done = jobmeter("run", "--output", file, "--", "touch", "/dev/shm/was-run")
-        assert done.returncode == 1
-        one_line_error(done, file)
-        assert not os.path.exists("/dev/shm/was-run")
 
     def test_without_bpf_the_rest_is_there(self, jobmeter, root, tmp_path):
         out = tmp_path / "r.json"

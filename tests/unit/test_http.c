@@ -199,10 +199,20 @@ static char *get(struct http *h, const char *path, const char *headers)
 	return client_ask(h, request);
 }
 
-TEST(a_route_answers_with_query_and_header)
+/* A test of a server @h with the routes of @w. */
+#define SERVED(what)                                                        \
+	static void serve_##what(struct world *w, struct http *h);          \
+	TEST(what)                                                          \
+	{                                                                   \
+		struct world w;                                             \
+		_cleanup_(http_closep) struct http *h = listen_as_ever(&w); \
+                                                                            \
+		serve_##what(&w, h);                                        \
+	}                                                                   \
+	static void serve_##what(__attribute__((unused)) struct world *w, struct http *h)
+
+SERVED(a_route_answers_with_query_and_header)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *plain = get(h, "/hello", ""),
 			    *named = get(h, "/hello?name=a%20b&x", "x-greeting: hi\r\n");
 
@@ -210,14 +220,12 @@ TEST(a_route_answers_with_query_and_header)
 	ASSERT_CONTAINS(plain, "Content-Type: text/plain; charset=utf-8\r\n");
 	ASSERT_STREQ(client_body(plain), "hello nobody");
 	ASSERT_STREQ(client_body(named), "hi a b");
-	ASSERT(!w.peer.is_known);
-	ASSERT_EQ(w.answered[200], 2u);
+	ASSERT(!w->peer.is_known);
+	ASSERT_EQ(w->answered[200], 2u);
 }
 
-TEST(a_connection_takes_several_requests)
+SERVED(a_connection_takes_several_requests)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *answers = client_ask(h,
 						  "GET /hello?name=one HTTP/1.1\r\nHost: x\r\n\r\n"
 						  "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -229,10 +237,8 @@ TEST(a_connection_takes_several_requests)
 	ASSERT_CONTAINS(answers, "hello two");
 }
 
-TEST(head_is_an_answer_without_a_body)
+SERVED(head_is_an_answer_without_a_body)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *small =
 		client_ask(h, "HEAD /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 	_cleanup_free_ char *large =
@@ -243,14 +249,12 @@ TEST(head_is_an_answer_without_a_body)
 	ASSERT_STREQ(client_body(small), "");
 	ASSERT_CONTAINS(large, "HTTP/1.1 200 ");
 	ASSERT_STREQ(client_body(large), "");
-	ASSERT_EQ(w.given, 0u);
-	ASSERT_EQ(w.done, 1u);
+	ASSERT_EQ(w->given, 0u);
+	ASSERT_EQ(w->done, 1u);
 }
 
-TEST(failures_are_json_or_text_as_the_route_is)
+SERVED(failures_are_json_or_text_as_the_route_is)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *none = get(h, "/nowhere", ""), *below = get(h, "/jobs/7", ""),
 			    *broken = get(h, "/broken", "");
 	_cleanup_free_ char *method = client_ask(
@@ -266,14 +270,12 @@ TEST(failures_are_json_or_text_as_the_route_is)
 	ASSERT_CONTAINS(method, "Allow: GET, HEAD\r\n");
 	ASSERT_CONTAINS(method, "Content-Type: text/plain");
 	ASSERT_STREQ(client_body(method), "this path takes GET only\n");
-	ASSERT_EQ(w.answered[404], 2u);
-	ASSERT_EQ(w.unrouted, 1u);
+	ASSERT_EQ(w->answered[404], 2u);
+	ASSERT_EQ(w->unrouted, 1u);
 }
 
-TEST(what_is_no_http_is_refused)
+SERVED(what_is_no_http_is_refused)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *rubbish = client_ask(h, "\x16\x03\x01 what\r\n\r\n");
 	_cleanup_free_ char *length =
 		client_ask(h, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n");
@@ -284,10 +286,8 @@ TEST(what_is_no_http_is_refused)
 	ASSERT_CONTAINS(after, " 200 ");
 }
 
-TEST(a_body_has_a_bound)
+SERVED(a_body_has_a_bound)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *most = NULL, *request = malloc(70000), *large = NULL, *chunked = NULL;
 	_cleanup_free_ char *small = client_ask(
 		h,
@@ -311,10 +311,8 @@ TEST(a_body_has_a_bound)
 	ASSERT_CONTAINS(chunked, "HTTP/1.1 413 ");
 }
 
-TEST(a_route_may_take_more)
+SERVED(a_route_may_take_more)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *request = malloc(201000), *most = NULL, *large = NULL, *larger = NULL;
 	size_t head = (size_t)sprintf(request,
 				      "POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -337,20 +335,16 @@ TEST(a_route_may_take_more)
 	ASSERT_CONTAINS(large, "the body is larger than 200003 bytes");
 }
 
-TEST(a_failure_may_say_when_to_come_again)
+SERVED(a_failure_may_say_when_to_come_again)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *busy = get(h, "/busy", "");
 
 	ASSERT_CONTAINS(busy, "HTTP/1.1 503 ");
 	ASSERT_CONTAINS(busy, "Retry-After: 17\r\n");
 }
 
-TEST(a_head_has_a_bound)
+SERVED(a_head_has_a_bound)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	_cleanup_free_ char *header = malloc(100000), *fits = NULL, *large = NULL, *huge = NULL;
 
 	memset(header, 'h', 100000);
@@ -405,28 +399,24 @@ static void expect_long(const char *text, size_t length)
 	}
 }
 
-TEST(a_body_is_streamed)
+SERVED(a_body_is_streamed)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	int fd = client_connect(h);
 	_cleanup_free_ char *answer = NULL, *body = NULL;
 	size_t length = 0;
 
 	client_send(h, fd, "GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-	ASSERT(w.given < LONG_BYTES / 2); /* no more than what fits on the way is made */
+	ASSERT(w->given < LONG_BYTES / 2); /* no more than what fits on the way is made */
 	answer = client_receive(h, fd, &length);
 	ASSERT_CONTAINS(answer, "Transfer-Encoding: chunked\r\n");
 	body = client_unchunk(answer, length, &length);
 	ASSERT(body);
 	expect_long(body, length);
-	ASSERT_EQ(w.done, 1u);
+	ASSERT_EQ(w->done, 1u);
 }
 
-TEST(an_old_client_gets_it_until_the_end_of_the_connection)
+SERVED(an_old_client_gets_it_until_the_end_of_the_connection)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	int fd = client_connect(h);
 	_cleanup_free_ char *answer = NULL;
 	size_t length = 0;
@@ -436,10 +426,8 @@ TEST(an_old_client_gets_it_until_the_end_of_the_connection)
 	expect_long(client_body(answer), length - (size_t)(client_body(answer) - answer));
 }
 
-TEST(gzip_is_used_where_it_is_taken)
+SERVED(gzip_is_used_where_it_is_taken)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	static const char request[] =
 		"GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept-Encoding: deflate, gzip;q=0.5\r\n\r\n";
 	int fd = client_connect(h);
@@ -456,18 +444,16 @@ TEST(gzip_is_used_where_it_is_taken)
 	text = client_gunzip(body, length);
 	ASSERT(text);
 	expect_long(text, strlen(text));
-	ASSERT_EQ(w.done, 1u);
+	ASSERT_EQ(w->done, 1u);
 	small = get(h, "/hello", "Accept-Encoding: gzip\r\n");
 	ASSERT_STREQ(client_body(small), "hello nobody");
-	w.given = LONG_BYTES - 10;
+	w->given = LONG_BYTES - 10;
 	refused = get(h, "/long", "Accept-Encoding: gzip;q=0, *\r\n");
 	ASSERT_LACKS(refused, "Content-Encoding");
 }
 
-TEST(a_body_that_breaks_off_does_not_look_whole)
+SERVED(a_body_that_breaks_off_does_not_look_whole)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	static const char *const requests[] = {
 		"GET /torn HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
 		"GET /torn HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept-Encoding: gzip\r\n\r\n",
@@ -478,19 +464,17 @@ TEST(a_body_that_breaks_off_does_not_look_whole)
 		_cleanup_free_ char *answer = NULL, *body = NULL;
 		size_t length = 0;
 
-		w.given = w.done = 0;
+		w->given = w->done = 0;
 		client_send(h, fd, requests[i]);
 		answer = client_receive(h, fd, &length);
 		body = client_unchunk(answer, length, &length);
 		ASSERT(!body);
-		ASSERT_EQ(w.done, 1u);
+		ASSERT_EQ(w->done, 1u);
 	}
 }
 
-TEST(a_slow_reader_keeps_nobody_waiting_and_is_cut)
+SERVED(a_slow_reader_keeps_nobody_waiting_and_is_cut)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	static const char request[] = "GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 	int slow = client_connect(h), watch = client_connect(h);
 	_cleanup_free_ char *meanwhile = NULL, *silent = NULL, *begun = NULL;
@@ -498,21 +482,19 @@ TEST(a_slow_reader_keeps_nobody_waiting_and_is_cut)
 
 	client_send(h, slow, request);
 	client_settle(h);
-	ASSERT_EQ(w.done, 0u);
+	ASSERT_EQ(w->done, 0u);
 	meanwhile = get(h, "/hello", "");
 	ASSERT_CONTAINS(meanwhile, " 200 ");
 	silent = client_receive(h, watch, &length); /* says nothing, and is cut */
 	ASSERT_EQ(length, 0u);
-	while (!w.done) /* reads nothing, and is cut */
+	while (!w->done) /* reads nothing, and is cut */
 		client_turn(h);
 	begun = client_receive(h, slow, &length);
 	ASSERT(length < LONG_BYTES);
 }
 
-TEST(a_request_that_comes_in_drops_is_cut_all_the_same)
+SERVED(a_request_that_comes_in_drops_is_cut_all_the_same)
 {
-	struct world w;
-	_cleanup_(http_closep) struct http *h = listen_as_ever(&w);
 	int fd = client_connect(h);
 
 	client_send(h, fd, "GET /hello HTTP/1.1\r\nX-A: ");
@@ -521,7 +503,7 @@ TEST(a_request_that_comes_in_drops_is_cut_all_the_same)
 	for (struct pollfd end = { .fd = fd, .events = POLLIN }; poll(&end, 1, 20) == 0;)
 		client_send(h, fd, "a");
 	close(fd);
-	ASSERT_EQ(w.answered[200], 0u);
+	ASSERT_EQ(w->answered[200], 0u);
 }
 
 TEST(those_who_only_connect_keep_nobody_out)

@@ -174,16 +174,25 @@ static struct mount_row *stage_of(struct trial *t)
 	return row_of(t, CASE_ON_FIXTURE);
 }
 
-TEST(what_was_counted_as_it_was_done_is_believed)
-{
-	_cleanup_trial_ struct trial t;
+/* A test of a trial @t that went well. */
+#define TRIAL(what)                              \
+	static void try_##what(struct trial *t); \
+	TEST(what)                               \
+	{                                        \
+		_cleanup_trial_ struct trial t;  \
+                                                 \
+		begin(&t);                       \
+		try_##what(&t);                  \
+	}                                        \
+	static void try_##what(struct trial *t)
 
-	begin(&t);
-	ASSERT_STREQ(doubts(&t), "");
+TRIAL(what_was_counted_as_it_was_done_is_believed)
+{
+	ASSERT_STREQ(doubts(t), "");
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		bool is_kernels = strcmp(programs[i][1], "count_kernel_read") == 0;
 
-		ASSERT(is_judged(&t, programs[i][1]) == !is_kernels);
+		ASSERT(is_judged(t, programs[i][1]) == !is_kernels);
 	}
 }
 
@@ -216,47 +225,39 @@ TEST(a_call_too_few_or_too_many_is_the_fault_of_those_that_count_calls)
 	}
 }
 
-TEST(the_words_have_both_numbers)
+TRIAL(the_words_have_both_numbers)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	stage_of(&t)->ops[OP_STAT].calls = 1;
+	stage_of(t)->ops[OP_STAT].calls = 1;
 	ASSERT_CONTAINS(
-		doubts(&t),
+		doubts(t),
 		"leave_call: the self-test's stat of 2 calls, 0 bytes, 0 errors was counted "
 		"as 1, 0 and 0\n");
 }
 
-TEST(a_byte_or_an_error_more_is_wrong_too)
+TRIAL(a_byte_or_an_error_more_is_wrong_too)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	stage_of(&t)->ops[OP_WRITE].bytes++;
-	ASSERT_CONTAINS(doubts(&t), "leave_call: the self-test's write of 3 calls");
-	stage_of(&t)->ops[OP_WRITE].bytes--;
-	stage_of(&t)->ops[OP_MKDIR].errors++;
-	ASSERT_CONTAINS(doubts(&t), "leave_call: the self-test's mkdir of 1 calls");
+	stage_of(t)->ops[OP_WRITE].bytes++;
+	ASSERT_CONTAINS(doubts(t), "leave_call: the self-test's write of 3 calls");
+	stage_of(t)->ops[OP_WRITE].bytes--;
+	stage_of(t)->ops[OP_MKDIR].errors++;
+	ASSERT_CONTAINS(doubts(t), "leave_call: the self-test's mkdir of 1 calls");
 }
 
-TEST(the_read_that_a_signal_ended_has_a_hook_of_its_own)
+TRIAL(the_read_that_a_signal_ended_has_a_hook_of_its_own)
 {
-	_cleanup_trial_ struct trial t;
 	struct op_counts *reads;
 
-	begin(&t);
-	reads = &row_of(&t, CASE_ON_PIPE)->ops[OP_READ];
+	reads = &row_of(t, CASE_ON_PIPE)->ops[OP_READ];
 	reads->calls--;
 	reads->errors--;
-	ASSERT_STREQ(doubts(&t),
+	ASSERT_STREQ(doubts(t),
 		     "settle_interrupted_call: the self-test's read that a signal ended was not "
 		     "counted\n");
 	reads->ns = 0;
-	ASSERT_CONTAINS(doubts(&t), "park_call: the self-test's sleep in a read was not timed\n");
-	row_of(&t, CASE_ON_PIPE)->has_seconds = false; /* the clock is off */
-	ASSERT_LACKS(doubts(&t), "park_call");
-	ASSERT(!is_judged(&t, "park_call"));
+	ASSERT_CONTAINS(doubts(t), "park_call: the self-test's sleep in a read was not timed\n");
+	row_of(t, CASE_ON_PIPE)->has_seconds = false; /* the clock is off */
+	ASSERT_LACKS(doubts(t), "park_call");
+	ASSERT(!is_judged(t, "park_call"));
 }
 
 TEST(each_interface_is_the_fault_of_its_own_hooks)
@@ -279,20 +280,18 @@ TEST(each_interface_is_the_fault_of_its_own_hooks)
 	ASSERT_LACKS(doubts(&t), "start_libaio_write");
 }
 
-TEST(pages_of_the_canarys_own_program_may_come_in_with_those_of_its_mapping)
+TRIAL(pages_of_the_canarys_own_program_may_come_in_with_those_of_its_mapping)
 {
-	_cleanup_trial_ struct trial t;
 	struct mount_row *row;
 
-	begin(&t);
-	row = row_of(&t, CASE_ON_STORAGE);
+	row = row_of(t, CASE_ON_STORAGE);
 	row->interfaces[INTERFACE_MAPPING][OP_READ].calls += 3;
 	row->interfaces[INTERFACE_MAPPING][OP_READ].bytes += 3 * 4096;
-	ASSERT_STREQ(doubts(&t), "");
+	ASSERT_STREQ(doubts(t), "");
 	row->interfaces[INTERFACE_MAPPING][OP_READ] = (struct op_counts){};
 	row->interfaces[INTERFACE_MAPPING][OP_WRITE].calls++;
-	ASSERT_CONTAINS(doubts(&t), "count_page_in: the self-test's read by mapping");
-	ASSERT_CONTAINS(doubts(&t), "count_dirtied: the self-test's write by mapping");
+	ASSERT_CONTAINS(doubts(t), "count_page_in: the self-test's read by mapping");
+	ASSERT_CONTAINS(doubts(t), "count_dirtied: the self-test's write by mapping");
 }
 
 TEST(a_connection_that_was_not_seen_is_the_fault_of_its_own_hooks)
@@ -319,59 +318,48 @@ TEST(a_connection_that_was_not_seen_is_the_fault_of_its_own_hooks)
 		     "end_connection: the end of the self-test's connection was not seen\n");
 }
 
-TEST(bytes_that_it_sent_itself_are_the_fault_of_those_that_count_calls)
+TRIAL(bytes_that_it_sent_itself_are_the_fault_of_those_that_count_calls)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	--*tcp_of(&t, METRIC_NETWORK_RECEIVED_BYTES);
+	--*tcp_of(t, METRIC_NETWORK_RECEIVED_BYTES);
 	ASSERT_CONTAINS(
-		doubts(&t),
+		doubts(t),
 		"leave_call: the self-test's 2 calls and 8 bytes each way by TCP were counted as "
 		"2 and 8 sent, 2 and 7 received\n");
-	ASSERT_LACKS(doubts(&t), "open_connection");
+	ASSERT_LACKS(doubts(t), "open_connection");
 }
 
-TEST(without_a_loopback_the_hooks_of_connections_are_not_judged)
+TRIAL(without_a_loopback_the_hooks_of_connections_are_not_judged)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	t.talk.is_made = false;
-	*tcp_of(&t, METRIC_NETWORK_OPENED) = 0;
-	ASSERT_STREQ(doubts(&t), "");
-	ASSERT(!is_judged(&t, "open_connection") && !is_judged(&t, "end_connection"));
+	t->talk.is_made = false;
+	*tcp_of(t, METRIC_NETWORK_OPENED) = 0;
+	ASSERT_STREQ(doubts(t), "");
+	ASSERT(!is_judged(t, "open_connection") && !is_judged(t, "end_connection"));
 }
 
-TEST(what_was_not_run_is_not_judged)
+TRIAL(what_was_not_run_is_not_judged)
 {
-	_cleanup_trial_ struct trial t;
 	size_t case_count;
 	const struct case_ *cases = selftest_cases(&case_count);
 
-	begin(&t);
 	for (size_t i = 0; i < case_count; i++) {
 		if (cases[i].interface == INTERFACE_IO_URING ||
 		    cases[i].interface == INTERFACE_LIBAIO ||
 		    cases[i].interface == INTERFACE_MAPPING)
-			t.results[i] = CASE_NOT_RUN;
+			t->results[i] = CASE_NOT_RUN;
 	}
-	read_selftest(&t);
-	ASSERT_STREQ(doubts(&t), "");
-	ASSERT(!is_judged(&t, "count_request_result"));
-	ASSERT(!is_judged(&t, "end_libaio_request"));
-	ASSERT(!is_judged(&t, "count_page_in"));
-	ASSERT(is_judged(&t, "leave_call"));
+	read_selftest(t);
+	ASSERT_STREQ(doubts(t), "");
+	ASSERT(!is_judged(t, "count_request_result"));
+	ASSERT(!is_judged(t, "end_libaio_request"));
+	ASSERT(!is_judged(t, "count_page_in"));
+	ASSERT(is_judged(t, "leave_call"));
 }
 
-TEST(what_kernel_threads_did_meanwhile_is_not_the_canarys)
+TRIAL(what_kernel_threads_did_meanwhile_is_not_the_canarys)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	reading_get_mount(&t.reading, ROW_KERNEL, "(kernel)", NULL)->ops[OP_READ] =
+	reading_get_mount(&t->reading, ROW_KERNEL, "(kernel)", NULL)->ops[OP_READ] =
 		(struct op_counts){ .calls = 3, .bytes = 1024 };
-	ASSERT_STREQ(doubts(&t), "");
+	ASSERT_STREQ(doubts(t), "");
 }
 
 /* As many calls, but elsewhere. */
@@ -382,99 +370,79 @@ static void misplace(struct trial *t, enum file_op op, uint64_t calls)
 		calls;
 }
 
-TEST(a_call_that_stands_elsewhere_is_the_fault_of_the_hook_that_places_it)
+TRIAL(a_call_that_stands_elsewhere_is_the_fault_of_the_hook_that_places_it)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	misplace(&t, OP_STATFS, 1);
-	misplace(&t, OP_CHMOD, 1);
+	misplace(t, OP_STATFS, 1);
+	misplace(t, OP_CHMOD, 1);
 	ASSERT_CONTAINS(
-		doubts(&t),
+		doubts(t),
 		"note_statfs: of the self-test's 1 calls of statfs 0 were placed on its file "
 		"system\n");
-	ASSERT_CONTAINS(doubts(&t), "note_setattr: of the self-test's 1 calls of chmod");
-	ASSERT_LACKS(doubts(&t), "note_permission");
-	ASSERT_LACKS(doubts(&t), "leave_call");
+	ASSERT_CONTAINS(doubts(t), "note_setattr: of the self-test's 1 calls of chmod");
+	ASSERT_LACKS(doubts(t), "note_permission");
+	ASSERT_LACKS(doubts(t), "leave_call");
 }
 
-TEST(where_a_hook_is_off_the_others_are_not_blamed_for_it)
+TRIAL(where_a_hook_is_off_the_others_are_not_blamed_for_it)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	hook_of(&t, "note_getxattr")->is_on = false;
-	misplace(&t, OP_XATTR, 1);
-	ASSERT_STREQ(doubts(&t), "");
-	ASSERT(!is_judged(&t, "note_setxattr"));
+	hook_of(t, "note_getxattr")->is_on = false;
+	misplace(t, OP_XATTR, 1);
+	ASSERT_STREQ(doubts(t), "");
+	ASSERT(!is_judged(t, "note_setxattr"));
 }
 
-TEST(calls_that_were_refused_tell_no_place)
+TRIAL(calls_that_were_refused_tell_no_place)
 {
-	_cleanup_trial_ struct trial t;
 	size_t case_count;
 	const struct case_ *cases = selftest_cases(&case_count);
 
-	begin(&t);
 	for (size_t i = 0; i < case_count; i++) {
 		if (cases[i].op == OP_MKNOD)
-			t.results[i] = -EPERM;
+			t->results[i] = -EPERM;
 	}
-	read_selftest(&t);
-	misplace(&t, OP_MKNOD, 1);
-	ASSERT_STREQ(doubts(&t), "");
+	read_selftest(t);
+	misplace(t, OP_MKNOD, 1);
+	ASSERT_STREQ(doubts(t), "");
 }
 
-TEST(programs_that_the_kernel_skipped_are_not_doubted)
+TRIAL(programs_that_the_kernel_skipped_are_not_doubted)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	t.evidence.is_disturbed = true;
-	misplace(&t, OP_STATFS, 1);
-	ASSERT_STREQ(doubts(&t), "");
-	ASSERT(!is_judged(&t, "note_statfs"));
-	ASSERT(is_judged(&t, "note_getattr"));
-	stage_of(&t)->ops[OP_STAT].calls++;
-	ASSERT_CONTAINS(doubts(&t), "enter_call");
+	t->evidence.is_disturbed = true;
+	misplace(t, OP_STATFS, 1);
+	ASSERT_STREQ(doubts(t), "");
+	ASSERT(!is_judged(t, "note_statfs"));
+	ASSERT(is_judged(t, "note_getattr"));
+	stage_of(t)->ops[OP_STAT].calls++;
+	ASSERT_CONTAINS(doubts(t), "enter_call");
 }
 
-TEST(a_tier_of_which_a_hook_is_off_is_not_judged)
+TRIAL(a_tier_of_which_a_hook_is_off_is_not_judged)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	hook_of(&t, "park_call")->is_on = false;
-	stage_of(&t)->ops[OP_STAT].calls++;
-	ASSERT_STREQ(doubts(&t), "");
-	ASSERT(!is_judged(&t, "leave_call"));
-	ASSERT(is_judged(&t, "count_freed_task"));
+	hook_of(t, "park_call")->is_on = false;
+	stage_of(t)->ops[OP_STAT].calls++;
+	ASSERT_STREQ(doubts(t), "");
+	ASSERT(!is_judged(t, "leave_call"));
+	ASSERT(is_judged(t, "count_freed_task"));
 }
 
-TEST(tasks_are_judged_by_their_own_bytes_and_by_their_end)
+TRIAL(tasks_are_judged_by_their_own_bytes_and_by_their_end)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	reading_add(&t.reading, METRIC_IO_CHARS_READ, 1);
-	ASSERT_CONTAINS(doubts(&t), "count_freed_task: the self-test's ");
-	t.evidence.is_settled = false;
-	ASSERT_CONTAINS(doubts(&t),
+	reading_add(&t->reading, METRIC_IO_CHARS_READ, 1);
+	ASSERT_CONTAINS(doubts(t), "count_freed_task: the self-test's ");
+	t->evidence.is_settled = false;
+	ASSERT_CONTAINS(doubts(t),
 			"count_freed_task: the self-test's end was not seen in 500 ms\n");
-	ASSERT(!is_judged(&t, "count_exit"));
+	ASSERT(!is_judged(t, "count_exit"));
 }
 
-TEST(a_sleep_that_was_counted_as_nothing_else_is_doubted)
+TRIAL(a_sleep_that_was_counted_as_nothing_else_is_doubted)
 {
-	_cleanup_trial_ struct trial t;
-
-	begin(&t);
-	ASSERT_STREQ(doubts(&t), "");
-	ASSERT(is_judged(&t, "charge_switch"));
-	reading_set(&t.reading, METRIC_BLOCKED_PIPE, 0);
+	ASSERT_STREQ(doubts(t), "");
+	ASSERT(is_judged(t, "charge_switch"));
+	reading_set(&t->reading, METRIC_BLOCKED_PIPE, 0);
 	ASSERT_STREQ(
-		doubts(&t),
+		doubts(t),
 		"charge_switch: the self-test's sleep of 1000 us in a read was counted as 0 us\n");
-	hook_of(&t, "charge_switch")->is_on = false;
-	ASSERT_STREQ(doubts(&t), "");
+	hook_of(t, "charge_switch")->is_on = false;
+	ASSERT_STREQ(doubts(t), "");
 }
