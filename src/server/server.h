@@ -19,6 +19,7 @@
 #include "server/sync/sync.h"
 #include "service/token.h"
 
+struct caller_cache;
 struct server_config;
 struct workers;
 
@@ -40,7 +41,8 @@ struct server_link { /* by which somebody signs in once */
 
 struct server { /* what its files share; each worker has a copy of its own, with its store */
 	const struct server_config *config;
-	struct store *store; /* in the loop of HTTP: for tokens alone */
+	struct store *store; /* NULL in the loop of HTTP, which waits for no database */
+	struct caller_cache *callers; /* of all threads */
 	struct workers *workers;
 	struct permission *permission;
 	struct munge *munge; /* NULL: not wanted */

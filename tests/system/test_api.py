@@ -115,6 +115,22 @@ def test_a_token_is_kept_as_a_hash_expires_and_can_be_revoked(server):
     assert (answer.status, json.loads(answer.text)) == (401, {"error": "this token has expired"})
 
 
+def test_who_brings_a_token_waits_for_the_database_alone(folder, keeper, postgres):  # noqa: F811
+    """While tokens cannot be read, what needs none is answered; also in the moment in which a token is seen first."""
+    with Serving(folder, keeper, postgres) as serving, serving() as server:
+        server.push([job(1)])
+        known, unknown = make_token(server, ALICE), make_token(server, ALICE)
+        assert ask(server, known, "/jobs/1").status == 200
+        with concurrent.futures.ThreadPoolExecutor(2) as pool, serving.connect(server) as connection:
+            connection.cursor().execute("BEGIN; LOCK TABLE jobmeter.tokens IN ACCESS EXCLUSIVE MODE")
+            asked = [pool.submit(ask, server, token, "/jobs/1") for token in (known, unknown)]
+            for _ in range(20):
+                assert server.get("/health/live").status == 200
+            assert not [one for one in asked if one.done()]
+            connection.cursor().execute("ROLLBACK")
+            assert [one.result(60).status for one in asked] == [200, 200]
+
+
 def test_what_is_no_token_shows_nothing(server_on_a_file):
     server = server_on_a_file
     server.push([job(1)])
