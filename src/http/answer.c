@@ -93,6 +93,7 @@ static void answer_clear(struct http_answer *a)
 		a->done(a->context);
 	free(a->text);
 	free(a->next_page);
+	free(a->tag);
 	free(a->location);
 	free(a->cookie);
 	*a = (struct http_answer){ .type = a->type };
@@ -476,6 +477,7 @@ static struct MHD_Response *make_response(struct exchange *x, struct http_answer
 	}
 	/* the body goes with the stream, the headers are still to be sent */
 	kept->answer.next_page = kept->answer.location = kept->answer.cookie = NULL;
+	kept->answer.tag = NULL;
 	a->text = NULL;
 	a->done = NULL;
 	return response;
@@ -511,6 +513,8 @@ static void add_headers(const struct exchange *x, const struct http_answer *a, b
 		MHD_add_response_header(response, "X-Next-Page", a->next_page);
 	if (a->location)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, a->location);
+	if (a->tag)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, a->tag);
 	if (a->cookie)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, a->cookie);
 	if (a->retry_after_s) {

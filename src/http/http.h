@@ -69,6 +69,7 @@ struct http_answer {
 	char *next_page; /* X-Next-Page */
 	char *location; /* Location */
 	char *cookie; /* Set-Cookie */
+	char *tag; /* ETag */
 	const char *policy; /* Content-Security-Policy, of static duration; NULL: that of a file */
 	bool is_lasting; /* what is at this path never changes: it may be kept for a year */
 	char *text;

@@ -18,6 +18,7 @@
 #include "basic/file.h"
 #include "basic/macro.h"
 #include "basic/notify.h"
+#include "server/api/caller.h"
 #include "server/server_config.h"
 #include "server/store/pg.h"
 #include "server/workers.h"
@@ -150,6 +151,9 @@ static int open_api(struct server *s, struct error *err)
 
 	if (r < 0)
 		return error_prefix(err, r, "proxy.secret_file");
+	s->callers = caller_cache_new();
+	if (!s->callers)
+		return error_set_errno(err, ENOMEM, "cannot start");
 	return rules_load_built_in(&s->rules, err);
 }
 
@@ -245,12 +249,9 @@ static int open_database(struct server *s, struct error *err)
 	int r = workers_open(s, err);
 
 	if (r >= 0)
-		r = store_open_any(s->config->database, STORE_READ, &s->store, err);
-	if (r >= 0)
 		r = workers_start(s->workers, err);
 	if (r < 0) {
 		s->workers = workers_close(s->workers);
-		s->store = store_close(s->store);
 		return r;
 	}
 	log_say(CONFIG_LOG_INFO, "started, with the database %s%s%s", s->config->database,
@@ -381,7 +382,7 @@ int server_run(const struct server_config *config, struct error *err)
 	permission_free(s.permission);
 	rules_free(s.rules);
 	explicit_bzero(s.proxy_secret, sizeof(s.proxy_secret));
-	store_close(s.store);
+	free(s.callers);
 	closep(&s.signal_fd);
 	return r;
 }

@@ -20,6 +20,7 @@
 #include "server/sync/sync.h"
 #include "service/token.h"
 
+struct caller_cache;
 struct server_config;
 struct workers;
 
@@ -41,9 +42,9 @@ struct server_link { /* by which somebody signs in once */
 
 struct server { /* what its files share; each worker has a copy of its own, with its store */
 	const struct server_config *config;
-	struct store *store; /* in the loop of HTTP: for tokens alone; NULL until the database is
-				there */
-	struct workers *workers; /* NULL: the same */
+	struct store *store; /* NULL in the loop of HTTP, which waits for no database */
+	struct caller_cache *callers; /* of all threads */
+	struct workers *workers; /* NULL until the database is there */
 	struct permission *permission;
 	struct munge *munge; /* NULL: not wanted */
 	uid_t munge_uid; /* of the agents */

@@ -16,6 +16,7 @@
 #include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/macro.h"
+#include "server/api/caller.h"
 #include "server/server.h"
 #include "server/server_config.h"
 #include "server/store/pg.h"
@@ -294,7 +295,18 @@ static void call_route(struct server *s, void *context)
 {
 	struct deferred *d = context;
 
-	d->code = d->route->answer(s, d->request, &d->answer);
+	struct http_request request = *d->request;
+	struct error err = {};
+	int r = d->route->identify ? caller_confirm(s, request.caller, &err) : 0;
+
+	if (r == -EPERM)
+		caller_audit(s, NULL, &request, err.text);
+	if (r == -EPERM && d->route->identify == caller_identify_visitor) { /* asked to sign in */
+		request.caller = NULL;
+		r = 0;
+	}
+	d->code = r == 0 ? d->route->answer(s, &request, &d->answer)
+			 : http_fail(&d->answer, r == -EPERM ? 401 : 503, "%s", err.text);
 }
 
 static void free_deferred(void *context)

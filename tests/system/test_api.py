@@ -115,6 +115,22 @@ def test_a_token_is_kept_as_a_hash_expires_and_can_be_revoked(server):
     assert (answer.status, json.loads(answer.text)) == (401, {"error": "this token has expired"})
 
 
+def test_who_brings_a_token_waits_for_the_database_alone(folder, keeper, postgres):  # noqa: F811
+    """While tokens cannot be read, what needs none is answered; also in the moment in which a token is seen first."""
+    with Serving(folder, keeper, postgres) as serving, serving() as server:
+        server.push([job(1)])
+        known, unknown = make_token(server, ALICE), make_token(server, ALICE)
+        assert ask(server, known, "/jobs/1").status == 200
+        with concurrent.futures.ThreadPoolExecutor(2) as pool, serving.connect(server) as connection:
+            connection.cursor().execute("BEGIN; LOCK TABLE jobmeter.tokens IN ACCESS EXCLUSIVE MODE")
+            asked = [pool.submit(ask, server, token, "/jobs/1") for token in (known, unknown)]
+            for _ in range(20):
+                assert server.get("/health/live").status == 200
+            assert not [one for one in asked if one.done()]
+            connection.cursor().execute("ROLLBACK")
+            assert [one.result(60).status for one in asked] == [200, 200]
+
+
 def test_what_is_no_token_shows_nothing(server_on_a_file):
     server = server_on_a_file
     server.push([job(1)])
@@ -215,8 +231,12 @@ def questions(path, got):
     for one in ["101", "1", "%27%20OR%201%3D1", "a" * 1000, "..", "%00", "%FF", "."] if "{id}" in path else [None]:
         yield path.replace("{id}", one or ""), None
     here = path.replace("{id}", "1")
+    wanted = [one["name"] for one in got["parameters"] if one["in"] == "query" and one["required"]]
+    yield from ((f"{here}?{name}=1", 400) for name in wanted[:len(wanted) > 1])
+    yield from ((f"{here}?{'&'.join(f'{name}={one}' for name in wanted)}", answer) for one, answer in
+                ([("1", 200), ("101", 404), *((urllib.parse.quote(one), None) for one in HOSTILE)] if wanted else []))
     for parameter in got["parameters"]:
-        if parameter["in"] == "path":
+        if parameter["in"] == "path" or wanted:
             continue
         name = parameter["name"]
         yield from ((f"{here}?{name}={urllib.parse.quote(str(one))}", 200 if name != "after" else 400)
@@ -270,6 +290,44 @@ def test_a_walk_over_the_description_shows_nobody_anothers_rows(server):
     assert asked > 1000
     assert server.ask_database("SELECT count(*) FROM jobs") == [(8,)]
     assert server.log().count("audit: ") > 10 or not server.is_file
+
+
+def test_two_jobs_are_compared_as_the_command_does_if_both_are_ones_own(server_on_a_file, config):
+    server = server_on_a_file
+    server.push([job(i) for i in range(1, 3)] + [job(3, BOB)])
+    put_token(config, make_token(server, ALICE))
+    token, url = (config / "jobmeter/token").read_text().strip(), f"http://127.0.0.1:{server.port}"
+    told = ask_json(server, token, "/compare?a=1&b=2")
+    done = jobmeter("compare", "--server", url, "--json", 1, 2, config=config)
+    assert (told["baseline"], told["record"]) == ("1", "2") and told["changes"]
+    assert told["changes"] == json.loads(done.stdout)["compared"][0]["changes"], done.stderr
+    assert "baseline: " in ask(server, token, "/compare.yaml?a=1&b=2").text
+    for query in ("a=1&b=3", "a=3&b=1", "a=3&b=3"):
+        answer = ask(server, token, f"/compare?{query}")
+        assert (answer.status, json.loads(answer.text)) == (404, {"error": "there is no job '3'"})
+        assert ask(server, token, f"/compare?{query.replace('3', '4711')}").text == answer.text.replace("3", "4711")
+    answer = ask(server, token, "/compare?a=1")
+    assert (answer.status, json.loads(answer.text)) == (400, {"error": "b: this is wanted"})
+
+
+def test_a_job_that_has_not_changed_is_not_sent_again_and_a_tag_is_of_its_caller_alone(server):
+    server.push([job(1), job(2, BOB)])
+    alice, again, bob, operators = (make_token(server, ALICE), make_token(server, ALICE), make_token(server, BOB),
+                                    make_token(server, BOB, "--scope", "operator"))
+    for path in ("/jobs/1", "/jobs/1/nodes.csv", "/jobs/1.txt", "/jobs/1/energy"):
+        first = ask(server, alice, path)
+        tag = first.headers["ETag"]
+        assert first.status == 200 and first.headers["Cache-Control"] == "no-store"
+        same = ask(server, again, path, **{"If-None-Match": tag})
+        assert (same.status, same.text, same.headers["ETag"]) == (304, "", tag)
+        assert ask(server, alice, path, **{"If-None-Match": '"wrong"'}).text == first.text
+        others = ask(server, operators, path, **{"If-None-Match": tag})
+        assert (others.status, others.text) == (200, first.text) and others.headers["ETag"] != tag
+        assert ask(server, bob, path, **{"If-None-Match": tag}).status == 404
+    assert ask(server, alice, "/jobs").headers.get("ETag") is None
+    server.push([job(1, sequence=2_000_000)])
+    changed = ask(server, alice, "/jobs/1", **{"If-None-Match": ask(server, alice, "/jobs/1/energy").headers["ETag"]})
+    assert changed.status == 200
 
 
 def test_a_coordinator_sees_the_jobs_of_their_accounts(server):

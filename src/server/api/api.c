@@ -3,12 +3,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/csv.h"
 #include "basic/error.h"
+#include "basic/fnv.h"
 #include "basic/guess.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
@@ -68,6 +70,8 @@ const struct api_route server_api_routes[] = {
 	{ "/jobs/{id}/energy", "Its energy.", IN(API_JSON), .answer = api_put_part, .parameters = { api_job_parameters } },
 	{ "/jobs/{id}/records", "Its records as its nodes sent them, one a line.", IN(API_NDJSON),
 	  .answer = api_put_records, .parameters = { api_job_parameters } },
+	{ "/compare", "What is different in one job from what it was in another, number by number.", API_DOCUMENTS,
+	  .answer = api_put_comparison, .parameters = { api_compare_parameters } },
 	{ "/users", "The users of the jobs that match, those with most jobs first, with sums.", API_LISTS, "users", api_user_columns,
 	  "user," API_SUMS, api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
 	{ "/accounts", "The same of accounts.", API_LISTS, "accounts", api_account_columns,
@@ -291,7 +295,14 @@ uint64_t api_moment(const struct api_call *c, const char *name)
 
 int api_take_values(struct api_call *c, struct error *err)
 {
-	return http_each_query(c->request, take_value, &(struct taking){ c, err });
+	int r = http_each_query(c->request, take_value, &(struct taking){ c, err });
+	const struct api_parameter *p;
+
+	for (size_t i = 0; r == 0 && (p = api_parameter(c->route, i)); i++) {
+		if (p->is_required && !api_text(c, p->name))
+			r = error_set(err, -EINVAL, "%s: this is wanted", p->name);
+	}
+	return r;
 }
 
 /* Which columns are shown: those that are asked for, which have been checked. */
@@ -378,6 +389,28 @@ static int run(struct api_call *c, struct error *err)
 	return document_finish(d) < 0 && r >= 0 ? -ENOMEM : r;
 }
 
+/* What a caller has already of a job is not sent again.  Who asks is a part of the tag: the same
+ * text has another one for anybody else. */
+static int tag_answer(const struct api_call *c, struct http_answer *ret)
+{
+	const char *known = http_header(c->request, "If-None-Match");
+	uint64_t hash = fnv_bytes(FNV_BEGIN, ret->text, ret->length);
+
+	hash = fnv_bytes(hash, c->who.user, strlen(c->who.user));
+	if (asprintf(&ret->tag, "\"%s%u-%016" PRIx64 "\"", c->who.sees_all ? "all-" : "",
+		     c->who.uid, hash) < 0) {
+		ret->tag = NULL;
+		return -ENOMEM;
+	}
+	if (!known || strcmp(known, ret->tag) != 0)
+		return 0;
+	ret->status = 304;
+	free(ret->text);
+	ret->text = NULL;
+	ret->length = 0;
+	return 0;
+}
+
 static int answer_call(struct api_call *c, struct http_answer *ret)
 {
 	struct error err = {};
@@ -401,7 +434,7 @@ static int answer_call(struct api_call *c, struct http_answer *ret)
 	}
 	ret->type = formats[c->format].type;
 	if (r >= 0)
-		return 0;
+		return c->id ? tag_answer(c, ret) : 0;
 	ret->type = formats[API_JSON].type; /* of all failures */
 	return fail(r, &err, ret);
 }

@@ -49,6 +49,7 @@ struct api_parameter {
 	const char *help;
 	const char *(*word)(size_t i); /* NULL behind the last */
 	uint64_t least, most;
+	bool is_required;
 };
 
 struct api_call {
@@ -105,7 +106,7 @@ struct job_filter;
 struct job_filter api_filter(const struct api_call *c);
 extern const struct api_parameter api_filter_parameters[], api_page_parameters[],
 	api_job_parameters[], api_sum_parameters[], api_usage_parameters[], api_span_parameters[],
-	api_emission_parameters[];
+	api_emission_parameters[], api_compare_parameters[];
 
 int api_put_openapi(struct api_call *c, struct error *err); /* openapi.c */
 
@@ -119,6 +120,7 @@ int api_read_job(const struct api_call *c, struct record **ret, struct error *er
 int api_put_job(struct api_call *c, struct error *err);
 int api_put_part(struct api_call *c, struct error *err); /* what the path's last word names */
 int api_put_records(struct api_call *c, struct error *err);
+int api_put_comparison(struct api_call *c, struct error *err); /* of two jobs */
 int api_list_nodes_of_job(struct api_call *c, struct error *err);
 size_t api_node_of_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 

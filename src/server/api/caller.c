@@ -5,6 +5,7 @@
 #include <gnutls/crypto.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,8 @@
 #define PASSWD_TEXT_MAX 16384
 #define DENIED_A_MINUTE 60 /* lines of the log: a stranger shall not fill it */
 #define MINUTE_NS UINT64_C(60000000000)
+#define CACHED 64 /* tokens */
+#define STRANGER UINT32_MAX /* whose budget is that of all who bring nothing that is known */
 
 struct store_who may_see(const struct caller *caller)
 {
@@ -109,6 +112,89 @@ int caller_take_token(struct server *s, const char *text, struct caller *ret, st
 	snprintf(ret->user, sizeof(ret->user), "%s", token.user);
 	snprintf(ret->by, sizeof(ret->by), "token %" PRIu64, id);
 	return 0;
+}
+
+/* ---- tokens that were seen before ---- */
+
+struct caller_cache {
+	pthread_mutex_t lock;
+	struct {
+		char digest[TOKEN_DIGEST_SIZE]; /* of the token; "": none */
+		bool sees_all;
+		uint32_t uid;
+	} items[CACHED];
+	size_t next; /* which is forgotten for a new one */
+};
+
+struct caller_cache *caller_cache_new(void)
+{
+	struct caller_cache *c = calloc(1, sizeof(*c));
+
+	if (c)
+		pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+static size_t find_cached(const struct caller_cache *c, const char *digest)
+{
+	size_t i = 0;
+
+	while (i < CACHED && strcmp(c->items[i].digest, digest) != 0)
+		i++;
+	return i;
+}
+
+/* Of a token that the database has, or (@is_valid false) has no more. */
+static void cache_token(struct caller_cache *c, const struct caller *caller, bool is_valid)
+{
+	char digest[TOKEN_DIGEST_SIZE];
+	size_t i;
+
+	if (caller_digest(caller->token, digest) < 0)
+		return;
+	pthread_mutex_lock(&c->lock);
+	i = find_cached(c, digest);
+	if (i == CACHED && is_valid)
+		i = c->next++ % CACHED;
+	if (i < CACHED) {
+		snprintf(c->items[i].digest, sizeof(digest), "%s", is_valid ? digest : "");
+		c->items[i].sees_all = caller->sees_all;
+		c->items[i].uid = caller->uid;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Whose budget it is; the rest is caller_confirm()'s. */
+static int claim_token(struct server *s, const char *text, struct caller *ret, struct error *err)
+{
+	char digest[TOKEN_DIGEST_SIZE];
+	uint64_t id = 0;
+	size_t i;
+
+	if (!parse_token(text, &id) || caller_digest(text, digest) < 0)
+		return error_set(err, -EPERM, "this is no valid token");
+	snprintf(ret->token, sizeof(ret->token), "%s", text);
+	snprintf(ret->by, sizeof(ret->by), "token %" PRIu64, id);
+	ret->uid = STRANGER;
+	pthread_mutex_lock(&s->callers->lock);
+	i = find_cached(s->callers, digest);
+	if (i < CACHED) {
+		ret->uid = s->callers->items[i].uid;
+		ret->sees_all = s->callers->items[i].sees_all;
+	}
+	pthread_mutex_unlock(&s->callers->lock);
+	return 0;
+}
+
+int caller_confirm(struct server *s, struct caller *caller, struct error *err)
+{
+	int r = caller && *caller->token ? caller_take_token(s, caller->token, caller, err) : 0;
+
+	if (caller && *caller->token && (r == 0 || r == -EPERM))
+		cache_token(s->callers, caller, r == 0);
+	if (caller)
+		explicit_bzero(caller->token, sizeof(caller->token));
+	return r;
 }
 
 int caller_make_secret(char ret[CALLER_SECRET_SIZE], struct error *err)
@@ -300,7 +386,7 @@ static int identify(struct server *s, const struct http_request *request, struct
 	if (strncasecmp(header, BEARER, strlen(BEARER)) != 0)
 		return error_set(err, -EPERM, "this takes 'Authorization: Bearer TOKEN'");
 	header += strlen(BEARER);
-	return caller_take_token(s, header + strspn(header, " "), ret, err);
+	return claim_token(s, header + strspn(header, " "), ret, err);
 }
 
 /* A page of another site may lead here: its visitor is nobody until the page is opened from here.
@@ -316,7 +402,7 @@ static int identify_visitor(struct server *s, const struct http_request *request
 		return 0;
 	if (user)
 		return take_proxy(s, request, user, ret, err);
-	return cookie ? caller_take_token(s, cookie, ret, err) : 0;
+	return cookie ? claim_token(s, cookie, ret, err) : 0;
 }
 
 const char *caller_cookie(const struct server *s)

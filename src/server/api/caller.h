@@ -25,13 +25,19 @@ struct store_who;
 #define PROXY_SECRET_HEADER "X-Jobmeter-Proxy-Secret"
 #define CALLER_BY_SIZE 32
 #define CALLER_SECRET_SIZE 65 /* in hex */
+#define CALLER_TOKEN_SIZE 96
 
 struct caller {
 	bool sees_all;
 	uint32_t uid;
 	char user[TOKEN_USER_SIZE];
 	char by[CALLER_BY_SIZE]; /* "socket", "munge", "proxy", "token 3" */
+	char token[CALLER_TOKEN_SIZE]; /* that is still to be looked up; "": all is known */
 };
+
+/* Whose tokens were valid when they were looked up last: for budgets alone. */
+struct caller_cache; /* opaque; the loop's and the threads' */
+struct caller_cache *caller_cache_new(void); /* NULL: no memory.  The caller frees by free(3). */
 
 /* The one place that says whose jobs a caller sees: every question to the store carries it. */
 struct store_who may_see(const struct caller *caller);
@@ -40,8 +46,12 @@ struct store_who may_see(const struct caller *caller);
 void caller_of_peer(struct server *s, const struct http_peer *peer, struct caller *ret);
 
 /* As struct http_route wants it; @context is the struct server.  Without any credential the
- * request has no caller, and is no failure. */
+ * request has no caller, and is no failure.  The database is not asked, for which the loop would
+ * wait: who brings a token is known after caller_confirm(), in the thread that answers. */
 int caller_identify(void *context, struct http_request *request, struct error *err);
+
+/* -EPERM: it is no token, or has expired. */
+int caller_confirm(struct server *s, struct caller *caller, struct error *err);
 
 /* The same of pages in a browser: by a cookie that holds a token, or by the proxy.  Whoever shows
  * nothing valid, or comes from a page of another site, has no caller. */

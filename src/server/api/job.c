@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "analysis/comparison.h"
 #include "analysis/formula.h"
+#include "analysis/rules.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/csv.h"
@@ -41,6 +43,12 @@ const struct api_parameter api_job_parameters[] = {
 	{ "node", API_STRING, "What it did on that node alone." },
 	{ "start", API_MOMENT, "When it started, of several of that id; without it the newest." },
 	{ "full", API_WORD, "Of a report as text: all there is, not the first screen.", yes_word },
+	{},
+};
+
+const struct api_parameter api_compare_parameters[] = {
+	{ "a", API_STRING, "The id of the job that is held against.", .is_required = true },
+	{ "b", API_STRING, "The id of the one that is compared with it.", .is_required = true },
 	{},
 };
 /* clang-format on */
@@ -154,6 +162,34 @@ int api_put_records(struct api_call *c, struct error *err)
 	const struct store_question question = question_of(c);
 
 	return server_stream_records(c->server, &question, &c->who, c->answer, err);
+}
+
+/* ---- two of them ---- */
+
+int api_put_comparison(struct api_call *c, struct error *err)
+{
+	_cleanup_(record_freep) struct record *before = NULL, *after = NULL;
+	struct comparison comparison = {};
+	struct api_call one = *c;
+	int r;
+
+	one.id = api_text(c, "a");
+	r = api_read_job(&one, &before, err);
+	one.id = api_text(c, "b");
+	if (r == 0)
+		r = api_read_job(&one, &after, err);
+	if (r == 0)
+		r = comparison_make(c->server->rules->variables, before, after, &comparison);
+	if (r < 0)
+		return r;
+	document_begin_map(c->document);
+	document_put_string(c->document, "baseline", before->job.id);
+	document_put_string(c->document, "record", after->job.id);
+	document_key(c->document, "changes");
+	comparison_format(&comparison, c->document);
+	document_end_map(c->document);
+	comparison_clear(&comparison);
+	return 0;
 }
 
 /* ---- parts ---- */

@@ -40,11 +40,11 @@ static json_t *schema_of(const struct api_parameter *p)
 			 (json_int_t)(p->most ? p->most : API_TEXT_MAX));
 }
 
-static json_t *make_parameter(const char *name, const char *in, const char *help, json_t *schema)
+static json_t *make_parameter(const char *name, const char *in, const char *help, bool is_required,
+			      json_t *schema)
 {
 	return json_pack("{s:s, s:s, s:b, s:s, s:b, s:o}", "name", name, "in", in, "required",
-			 strcmp(in, "path") == 0, "description", help, "explode", false, "schema",
-			 schema);
+			 is_required, "description", help, "explode", false, "schema", schema);
 }
 
 static json_t *make_parameters(const struct api_route *route)
@@ -55,17 +55,17 @@ static json_t *make_parameters(const struct api_route *route)
 	const char *name, *type;
 
 	if (strchr(route->path, '{'))
-		json_array_append_new(list,
-				      make_parameter(id.name, "path", id.help, schema_of(&id)));
+		json_array_append_new(list, make_parameter(id.name, "path", id.help, true,
+							   schema_of(&id)));
 	for (size_t i = 0; (p = api_parameter(route, i)); i++)
-		json_array_append_new(list,
-				      make_parameter(p->name, "query", p->help, schema_of(p)));
+		json_array_append_new(list, make_parameter(p->name, "query", p->help,
+							   p->is_required, schema_of(p)));
 	for (size_t i = 0; (name = api_format_name((enum api_format)i, &type)); i++) {
 		if (route->formats >> i & 1)
 			json_array_append_new(formats, json_string(name));
 	}
 	json_array_append_new(
-		list, make_parameter("format", "query", "The format, as the path's suffix.",
+		list, make_parameter("format", "query", "The format, as the path's suffix.", false,
 				     json_pack("{s:s, s:o}", "type", "string", "enum", formats)));
 	return list;
 }
