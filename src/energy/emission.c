@@ -15,12 +15,12 @@
 #include "basic/timestamp.h"
 
 #define FILE_MAX (16u << 20)
-#define GRAMS_MAX UINT64_C(100000) /* per kWh: a hundred times what the worst plant emits */
+#define GRAMS_MAX (EMISSION_MILLIGRAMS_MAX / 1000)
 #define NS_PER_S UINT64_C(1000000000)
 /* uJ x mg/kWh x 1000 ug/mg / 3.6e12 uJ/kWh */
 #define UJ_MG_PER_UG UINT64_C(3600000000)
 
-#define HEAD "zone,kind,from,until,grams_per_kwh"
+#define SOURCE ",source"
 
 const char *const emission_kinds[EMISSION_KINDS + 1] = {
 	[EMISSION_AVERAGE_LIFECYCLE] = "average_lifecycle",
@@ -39,17 +39,18 @@ int emission_parse_number(const char *text, uint64_t *ret)
 	return 0;
 }
 
-static int parse_line(char *line, struct emission_factor *ret, const char **ret_wrong)
+static int parse_line(char *line, bool has_source, struct emission_factor *ret,
+		      const char **ret_wrong)
 {
-	const char *cells[5];
+	const char *cells[5]; /* a sixth is the source */
 	size_t count = 0, kind = 0;
 	char *cell;
 
 	while ((cell = strsep(&line, ",")))
 		if (count++ < ARRAY_SIZE(cells))
 			cells[count - 1] = cell;
-	*ret_wrong = "it has not the columns " HEAD;
-	if (count != ARRAY_SIZE(cells))
+	*ret_wrong = "it has not the columns " EMISSION_HEAD;
+	if (count != ARRAY_SIZE(cells) + has_source)
 		return -EINVAL;
 	*ret_wrong = "the zone is no word of 1 to 31 characters";
 	if (!*cells[0] || strlen(cells[0]) >= sizeof(ret->zone) || strpbrk(cells[0], "\"\\ "))
@@ -70,19 +71,50 @@ static int parse_line(char *line, struct emission_factor *ret, const char **ret_
 	return emission_parse_number(cells[4], &ret->milligrams);
 }
 
+static int compare(const struct emission_factor *f, const char *zone, enum emission_kind kind,
+		   uint64_t from_ns)
+{
+	int order = strcmp(f->zone, zone);
+
+	if (order == 0)
+		order = (f->kind > kind) - (f->kind < kind);
+	return order ? order : (f->from_ns > from_ns) - (f->from_ns < from_ns);
+}
+
+/* The number of those that are not behind this. */
+static size_t count_until(const struct emission_factors *factors, const char *zone,
+			  enum emission_kind kind, uint64_t from_ns)
+{
+	size_t low = 0, high = factors->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare(&factors->items[middle], zone, kind, from_ns) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int emission_factors_add(struct emission_factors *to, const struct emission_factor *one)
 {
 	int r = array_reserve(&to->items, &to->room, to->count, sizeof(*to->items));
+	size_t at = count_until(to, one->zone, one->kind, one->from_ns);
 
-	if (r == 0)
-		to->items[to->count++] = *one;
-	return r;
+	if (r < 0)
+		return r;
+	memmove(to->items + at + 1, to->items + at, (to->count - at) * sizeof(*to->items));
+	to->items[at] = *one;
+	to->count++;
+	return 0;
 }
 
 int emission_factors_parse(char *text, const char *name, struct emission_factors *to,
 			   struct error *err)
 {
-	bool has_head = false;
+	bool has_head = false, has_source = false;
 	size_t number = 0;
 	char *line;
 
@@ -93,14 +125,16 @@ int emission_factors_parse(char *text, const char *name, struct emission_factors
 		number++;
 		if (!*line || *line == '#')
 			continue;
-		if (!has_head && strcmp(line, HEAD) != 0)
-			return error_set(err, -EINVAL, "%s:%zu: the head is not " HEAD, name,
-					 number);
 		if (!has_head) {
+			has_source = strcmp(line, EMISSION_HEAD SOURCE) == 0;
+			if (!has_source && strcmp(line, EMISSION_HEAD) != 0)
+				return error_set(err, -EINVAL,
+						 "%s:%zu: the head is not " EMISSION_HEAD, name,
+						 number);
 			has_head = true;
 			continue;
 		}
-		if (parse_line(line, &one, &wrong) < 0)
+		if (parse_line(line, has_source, &one, &wrong) < 0)
 			return error_set(err, -EINVAL, "%s:%zu: %s", name, number, wrong);
 		if (emission_factors_add(to, &one) < 0)
 			return error_set_errno(err, ENOMEM, "cannot keep %s", name);
@@ -127,19 +161,20 @@ const struct emission_factor *emission_factor_at(const struct emission_factors *
 						 const char *zone, enum emission_kind kind,
 						 uint64_t when_ns)
 {
-	const struct emission_factor *best = NULL;
+	const size_t end = count_until(factors, zone, kind, when_ns);
 
-	for (size_t i = 0; i < factors->count; i++) {
-		const struct emission_factor *f = &factors->items[i];
-		bool holds = when_ns < f->until_ns;
+	for (size_t i = end; i > 0; i--) {
+		const struct emission_factor *f = &factors->items[i - 1];
 
-		if (f->kind != kind || f->from_ns > when_ns || strcmp(f->zone, zone) != 0)
-			continue;
-		if (!best || (holds && when_ns >= best->until_ns) ||
-		    (holds == (when_ns < best->until_ns) && f->from_ns >= best->from_ns))
-			best = f;
+		if (f->kind != kind || strcmp(f->zone, zone) != 0)
+			break;
+		if (when_ns < f->until_ns)
+			return f;
 	}
-	return best;
+	/* all that had begun have ended */
+	return end && compare(&factors->items[end - 1], zone, kind, 0) >= 0
+		       ? &factors->items[end - 1]
+		       : NULL;
 }
 
 uint64_t emission_of(uint64_t microjoules, const struct emission_factor *factor)

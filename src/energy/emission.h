@@ -24,6 +24,9 @@ enum emission_kind {
 extern const char *const emission_kinds[EMISSION_KINDS + 1]; /* "average_lifecycle"..., NULL */
 
 #define EMISSION_ZONE_SIZE 32
+#define EMISSION_HEAD "zone,kind,from,until,grams_per_kwh"
+/* Per kWh: a hundred times what the worst plant emits. */
+#define EMISSION_MILLIGRAMS_MAX UINT64_C(100000000)
 
 struct emission_factor {
 	char zone[EMISSION_ZONE_SIZE]; /* "DEU", "FR-COR": as the table has it */
@@ -33,14 +36,16 @@ struct emission_factor {
 };
 
 struct emission_factors { /* begins as {} */
-	struct emission_factor *items; /* owned */
+	struct emission_factor *items; /* owned; by zone, kind and from, a correction behind the
+					  former */
 	size_t count, room;
 };
 
 /*
- * Add what a table says: lines of "zone,kind,from,until,grams_per_kwh", that one as the head, times
- * as RFC 3339; lines that begin with '#' are none.  @name: of the table, for errors.  @text is cut
- * to pieces.  -EINVAL: *err names the line; *to is to be cleared in any case.
+ * Add what a table says: lines of "zone,kind,from,until,grams_per_kwh", that one as the head, with
+ * ",source" behind it or without, times as RFC 3339; lines that begin with '#' are none.  @name: of
+ * the table, for errors.  @text is cut to pieces.  -EINVAL: *err names the line; *to is to be
+ * cleared in any case.
  */
 int emission_factors_parse(char *text, const char *name, struct emission_factors *to,
 			   struct error *err);

@@ -14,36 +14,74 @@
 #include "energy/emission.h"
 #include "model/document.h"
 #include "model/job_filter.h"
+#include "server/factors.h"
 #include "server/server.h"
 #include "server/server_config.h"
 
 #define NS UINT64_C(1000000000)
 #define MILLIONTHS 6
 
+static const struct emission_factor *factor_of(const struct server *s, enum emission_kind kind,
+					       uint64_t when_ns)
+{
+	const char *zone = s->config->emission_zone;
+	const struct emission_factor *live = emission_factor_at(&s->fetched, zone, kind, when_ns),
+				     *table = emission_factor_at(&s->factors, zone, kind, when_ns);
+
+	/* for a time of which the provider said nothing the table holds, if there is one */
+	return live && (when_ns < live->until_ns || !table) ? live : table;
+}
+
 const struct emission_factor *emitted_factor(const struct server *s, uint64_t when_ns)
 {
-	return emission_factor_at(&s->factors, s->config->emission_zone,
-				  (enum emission_kind)s->config->emission_kind, when_ns);
+	return factor_of(s, (enum emission_kind)s->config->emission_kind, when_ns);
+}
+
+static bool is_fetched(const struct server *s, unsigned int kind)
+{
+	return s->config->emission_provider && factors_kind(s->config->emission_provider) == kind;
+}
+
+static bool knows_factors(const struct server *s)
+{
+	return s->factors.count || s->fetched.count;
 }
 
 /* A yearly one goes on until the next is known. */
 void emitted_put_metrics(const struct server *s, FILE *out)
 {
-	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
-	const struct emission_factor *f = emitted_factor(s, now_ns);
-	char grams[DECIMAL_SIZE];
+	static const struct {
+		const char *name, *help;
+	} families[] = {
+		{ "grams_per_kwh", "g CO2e per kWh that hold now." },
+		{ "age_seconds", "Since when its time is over; 0: it holds." },
+	};
+	const uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
 
-	if (!f)
-		return;
-	fprintf(out,
-		"# HELP jobmeter_emission_factor_grams_per_kwh g CO2e per kWh that hold now.\n"
-		"# TYPE jobmeter_emission_factor_grams_per_kwh gauge\n"
-		"jobmeter_emission_factor_grams_per_kwh{zone=\"%s\",kind=\"%s\"} %s\n"
-		"# HELP jobmeter_emission_factor_age_seconds Since when its time is over; 0: it holds.\n"
-		"# TYPE jobmeter_emission_factor_age_seconds gauge\n"
-		"jobmeter_emission_factor_age_seconds{zone=\"%s\",kind=\"%s\"} %" PRIu64 "\n",
-		f->zone, emission_kinds[f->kind], decimal_format(grams, f->milligrams, 3), f->zone,
-		emission_kinds[f->kind], now_ns > f->until_ns ? (now_ns - f->until_ns) / NS : 0);
+	for (size_t i = 0; i < ARRAY_SIZE(families) && knows_factors(s); i++) {
+		fprintf(out,
+			"# HELP jobmeter_emission_factor_%s %s\n"
+			"# TYPE jobmeter_emission_factor_%s gauge\n",
+			families[i].name, families[i].help, families[i].name);
+		/* that of accounts, and what a provider says for advice */
+		for (unsigned int kind = 0; kind < EMISSION_KINDS; kind++) {
+			const struct emission_factor *f =
+				kind == s->config->emission_kind || is_fetched(s, kind)
+					? factor_of(s, (enum emission_kind)kind, now_ns)
+					: NULL;
+			char number[DECIMAL_SIZE];
+
+			if (!f)
+				continue;
+			if (i == 0)
+				decimal_format(number, f->milligrams, 3);
+			else
+				snprintf(number, sizeof(number), "%" PRIu64,
+					 now_ns > f->until_ns ? (now_ns - f->until_ns) / NS : 0);
+			fprintf(out, "jobmeter_emission_factor_%s{zone=\"%s\",kind=\"%s\"} %s\n",
+				families[i].name, f->zone, emission_kinds[kind], number);
+		}
+	}
 }
 
 static void put_source(const struct server *s, struct document *d)
@@ -53,8 +91,10 @@ static void put_source(const struct server *s, struct document *d)
 	document_put_string(d, "kind", emission_kinds[config->emission_kind]);
 	document_put_string(d, "zone", *config->emission_zone ? config->emission_zone : NULL);
 	document_put_string(d, "source",
-			    *config->emission_factors ? config->emission_factors
-						      : "emissions.grams_per_kwh");
+			    is_fetched(s, config->emission_kind)
+				    ? factors_providers[config->emission_provider]
+			    : *config->emission_factors ? config->emission_factors
+							: "emissions.grams_per_kwh");
 }
 
 /* ---- entries ---- */
@@ -84,10 +124,10 @@ int emitted_put_ledger(const struct server *s, struct store_ledger_question *que
 	struct entries entries = { .server = s };
 	int r;
 
-	question->put_more = s->factors.count ? put_entry : NULL;
+	question->put_more = knows_factors(s) ? put_entry : NULL;
 	question->context = &entries;
 	r = store_format_ledger(s->store, question, who, d, err);
-	if (r < 0 || !s->factors.count)
+	if (r < 0 || !knows_factors(s))
 		return r;
 	document_begin_map_of(d, "emissions");
 	document_key(d, "grams");
@@ -115,7 +155,7 @@ struct jobs { /* read one entry after the other: the last of a job, or of a key,
 /* Averages are for accounts; what one more kWh emits is for advice. */
 static bool knows_grams(const struct jobs *j)
 {
-	return j->server->factors.count && !j->sum.unknown &&
+	return knows_factors(j->server) && !j->sum.unknown &&
 	       j->server->config->emission_kind != EMISSION_MARGINAL;
 }
 
@@ -264,7 +304,7 @@ static int read_jobs(struct jobs *j, const struct job_filter *filter, const stru
 {
 	int r = 0;
 
-	if (j->server->factors.count || j->server->terms.tariff || j->server->terms.embodied)
+	if (knows_factors(j->server) || j->server->terms.tariff || j->server->terms.embodied)
 		r = store_read_shares(j->server->store, j->by, filter, who, take_share, j, err);
 	if (r == 0)
 		end_sum(j);
@@ -288,7 +328,7 @@ int emitted_put(const struct server *s, const char *by, const struct job_filter 
 	document_end_list(d);
 	document_put_time(d, "next",
 			  !by && filter->limit && jobs.seen >= filter->limit ? jobs.start_ns : 0);
-	if (s->factors.count)
+	if (knows_factors(s))
 		put_source(s, d);
 	return r;
 }

@@ -19,6 +19,7 @@
 #include "basic/macro.h"
 #include "basic/notify.h"
 #include "server/api/caller.h"
+#include "server/factors.h"
 #include "server/server_config.h"
 #include "server/store/pg.h"
 #include "server/workers.h"
@@ -107,6 +108,24 @@ static int read_factors(struct server *s, struct error *err)
 		return 0;
 	snprintf(own.zone, sizeof(own.zone), "%s", config->emission_zone);
 	return emission_factors_add(&s->factors, &own);
+}
+
+void server_read_fetched(struct server *s)
+{
+	const char *path = s->config->emission_provider_file;
+	const uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+	struct error err = {};
+	struct stat st;
+
+	if (!s->config->emission_provider || now_ns < s->fetched_until_ns)
+		return;
+	s->fetched_until_ns = now_ns + 1000 * MS * MS;
+	if (stat(path, &st) < 0 || memcmp(&st.st_mtim, &s->fetched_at, sizeof(st.st_mtim)) == 0)
+		return;
+	s->fetched_at = st.st_mtim;
+	emission_factors_clear(&s->fetched);
+	if (emission_factors_read(path, &s->fetched, &err) < 0)
+		log_say(CONFIG_LOG_WARNING, "%s", err.text);
 }
 
 /* In the place of the token, or beside it. */
@@ -232,6 +251,10 @@ static int open_all(struct server *s, struct error *err)
 		r = listen_on_both(s, &user, err);
 	if (r >= 0)
 		r = start_sync(s, &user, err);
+	if (r >= 0 && config->emission_provider)
+		r = make_dir_of(config->emission_provider_file, true, &user, err);
+	if (r >= 0 && config->emission_provider)
+		r = factors_start(config, &user, &s->factors_fd, err);
 	if (r >= 0)
 		r = privileges_drop(&no_rights, NULL, err);
 	if (r >= 0)
@@ -362,6 +385,7 @@ int server_run(const struct server_config *config, struct error *err)
 {
 	struct server s = { .config = config,
 			    .begun_ns = clock_now_ns(CLOCK_REALTIME),
+			    .factors_fd = -EBADF,
 			    .signal_fd = endings_open() };
 	int r;
 
@@ -378,6 +402,7 @@ int server_run(const struct server_config *config, struct error *err)
 	workers_close(s.workers);
 	munge_close(s.munge);
 	sync_stop(s.sync);
+	closep(&s.factors_fd);
 	emission_factors_clear(&s.factors);
 	permission_free(s.permission);
 	rules_free(s.rules);

@@ -61,6 +61,11 @@ struct server { /* what its files share; each worker has a copy of its own, with
 	struct served served; /* the trained models, of each thread */
 	struct http *tcp, *socket; /* NULL: not wanted */
 	struct emission_factors factors; /* of the site's zone and others; empty: not wanted */
+	/* Of the provider, as the file had them then; each worker reads it for itself. */
+	struct emission_factors fetched;
+	struct timespec fetched_at;
+	uint64_t fetched_until_ns; /* by CLOCK_MONOTONIC: it is not looked at before */
+	int factors_fd; /* of the process that fetches them; -EBADF: none */
 	struct emission_terms terms;
 	uint64_t begun_ns; /* since the epoch: nothing is closed for what came before */
 	int signal_fd;
@@ -76,6 +81,8 @@ struct server { /* what its files share; each worker has a copy of its own, with
 extern const struct http_route server_tcp_routes[]; /* pages.c */
 extern const struct http_route server_socket_routes[]; /* pages.c */
 
+/* Read what the provider's process has written meanwhile, once a second at most. */
+void server_read_fetched(struct server *s);
 /* The upkeep that is due, by CLOCK_MONOTONIC, in the writer's thread. */
 void server_work(struct server *s, uint64_t now_ms);
 /* store_check(), once a second: whoever reaches the port may ask. */

@@ -10,6 +10,7 @@
 #include "basic/macro.h"
 #include "config/setting_checks.h"
 #include "energy/emission.h"
+#include "server/factors.h"
 #include "server/store/pg.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -122,6 +123,20 @@ static const struct setting rows[] = {
 	  .needs_restart = true, .help = "Which factors of the table hold, or what kind emissions.grams_per_kwh is of." },
 	{ "emissions.grams_per_kwh", SETTING_NUMBER, AT(emission_grams), .standard = "0", .max = 5000, .needs_restart = true,
 	  .help = "The site's own factor in g CO2e per kWh, for all times and instead of a table; 0: none." },
+	{ "emissions.provider", SETTING_CHOICE, AT(emission_provider), .standard = "none", .words = factors_providers, .needs_restart = true,
+	  .help = "Who is asked for the factors of the zone as they change, once a site: rte (France) and neso (Great Britain) are open and of the kind average_direct, electricity_maps is average_lifecycle, watttime marginal, which is for advice and in no account. Where it knows nothing, emissions.factors or grams_per_kwh hold." },
+	{ "emissions.provider_zone", SETTING_TEXT, AT(emission_provider_zone), .standard = "", .needs_restart = true,
+	  .is_allowed = is_zone, .allowed = "the provider's name of the zone, such as CAISO_NORTH, or '' for emissions.zone",
+	  .help = "What electricity_maps or watttime call the zone." },
+	{ "emissions.provider_url", SETTING_TEXT, AT(emission_url), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_url, .allowed = "http://HOST[:PORT] or https://HOST[:PORT], or '' for the provider's own",
+	  .help = "Another address of the provider, such as a proxy of the site." },
+	{ "emissions.provider_key_file", SETTING_TEXT, AT(emission_provider_key), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or ''",
+	  .help = "One line: the token of electricity_maps, or USER:PASSWORD of watttime, in a file of mode 0640 or less." },
+	{ "emissions.provider_file", SETTING_TEXT, AT(emission_provider_file), .standard = "/var/lib/jobmeter-server/factors.csv", .needs_restart = true,
+	  .is_allowed = setting_is_path, .allowed = "an absolute path",
+	  .help = "Where what the provider said is kept: a table as emissions.factors, with the source of each line." },
 	{ "emissions.pue", SETTING_TEXT, AT(emission_pue), .standard = "", .needs_restart = true,
 	  .is_allowed = is_pue, .allowed = "a number from 1 on, such as 1.25, or '' for not known",
 	  .help = "What the building takes for each kWh of its machines (power usage effectiveness): in the cost of energy, and as overhead_grams beside what it emitted." },
@@ -182,6 +197,16 @@ static int check(const struct server_config *c, struct error *err)
 			err, -EINVAL,
 			"sync.manager: pbs wants sync.directory: where its accounting log is, "
 			"such as /var/spool/pbs/server_priv/accounting");
+	if (c->emission_provider && !*c->emission_zone)
+		return error_set(err, -EINVAL,
+				 "emissions.provider is set, and emissions.zone is not");
+	if (c->emission_provider && factors_wants_key(c->emission_provider) &&
+	    (!*c->emission_provider_key ||
+	     !setting_url_is_private(*c->emission_url ? c->emission_url : "https://x")))
+		return error_set(
+			err, -EINVAL,
+			"emissions.provider: %s wants emissions.provider_key_file, and https",
+			factors_providers[c->emission_provider]);
 	if (*c->emission_factors && !*c->emission_zone)
 		return error_set(err, -EINVAL,
 				 "emissions.factors has the factors of many zones, and "

@@ -38,6 +38,9 @@ struct server_config {
 	uint64_t timelines_ns, records_ns, ledger_ns; /* how long they are kept */
 	char *emission_zone, *emission_factors; /* "": none */
 	unsigned int emission_kind; /* enum emission_kind */
+	unsigned int emission_provider; /* place in factors_providers[] */
+	char *emission_provider_zone, *emission_url; /* "": emissions.zone; the provider's own */
+	char *emission_provider_key, *emission_provider_file;
 	uint64_t emission_grams; /* per kWh, instead of a table; 0: none */
 	char *emission_pue, *emission_embodied, *tariff; /* numbers as emission_parse_number() has
 							    them; "": not known */

@@ -188,6 +188,7 @@ static void *run_thread(void *context)
 		const uint64_t begun_ns = clock_now_ns(CLOCK_MONOTONIC);
 
 		if (work) {
+			server_read_fetched(&one->server);
 			work->run(&one->server, work->context);
 			work->took_ns = clock_now_ns(CLOCK_MONOTONIC) - begun_ns;
 			if (is_writer)
@@ -270,6 +271,7 @@ struct workers *workers_close(struct workers *w)
 			pthread_join(w->items[i].thread, NULL);
 		store_close(w->items[i].server.store);
 		models_clear(&w->items[i].server.served.models);
+		emission_factors_clear(&w->items[i].server.fetched);
 		explicit_bzero(&w->items[i].server, sizeof(w->items[i].server)); /* a secret */
 	}
 	pthread_cond_destroy(&w->comes);

@@ -72,6 +72,42 @@ TEST(the_last_one_holds_on_and_a_correction_behind_it_wins)
 	ASSERT_EQ(milligrams_at(corrected, "DEU", EMISSION_AVERAGE_LIFECYCLE, S_2024 + 1), 3000);
 }
 
+TEST(of_many_in_any_order_the_one_that_holds_is_found_and_a_source_is_no_factor)
+{
+	struct emission_factors factors = {};
+	char text[8192] = "zone,kind,from,until,grams_per_kwh,source\n";
+	struct error err;
+
+	for (int i = 0; i < 60; i++) { /* 7 and 60 have no common factor: each minute once */
+		const int minute = i * 7 % 60;
+
+		snprintf(
+			text + strlen(text), sizeof(text) - strlen(text),
+			"XXA,average_direct,2026-02-03T04:%02d:00Z,2026-02-03T04:%02d:30Z,%d,made\n",
+			minute, minute, 100 + minute);
+	}
+	ASSERT_OK(emission_factors_parse(text, "made", &factors, &err));
+	for (uint64_t minute = 0; minute < 60; minute++) {
+		const uint64_t at_ns = (UINT64_C(1770091200) + minute * 60) * 1000000000;
+
+		ASSERT_EQ(emission_factor_at(&factors, "XXA", EMISSION_AVERAGE_DIRECT, at_ns)
+				  ->milligrams,
+			  (100 + minute) * 1000);
+		/* in a gap the last one goes on */
+		ASSERT_EQ(emission_factor_at(&factors, "XXA", EMISSION_AVERAGE_DIRECT,
+					     at_ns + 45000000000)
+				  ->milligrams,
+			  (100 + minute) * 1000);
+	}
+	ASSERT(!emission_factor_at(&factors, "XXA", EMISSION_AVERAGE_DIRECT,
+				   UINT64_C(1770091199) * 1000000000));
+	ASSERT(!emission_factor_at(&factors, "XXB", EMISSION_AVERAGE_DIRECT,
+				   UINT64_C(1770091500) * 1000000000));
+	ASSERT(!emission_factor_at(&factors, "XXA", EMISSION_MARGINAL,
+				   UINT64_C(1770091500) * 1000000000));
+	emission_factors_clear(&factors);
+}
+
 TEST(what_is_wrong_in_a_table_is_named_with_its_line)
 {
 	ASSERT_STREQ(wrong("zone,grams\n"),

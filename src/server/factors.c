@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/factors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/decimal.h"
+#include "basic/error.h"
+#include "basic/libcurl.h"
+#include "basic/macro.h"
+#include "basic/timestamp.h"
+#include "model/json_place.h"
+#include "server/server_config.h"
+#include "service/log.h"
+#include "service/privileges.h"
+#include "service/syscall_filter.h"
+#include "service/token.h"
+
+#define NS UINT64_C(1000000000)
+#define DAY_S 86400
+#define MINUTE_S 60
+#define FAILED_S (15 * MINUTE_S)
+#define WAIT_MAX_S DAY_S
+#define ANSWER_MAX (1u << 20)
+#define FILE_MAX (15u << 20) /* emission_factors_read() takes little more */
+#define ROWS_MAX 2000 /* of an answer */
+#define PATIENCE_S 30L
+
+enum key { KEY_NONE, KEY_TOKEN, KEY_LOGIN };
+
+/* What is asked, and where its answer has what: keys are paths, such as "intensity.actual". */
+static const struct provider {
+	const char *url, *path; /* {zone}, {from}, {until} */
+	enum emission_kind kind;
+	const char *list, *time, *value;
+	unsigned int minutes; /* a value holds so long, and is asked for as often */
+	double grams; /* per kWh, of its unit */
+	enum key key;
+} providers[] = {
+	[1] = { "https://odre.opendatasoft.com",
+		"/api/explore/v2.1/catalog/datasets/eco2mix-national-tr/records?select=taux_co2,date_heure"
+		"&order_by=date_heure%20desc&limit=100&timezone=UTC"
+		"&where=date_heure%20%3E%3D%20date%27{from}%27%20and%20taux_co2%20is%20not%20null",
+		EMISSION_AVERAGE_DIRECT, "results", "date_heure", "taux_co2", 15, 1, KEY_NONE },
+	[2] = { "https://api.carbonintensity.org.uk", "/intensity/{from}/{until}",
+		EMISSION_AVERAGE_DIRECT, "data", "from", "intensity.actual", 30, 1, KEY_NONE },
+	[3] = { "https://api.electricitymap.org", "/v3/carbon-intensity/history?zone={zone}",
+		EMISSION_AVERAGE_LIFECYCLE, "history", "datetime", "carbonIntensity", 60, 1,
+		KEY_TOKEN },
+	[4] = { "https://api.watttime.org",
+		"/v3/historical?region={zone}&signal_type=co2_moer&start={from}&end={until}",
+		EMISSION_MARGINAL, "data", "point_time", "value", 5, 0.45359237, KEY_LOGIN },
+};
+const char *const factors_providers[] = { "none",     "rte", "neso", "electricity_maps",
+					  "watttime", NULL };
+
+enum emission_kind factors_kind(unsigned int provider)
+{
+	return providers[provider].kind;
+}
+
+bool factors_wants_key(unsigned int provider)
+{
+	return providers[provider].key != KEY_NONE;
+}
+
+struct fetcher {
+	const struct server_config *config;
+	const struct provider *provider;
+	const char *name;
+	struct emission_factors known;
+	struct libcurl curl;
+	CURL *handle;
+	char key[TOKEN_SIZE];
+	unsigned int wait_s; /* that the provider asks for; 0: nothing */
+	struct answer {
+		size_t length;
+		char text[ANSWER_MAX];
+	} answer;
+};
+
+/* ---- asking ---- */
+
+static size_t take_text(char *text, size_t size, size_t count, void *context)
+{
+	struct answer *a = context;
+
+	if (size * count > sizeof(a->text) - a->length)
+		return 0; /* which ends the transfer */
+	memcpy(a->text + a->length, text, size * count);
+	a->length += size * count;
+	return size * count;
+}
+
+/* @header: "" for none; @login: "USER:PASSWORD" or NULL.  The answer is the caller's. */
+static int ask(struct fetcher *f, const char *path, char *header, const char *login, json_t **ret,
+	       struct error *err)
+{
+	const char *base = *f->config->emission_url ? f->config->emission_url : f->provider->url;
+	struct curl_slist headers = { .data = header };
+	char url[2048], why[CURL_ERROR_SIZE] = "";
+	curl_off_t after = 0;
+	long status = 0;
+	CURLcode code;
+
+	snprintf(url, sizeof(url), "%s%s", base, path);
+	f->answer.length = 0;
+	f->curl.set(f->handle, CURLOPT_URL, url);
+	f->curl.set(f->handle, CURLOPT_HTTPHEADER, *header ? &headers : NULL);
+	f->curl.set(f->handle, CURLOPT_USERPWD, login);
+	f->curl.set(f->handle, CURLOPT_USERAGENT, "jobmeter/" JOBMETER_VERSION);
+	f->curl.set(f->handle, CURLOPT_WRITEFUNCTION, take_text);
+	f->curl.set(f->handle, CURLOPT_WRITEDATA, &f->answer);
+	f->curl.set(f->handle, CURLOPT_ERRORBUFFER, why);
+	f->curl.set(f->handle, CURLOPT_NOSIGNAL, 1L);
+	f->curl.set(f->handle, CURLOPT_TIMEOUT, PATIENCE_S);
+	code = f->curl.perform(f->handle);
+	f->curl.set(f->handle, CURLOPT_ERRORBUFFER, NULL);
+	f->curl.get(f->handle, CURLINFO_RESPONSE_CODE, &status);
+	f->curl.get(f->handle, CURLINFO_RETRY_AFTER, &after);
+	f->wait_s = (unsigned int)MIN(MAX(after, (curl_off_t)0), (curl_off_t)WAIT_MAX_S);
+	if (code != CURLE_OK)
+		return error_set(err, -EIO, "'%s' does not answer: %s", base,
+				 *why ? why : f->curl.describe(code));
+	if (status != 200)
+		return error_set(err, -EPROTO, "'%s' answers with status %ld%s", base, status,
+				 status == 401 || status == 403 ? " (emissions.provider_key_file)"
+				 : status == 429		? " (its quota is used up)"
+								: "");
+	*ret = json_loadb(f->answer.text, f->answer.length, 0, NULL);
+	return *ret ? 0 : error_set(err, -EPROTO, "'%s' answers with no JSON", base);
+}
+
+static void put_word(FILE *out, const struct fetcher *f, const char *word, const char *from,
+		     const char *until)
+{
+	const char *zone = *f->config->emission_provider_zone ? f->config->emission_provider_zone
+							      : f->config->emission_zone;
+
+	fputs(strncmp(word, "{z", 2) == 0 ? zone : strncmp(word, "{f", 2) == 0 ? from : until, out);
+}
+
+static char *make_path(const struct fetcher *f)
+{
+	time_t now = time(NULL), before = now - DAY_S;
+	char from[32], until[32], *path = NULL;
+	struct tm utc;
+	size_t size;
+	FILE *out = open_memstream(&path, &size);
+
+	strftime(from, sizeof(from), "%Y-%m-%dT%H:%MZ", gmtime_r(&before, &utc));
+	strftime(until, sizeof(until), "%Y-%m-%dT%H:%MZ", gmtime_r(&now, &utc));
+	for (const char *p = f->provider->path; out && *p; p++) {
+		if (*p != '{') {
+			fputc(*p, out);
+			continue;
+		}
+		put_word(out, f, p, from, until);
+		p = strchr(p, '}');
+	}
+	return out && fclose(out) == 0 ? path : NULL;
+}
+
+static int ask_for_day(struct fetcher *f, json_t **ret, struct error *err)
+{
+	_cleanup_free_ char *path = make_path(f);
+	_cleanup_(json_freep) json_t *login = NULL;
+	char header[4096] = "";
+	int r = path ? 0 : error_set_errno(err, ENOMEM, "cannot ask");
+
+	if (r == 0 && f->provider->key == KEY_TOKEN)
+		snprintf(header, sizeof(header), "auth-token: %s", f->key);
+	if (r == 0 && f->provider->key == KEY_LOGIN)
+		r = ask(f, "/login", header, f->key, &login, err);
+	if (login)
+		snprintf(header, sizeof(header), "Authorization: Bearer %s",
+			 json_string_value(json_object_get(login, "token")) ?: "");
+	return r < 0 ? r : ask(f, path, header, NULL, ret, err);
+}
+
+/* ---- what is answered ---- */
+
+static const json_t *find_value(const json_t *map, const char *path)
+{
+	const char *dot = strchr(path, '.');
+
+	if (!dot)
+		return json_object_get(map, path);
+	return json_object_get(json_object_getn(map, path, (size_t)(dot - path)), dot + 1);
+}
+
+/* "2026-02-03T04:05Z", with seconds or without, and "+00:00" for "Z". */
+static int parse_time(const char *text, uint64_t *ret)
+{
+	const char *end = text && strlen(text) > 16 ? text + 16 + strspn(text + 16, ":.0123456789")
+						    : "";
+	char whole[TIMESTAMP_SIZE];
+
+	if (strcmp(end, "Z") != 0 && strcmp(end, "+00:00") != 0)
+		return -EINVAL;
+	snprintf(whole, sizeof(whole), "%.16s:00Z", text);
+	return timestamp_parse(whole, ret);
+}
+
+/* False: it is null, or none. */
+static bool parse_row(const struct fetcher *f, const json_t *row, struct emission_factor *ret)
+{
+	const struct provider *p = f->provider;
+	const json_t *value = find_value(row, p->value);
+
+	*ret = (struct emission_factor){ .kind = p->kind };
+	snprintf(ret->zone, sizeof(ret->zone), "%s", f->config->emission_zone);
+	if (!json_is_number(value) ||
+	    parse_time(json_string_value(find_value(row, p->time)), &ret->from_ns) < 0 ||
+	    decimal_from_double(json_number_value(value) * p->grams, 3, &ret->milligrams) < 0 ||
+	    ret->milligrams > EMISSION_MILLIGRAMS_MAX)
+		return false;
+	ret->until_ns = ret->from_ns + p->minutes * MINUTE_S * NS;
+	return true;
+}
+
+static bool is_known(const struct fetcher *f, const struct emission_factor *one)
+{
+	const struct emission_factor *before = emission_factor_at(&f->known, one->zone, one->kind,
+								  one->from_ns);
+
+	return before && before->from_ns == one->from_ns && before->milligrams == one->milligrams;
+}
+
+static void put_row(const struct fetcher *f, const struct emission_factor *one, FILE *out)
+{
+	char from[TIMESTAMP_SIZE], until[TIMESTAMP_SIZE], grams[DECIMAL_SIZE];
+
+	fprintf(out, "%s,%s,%s,%s,%s,%s\n", one->zone, emission_kinds[one->kind],
+		timestamp_format(from, one->from_ns), timestamp_format(until, one->until_ns),
+		decimal_format(grams, one->milligrams, 3), f->name);
+}
+
+/* One write() of all that is new, so that whoever reads sees whole lines. */
+static int keep_rows(struct fetcher *f, const json_t *root, struct error *err)
+{
+	const char *path = f->config->emission_provider_file;
+	const json_t *list = find_value(root, f->provider->list);
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -EBADF;
+	size_t size = 0;
+	struct stat st;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!json_is_array(list))
+		return error_set(err, -EPROTO, "the answer has no list '%s'", f->provider->list);
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0 || fstat(fd, &st) < 0 || !out)
+		return error_set_errno(err, errno, "cannot write '%s'", path);
+	if (st.st_size == 0)
+		fputs(EMISSION_HEAD ",source\n", out);
+	for (size_t i = 0; i < MIN(json_array_size(list), (size_t)ROWS_MAX); i++) {
+		struct emission_factor one;
+
+		if (!parse_row(f, json_array_get(list, i), &one) || is_known(f, &one))
+			continue;
+		put_row(f, &one, out);
+		if (emission_factors_add(&f->known, &one) < 0)
+			break;
+	}
+	if (fclose(out) != 0 || st.st_size + (off_t)size > FILE_MAX)
+		return error_set(err, -EFBIG, "'%s' is full: move it away", path);
+	if (size && write(fd, text, size) != (ssize_t)size)
+		return error_set_errno(err, errno, "cannot write '%s'", path);
+	return 0;
+}
+
+/* ---- the process ---- */
+
+static int fetch(struct fetcher *f, struct error *err)
+{
+	_cleanup_(json_freep) json_t *root = NULL;
+	int r = ask_for_day(f, &root, err);
+
+	return r < 0 ? r : keep_rows(f, root, err);
+}
+
+static _Noreturn void be_fetcher(struct fetcher *f, const struct service_user *user, int end_fd)
+{
+	const struct privileges_options no_rights = { .user = user };
+	struct pollfd end = { end_fd, POLLIN, 0 };
+	bool has_failed = false;
+	struct error err = {};
+	int r;
+
+	privileges_close_others(end_fd, end_fd);
+	prctl(PR_SET_NAME, "jobmeter-factor");
+	privileges_ignore_signals();
+	if (privileges_drop(&no_rights, NULL, &err) < 0)
+		_exit(1);
+	r = libcurl_load(&f->curl, &err);
+	if (r == 0 && !(f->handle = f->curl.easy_init()))
+		r = error_set(&err, -ENOMEM, "libcurl cannot begin");
+	if (r == 0 && access(f->config->emission_provider_file, F_OK) == 0)
+		r = emission_factors_read(f->config->emission_provider_file, &f->known, &err);
+	if (r == 0 && syscall_filter_apply(FILTER_SERVER, &err) == -EPERM)
+		r = -EPERM;
+	while (r == 0) {
+		unsigned int wait_s = f->provider->minutes * MINUTE_S;
+
+		if (fetch(f, &err) < 0) {
+			if (!has_failed)
+				log_say(CONFIG_LOG_WARNING, "emission factors of %s: %s", f->name,
+					err.text);
+			wait_s = MAX(f->wait_s, (unsigned int)FAILED_S);
+			has_failed = true;
+		} else if (has_failed) {
+			log_say(CONFIG_LOG_INFO, "emission factors of %s come again", f->name);
+			has_failed = false;
+		}
+		if (poll(&end, 1, (int)wait_s * 1000) != 0)
+			_exit(0);
+	}
+	log_say(CONFIG_LOG_ERROR, "no emission factors are fetched: %s", err.text);
+	_exit(1);
+}
+
+int factors_start(const struct server_config *config, const struct service_user *user, int *ret_fd,
+		  struct error *err)
+{
+	struct fetcher *f = calloc(1, sizeof(*f));
+	int ends[2] = { -EBADF, -EBADF }, r = f ? 0 : -ENOMEM;
+	pid_t pid = -1;
+
+	if (r == 0) {
+		f->config = config;
+		f->provider = &providers[config->emission_provider];
+		f->name = factors_providers[config->emission_provider];
+	}
+	if (r == 0 && f->provider->key)
+		r = token_read(config->emission_provider_key, f->key, err);
+	if (r == 0 && pipe2(ends, O_CLOEXEC) == 0)
+		pid = fork();
+	if (pid == 0)
+		be_fetcher(f, user, ends[0]);
+	closep(&ends[0]);
+	if (r == 0 && pid < 0) {
+		closep(&ends[1]);
+		r = error_set_errno(err, errno, "cannot start what fetches emission factors");
+	}
+	if (f)
+		explicit_bzero(f->key, sizeof(f->key));
+	free(f);
+	if (r == 0)
+		*ret_fd = ends[1];
+	return r < 0 ? error_prefix(err, r, "emissions.provider") : 0;
+}

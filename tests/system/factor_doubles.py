@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Providers of emission factors, as their documentation has their answers: doubles, since tests ask nobody beyond this machine.
+
+    with Provider("neso") as provider:
+        provider.rows = [(minutes ago, value or None), ...]
+        provider.url"""
+
+import base64
+import http.server
+import json
+import threading
+import time
+import urllib.parse
+
+KEY = "a-key-of-the-site"
+LOGIN = "somebody:with-a:password"
+
+
+def stamp(seconds, form):
+    return time.strftime(form, time.gmtime(seconds))
+
+
+def rte(rows):
+    """Opendatasoft's Explore API 2.1, dataset eco2mix-national-tr."""
+    return {"total_count": len(rows), "results": [{"taux_co2": value, "date_heure": stamp(at, "%Y-%m-%dT%H:%M:%S+00:00")} for at, value in rows[::-1]]}
+
+
+def neso(rows):
+    """https://carbon-intensity.github.io/api-definitions: without an actual value there is a forecast still."""
+    return {"data": [{"from": stamp(at, "%Y-%m-%dT%H:%MZ"), "to": stamp(at + 1800, "%Y-%m-%dT%H:%MZ"),
+                      "intensity": {"forecast": 263, "actual": value, "index": "moderate"}} for at, value in rows]}
+
+
+def electricity_maps(rows):
+    """/v3/carbon-intensity/history"""
+    return {"zone": "FR", "history": [{"zone": "FR", "carbonIntensity": value, "datetime": stamp(at, "%Y-%m-%dT%H:%M:%S.000Z"),
+                                       "updatedAt": "2026-01-01T00:00:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z",
+                                       "emissionFactorType": "lifecycle", "isEstimated": False, "estimationMethod": None} for at, value in rows]}
+
+
+def watttime(rows):
+    """/v3/historical, in pounds for a MWh"""
+    return {"data": [{"point_time": stamp(at, "%Y-%m-%dT%H:%M:%S+00:00"), "value": value} for at, value in rows],
+            "meta": {"data_point_period_seconds": 300, "region": "CAISO_NORTH", "signal_type": "co2_moer", "units": "lbs_co2_per_mwh", "warnings": []}}
+
+
+ANSWERS = {
+    "rte": (rte, 15, "/api/explore/v2.1/catalog/datasets/eco2mix-national-tr/records"),
+    "neso": (neso, 30, "/intensity/"),
+    "electricity_maps": (electricity_maps, 60, "/v3/carbon-intensity/history"),
+    "watttime": (watttime, 5, "/v3/historical"),
+}
+
+
+class Provider:
+    """@rows: [(how many of its intervals ago, value)], of the time when it began; @status: of its answers."""
+
+    def __init__(self, name):
+        self.answer, self.minutes, self.path = ANSWERS[name]
+        self.name, self.rows, self.status, self.headers, self.asked = name, [], 200, {}, []
+        self.begun = int(time.time()) // (60 * self.minutes) * 60 * self.minutes
+        self.service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
+        self.url = f"http://127.0.0.1:{self.service.server_port}"
+
+    def at(self, ago):
+        return self.begun - ago * 60 * self.minutes
+
+    def may(self, path, headers):
+        if self.name == "electricity_maps":
+            return headers.get("auth-token") == KEY
+        if self.name == "watttime" and path == "/login":
+            return headers.get("Authorization") == "Basic " + base64.b64encode(LOGIN.encode()).decode()
+        return self.name != "watttime" or headers.get("Authorization") == "Bearer made-by-login"
+
+    def handler(double):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                path = urllib.parse.urlsplit(self.path).path
+                is_login = path == "/login"
+                double.asked += [] if is_login else [self.path]
+                status = 403 if not double.may(path, self.headers) else double.status if is_login or path.startswith(double.path) else 404
+                made = {"token": "made-by-login"} if is_login else double.answer([(double.at(ago), value) for ago, value in double.rows])
+                text = (json.dumps(made) if status == 200 else "<html>no</html>").encode()
+                self.send_response(status)
+                for name, value in ({"Content-Length": str(len(text))} | double.headers).items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_):
+                pass
+        return Handler
+
+    def __enter__(self):
+        threading.Thread(target=self.service.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.service.shutdown()
+        self.service.server_close()
