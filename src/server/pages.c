@@ -246,6 +246,8 @@ const struct http_route server_tcp_routes[] = {
 	PAGE("/jobs/"),
 	PAGE("/usage"),
 	PAGE("/files"),
+	PAGE("/spread"),
+	PAGE("/nodes"),
 	PAGE("/login"),
 	{ "GET", "/assets/", site_answer_asset, .is_open = true },
 	{ "POST", "/login", sign_in_take_token, .is_open = true, .thread = WORKER_READER },

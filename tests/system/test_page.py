@@ -18,6 +18,7 @@ NAMES = {ALICE: "made-alice", BOB: "made-bob"}
 EVIL = "\"><img src=x onerror=alert(1)><script>alert('x')</script><!-- & ]]> </style> javascript:alert(1) \N{RIGHT-TO-LEFT OVERRIDE} é"
 VOID = {"br", "col", "hr", "input", "link", "meta"}
 PAGES = ["/jobs", "/jobs/1", "/jobs?state=FAILED", "/jobs?sort=energy.joules&order=asc", "/usage", "/files", "/files?mount=%2Fscratch&days=36500"]
+OF_MANY = ["/spread?days=36500", "/nodes?days=36500"]  # of operators, and the first of coordinators
 
 
 @pytest.fixture
@@ -256,6 +257,66 @@ def test_nobody_sees_a_row_of_another_user(server):
     assert "bobs-job" in operator.text("/jobs") and "bobs-job" in operator.text("/jobs/13")
 
 
+def coordinate(server, user, account):
+    server.ask_database(f"INSERT INTO coordinators (manager, account, user_name) VALUES ('slurm', '{account}', '{user}')")
+
+
+def heads_of(text):
+    return [re.sub("<[^>]*>", "", one) for one in re.findall("<th scope=\"col\".*?</th>", text, re.DOTALL)]
+
+
+def test_coordinators_see_whose_jobs_they_see_and_operators_the_nodes(either):
+    server = either
+    server.push([job(1), job(2, BOB, facts={"account": "bobs-account"}), job(3, BOB, facts={"account": "led-account"}, name="led")])
+    coordinate(server, ALICE, "led-account")
+    alice, bob, operator = Visitor(server, make_token(server, ALICE)), Visitor(server, make_token(server, BOB)), Visitor(
+        server, make_token(server, BOB, "--scope", "operator"))
+    pages = {"alice": ["/jobs", "/usage", "/files", "/spread"], "bob": ["/jobs", "/usage", "/files"],
+             "operator": ["/jobs", "/usage", "/files", "/spread", "/nodes"]}
+    for name, visitor in (("alice", alice), ("bob", bob), ("operator", operator)):
+        text = visitor.text("/jobs")
+        assert [one for one in Page(text).links if one in ("/jobs", "/usage", "/files", "/spread", "/nodes")][:-1] == pages[name]  # the last: a form
+        assert ("User" in heads_of(text), "By user" in visitor.text("/usage?days=36500")) == (name != "bob", name != "bob")
+        for path in ("/spread", "/nodes"):
+            assert visitor.get(path).status == (200 if path in pages[name] else 404), (name, path)
+    assert re.findall(r'href="/jobs/(\d+)\?', alice.text("/jobs")) == ["3", "1"]
+    assert "bobs-account" not in alice.text("/spread?days=36500") and ">2</a>" not in alice.text("/jobs")
+
+
+def test_bars_count_the_jobs_that_their_links_show(either):
+    server = either
+    def made(number, cores, used, **more):
+        one = json.loads(job(number, **more))
+        one["cpu"] |= {"allocated_cores": cores, "user_seconds": one["time"]["elapsed_seconds"] * used * 1.0, "system_seconds": 0.0}
+        if cores is None:
+            del one["cpu"]["allocated_cores"]
+        return line(one)
+
+    server.push([made(1, 4, 0, seconds=60), made(2, 10, 1, seconds=61), made(3, 100, 11, seconds=4000), made(4, 1, 2), made(5, None, 1), made(6, 2, 1, uid=BOB)])
+    visitor = Visitor(server, make_token(server, ALICE, "--scope", "operator"))
+    found = {}
+    for title, table, absent in re.findall(r"<h2>([^<]*)</h2>(<table class=\"spread\">.*?</table>)<p class=\"note\">Not known of (\d+) jobs", visitor.text("/spread?days=36500"), re.DOTALL):
+        rows = re.findall(r'<a href="([^"]*)">([^<]*)</a>.*?</progress> (\d+)</td>', table, re.DOTALL)
+        found[title] = {words: int(count) for _, words, count in rows if int(count)} | {None: int(absent)}
+        assert sum(found[title].values()) == 6
+        for path, words, count in rows:
+            assert len(re.findall(r'href="/jobs/\d+\?', visitor.text(path.replace("&amp;", "&")))) == int(count), (title, words)
+    assert found["CPU used"] == {"up to 10 %": 2, "10 % to 20 %": 1, "40 % to 50 %": 1, "above 90 %": 1, None: 1}
+    assert found["Cores"] == {"up to 1": 1, "1 to 4": 2, "4 to 16": 1, "64 to 256": 1, None: 1}
+    assert found["Elapsed"] == {"up to 1 min": 1, "1 min to 10 min": 4, "1 h to 6 h": 1, None: 0}
+    assert found["Wait in the queue"] == {None: 6}  # no manager was asked
+
+
+def test_nodes_are_marked_that_fell_silent(either):
+    server = either
+    server.push([job(1, node="well"), job(2, node="busy", final=False), job(3, node="silent", final=False)])
+    server.ask_database(f"UPDATE records SET arrived_ns = arrived_ns - {3600 * 10**9} WHERE node = 'silent'")
+    text = Visitor(server, make_token(server, BOB, "--scope", "operator")).text("/nodes")
+    rows = [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", text, re.DOTALL)[1:]]
+    assert [[row[0], row[2]] for row in rows] == [["silent", "silent"], ["busy", "jobs"], ["well", "no"]]
+    assert "3 nodes, 1 silent." in text
+
+
 def test_usage_has_the_jobs_that_left_most_unused_first(either):
     server = either
     def made(number, cores, used, **more):
@@ -305,7 +366,7 @@ def test_text_of_a_user_means_nothing_on_any_page(server):
     for token in (make_token(server, ALICE), make_token(server, BOB, "--scope", "operator")):
         visitor = Visitor(server, token)
         links = [one for one in Page(visitor.text("/jobs")).links if not one.startswith(("/assets", "/log", "#"))]
-        for path in PAGES + links + ["/jobs?name=" + urllib.parse.quote(EVIL), "/jobs?user=" + urllib.parse.quote(EVIL)]:
+        for path in PAGES + (OF_MANY if "operator" in visitor.text("/jobs") else []) + links + ["/jobs?name=" + urllib.parse.quote(EVIL), "/jobs?user=" + urllib.parse.quote(EVIL)]:
             text = visitor.text(path)
             assert "<script>alert" not in text and "<img" not in text and Page(text), path
 

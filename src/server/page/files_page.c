@@ -87,6 +87,6 @@ const struct site_page files_page = {
 	.path = "/files",
 	.title = "Files",
 	.route = { .parameters = { api_filter_parameters, site_days_parameters,
-				   mount_parameters } },
+				   site_range_parameters, mount_parameters } },
 	.put = put_files,
 };

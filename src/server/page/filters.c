@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Which jobs a page shows: by parameters, and as a form. */
+#include <stdio.h>
 #include <string.h>
 
 #include "basic/clock.h"
 #include "basic/macro.h"
 #include "model/job_filter.h"
-#include "server/api/caller.h"
 #include "server/page/site.h"
 
 #define DAY_NS UINT64_C(86400000000000)
@@ -15,21 +15,41 @@ const struct api_parameter site_days_parameters[] = {
 	{ "days", API_NUMBER, "Jobs that ran in so many days before now.", .least = 1, .most = 36500 },
 	{},
 };
-/* clang-format on */
 
-bool site_sees_others(const struct caller *caller)
-{
-	return caller->sees_all;
-}
+#define BOUND(name, what) { name, API_NUMBER, what, .least = 1, .most = UINT32_MAX }
+const struct api_parameter site_range_parameters[] = {
+	BOUND("cpu_above", "Jobs whose CPU efficiency is more than so many percent."),
+	BOUND("memory_above", "The same of memory."),
+	BOUND("wait_above", "Jobs that waited for more than so many seconds."),
+	BOUND("wait_most", "Jobs that waited for at most so many."),
+	BOUND("cores_above", "Jobs of more than so many cores."),
+	BOUND("cores_most", "Jobs of at most so many."),
+	BOUND("elapsed_above", "Jobs that took more than so many seconds."),
+	BOUND("elapsed_most", "Jobs that took at most so many."),
+	{},
+};
+/* The first words of two parameters each. */
+static const char *const ranges[JOB_NUMBER_COUNT] = {
+	[JOB_CPU_PERCENT] = "cpu", [JOB_MEMORY_PERCENT] = "memory", [JOB_WAIT_S] = "wait", [JOB_CORES] = "cores",
+	[JOB_ELAPSED_S] = "elapsed",
+};
+/* clang-format on */
 
 struct job_filter site_filter(const struct site_call *c, unsigned int days)
 {
 	struct job_filter filter = api_filter(&c->api);
 	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+	char name[32];
 	uint64_t span_ns = api_number(&c->api, "days", filter.since_ns ? 0 : days) * DAY_NS;
 
 	if (span_ns)
 		filter.since_ns = MAX(filter.since_ns, now_ns - MIN(now_ns, span_ns));
+	for (size_t i = 0; i < JOB_NUMBER_COUNT; i++) {
+		snprintf(name, sizeof(name), "%s_above", ranges[i]);
+		filter.ranges[i].above = api_number(&c->api, name, 0);
+		snprintf(name, sizeof(name), "%s_most", ranges[i]);
+		filter.ranges[i].most = api_number(&c->api, name, 0);
+	}
 	return filter;
 }
 
@@ -118,7 +138,7 @@ void site_put_filters(struct site_call *c, const char *path, unsigned int days)
 	put_input(c, "name", "Name");
 	put_input(c, "partition", "Partition");
 	put_input(c, "account", "Account");
-	if (site_sees_others(c->caller))
+	if (c->sees_others)
 		put_input(c, "user", "User");
 	put_others(c);
 	html_element(c->h, "button", NULL, "Show");

@@ -158,7 +158,7 @@ static const char *const wanted_columns[] = { "cpu.allocated_cores", "memory.pea
 
 static bool is_shown(const struct site_call *c, const struct column *column)
 {
-	return (!column->is_of_all || site_sees_others(c->caller)) &&
+	return (!column->is_of_all || c->sees_others) &&
 	       (!column->is_of_order || strcmp(c->sort, column->sort) == 0);
 }
 
@@ -291,7 +291,7 @@ static int put_jobs(struct site_call *c, struct error *err)
 
 	filter.limit = (size_t)api_number(&c->api, "limit", ROWS);
 	html_begin_class(c->h, "div", "list-head");
-	html_element(c->h, "h1", NULL, "%s", site_sees_others(c->caller) ? "Jobs" : "My jobs");
+	html_element(c->h, "h1", NULL, "%s", c->sees_others ? "Jobs" : "My jobs");
 	html_end(c->h);
 	site_put_filters(c, "/jobs", 0);
 	r = site_list_jobs(c, &filter, sort ? sort : "start", err);
@@ -303,7 +303,7 @@ static int put_jobs(struct site_call *c, struct error *err)
 const struct site_page jobs_page = {
 	.path = "/jobs",
 	.title = "Jobs",
-	.route = { .parameters = { api_filter_parameters, api_page_parameters,
-				   site_days_parameters } },
+	.route = { .parameters = { api_filter_parameters, api_page_parameters, site_days_parameters,
+				   site_range_parameters } },
 	.put = put_jobs,
 };

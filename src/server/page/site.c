@@ -37,7 +37,8 @@ static const char site_script[] =
 #include "server/page/site_js.h"
 	;
 
-static const struct site_page *const pages[] = { &jobs_page, &job_page, &usage_page, &files_page };
+static const struct site_page *const pages[] = { &jobs_page,  &job_page,    &usage_page,
+						 &files_page, &spread_page, &nodes_page };
 
 /* ---- style sheet and script ---- */
 
@@ -290,15 +291,22 @@ void site_put_link(struct html *h, const char *path, const char *text, bool is_c
 	html_end(h);
 }
 
+static bool may_open(const struct site_page *page, const struct caller *caller, bool sees_others)
+{
+	return (!page->is_of_all || sees_others) && (!page->is_of_operators || caller->sees_all);
+}
+
 static void put_navigation(struct server *s, const struct site_document *document, struct html *h)
 {
 	const struct caller *caller = document->caller;
+	const struct store_who who = caller ? may_see(caller) : (struct store_who){};
+	const bool sees_others = caller && store_sees_others(s->store, &who);
 
 	html_begin_class(h, "div", "site");
 	html_raw(h, "<a class=\"skip\" href=\"#content\">Skip to the content</a>"
 		    "<nav aria-label=\"Pages\"><strong>jobmeter</strong>");
 	for (size_t i = 0; caller && i < ARRAY_SIZE(pages); i++) {
-		if (pages[i]->title)
+		if (pages[i]->title && may_open(pages[i], caller, sees_others))
 			site_put_link(h, pages[i]->path, pages[i]->title,
 				      document->path &&
 					      strcmp(document->path, pages[i]->path) == 0);
@@ -416,6 +424,11 @@ int site_answer(void *context, const struct http_request *request, struct http_a
 		r = error_set(&err, -ENOENT, "there is no such page");
 	if (r == 0) {
 		call.api.who = may_see(caller);
+		call.sees_others = store_sees_others(s->store, &call.api.who);
+		if (!may_open(putting.page, caller, call.sees_others))
+			r = error_set(&err, -ENOENT, "there is no such page");
+	}
+	if (r == 0) {
 		call.api.route = &putting.page->route;
 		document.title = putting.page->title ? putting.page->title : call.api.id;
 		r = api_take_values(&call.api, &err);

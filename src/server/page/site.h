@@ -23,6 +23,7 @@ struct site_call {
 	struct api_call api; /* its out, answer and document are not used */
 	const struct caller *caller;
 	struct html *h;
+	bool sees_others; /* jobs of others than the caller are among those that are shown */
 	bool is_begun; /* the page's list of jobs has a row */
 	const char *sort; /* the column by which it is sorted */
 };
@@ -30,12 +31,14 @@ struct site_call {
 struct site_page {
 	const char *path; /* one that ends in "/" has the rest as its id */
 	const char *title; /* of the page, and in the navigation; NULL: it is not there */
+	bool is_of_all; /* for those who see others' jobs alone */
+	bool is_of_operators;
 	struct api_route route; /* parameters */
 	/* What stands in <main>.  Where it fails, what was written is dropped. */
 	int (*put)(struct site_call *c, struct error *err);
 };
 
-extern const struct site_page jobs_page, job_page, usage_page, files_page;
+extern const struct site_page jobs_page, job_page, usage_page, files_page, spread_page, nodes_page;
 
 /* As struct http_route wants them. */
 int site_answer(void *context, const struct http_request *request, struct http_answer *ret);
@@ -98,12 +101,12 @@ void site_put_job_link(struct html *h, const struct store_job *job, const char *
 
 /* ---- filters.c: which jobs are shown ---- */
 
-extern const struct api_parameter site_days_parameters[]; /* beside those of the API */
+/* Beside those of the API. */
+extern const struct api_parameter site_days_parameters[], site_range_parameters[];
 /* As the parameters say; @days: of how many days where they do not say; 0: all. */
 struct job_filter site_filter(const struct site_call *c, unsigned int days);
 /* A form with them, for the page at @path. */
 void site_put_filters(struct site_call *c, const char *path, unsigned int days);
-bool site_sees_others(const struct caller *caller);
 
 /* jobs_page.c: a table of jobs, by a column of store_can_order(), as far as the filter's limit. */
 int site_list_jobs(struct site_call *c, const struct job_filter *filter, const char *sort,

@@ -275,7 +275,7 @@ static int put_usage(struct site_call *c, struct error *err)
 	if (r == 0)
 		r = site_list_jobs(c, &worst, "unused_core_seconds", err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sections); i++) {
-		if (!sections[i].is_of_all || site_sees_others(c->caller))
+		if (!sections[i].is_of_all || c->sees_others)
 			r = put_section(c, &sections[i], &filter, err);
 	}
 	return r;
@@ -284,6 +284,7 @@ static int put_usage(struct site_call *c, struct error *err)
 const struct site_page usage_page = {
 	.path = "/usage",
 	.title = "Usage",
-	.route = { .parameters = { api_filter_parameters, site_days_parameters } },
+	.route = { .parameters = { api_filter_parameters, site_days_parameters,
+				   site_range_parameters } },
 	.put = put_usage,
 };

@@ -3,6 +3,7 @@
  * that are made of the metric table. */
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,15 +295,55 @@ static void print_made(const struct store *s, const struct made *m, FILE *out)
 		fputs("COALESCE(NULL, -1)", out);
 }
 
-void store_print_below(const struct store *s, const char *name, unsigned int number, FILE *out)
+/* clang-format off */
+static const struct number {
+	const struct made *made; /* NULL: an expression */
+	const char *of, *expression; /* of: a metric that it needs; NULL: what a manager says */
+	uint64_t unit; /* in stored units */
+} chosen_by[JOB_NUMBER_COUNT] = {
+	[JOB_CPU_PERCENT] = { &made[0], .unit = 100 },
+	[JOB_MEMORY_PERCENT] = { &made[1], .unit = 100 },
+	[JOB_WAIT_S] = { .expression = "CASE WHEN has_begun <> 0 AND start_ns >= eligible_ns THEN start_ns - eligible_ns END", .unit = 1000000000 },
+	[JOB_CORES] = { .of = "cpu.allocated_cores", .expression = "\"cpu.allocated_cores\"", .unit = 1000 },
+	[JOB_ELAPSED_S] = { .of = "", .expression = "elapsed_ns", .unit = 1000000000 },
+};
+/* clang-format on */
+
+/* -1: not known. */
+static void print_number(const struct store *s, const struct number *n, FILE *out)
 {
-	for (size_t i = 0; i < STORE_MADE; i++) {
-		if (strcmp(made[i].column.name, name) != 0)
-			continue;
-		fputs(" AND ", out);
-		print_made(s, &made[i], out);
-		fprintf(out, " BETWEEN 0 AND %u", number);
+	if (n->made)
+		return print_made(s, n->made, out);
+	fprintf(out, "COALESCE(%s, -1)",
+		(n->of ? store_has_metrics(s, n->of) : s->has_runs) ? n->expression : "NULL");
+}
+
+void store_print_range(const struct store *s, enum job_number number, const struct job_range *range,
+		       FILE *out)
+{
+	const struct number *n = &chosen_by[number];
+
+	if (!range->above && !range->most)
+		return;
+	fputs(" AND ", out);
+	print_number(s, n, out);
+	fprintf(out, " BETWEEN %" PRIu64 " AND %" PRIu64,
+		range->above ? MIN(range->above, INT64_MAX / n->unit - 1) * n->unit + 1 : 0,
+		range->most ? MIN(range->most, INT64_MAX / n->unit) * n->unit : INT64_MAX);
+}
+
+void store_print_place(const struct store *s, enum job_number number, const uint64_t *bounds,
+		       size_t count, FILE *out)
+{
+	fputs("CASE WHEN ", out);
+	print_number(s, &chosen_by[number], out);
+	fputs(" < 0 THEN -1", out);
+	for (size_t i = 0; i < count; i++) {
+		fputs(" WHEN ", out);
+		print_number(s, &chosen_by[number], out);
+		fprintf(out, " <= %" PRIu64 " THEN %zu", bounds[i] * chosen_by[number].unit, i);
 	}
+	fprintf(out, " ELSE %zu END", count);
 }
 
 struct value store_job_number(const struct store_job *job, const char *name)

@@ -35,6 +35,11 @@ enum store_sight store_sight_of(struct store *s, const struct store_who *who)
 	return SEES_OWN;
 }
 
+bool store_sees_others(struct store *s, const struct store_who *who)
+{
+	return store_sight_of(s, who) != SEES_OWN;
+}
+
 void store_print_filter(struct store *s, const struct job_filter *filter,
 			const struct store_who *who, FILE *out)
 {
@@ -65,10 +70,8 @@ void store_print_filter(struct store *s, const struct job_filter *filter,
 		if (rows[i].is_wanted)
 			fprintf(out, " AND %s", rows[i].condition);
 	}
-	if (filter->cpu_percent_most)
-		store_print_below(s, "cpu_efficiency", 100 * filter->cpu_percent_most, out);
-	if (filter->memory_percent_most)
-		store_print_below(s, "memory_efficiency", 100 * filter->memory_percent_most, out);
+	for (size_t i = 0; i < JOB_NUMBER_COUNT; i++)
+		store_print_range(s, (enum job_number)i, &filter->ranges[i], out);
 	for (size_t i = 0; filter->text && i < ARRAY_SIZE(searched); i++)
 		fprintf(out, "%s%s(lower(%s), lower(?12)) > 0", i ? " OR " : " AND (",
 			s->database->position, searched[i]);

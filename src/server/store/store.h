@@ -24,6 +24,7 @@
 #include <stdio.h>
 
 #include "basic/ids.h"
+#include "model/job_filter.h"
 #include "model/metric.h"
 #include "model/reading.h" /* struct value */
 #include "server/store/runs.h"
@@ -31,7 +32,6 @@
 
 struct document;
 struct error;
-struct job_filter;
 struct store; /* opaque */
 
 enum store_mode {
@@ -93,6 +93,9 @@ struct store_who {
 	char user[TOKEN_USER_SIZE]; /* ...and those of the accounts that this user coordinates; "":
 				       of none */
 };
+
+/* Whether jobs of others are among them. */
+bool store_sees_others(struct store *s, const struct store_who *who);
 
 #define STORE_FACTS_MAX 16
 #define STORE_MADE 3 /* columns of jobs that the database makes of metrics */
@@ -195,6 +198,26 @@ size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 int store_format_nodes(struct store *s, const struct job_filter *filter,
 		       const struct store_who *who, struct document *d, bool *ret_more,
 		       struct error *err);
+
+/* How many jobs have a number up to each of @count ascending @bounds, then above the last, and then
+ * of how many it is not known, in @ret.  -ETIME: as above. */
+int store_count_jobs(struct store *s, enum job_number number, const uint64_t *bounds, size_t count,
+		     const struct job_filter *filter, const struct store_who *who, uint64_t *ret,
+		     struct error *err);
+
+struct store_node {
+	const char *cluster, *node;
+	uint64_t jobs, running; /* running: those that go on by the node's records */
+	uint64_t last_ns; /* when the last record came */
+	struct value power_mw; /* of the newest interval of its ledger; not known: it sends none */
+	struct value unattributed_mw; /* of that what is no job's */
+};
+/* The nodes of which records came since then, the one that has been silent for longest first; their
+ * power where an interval of the ledger came since @power_ns.  For who sees all.  -ETIME: as above.
+ */
+int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size_t limit,
+		     void (*take)(void *context, const struct store_node *node), void *context,
+		     struct error *err);
 
 struct store_mount {
 	const char *mount, *fstype; /* fstype: may be NULL */

@@ -4,6 +4,7 @@
 
 #include "basic/error.h"
 #include "basic/macro.h"
+#include "model/job_filter.h"
 #include "server/store/database.h"
 #include "server/store/runs.h"
 #include "server/store/store.h"
@@ -125,8 +126,13 @@ void store_print_columns(const struct store *s, const bool *wanted, FILE *out);
 /* What a column of store_can_order() is ordered by, and what that is of a job. */
 void store_print_order(const struct store *s, size_t column, FILE *out);
 int64_t store_job_order(const struct store_job *job, size_t column);
-/* " AND ...": a column that is made of others, in stored units, is known and at most @number. */
-void store_print_below(const struct store *s, const char *name, unsigned int number, FILE *out);
+/* " AND ...": what jobs are chosen by is known and in @range; nothing where that is empty. */
+void store_print_range(const struct store *s, enum job_number number, const struct job_range *range,
+		       FILE *out);
+/* "CASE ... END": the range that it is in, of those up to each of @bounds and the one above; -1:
+ * it is not known. */
+void store_print_place(const struct store *s, enum job_number number, const uint64_t *bounds,
+		       size_t count, FILE *out);
 /* @values: room for store_value_count(). */
 struct store_job store_read_job(const struct statement *row, struct value *values);
 /* Add the row of a job, and those of its mounts and steps.  @job->run: NULL is none. */

@@ -320,6 +320,41 @@ int store_format_counters(struct store *s, const char *by, const struct job_filt
 	return r;
 }
 
+/* ---- how many ---- */
+
+int store_count_jobs(struct store *s, enum job_number number, const uint64_t *bounds, size_t count,
+		     const struct job_filter *filter, const struct store_who *who, uint64_t *ret,
+		     struct error *err)
+{
+	struct arg args[STORE_FILTER_ARGS];
+	_cleanup_free_ char *text = NULL;
+	struct statement rows = {};
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return error_set_errno(err, ENOMEM, "cannot count the jobs");
+	fputs("SELECT ", out);
+	store_print_place(s, number, bounds, count, out);
+	fputs(", count(*) FROM jobs", out);
+	store_print_filter(s, filter, who, out);
+	fputs(" GROUP BY 1", out);
+	fclose(out);
+	rows.text = text;
+	memset(ret, 0, (count + 2) * sizeof(*ret));
+	store_put_filter(filter, who, args);
+	store_ask_once(s, &rows, args, ARRAY_SIZE(args));
+	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	while (store_next(s, &rows)) {
+		const int64_t place = (int64_t)COLUMN_NUMBER(&rows, 0);
+
+		ret[place < 0 ? count + 1 : MIN((size_t)place, count)] = COLUMN_NUMBER(&rows, 1);
+	}
+	s->deadline_ns = 0;
+	store_release(s, &rows);
+	return store_told(s, err);
+}
+
 /* ---- nodes ---- */
 
 size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX])
@@ -366,6 +401,51 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 	s->deadline_ns = 0;
 	store_release(s, &rows);
 	*ret_more = count > filter->limit;
+	return store_told(s, err);
+}
+
+/* @of: what of an interval of the ledger is added up. */
+#define POWER(of)                                                                                  \
+	"CAST(sum(" of " CAST(e.microjoules AS DOUBLE PRECISION) / (e.end_ns - e.start_ns) * 1e6 " \
+	"END) AS BIGINT)"
+
+int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size_t limit,
+		     void (*take)(void *context, const struct store_node *node), void *context,
+		     struct error *err)
+{
+	struct statement *rows;
+
+	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	rows = store_ask(
+		s,
+		"SELECT n.cluster, n.node, n.jobs, n.running, n.last_ns, p.power, p.rest FROM "
+		"(SELECT cluster, node, count(DISTINCT job) AS jobs, sum(CASE WHEN final = 0 AND "
+		"closed IS NULL THEN 1 ELSE 0 END) AS running, max(arrived_ns) AS last_ns FROM "
+		"records WHERE arrived_ns >= ?1 GROUP BY cluster, node) n LEFT JOIN "
+		"(SELECT l.cluster, l.node, " POWER("CASE WHEN 1 = 1 THEN") " AS power, " POWER(
+			"CASE WHEN e.owner = 'unattributed' THEN") " AS rest FROM (SELECT max(id) "
+								   "AS id FROM ledger_lines WHERE arrived_ns >= ?2 GROUP BY cluster, node) newest "
+								   "JOIN ledger_lines l ON l.id = newest.id JOIN ledger e ON e.line = l.id AND "
+								   "e.end_ns > e.start_ns GROUP BY l.cluster, l.node) p ON p.cluster = n.cluster AND "
+								   "p.node = n.node ORDER BY CASE WHEN n.running > 0 THEN n.last_ns ELSE ?3 END, 1, 2 "
+								   "LIMIT ?4",
+		NUMBER(since_ns), NUMBER(power_ns), NUMBER(INT64_MAX), NUMBER(limit));
+	while (store_next(s, rows)) {
+		const struct cell power = store_cell(rows, 5), rest = store_cell(rows, 6);
+
+		take(context, &(struct store_node){
+				      .cluster = COLUMN_TEXT(rows, 0),
+				      .node = COLUMN_TEXT(rows, 1),
+				      .jobs = COLUMN_NUMBER(rows, 2),
+				      .running = COLUMN_NUMBER(rows, 3),
+				      .last_ns = COLUMN_NUMBER(rows, 4),
+				      .power_mw = { .number = power.number & VALUE_MAX,
+						    .is_known = power.is_known },
+				      .unattributed_mw = { .number = rest.number & VALUE_MAX,
+							   .is_known = power.is_known },
+			      });
+	}
+	s->deadline_ns = 0;
 	return store_told(s, err);
 }
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* The nodes that send records: when they were heard of last, what runs there, and their power. */
+#include "basic/clock.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "server/page/site.h"
+#include "server/server.h"
+
+#define DAYS 7 /* unless others are asked for */
+#define DAY_NS UINT64_C(86400000000000)
+#define MINUTE_NS UINT64_C(60000000000)
+#define NS_PER_S UINT64_C(1000000000)
+#define SILENT_NS (30 * MINUTE_NS) /* jobs that run send checkpoints more often */
+#define POWER_NS (60 * MINUTE_NS) /* older than that it is no power of now */
+#define ROWS_MAX 2000
+
+struct listing {
+	struct site_call *call;
+	uint64_t now_ns;
+	size_t rows, silent;
+};
+
+static void put_node_name(const struct site_call *c, const struct store_node *node)
+{
+	html_begin_tag(c->h, "th", { "scope", "row" });
+	html_text(c->h, "%s", node->node);
+	html_element(c->h, "span", "name", "%s", node->cluster);
+	html_end(c->h);
+}
+
+static void put_watts(struct html *h, const char *label, const struct value *power)
+{
+	site_begin_cell(h, label, NULL);
+	if (power->is_known)
+		html_text(h, "%.0f W", (double)power->number / 1000);
+	else
+		html_text(h, "-");
+	html_end(h);
+}
+
+static void put_node(void *context, const struct store_node *node)
+{
+	struct listing *l = context;
+	struct html *h = l->call->h;
+	const uint64_t age_ns = l->now_ns - MIN(l->now_ns, node->last_ns);
+	const bool is_silent = node->running && age_ns > SILENT_NS;
+
+	l->rows++;
+	l->silent += is_silent;
+	html_begin(h, "tr");
+	put_node_name(l->call, node);
+	site_begin_cell(h, "State", "text");
+	html_element(h, "span",
+		     is_silent	     ? "alert"
+		     : node->running ? "runs"
+				     : "well",
+		     "%s",
+		     is_silent	     ? "silent"
+		     : node->running ? "jobs run"
+				     : "no job runs");
+	html_end(h);
+	site_begin_cell(h, "Last record, UTC", "text");
+	site_put_moment(h, node->last_ns);
+	html_element(h, "span", "name", "%s ago",
+		     humanize_duration(age_ns / NS_PER_S * NS_PER_S).text);
+	html_end(h);
+	site_put_cell(h, "Running", NULL, humanize_count(node->running).text);
+	site_put_cell(h, "Jobs", NULL, humanize_count(node->jobs).text);
+	put_watts(h, "Power", &node->power_mw);
+	put_watts(h, "Of it no job's", &node->unattributed_mw);
+	html_end(h);
+}
+
+static int put_nodes(struct site_call *c, struct error *err)
+{
+	/* clang-format off */
+	static const struct site_head heads[] = {
+		{ "Node", "text" }, { "State", "text" }, { "Last record, UTC", "text" }, { "Running", NULL }, { "Jobs", NULL },
+		{ "Power", NULL }, { "Of it no job's", NULL }, {},
+	};
+	/* clang-format on */
+	struct listing l = { .call = c, .now_ns = clock_now_ns(CLOCK_REALTIME) };
+	const uint64_t span_ns = api_number(&c->api, "days", DAYS) * DAY_NS;
+	int r;
+
+	html_element(c->h, "h1", NULL, "Nodes");
+	html_element(c->h, "p", "note",
+		     "Nodes of which records came in the last %llu days. Silent: a job runs there, "
+		     "and no record came for %llu minutes. Power: the newest interval that its "
+		     "energy ledger has of the last hour.",
+		     (unsigned long long)(span_ns / DAY_NS),
+		     (unsigned long long)(SILENT_NS / MINUTE_NS));
+	site_begin_table(c->h, heads);
+	r = store_list_nodes(c->api.server->store, l.now_ns - MIN(l.now_ns, span_ns),
+			     l.now_ns - POWER_NS, ROWS_MAX, put_node, &l, err);
+	site_end_table(c->h);
+	if (l.rows)
+		html_element(c->h, "p", l.silent ? "alert" : "note", "%zu nodes, %zu silent.",
+			     l.rows, l.silent);
+	else
+		html_element(c->h, "p", "none", "No node sent a record.");
+	return r;
+}
+
+const struct site_page nodes_page = {
+	.path = "/nodes",
+	.title = "Nodes",
+	.is_of_operators = true,
+	.route = { .parameters = { site_days_parameters } },
+	.put = put_nodes,
+};
