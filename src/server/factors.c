@@ -337,7 +337,7 @@ int factors_start(const struct server_config *config, const struct service_user 
 		  struct error *err)
 {
 	struct fetcher *f = calloc(1, sizeof(*f));
-	int ends[2] = { -EBADF, -EBADF }, r = f ? 0 : -ENOMEM;
+	int ends[2] = { -EBADF, -EBADF }, r = f ? 0 : error_set_errno(err, ENOMEM, "cannot start");
 	pid_t pid = -1;
 
 	if (r == 0) {

@@ -105,6 +105,21 @@ def test_lintian_finds_no_error(packages, demand):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_other_recipes_can_be_read_and_name_the_same_packages(demand):
+    demand(shutil.which("rpmspec"), "needs rpm")
+    version, = re.findall(r"^  version: '(.*)',$", (REPOSITORY / "meson.build").read_text(), re.MULTILINE)
+    spec = REPOSITORY / "packaging/jobmeter.spec"
+    listed = subprocess.run(["rpmspec", "-q", "--define", f"version {version}", "--qf", "%{name} %{version}\n", spec], check=True,
+                            capture_output=True, text=True).stdout
+    assert listed.splitlines() == [f"{name} {version}" for name in NAMES]
+    done = subprocess.run(["rpmspec", "-q", spec], capture_output=True, text=True)
+    assert done.returncode and "give --define" in done.stderr
+    assert version not in spec.read_text().split("Name:")[1]
+    container = (REPOSITORY / "packaging/Containerfile").read_text()
+    assert set(re.findall(r"\b(jobmeter[a-z-]*)_\*\.deb", container)) == {"jobmeter", "jobmeter-server"}
+    compile((REPOSITORY / "packaging/spack/package.py").read_text(), "package.py", "exec")
+
+
 class Copy:
     """This system with room for changes, and a systemctl that knows the agent's unit."""
 
