@@ -19,20 +19,24 @@ from agent import Agent, environment
 from keeper import Keeper
 from server import Server
 from serving import wait_for
-from slurm import USERS
+from slurm import USERS, make_users
 
 pytestmark = pytest.mark.node
 
 ANN, BOB = USERS
+CARL = f"jc{os.getpid():x}"
+ALL = [*USERS, CARL]
 
 
 @pytest.fixture(scope="module")
 def slurm(demand):
     missing = [name for name in slurm_module.PROGRAMS + accounting.PROGRAMS if not shutil.which(name)]
     demand(os.geteuid() == 0 and not missing, f"needs root and {missing or 'nothing else'}")
-    with AccountedSlurm(accounts={"chem": [ANN], "bio": [ANN, BOB]}, jobscripts=True,
-                        cgroup_more="ConstrainSwapSpace=no") as slurm:
-        yield slurm
+    with Keeper() as keeper:
+        make_users(keeper, [CARL])
+        with AccountedSlurm(accounts={"chem": [ANN, CARL], "bio": [ANN, BOB]}, jobscripts=True,
+                            cgroup_more="ConstrainSwapSpace=no") as slurm:
+            yield slurm
 
 
 class Site:
@@ -45,7 +49,7 @@ class Site:
         """As a person sees them, by `jobmeter jobs`."""
         done = subprocess.run([self.server.program, "jobs", "--all", "--json", "--limit", "0"], capture_output=True, text=True,
                               env={**environment(), "JOBMETER_SERVER_SOCKET": str(self.server.socket)}, timeout=60, check=True)
-        return [job for job in json.loads(done.stdout)["jobs"] if job["user"] in USERS]  # the agent sees others, too
+        return [job for job in json.loads(done.stdout)["jobs"] if job["user"] in ALL]  # the agent sees others, too
 
     def asked(self):
         return int(self.metric("sync_questions_total"))
@@ -186,6 +190,32 @@ def test_in_every_state_our_rows_and_saccts_are_the_same(site, slurm):
     assert len({job["name"] for job in ours if job["account"] == "bio"}) >= len(names)  # as sacct has them
 
 
+SCRIPT = """echo "$SLURM_JOB_ID $(id -un) $SLURM_JOB_ACCOUNT ${{SLURM_ARRAY_TASK_ID:--}} {code}" >> {out}/truth; exit {code}"""
+
+
+def test_two_hundred_short_jobs_are_those_that_they_say_they_are(site, slurm):
+    """Of three users in two accounts; what each job saw of itself, sacct and our rows agree."""
+    truth, before = slurm.out / "truth", len(slurm.sacct("JobID"))
+    truth.touch()
+    truth.chmod(0o666)
+    for user, account, code in ((ANN, "chem", 0), (BOB, "bio", 7), (CARL, "chem", 1)):
+        slurm.submit(SCRIPT.format(code=code, out=slurm.out), "-A", account, "--array=0-59", user=user, name=f"array of {account}")
+    for i in range(20):
+        slurm.submit(SCRIPT.format(code=i, out=slurm.out), "-A", "bio", user=USERS[i % 2], name=f"one {i}")
+    slurm.wait_until_over(600)
+    site.sync()
+    told = [line.split() for line in truth.read_text().splitlines()]
+    assert len(told) == 200
+    rows = assert_same(site, slurm)
+    assert len(rows) == before + 200
+    ours = {job["id"]: job for job in site.jobs()}
+    for number, user, account, task, code in told:
+        job = ours[number]
+        assert (job["user"], job["account"], job["exit_code"], job["signal"]) == (user, account, int(code), None)
+        assert job["state"] == ("FAILED" if int(code) else "COMPLETED")
+        assert job["array_index"] == (None if task == "-" else int(task))
+
+
 def test_a_second_sync_changes_nothing(site, slurm):
     site.sync()
     news, rows = site.metric("sync_news_total"), site.server.database_rows("SELECT * FROM runs ORDER BY id")
@@ -220,5 +250,11 @@ def test_coordinators_are_those_of_sacctmgr(site, slurm):
     question = "SELECT manager, account, user_name FROM coordinators"
     slurm.sacctmgr("add", "coordinator", "account=chem", f"names={BOB}")
     wait_for(lambda: site.server.database_rows(question) == [("slurm", "chem", BOB)])
+    # who coordinates sees the account's jobs, and none of another account but their own
+    token = site.server.run("token", "create", "--user", BOB).stdout.strip()
+    answer = site.server.get("/api/v1/jobs?limit=1000&fields=user,account", Authorization=f"Bearer {token}")
+    seen = [(job["user"], job["account"]) for job in json.loads(answer.text)["jobs"]]
+    assert sorted(seen) == sorted((job["user"], job["account"]) for job in site.jobs() if job["account"] == "chem" or job["user"] == BOB)
+    assert len({user for user, _ in seen}) == 3
     slurm.sacctmgr("delete", "coordinator", "account=chem", f"names={BOB}")
     wait_for(lambda: site.server.database_rows(question) == [])
