@@ -141,7 +141,3 @@ def test_a_session_is_analysed_job_by_job_and_as_a_whole(jobmeter, burners):
     assert jobs[burners[1]]["classification"]["primary"] == "idle-heavy"
     assert set(jobs) == set(burners)
     check_busy(document["summary"])
-
-
-def test_a_watched_job_is_analysed(jobmeter, burners):
-    check_busy(jobmeter("watch", "--job", burners[0], "--duration", 4))

@@ -548,6 +548,7 @@ def test_commands_ask_a_server_by_its_url(folder, keeper, certificate, config): 
         assert (missing.returncode, missing.stderr) == (1, f"jobmeter report: the server '{url}': there is no job '9999'\n")
         untrusted = jobmeter("jobs", "--server", url, config=config)
         assert untrusted.returncode == 1 and untrusted.stderr.startswith(f"jobmeter jobs: cannot reach the server '{url}': ")
+        assert subprocess.run(["curl", "-s", "--cacert", cert, "--tlsv1.0", "--tls-max", "1.1", f"{url}/health"]).returncode != 0
         put_token(config, "wrong")
         wrong = jobmeter("jobs", "--server", url, config=config, **ca)
         assert (wrong.returncode, wrong.stderr) == (1, f"jobmeter jobs: the server '{url}': this is no valid token\n")
