@@ -752,6 +752,25 @@ TEST(each_mount_is_asked_and_rows_that_are_none_are_not)
 	ASSERT_STREQ(find_unknown(&insights, "reads"), "mount_read_seconds");
 }
 
+/* As far as a call waited for a core, it was not slow. */
+TEST(what_calls_lost_is_a_part_of_the_working_time)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	const struct insight *small;
+
+	make_over(r, "small-reads");
+	row_of(r)->ops[OP_READ].ns = UINT64_C(60000000000);
+	set_any(r, METRIC_CPU_USER, 10);
+	set_any(r, METRIC_CPU_SYSTEM, 10);
+	set_any(r, METRIC_CPU_RUN_QUEUE, 60);
+	ASSERT_OK(ask(rules, r, &insights));
+	small = find(&insights, "small-reads");
+	ASSERT(small && small->lost.is_known);
+	ASSERT(small->lost.number < (double)row_of(r)->ops[OP_READ].ns / 1e9);
+}
+
 TEST(a_rule_names_so_many_mounts_at_most)
 {
 	_cleanup_(rules_freep) struct rules *rules = rules_of(PER_MOUNT);
