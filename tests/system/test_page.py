@@ -317,6 +317,27 @@ def test_nodes_are_marked_that_fell_silent(either):
     assert "3 nodes, 1 silent." in text
 
 
+def test_a_job_of_many_nodes_shows_each_over_time(either):
+    server = either
+    def made(node, used):
+        one = json.loads(job(1, node=f"node{node:03}", started=0, seconds=640))
+        one["cpu"]["allocated_cores"] = 4
+        one["timeline"]["series"] = {name: {"unit": "seconds", "values": [16.0 * used if name.endswith("user_seconds") else 0.0] * 41}
+                                     for name in ("cpu.user_seconds", "cpu.system_seconds")}
+        return line(one)
+
+    server.push([made(node, 0 if node == 99 else 4) for node in range(256)])
+    visitor = Visitor(server, make_token(server, ALICE))
+    text = visitor.text("/jobs/1")
+    heat = re.search('<svg class="heat".*?</svg>', text, re.DOTALL)[0]
+    rows = {name: re.findall(r"M\d+ (\d+)h", re.search(f'class="heat{name}" d="([^"]*)"', heat)[1]) for name in range(6)}
+    assert rows[0] == ["99"] and rows[5] == [str(i) for i in range(256) if i != 99] and not rows[1] + rows[2] + rows[3] + rows[4]
+    assert heat.count("<title>") == 256 and "Bytes read and written" not in text.partition("Nodes over time")[2] and Page(text)
+    assert len(text) < 300_000
+    server.push([job(2)])
+    assert "Nodes over time" not in visitor.text("/jobs/2")
+
+
 def test_usage_has_the_jobs_that_left_most_unused_first(either):
     server = either
     def made(number, cores, used, **more):
@@ -440,6 +461,37 @@ def test_a_researcher_finds_last_nights_failed_job(server, browser):
     tab.click(".who button")
     tab.wait_for("return !!document.querySelector('.sign-in')")
     assert browser.complaints() == []
+
+
+def test_each_control_has_a_name_and_headings_go_down_in_order(server, browser):
+    server.push([job(i, node=f"node{i % 2}") for i in range(1, 9)] + [job(9, node="node1"), job(9, node="node2"), job(10, final=False)])
+    tab = Tab(browser, server)
+    tab.sign_in(make_token(server, BOB, "--scope", "operator"))
+    for path in PAGES + OF_MANY + ["/jobs/9"]:
+        tab.open(path)
+        named = tab.ask("""return [...document.querySelectorAll('input:not([type=hidden]), select, button, a[href], svg[role=img], [tabindex]')].filter(e =>
+            !(e.getAttribute('aria-label') || e.labels && e.labels.length && e.labels[0].textContent.trim() || !e.labels && e.textContent.trim()
+              || e.matches('button') && e.textContent.trim())).map(e => e.outerHTML)""")
+        assert named == [], path
+        levels = tab.ask("return [...document.querySelectorAll('main :is(h1, h2, h3, h4)')].map(e => +e.tagName[1])")
+        assert levels[:1] == [1] and levels.count(1) == 1 and all(b <= a + 1 for a, b in zip(levels, levels[1:])), (path, levels)
+        assert tab.ask("return document.documentElement.lang == 'en' && document.querySelectorAll('main').length == 1 && !!document.querySelector('nav[aria-label]')")
+        assert tab.ask("return [...document.querySelectorAll('table')].every(t => t.querySelector('th[scope]'))"), path
+        for width in (390, 1280):
+            browser.tell("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=width < 400)
+            assert tab.ask("return document.documentElement.scrollWidth") <= width, (path, width)
+    browser.tell("Emulation.clearDeviceMetricsOverride")
+    assert browser.complaints() == []
+
+
+def test_the_first_view_is_small_and_needs_few_requests(server, browser):
+    server.push([job(i) for i in range(200)])
+    tab = Tab(browser, server)
+    tab.sign_in(make_token(server, ALICE))
+    tab.open("/jobs")
+    sizes = tab.ask("return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].map(e => e.encodedBodySize)")
+    assert len(sizes) <= 4 and 0 < sum(sizes) < 100_000, sizes
+    assert tab.ask("return document.querySelectorAll('.list tbody tr').length") == 50
 
 
 def test_plots_tell_values_and_are_zoomed_together(server, browser):

@@ -20,6 +20,7 @@ struct error;
 struct http_answer;
 struct http_request;
 struct record;
+struct records;
 struct server;
 
 #define API_PATH "/api/v1"
@@ -117,6 +118,8 @@ size_t api_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 
 /* job.c: of the newest job of that id */
 int api_read_job(const struct api_call *c, struct record **ret, struct error *err);
+/* The same before they are merged; the caller clears. */
+int api_read_records(const struct api_call *c, struct records *ret, struct error *err);
 int api_put_job(struct api_call *c, struct error *err);
 int api_put_part(struct api_call *c, struct error *err); /* what the path's last word names */
 int api_put_records(struct api_call *c, struct error *err);

@@ -84,7 +84,7 @@ static int take_line(void *context, const char *line, size_t length)
 	return records_parse(line, length, "the database", r->records, r->err);
 }
 
-static int read_records(const struct api_call *c, struct records *ret, struct error *err)
+int api_read_records(const struct api_call *c, struct records *ret, struct error *err)
 {
 	const struct store_question question = question_of(c);
 	struct taking taking = { ret, clock_now_ns(CLOCK_MONOTONIC) + READ_NS, err };
@@ -97,7 +97,7 @@ static int read_records(const struct api_call *c, struct records *ret, struct er
 int api_read_job(const struct api_call *c, struct record **ret, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
-	int r = read_records(c, &records, err);
+	int r = api_read_records(c, &records, err);
 
 	if (r == 0)
 		r = record_merge((const struct record *const *)records.items, records.count, ret);
@@ -378,7 +378,7 @@ static void put_node(const struct record *record, struct document *d)
 int api_list_nodes_of_job(struct api_call *c, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
-	int r = read_records(c, &records, err);
+	int r = api_read_records(c, &records, err);
 
 	if (r < 0)
 		return r;

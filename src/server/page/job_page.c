@@ -11,6 +11,7 @@
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "basic/timestamp.h"
+#include "codec/records.h"
 #include "model/job_filter.h"
 #include "model/record.h"
 #include "report/html_report.h"
@@ -230,8 +231,12 @@ static int put_job(struct site_call *c, struct error *err)
 	_cleanup_(analysis_clear) struct analysis analysis = {};
 	struct row row = { .call = c };
 	struct error unused = {};
-	int r = api_read_job(&c->api, &record, err);
+	_cleanup_(records_clear) struct records records = {};
+	int r = api_read_records(&c->api, &records, err);
 
+	if (r == 0)
+		r = record_merge((const struct record *const *)records.items, records.count,
+				 &record);
 	row.record = record;
 	if (r == -ENOENT)
 		return find_row(&row, &unused) == 0 && row.is_there ? 0 : r;
@@ -249,6 +254,7 @@ static int put_job(struct site_call *c, struct error *err)
 	put_memory(&row.run, record, c->h);
 	site_end_table(c->h);
 	html_report_body(record, &analysis, c->h);
+	site_put_heat(&records, record, c->h);
 	return 0;
 }
 

@@ -108,6 +108,11 @@ struct job_filter site_filter(const struct site_call *c, unsigned int days);
 /* A form with them, for the page at @path. */
 void site_put_filters(struct site_call *c, const char *path, unsigned int days);
 
+struct records;
+struct record;
+/* heat.c: the nodes of a job of several; @merged: of all @records. */
+void site_put_heat(const struct records *records, const struct record *merged, struct html *h);
+
 /* jobs_page.c: a table of jobs, by a column of store_can_order(), as far as the filter's limit. */
 int site_list_jobs(struct site_call *c, const struct job_filter *filter, const char *sort,
 		   struct error *err);
