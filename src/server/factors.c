@@ -336,30 +336,30 @@ static _Noreturn void be_fetcher(struct fetcher *f, const struct service_user *u
 int factors_start(const struct server_config *config, const struct service_user *user, int *ret_fd,
 		  struct error *err)
 {
-	struct fetcher *f = calloc(1, sizeof(*f));
-	int ends[2] = { -EBADF, -EBADF }, r = f ? 0 : error_set_errno(err, ENOMEM, "cannot start");
+	_cleanup_free_ struct fetcher *f = calloc(1, sizeof(*f));
+	int ends[2] = { -EBADF, -EBADF }, r = 0;
 	pid_t pid = -1;
 
-	if (r == 0) {
-		f->config = config;
-		f->provider = &providers[config->emission_provider];
-		f->name = factors_providers[config->emission_provider];
-	}
-	if (r == 0 && f->provider->key)
+	if (!f)
+		return error_set_errno(err, ENOMEM, "cannot start");
+	f->config = config;
+	f->provider = &providers[config->emission_provider];
+	f->name = factors_providers[config->emission_provider];
+	if (f->provider->key)
 		r = token_read(config->emission_provider_key, f->key, err);
-	if (r == 0 && pipe2(ends, O_CLOEXEC) == 0)
+	if (r < 0)
+		return error_prefix(err, r, "emissions.provider_key_file");
+	if (pipe2(ends, O_CLOEXEC) == 0)
 		pid = fork();
 	if (pid == 0)
 		be_fetcher(f, user, ends[0]);
-	closep(&ends[0]);
-	if (r == 0 && pid < 0) {
-		closep(&ends[1]);
+	if (pid < 0)
 		r = error_set_errno(err, errno, "cannot start what fetches emission factors");
-	}
-	if (f)
-		explicit_bzero(f->key, sizeof(f->key));
-	free(f);
-	if (r == 0)
+	explicit_bzero(f->key, sizeof(f->key));
+	closep(&ends[0]);
+	if (r < 0)
+		closep(&ends[1]);
+	else
 		*ret_fd = ends[1];
-	return r < 0 ? error_prefix(err, r, "emissions.provider") : 0;
+	return r;
 }

@@ -198,7 +198,7 @@ def test_an_upgrade_and_a_downgrade_while_jobs_run_lose_nothing(copy, trees, tmp
                   socket={"path": "/run/jobmeter/agent.sock"}, server="http://127.0.0.1:1", server_token_file="", retention="1h")
     agent.config = copy.root / "etc/jobmeter/agent.yaml"
     agent.prepare()
-    keeper.undo("/bin/sh", "-c", f"kill -KILL $(cat {copy.root}/run/agent.pid)")
+    keeper.undo("/bin/sh", "-c", f"p=$(cat {copy.root}/run/agent.pid); case $(readlink /proc/$p/exe) in *jobmeter-agent*) kill -KILL $p ;; esac")
     log, spool = copy.root / "run/agent.log", copy.root / "var/lib/jobmeter/spool"
 
     def await_start():
