@@ -109,48 +109,26 @@ void value_take_size(char *text, struct store_run *run, size_t offset)
 /* ---- states ---- */
 
 /* In Slurm's words, which all have in the end. */
+/* clang-format off */
 static const struct {
 	const char *word, *state;
 } states[] = {
 	/* PBS's records */
-	{ "Q", "PENDING" },
-	{ "S", "RUNNING" },
-	{ "R", "REQUEUED" },
-	{ "D", "CANCELLED" },
-	{ "A", "FAILED" },
+	{ "Q", "PENDING" }, { "S", "RUNNING" }, { "R", "REQUEUED" }, { "D", "CANCELLED" }, { "A", "FAILED" },
 	/* LSF's, and its reasons of an end */
-	{ "PEND", "PENDING" },
-	{ "PSUSP", "PENDING" },
-	{ "WAIT", "PENDING" },
-	{ "PROV", "PENDING" },
-	{ "RUN", "RUNNING" }, /* and Flux's */
-	{ "UNKWN", "RUNNING" },
-	{ "USUSP", "SUSPENDED" },
-	{ "SSUSP", "SUSPENDED" },
-	{ "DONE", "COMPLETED" },
-	{ "EXIT", "FAILED" },
-	{ "ZOMBI", "FAILED" },
-	{ "TERM_RUNLIMIT", "TIMEOUT" },
-	{ "TERM_CPULIMIT", "TIMEOUT" },
-	{ "TERM_DEADLINE", "DEADLINE" },
-	{ "TERM_MEMLIMIT", "OUT_OF_MEMORY" },
-	{ "TERM_PREEMPT", "PREEMPTED" },
-	{ "TERM_OWNER", "CANCELLED" },
-	{ "TERM_FORCE_OWNER", "CANCELLED" },
-	{ "TERM_ADMIN", "CANCELLED" },
-	{ "TERM_FORCE_ADMIN", "CANCELLED" },
-	{ "TERM_REQUEUE_OWNER", "REQUEUED" },
-	{ "TERM_REQUEUE_ADMIN", "REQUEUED" },
-	/* Flux's, and its results */
-	{ "DEPEND", "PENDING" },
-	{ "PRIORITY", "PENDING" },
-	{ "SCHED", "PENDING" },
-	{ "CLEANUP", "COMPLETING" },
-	{ "COMPLETED", "COMPLETED" },
-	{ "FAILED", "FAILED" },
-	{ "CANCELED", "CANCELLED" },
-	{ "TIMEOUT", "TIMEOUT" },
+	{ "PEND", "PENDING" }, { "PSUSP", "PENDING" }, { "WAIT", "PENDING" }, { "PROV", "PENDING" },
+	{ "RUN", "RUNNING" }, { "UNKWN", "RUNNING" }, { "USUSP", "SUSPENDED" }, { "SSUSP", "SUSPENDED" },
+	{ "DONE", "COMPLETED" }, { "EXIT", "FAILED" }, { "ZOMBI", "FAILED" },
+	{ "TERM_RUNLIMIT", "TIMEOUT" }, { "TERM_CPULIMIT", "TIMEOUT" }, { "TERM_DEADLINE", "DEADLINE" },
+	{ "TERM_MEMLIMIT", "OUT_OF_MEMORY" }, { "TERM_PREEMPT", "PREEMPTED" },
+	{ "TERM_OWNER", "CANCELLED" }, { "TERM_FORCE_OWNER", "CANCELLED" },
+	{ "TERM_ADMIN", "CANCELLED" }, { "TERM_FORCE_ADMIN", "CANCELLED" },
+	{ "TERM_REQUEUE_OWNER", "REQUEUED" }, { "TERM_REQUEUE_ADMIN", "REQUEUED" },
+	/* Flux's, and its results; RUN as above */
+	{ "DEPEND", "PENDING" }, { "PRIORITY", "PENDING" }, { "SCHED", "PENDING" }, { "CLEANUP", "COMPLETING" },
+	{ "COMPLETED", "COMPLETED" }, { "FAILED", "FAILED" }, { "CANCELED", "CANCELLED" }, { "TIMEOUT", "TIMEOUT" },
 };
+/* clang-format on */
 
 /* A word that is not known changes nothing. */
 void value_take_state(char *text, struct store_run *run, size_t offset UNUSED)
