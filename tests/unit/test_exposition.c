@@ -46,7 +46,8 @@ static char *text_format_of(const char *openmetrics)
 	while ((line = strsep(&rest, "\n")) && *line) {
 		char *words = line;
 
-		if (strncmp(line, "# UNIT", 6) == 0 || strcmp(line, "# EOF") == 0)
+		if (strncmp(line, "# UNIT", 6) == 0 || strcmp(line, "# EOF") == 0 ||
+		    (*line != '#' && strstr(line, "_created{")))
 			continue;
 		if (*line != '#') {
 			fprintf(out, "%s\n", line);

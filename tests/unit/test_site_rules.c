@@ -118,7 +118,7 @@ TEST(reports_say_what_the_sites_rules_say)
 	ASSERT_EQ(typed(&cmd_compare, "--all DATA/made-train.json DATA/made-train-before.json",
 			&compared),
 		  CLI_WELL);
-	ASSERT_CONTAINS(compared, "cores_wasted");
+	ASSERT_CONTAINS(compared, "cores wasted");
 	remove_users();
 }
 
