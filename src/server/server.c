@@ -39,6 +39,7 @@
 #define WORK_REST 3
 #define MISSED_CHECKPOINTS 3
 #define RETRY_MS UINT64_C(2000) /* while the database is not there yet */
+#define LOOK_MS 1000 /* how often a thread looks whether factors were fetched */
 #define SYNC_PARTS 256 /* of a manager's answer that are read at a time */
 
 /* The directory of @path: what is there stays as it is; what is made is @user's alone where it is
@@ -119,7 +120,7 @@ void server_read_fetched(struct server *s)
 
 	if (!s->config->emission_provider || now_ns < s->fetched_until_ns)
 		return;
-	s->fetched_until_ns = now_ns + 1000 * MS * MS;
+	s->fetched_until_ns = now_ns + LOOK_MS * MS;
 	if (stat(path, &st) < 0 || memcmp(&st.st_mtim, &s->fetched_at, sizeof(st.st_mtim)) == 0)
 		return;
 	s->fetched_at = st.st_mtim;
