@@ -104,7 +104,7 @@ static const char *find_id(const char *line)
 	line += STAMP_LENGTH + 3;
 	/* the array as a whole is none of its jobs */
 	return strcspn(line, ";") && line[strcspn(line, ";")] &&
-			       strcspn(line, "[") + 1 != strcspn(line, "]")
+			       strcspn(line, "[;") + 1 != strcspn(line, "];")
 		       ? line
 		       : NULL;
 }
