@@ -80,7 +80,8 @@ void value_take_duration(char *text, struct store_run *run, size_t offset)
 		return;
 	for (size_t i = 0; i < count; i++)
 		sum = sum * (i ? factors[count - 1 - i] : 1) + parts[i];
-	*value_of_run(run, offset) = value_known(sum * NS);
+	if (sum <= VALUE_MAX / NS)
+		*value_of_run(run, offset) = value_known(sum * NS);
 }
 
 /* Since the epoch. */
