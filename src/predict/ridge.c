@@ -134,12 +134,13 @@ static int write_ridge(const void *model, FILE *out)
 
 static int read_ridge(const void *bytes, size_t size, void **ret)
 {
-	const double *numbers = bytes;
+	double number;
 
 	if (size != sizeof(struct ridge))
 		return -EBADMSG;
-	for (size_t i = 0; i < size / sizeof(*numbers); i++) {
-		if (!isfinite(numbers[i]))
+	for (size_t at = 0; at < size; at += sizeof(number)) {
+		memcpy(&number, (const char *)bytes + at, sizeof(number)); /* it may be unaligned */
+		if (!isfinite(number))
 			return -EBADMSG;
 	}
 	*ret = malloc(size);
