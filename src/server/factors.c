@@ -258,13 +258,16 @@ static int keep_rows(struct fetcher *f, const json_t *root, struct error *err)
 	_cleanup_close_ int fd = -EBADF;
 	size_t size = 0;
 	struct stat st;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out;
 
 	if (!json_is_array(list))
 		return error_set(err, -EPROTO, "the answer has no list '%s'", f->provider->list);
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-	if (fd < 0 || fstat(fd, &st) < 0 || !out)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set_errno(err, errno, "cannot write '%s'", path);
+	out = open_memstream(&text, &size);
+	if (!out)
+		return error_set_errno(err, ENOMEM, "cannot write '%s'", path);
 	if (st.st_size == 0)
 		fputs(EMISSION_HEAD ",source\n", out);
 	for (size_t i = 0; i < MIN(json_array_size(list), (size_t)ROWS_MAX); i++) {
