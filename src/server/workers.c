@@ -321,6 +321,10 @@ static void free_deferred(void *context)
 	if (d->given != SIZE_MAX)
 		d->workers->unsent -= d->answer.length;
 	free(d->answer.text);
+	free(d->answer.next_page);
+	free(d->answer.tag);
+	free(d->answer.location);
+	free(d->answer.cookie);
 	free(d);
 }
 
@@ -350,7 +354,7 @@ static int take_answer(void *context, struct http_answer *ret)
 	if (answer.text && answer.length > WHOLE_BYTES) {
 		d->work = work_end(d->work);
 		d->given = 0;
-		d->answer = answer;
+		d->answer = (struct http_answer){ .text = answer.text, .length = answer.length };
 		d->workers->unsent += answer.length;
 		answer.text = NULL;
 		answer.length = 0;
