@@ -56,7 +56,9 @@ static void fill_row(const struct grid *g, const struct heat *heat, const struct
 			const double at = (double)(int64_t)(t->start_ns - g->from_ns) +
 					  ((double)j + .5) * interval;
 			const double place = at / (double)g->span_ns * (double)g->columns;
-			const size_t column = place < 0 ? 0 : MIN((size_t)place, g->columns - 1);
+			/* any number comes from a record: it may not fit a size_t */
+			const size_t column = (size_t)fmin(fmax(place, 0),
+							   (double)(g->columns - 1));
 
 			if (buckets[j] == TIMELINE_UNKNOWN)
 				continue;
