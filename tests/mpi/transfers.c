@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * transfers FILE - what transfers_mpi.f90 and transfers_f08.f90 do too: known calls of MPI and
- * MPI-IO, on two ranks.  tests/system/mpi_ledger.py says what each is to be seen as.
+ * MPI-IO, on two ranks.  tests/system/mpi_programs.py has the counts that a trace must show.
  */
 #include <mpi.h>
 #include <stdio.h>
