@@ -3,8 +3,8 @@
  *
  *   11/28/2026 10:00:16;E;4413.server;user=ann ... ctime=1795860000 ... Exit_status=0 ...
  *
- * D and A say of which job alone.  The lines of a job are read together, in their order, so that
- * the last word of each run is what is told of it. */
+ * Records D and A have no more than the job's id.  The lines of a job are read together and in
+ * their order, so that the last state of each run counts. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,7 +102,7 @@ static const char *find_id(const char *line)
 	    line[STAMP_LENGTH + 2] != ';')
 		return NULL;
 	line += STAMP_LENGTH + 3;
-	/* the array as a whole is none of its jobs */
+	/* the array as a whole is not one of its jobs */
 	return strcspn(line, ";") && line[strcspn(line, ";")] &&
 			       strcspn(line, "[;") + 1 != strcspn(line, "];")
 		       ? line
@@ -234,7 +234,7 @@ static void add_line(struct store_run *run, const struct store_run *more)
 	bool has_ended = run->end.is_known;
 
 	store_run_add(run, more);
-	/* who deletes a job is told before how it ended; what else comes late changes no end */
+	/* the deletion of a job is logged before its end; later records do not change the end */
 	if (has_ended && (!more->end.is_known || strcmp(run->state, "FAILED") == 0))
 		run->state = state;
 }
