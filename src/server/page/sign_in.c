@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #include "server/page/site.h"
 #include "server/server.h"
 #include "server/server_config.h"
-#include "service/permission.h"
 
 #define LINK_PATH "/login/"
 #define LINK_NS UINT64_C(43200000000000) /* so long somebody is signed in who came by a link */
@@ -273,19 +271,16 @@ int sign_in_make_link(void *context, const struct http_request *request, struct 
 	struct server *s = context;
 	const char *listen = s->config->listen;
 	struct server_link *link = &s->links[s->link_count++ % SERVER_LINKS];
-	const struct passwd *entry = getpwuid(request->peer.uid);
+	struct caller caller = {};
 	char code[CALLER_SECRET_SIZE];
 	struct error err = {};
 	int length;
 
 	if (!s->tcp || !is_loopback(listen))
 		return http_fail(ret, 404, "links are for a server that listens on the loopback");
-	*link = (struct server_link){ .uid = request->peer.uid,
-				      .sees_all = permission_sees_all(s->permission,
-								      &request->peer) };
-	snprintf(link->user, sizeof(link->user), "%s", entry ? entry->pw_name : "");
-	if (!entry)
-		snprintf(link->user, sizeof(link->user), "%u", request->peer.uid);
+	caller_of_peer(s, &request->peer, &caller);
+	*link = (struct server_link){ .uid = caller.uid, .sees_all = caller.sees_all };
+	snprintf(link->user, sizeof(link->user), "%s", caller.user);
 	if (caller_make_secret(code, &err) < 0 || caller_digest(code, link->digest) < 0)
 		return -EIO;
 	length = asprintf(&ret->text, "%s://%s" LINK_PATH "%s\n",
