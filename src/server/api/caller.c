@@ -35,7 +35,7 @@
 #define PASSWD_TEXT_MAX 16384
 #define DENIED_A_MINUTE 60 /* lines of the log: a stranger shall not fill it */
 #define MINUTE_NS UINT64_C(60000000000)
-#define CACHED 64 /* tokens */
+#define CACHED 1024 /* tokens: of the users of a site at work */
 #define STRANGER UINT32_MAX /* whose budget is that of all who bring nothing that is known */
 
 struct store_who may_see(const struct caller *caller)
