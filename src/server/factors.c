@@ -281,8 +281,13 @@ static int keep_rows(struct fetcher *f, const json_t *root, struct error *err)
 	}
 	if (fclose(out) != 0 || st.st_size + (off_t)size > FILE_MAX)
 		return error_set(err, -EFBIG, "'%s' is full: move it away", path);
-	if (size && write(fd, text, size) != (ssize_t)size)
-		return error_set_errno(err, errno, "cannot write '%s'", path);
+	errno = ENOSPC;
+	if (size && write(fd, text, size) != (ssize_t)size) {
+		const int number = errno;
+
+		(void)!ftruncate(fd, st.st_size); /* half a line would spoil the table */
+		return error_set_errno(err, number, "cannot write '%s'", path);
+	}
 	return 0;
 }
 

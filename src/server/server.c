@@ -115,6 +115,7 @@ void server_read_fetched(struct server *s)
 {
 	const char *path = s->config->emission_provider_file;
 	const uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+	struct emission_factors fetched = {};
 	struct error err = {};
 	struct stat st;
 
@@ -124,9 +125,13 @@ void server_read_fetched(struct server *s)
 	if (stat(path, &st) < 0 || memcmp(&st.st_mtim, &s->fetched_at, sizeof(st.st_mtim)) == 0)
 		return;
 	s->fetched_at = st.st_mtim;
-	emission_factors_clear(&s->fetched);
-	if (emission_factors_read(path, &s->fetched, &err) < 0)
+	if (emission_factors_read(path, &fetched, &err) < 0) { /* the old ones hold */
+		emission_factors_clear(&fetched);
 		log_say(CONFIG_LOG_WARNING, "%s", err.text);
+		return;
+	}
+	emission_factors_clear(&s->fetched);
+	s->fetched = fetched;
 }
 
 /* In the place of the token, or beside it. */
