@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* LSF, by one bjobs for all jobs: those that wait, run, or ended within its CLEAN_PERIOD.  Its
- * delimiter is one character, so the one text that a user is free to choose stands last. */
+ * delimiter is one character: with it in a project's name, users spoil a row of their own; the
+ * job's name is last. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

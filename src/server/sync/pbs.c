@@ -208,7 +208,7 @@ static struct store_run take_line(char *line, const char *cluster)
 	/* a run that is not the first one is known by its start: each has another */
 	if (run.restarts.number && run.start.is_known)
 		run.submit = run.start;
-	if (!run.end.is_known && strchr("DAR", *kind))
+	if (!run.end.is_known && strchr("DAR", *kind) && local_moment(line))
 		run.end = value_known(local_moment(line));
 	return run;
 }
