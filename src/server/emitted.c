@@ -53,15 +53,16 @@ void emitted_put_metrics(const struct server *s, FILE *out)
 	static const struct {
 		const char *name, *help;
 	} families[] = {
-		{ "grams_per_kwh", "g CO2e per kWh that hold now." },
-		{ "age_seconds", "Since when its time is over; 0: it holds." },
+		{ "jobmeter_emission_factor_grams_per_kwh", "g CO2e per kWh that hold now." },
+		{ "jobmeter_emission_factor_age_seconds",
+		  "Since when its time is over; 0: it holds." },
 	};
 	const uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
 
 	for (size_t i = 0; i < ARRAY_SIZE(families) && knows_factors(s); i++) {
 		fprintf(out,
-			"# HELP jobmeter_emission_factor_%s %s\n"
-			"# TYPE jobmeter_emission_factor_%s gauge\n",
+			"# HELP %s %s\n"
+			"# TYPE %s gauge\n",
 			families[i].name, families[i].help, families[i].name);
 		/* that of accounts, and what a provider says for advice */
 		for (unsigned int kind = 0; kind < EMISSION_KINDS; kind++) {
@@ -78,8 +79,8 @@ void emitted_put_metrics(const struct server *s, FILE *out)
 			else
 				snprintf(number, sizeof(number), "%" PRIu64,
 					 now_ns > f->until_ns ? (now_ns - f->until_ns) / NS : 0);
-			fprintf(out, "jobmeter_emission_factor_%s{zone=\"%s\",kind=\"%s\"} %s\n",
-				families[i].name, f->zone, emission_kinds[kind], number);
+			fprintf(out, "%s{zone=\"%s\",kind=\"%s\"} %s\n", families[i].name, f->zone,
+				emission_kinds[kind], number);
 		}
 	}
 }

@@ -82,7 +82,8 @@ def test_the_largest_process_is_the_commands(programs, tmp_path, root):
     """And not what jobmeter itself had in memory, of which the command began as a copy."""
     memory, done = run(programs, tmp_path, "grep", "VmHWM", "/proc/self/status")
     said = int(done.stdout.split()[1]) << 10
-    assert said <= memory["process_peak_bytes"] <= said + (512 << 10)
+    unsummed = 32 * os.sysconf("SC_PAGE_SIZE") * os.cpu_count()  # that the kernel's own counter leaves with the CPUs
+    assert said - unsummed <= memory["process_peak_bytes"] <= said + (512 << 10)
 
 
 def test_what_no_look_saw_is_not_known(programs, tmp_path, root):

@@ -158,7 +158,7 @@ def test_interrupted_calls_that_cannot_be_parked_are_told(run_truth):
 
 
 def test_system_calls_that_cannot_be_parked_are_counted_without_their_time(programs, run_sized, tmp_path):
-    record = run_sized("parked_syscalls=1", command=[programs / "tests/truth/calls"])
+    record = run_sized("parked_syscalls=1", command=[programs / "tests/truth/calls", "--plain"])
     elapsed = record["time"]["elapsed_seconds"]
     (naps,) = (row for row in record["syscalls"] if row["name"] == "nanosleep")
     assert (naps["calls"], naps["errors"]) == (77, 0)

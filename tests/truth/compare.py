@@ -152,15 +152,19 @@ def differences(truth, record, place_of=None, ignore=IGNORED_ROWS, placed_by_pat
     return count_differences(did, recorded)
 
 
+# Ends of notes on events that the kernel let pass without showing them.
+UNSEEN = (" was not seen", ": the last milliseconds of their CPU time are missing")
+
+
 def abilities(record):
     """What a record says that its kernel shows, as options of differences()."""
     missing = "; ".join(record["coverage"]["missing"])
     is_placed_well = not looks_skipped(record)
     absent = [way for way in ("io_uring", "libaio", "mapping")
-              if re.search(rf"\b{way}(?! requests that)", missing)]
+              if re.search(rf"\b{way}(?! requests? (?:that|with))", missing)]
     return {"placed_by_path": "path operations" not in missing,
             "absent_ways": tuple(absent) if is_placed_well else (*absent, "libaio"),
-            "skipped": "no completion" not in missing and is_placed_well,  # else some of them may be
+            "skipped": "completion" not in missing and is_placed_well,  # else some of them may be
             "is_placed_well": is_placed_well}
 
 
@@ -173,7 +177,7 @@ def looks_skipped(record):
 def not_shown(record):
     """Events that the kernel let pass without showing them, which takes a busy machine with Linux 6.18: what is counted is
     whole, but for the last of a time."""
-    return sum(int(line.split()[0]) for line in record["coverage"]["notes"] if line.endswith(" was not seen"))
+    return sum(int(line.split()[0]) for line in record["coverage"]["notes"] if line.endswith(UNSEEN))
 
 
 def hidden_by_disks(record):

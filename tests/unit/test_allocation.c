@@ -44,6 +44,18 @@ TEST(without_limits_memory_is_absent_and_cores_are_those_of_the_affinity)
 	read_made(fd, &r);
 	ASSERT(r.values[METRIC_CPU_ALLOCATED].number >= 1000);
 	ASSERT(!r.values[METRIC_MEMORY_LIMIT].is_known);
+	ASSERT_EQ(r.values[METRIC_CPU_THROTTLED].is_known, geteuid() != 0);
+}
+
+TEST(only_root_can_make_a_group_that_stops_its_command)
+{
+	_cleanup_close_ int fd = tree_open("of_a_user");
+	struct reading r = {};
+
+	if (geteuid() == 0)
+		ASSERT_OK(seteuid(65534));
+	read_made(fd, &r);
+	ASSERT_OK(seteuid(getuid()));
 	ASSERT(r.values[METRIC_CPU_THROTTLED].is_known && !r.values[METRIC_CPU_THROTTLED].number);
 }
 

@@ -189,8 +189,10 @@ int allocation_read(int root_fd, const struct hierarchy *h, struct reading *to, 
 	if (h)
 		read_limits(root_fd, h, &quota, &memory);
 	reading_set(to, METRIC_CPU_ALLOCATED, MIN(quota, (uint64_t)cores * 1000));
-	/* a run has no group of its own that would count it */
-	if (h && quota == UINT64_MAX && !to->values[METRIC_CPU_THROTTLED].is_known)
+	/* A run has no group of its own that would count it.  Root's command may make one that has
+	 * a quota, after this. */
+	if (h && quota == UINT64_MAX && geteuid() != 0 &&
+	    !to->values[METRIC_CPU_THROTTLED].is_known)
 		reading_set(to, METRIC_CPU_THROTTLED, 0);
 	if (memory < machine_bytes())
 		reading_set(to, METRIC_MEMORY_LIMIT, memory);

@@ -21,7 +21,8 @@ extern const size_t allocation_source_count;
 /*
  * Cores: those of the affinity mask (which the cpuset has cut already), or the CPU quota where that
  * is less.  Memory: the least limit from the own group up; none, or more than the machine has, is
- * absent.  Where no group has a quota, none stopped it.
+ * absent.  Where no group has a quota and the caller is not root, none
+ * stops it.
  * @h may be NULL.  *ret_cpus: the affinity as a CPU list, owned by the caller.
  */
 int allocation_read(int root_fd, const struct hierarchy *h, struct reading *to, char **ret_cpus);
