@@ -89,7 +89,7 @@ static const char *parse_token(const char *text, uint64_t *ret_id)
 int caller_take_token(struct server *s, const char *text, struct caller *ret, struct error *err)
 {
 	char digest[TOKEN_DIGEST_SIZE];
-	struct store_token token;
+	struct store_token token = {};
 	uint64_t id = 0;
 	const char *secret = parse_token(text, &id);
 	int r = !s->store ? error_set(err, -EIO, "the database is not there yet")

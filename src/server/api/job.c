@@ -180,7 +180,7 @@ int api_put_comparison(struct api_call *c, struct error *err)
 		r = api_read_job(&one, &after, err);
 	if (r == 0)
 		r = comparison_make(c->server->rules->variables, before, after, &comparison);
-	if (r < 0)
+	if (r < 0 || !before || !after)
 		return r;
 	document_begin_map(c->document);
 	document_put_string(c->document, "baseline", before->job.id);

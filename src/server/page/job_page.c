@@ -244,7 +244,7 @@ static int put_job(struct site_call *c, struct error *err)
 		r = analysis_make(c->api.server->rules, record, &analysis);
 	if (r == 0)
 		r = find_row(&row, err);
-	if (r < 0)
+	if (r < 0 || !record)
 		return r;
 	put_links(c, record->job.name, record->job.user);
 	put_comparison(c, record);

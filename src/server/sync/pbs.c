@@ -222,7 +222,8 @@ static void settle(struct store_run *run)
 	if (run->signal.number == TERMINATED && run->elapsed.is_known && run->time_limit.is_known &&
 	    run->elapsed.number >= run->time_limit.number)
 		run->state = "TIMEOUT";
-	else if (run->signal.number == TERMINATED && strcmp(run->state, "FAILED") == 0)
+	else if (run->signal.number == TERMINATED && run->state &&
+		 strcmp(run->state, "FAILED") == 0)
 		run->state = "CANCELLED";
 	if (!run->start.is_known)
 		run->nodes = run->cores = (struct value){};
@@ -235,7 +236,7 @@ static void add_line(struct store_run *run, const struct store_run *more)
 
 	store_run_add(run, more);
 	/* the deletion of a job is logged before its end; later records do not change the end */
-	if (has_ended && (!more->end.is_known || strcmp(run->state, "FAILED") == 0))
+	if (has_ended && (!more->end.is_known || !run->state || strcmp(run->state, "FAILED") == 0))
 		run->state = state;
 }
 
