@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "basic/decimal.h"
+#include "basic/fnv.h"
 #include "basic/utf8.h"
 
 static void put_bytes(struct line *line, const char *text, size_t length)
@@ -95,15 +96,6 @@ void line_put_family(struct line *line, const struct metric *metric)
 
 /* ---- samples ---- */
 
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-	return hash;
-}
-
 /* Pages are looked at on terminals, too; a line's end is written as two letters. */
 static bool is_shown(uint32_t c)
 {
@@ -161,7 +153,7 @@ static void put_odd_value(struct line *line, const char *value)
 		put_character(line, utf8_next(&p));
 	if (!is_marked)
 		return;
-	snprintf(mark, sizeof(mark), "~%016" PRIx64, hash_of(value));
+	snprintf(mark, sizeof(mark), "~%016" PRIx64, fnv_bytes(FNV_BEGIN, value, strlen(value)));
 	line_put(line, mark);
 }
 

@@ -14,7 +14,6 @@
 #include "server/sync/manager.h"
 #include "server/sync/values.h"
 
-#define NS UINT64_C(1000000000)
 #define DELIMITER '\x1f'
 #define LEADING(text) (text)[strspn(text, "0123456789")] = '\0'
 
@@ -22,11 +21,9 @@
 static void take_moment(char *text, struct store_run *run, size_t offset)
 {
 	struct tm tm = {};
-	const char *end = strptime(text, "%b %d %H:%M:%S %Y", &tm);
-	time_t seconds = end ? timegm(&tm) : 0;
 
-	if (seconds > 0)
-		*value_of_run(run, offset) = value_known((uint64_t)seconds * NS);
+	if (strptime(text, "%b %d %H:%M:%S %Y", &tm))
+		value_set_utc(run, offset, &tm);
 }
 
 /* "TERM_RUNLIMIT: job killed after reaching LSF run time limit" */
@@ -46,11 +43,8 @@ static void take_seconds(char *text, struct store_run *run, size_t offset)
 /* "60.0/hostA" */
 static void take_minutes(char *text, struct store_run *run, size_t offset)
 {
-	uint64_t number;
-
 	LEADING(text);
-	if (parse_u64(text, &number) == 0 && number <= VALUE_MAX / NS / 60)
-		*value_of_run(run, offset) = value_known(number * 60 * NS);
+	value_take_minutes(text, run, offset);
 }
 
 /* "-" where there is none. */

@@ -16,7 +16,6 @@
 #include "server/sync/manager.h"
 #include "server/sync/values.h"
 
-#define NS UINT64_C(1000000000)
 #define DELIMITER_SIZE 24
 
 /* ---- values ---- */
@@ -33,18 +32,9 @@ static void take_moment(char *text, struct store_run *run, size_t offset)
 {
 	struct tm tm = {};
 	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	time_t seconds = end && !*end ? timegm(&tm) : 0;
 
-	if (seconds > 0)
-		*value_of_run(run, offset) = value_known((uint64_t)seconds * NS);
-}
-
-static void take_minutes(char *text, struct store_run *run, size_t offset)
-{
-	uint64_t number;
-
-	if (parse_u64(text, &number) == 0 && number <= VALUE_MAX / NS / 60)
-		*value_of_run(run, offset) = value_known(number * 60 * NS);
+	if (end && !*end)
+		value_set_utc(run, offset, &tm);
 }
 
 /* "3:0": exit code and signal. */
@@ -137,7 +127,7 @@ static const struct value_field fields[] = {
 	{ "End", take_moment, RUN_AT(end) },
 	{ "ElapsedRaw", value_take_seconds, RUN_AT(elapsed) },
 	{ "Suspended", value_take_duration, RUN_AT(suspended) },
-	{ "TimelimitRaw", take_minutes, RUN_AT(time_limit) },
+	{ "TimelimitRaw", value_take_minutes, RUN_AT(time_limit) },
 	{ "NodeList", value_take_word, RUN_AT(node_list) },
 	{ "ReqTRES", take_tres, RUN_AT(requested_nodes) },
 	{ "AllocTRES", take_tres, RUN_AT(nodes) },

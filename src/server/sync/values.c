@@ -56,12 +56,30 @@ void value_take_number(char *text, struct store_run *run, size_t offset)
 		*value_of_run(run, offset) = value_known(number);
 }
 
-void value_take_seconds(char *text, struct store_run *run, size_t offset)
+static void take_units(const char *text, uint64_t unit_ns, struct value *ret)
 {
 	uint64_t number;
 
-	if (parse_u64(text, &number) == 0 && number <= VALUE_MAX / NS)
-		*value_of_run(run, offset) = value_known(number * NS);
+	if (parse_u64(text, &number) == 0 && number <= VALUE_MAX / unit_ns)
+		*ret = value_known(number * unit_ns);
+}
+
+void value_take_seconds(char *text, struct store_run *run, size_t offset)
+{
+	take_units(text, NS, value_of_run(run, offset));
+}
+
+void value_take_minutes(char *text, struct store_run *run, size_t offset)
+{
+	take_units(text, 60 * NS, value_of_run(run, offset));
+}
+
+void value_set_utc(struct store_run *run, size_t offset, struct tm *tm)
+{
+	const time_t seconds = timegm(tm);
+
+	if (seconds > 0)
+		*value_of_run(run, offset) = value_known((uint64_t)seconds * NS);
 }
 
 /* "1-02:03:04", "02:03:04" or "03:04.5" */

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "server/store/runs.h"
 
@@ -20,10 +21,12 @@ bool value_is_run(const struct store_run *run);
 
 struct value value_known(uint64_t number); /* unless no number of ours is so large */
 struct value *value_of_run(struct store_run *run, size_t offset);
+void value_set_utc(struct store_run *run, size_t offset, struct tm *tm); /* from 1970 on */
 
 void value_take_text(char *text, struct store_run *run, size_t offset);
 void value_take_word(char *text, struct store_run *run, size_t offset);
 void value_take_number(char *text, struct store_run *run, size_t offset);
+void value_take_minutes(char *text, struct store_run *run, size_t offset);
 void value_take_seconds(char *text, struct store_run *run, size_t offset);
 void value_take_epoch(char *text, struct store_run *run, size_t offset);
 void value_take_duration(char *text, struct store_run *run, size_t offset);
