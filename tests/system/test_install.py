@@ -16,8 +16,10 @@ from keeper import Keeper
 
 OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jobmeter-server.service",
              "lib/systemd/system/jobmeter-report@.service", "lib/systemd/system/jobmeter-report@.timer",
-             "lib/systemd/system/jobmeter-train.service", "lib/systemd/system/jobmeter-train.timer", "lib/sysusers.d/jobmeter.conf",
-             "share/jobmeter/agent.yaml", "share/jobmeter/server/server.yaml", "share/jobmeter/prometheus/jobmeter.yml",
+             "lib/systemd/system/jobmeter-train.service", "lib/systemd/system/jobmeter-train.timer",
+             "lib/systemd/system/jobmeter-admin-comment.service", "lib/systemd/system/jobmeter-admin-comment.timer", "lib/sysusers.d/jobmeter.conf",
+             "share/jobmeter/agent.yaml", "share/jobmeter/server/server.yaml", "share/jobmeter/server/jobmeter-admin-comment",
+             "share/jobmeter/prometheus/jobmeter.yml",
              *(f"share/jobmeter/prometheus/jobmeter-{name}.yml" for name in ("alerts", "alerts-test", "rules")),
              "share/jobmeter/factors/yearly.csv",
              *(f"share/jobmeter/grafana/jobmeter-{name}.json" for name in ("cluster", "energy", "files", "gpu", "job", "service", "thermal")),
@@ -74,7 +76,8 @@ def test_programs_and_scripts_can_be_run(installed):
     for path in ("bin/jobmeter", "bin/jobmeter-agent", "bin/jobmeter-server"):
         done = subprocess.run([top / path, "--version"], capture_output=True, text=True)
         assert (done.returncode, done.stdout.split()[0]) == (0, os.path.basename(path))
-    for path in ("slurm/prolog-jobmeter.sh", "slurm/epilog-jobmeter.sh", "slurm/task-epilog-jobmeter.sh", "examples/pack-headers"):
+    for path in ("slurm/prolog-jobmeter.sh", "slurm/epilog-jobmeter.sh", "slurm/task-epilog-jobmeter.sh",
+                 "server/jobmeter-admin-comment", "examples/pack-headers"):
         assert stat.S_IMODE((top / "share/jobmeter" / path).stat().st_mode) == 0o755
 
 

@@ -218,6 +218,35 @@ def test_two_hundred_short_jobs_are_those_that_they_say_they_are(site, slurm):
         assert job["array_index"] == (None if task == "-" else int(task))
 
 
+def test_ended_jobs_get_their_summary_as_admin_comment_once(site, slurm):
+    script = pathlib.Path(__file__).resolve().parents[2] / "share/server/jobmeter-admin-comment"
+    ids = [slurm.submit("sleep 1.7", "-A", "bio", user=user, name='"; $(true) | x') for user in USERS]
+    slurm.wait_until_over()
+    site.sync()
+    wait_for(lambda: {str(number) for number in ids} <= {job["id"] for job in site.jobs() if job["measured"]})
+    kept = slurm.submit("true", "-A", "bio", user=ANN)
+    slurm.wait_until_over()
+    slurm.wait_for(lambda: slurm.run("sacctmgr", "-i", "modify", "job", "where", f"jobid={kept}", "set", "AdminComment=ours", check=False).returncode == 0)
+
+    def run():
+        path = f"{site.server.program.parent}:{os.environ['PATH']}"
+        return subprocess.run([script], capture_output=True, text=True, timeout=600,
+                              env={**slurm.environment, "PATH": path, "JOBMETER_SERVER_SOCKET": str(site.server.socket)})
+
+    def comments():
+        return {row["JobIDRaw"]: row["AdminComment"] for row in slurm.sacct("JobIDRaw", "AdminComment")}
+    done = run()
+    assert (done.returncode, done.stderr) == (0, "") and "0 failed" in done.stdout
+    first = comments()
+    assert first[str(kept)] == "ours"
+    for number in map(str, ids):
+        text = first[number].lower()  # as sacctmgr 22.05 writes it
+        assert text.startswith("jobmeter: ;  $(true) | x ended, ") and "; cpu efficiency " in text and "; memory efficiency " in text
+        assert not set(text) & set('\n"\'\\█·')
+    done = run()
+    assert done.stdout == "0 jobs got their summary, 0 failed\n" and comments() == first
+
+
 def test_a_second_sync_changes_nothing(site, slurm):
     site.sync()
     news, rows = site.metric("sync_news_total"), site.server.database_rows("SELECT * FROM runs ORDER BY id")
