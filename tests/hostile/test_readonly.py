@@ -12,7 +12,7 @@ SAYS = "the state of jobs cannot be written to"
 def test_a_state_directory_that_is_read_only_at_the_start(start_agent, bench, groups, keeper, programs):
     state = bench.folder / "ro"
     state.mkdir()
-    keeper.run("mount", "-t", "tmpfs", "-o", "size=1m", "state", state, undo=["umount", "-l", state])
+    keeper.run("mount", "-t", "tmpfs", "-o", "size=16m", "state", state, undo=["umount", "-l", state])
     agent = start_agent(state_dir=str(state))
     agent.kill()
     subprocess.run(["mount", "-o", "remount,ro", state], check=True)
