@@ -8,7 +8,7 @@ PREFIX := /usr/local
 BUILD_PACKAGES := meson ninja-build gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
 	libjansson-dev libyaml-dev libmicrohttpd-dev libncurses-dev libseccomp-dev libsqlite3-dev libpq-dev libcurl4-gnutls-dev \
 	libgnutls28-dev libmunge-dev pkg-config
-TEST_PACKAGES := clang-tidy clang-format libclang-rt-14-dev python3 python3-pytest strace tmux vim-tiny \
+TEST_PACKAGES := clang-tidy clang-format lld libclang-rt-14-dev python3 python3-pytest strace tmux vim-tiny \
 	qemu-system-x86 busybox-static xfsprogs bindfs e2fsprogs openmpi-bin libopenmpi-dev mpich \
 	libmpich-dev libhdf5-openmpi-dev python3-torch golang-go systemtap-sdt-dev gfortran fio sqlite3 git slurmctld slurmd slurm-client slurmdbd mariadb-server munge mawk gawk shellcheck debootstrap curl openssl prometheus prometheus-alertmanager prometheus-node-exporter python3-prometheus-client python3-yaml \
 	postgresql python3-psycopg2 iproute2 procps libxgboost0 dpkg-dev rpm \

@@ -5,16 +5,20 @@ build        gcc, as a user builds it: the programs, and what the system tests s
 build-clang  clang with ASan, UBSan and libFuzzer's coverage: unit tests, fuzz targets, clang-tidy's database"""
 
 import os
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import keys
-from counts import TOP, Counts, one_check, read_junit
+from counts import TOP, Counts, cases_of, has_passed, one_check, read_junit
 
 SANITIZED = "build-clang"
 # -O0 and line tables alone: compiled in a quarter of the time.
 SANITIZED_OPTIONS = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=0",
                      "-Dc_args=-g1 -fsanitize=fuzzer-no-link"]
+# 250 programs are linked, by lld in a third of the time.
+SANITIZED_TOOLS = {"CC": "clang", **({"CC_LD": "lld"} if shutil.which("ld.lld") else {})}
 SANITIZERS = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 CHECKS = ["tests/argument-order", "tests/arrows", "tests/formatted"]
 # clang-tidy gives up on a function after that many states instead of 225,000: in a tenth of the time.
@@ -26,9 +30,8 @@ def run(*command, output=None, **environment):
                           env={**os.environ, **environment}).returncode
 
 
-def setup(folder, *options, targets=(), before=(), output=None, compiler=None):
+def setup(folder, *options, targets=(), before=(), output=None, **environment):
     """Configured once; warnings are errors."""
-    environment = {"CC": compiler} if compiler else {}
     if not (TOP / folder / "build.ninja").exists():
         code = run("meson", "setup", folder, "-Dwerror=true", *options, output=output, **environment)
         if code != 0:
@@ -43,7 +46,7 @@ def build():
 def sanitized(before=(), output=None):
     """All of src, too, so that clang-tidy knows how."""
     return one_check(setup(SANITIZED, *SANITIZED_OPTIONS, targets=["meson-test-prereq", "programs"], before=before, output=output,
-                           compiler="clang"), "clang's build", "see its output")
+                           **SANITIZED_TOOLS), "clang's build", "see its output")
 
 
 def meson_unit(folder, before=(), output=None):
@@ -63,11 +66,27 @@ def harness(before=(), output=None):
     return read_junit(report, code)
 
 
-def fuzz(before=(), output=None, everything=False):
+def due_of(found, everything):
+    """Of {name: key} those that are to be looked at: all, or whose key has not passed."""
+    passed = keys.read_passed()
+    return [name for name in sorted(found) if everything or passed.get(name) != found[name]]
+
+
+def fuzz(before=(), output=None, everything=False, record=False):
+    """Each fuzz target whose key has not passed; their corpora are among the unit tests."""
     seconds = os.environ.get("JOBMETER_FUZZ_SECONDS") or ("10" if everything else "5")
-    report = TOP / SANITIZED / "fuzz.junit.xml"
+    report, database = TOP / SANITIZED / "fuzz.junit.xml", keys.Build(SANITIZED)
+    found = {f"tests/fuzz/{path.name}": keys.key_of(database.sources_of(f"tests/fuzz/{path.stem}"))
+             for path in (TOP / "tests/fuzz").glob("fuzz_*.c")}
+    due = due_of(found, everything)
+    names = {Path(name).stem.removeprefix("fuzz_"): name for name in due}
     report.unlink(missing_ok=True)
-    return read_junit(report, run(*before, "tests/fuzz/run", output=output, JOBMETER_FUZZ_SECONDS=seconds))
+    counts = read_junit(report, run(*before, "tests/fuzz/run", *names, output=output, JOBMETER_FUZZ_SECONDS=seconds)) if due else Counts()
+    print(f"fuzz: {len(due)} targets tried; {len(found) - len(due)} have not changed since they passed", file=output, flush=True)
+    if record:
+        passed = [names[case.get("name")] for case in cases_of(report) if has_passed(case)]
+        keys.record_passed({name: found[name] for name in passed})
+    return counts + Counts(skipped=len(found) - len(due))
 
 
 def tidy(before=(), output=None, everything=False, record=False):
@@ -78,12 +97,12 @@ def tidy(before=(), output=None, everything=False, record=False):
         print(done.stdout.strip(), file=output, flush=True)
         counts += one_check(done.returncode, command, done.stdout)
 
-    database, passed = keys.Build(SANITIZED), keys.read_passed()
+    database = keys.Build(SANITIZED)
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, text=True).stdout.strip()
     sources = [path for folder in ("src", "tools") for path in (TOP / folder).rglob("*.c") if not path.name.endswith(".bpf.c")]
     found = {str(path.relative_to(TOP)): keys.key_of(database.with_headers(path) | {TOP / ".clang-tidy"}, version)
              for path in sources}
-    due = [name for name in sorted(found) if everything or passed.get(name) != found[name]]
+    due = due_of(found, everything)
 
     def look(name):
         done = subprocess.run([*before, "clang-tidy", "-p", SANITIZED, "--quiet", *ANALYZER_STATES, name], cwd=TOP,

@@ -9,6 +9,7 @@ import types
 
 import pytest
 
+import builds
 import counts
 import keys
 import lanes
@@ -284,3 +285,30 @@ def test_keys_that_passed_are_kept_and_replaced(tmp_path, monkeypatch):
     keys.record_passed({"time-6.12": "1", "src/cli/main.c": "2", "src/gone.c": "3"})
     keys.record_passed({"time-6.12": "4"})
     assert keys.read_passed() == {"time-6.12": "4", "src/cli/main.c": "2"}
+
+
+CASE = '<testcase classname="fuzz" name="{}">{}</testcase>'
+
+
+def test_fuzz_targets_that_have_not_changed_are_not_tried(tmp_path, monkeypatch):
+    for path in ("tests/fuzz/fuzz_a.c", "tests/fuzz/fuzz_b.c", "build-clang/ninja"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    for module in (builds, keys):
+        monkeypatch.setattr(module, "TOP", tmp_path)
+    monkeypatch.setattr(keys, "PASSED", tmp_path / "passed")
+    monkeypatch.setattr(keys.Build, "sources_of", lambda self, target: {tmp_path / f"{target}.c"})
+    calls = []
+
+    def run(*words, **_):
+        calls.append(words[1:])
+        cases = {"a": "", "b": "<failure/>"}
+        (tmp_path / "build-clang/fuzz.junit.xml").write_text(
+            "".join(["<s>", *(CASE.format(name, cases[name]) for name in words[1:]), "</s>"]))
+        return 0
+
+    monkeypatch.setattr(builds, "run", run)
+    for _ in range(2):
+        builds.fuzz(record=True)
+    assert shape(builds.fuzz()) == (0, 1, 1, 1, []) and shape(builds.fuzz(everything=True)) == (1, 1, 0, 1, [])
+    assert calls == [("a", "b"), ("b",), ("b",), ("a", "b")] and list(keys.read_passed()) == ["tests/fuzz/fuzz_a.c"]

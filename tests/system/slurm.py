@@ -24,6 +24,8 @@ SHARE = HERE.parents[1] / "share/slurm"
 PROGRAMS = ["munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "squeue", "sinfo"]
 USERS = [f"ja{os.getpid():x}", f"jb{os.getpid():x}"]  # at most eight letters, which columns have room for
 
+MADE_JOBS = int(os.environ.get("JOBMETER_MADE_JOBS", "68"))  # of the cases of many; make test-all has 200
+
 USERS_LOCK = os.path.join(tempfile.gettempdir(), "jobmeter-test-users.lock")
 
 SLURM_CONF = """\

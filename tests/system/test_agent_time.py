@@ -24,10 +24,12 @@ class Read:
     came: float
 
 
-def read(agent, seconds_of):
+def read(agent, *sums):
+    """A Read of each, of one page: what is asked for within a second is an older page, made before it was asked for."""
     asked = time.monotonic()
     page = page_of(agent)
-    return Read(seconds_of(page), asked, time.monotonic())
+    came = time.monotonic()
+    return [Read(sum_of(page), asked, came) for sum_of in sums]
 
 
 def has_grown_with_the_clock(first, now):
@@ -35,9 +37,18 @@ def has_grown_with_the_clock(first, now):
     return (now.asked - first.came) * 0.99 - NOISE <= grown <= (now.came - first.asked) * 1.01 + NOISE
 
 
-def waited(agent, cause):
-    return read(agent, lambda page: sum(value for labels, value in page.of("jobmeter_job_blocked_seconds_total")
-                                        if labels["jobid"] == JOB and labels["cause"] == cause))
+def slept(page):
+    return sum(value for labels, value in page.of("jobmeter_job_blocked_seconds_total")
+               if labels["jobid"] == JOB and labels["cause"] == "sleep")
+
+
+def lived(page):
+    """All that the thread of the other job does."""
+    families = ("cpu_seconds", "cpu_stolen_seconds", "cpu_run_queue_seconds", "blocked_seconds")
+    found = {family: [value for labels, value in page.of(f"jobmeter_job_{family}_total") if labels["jobid"] == SPINS]
+             for family in families}
+    assert all(found.values()), found
+    return sum(map(sum, found.values()))
 
 
 def let_pass(seconds):
@@ -55,28 +66,17 @@ def sleeper(groups):
     process.wait()
 
 
-def lived(agent):
-    """All that the thread of the other job does."""
-    def seconds_of(page):
-        families = ("cpu_seconds", "cpu_stolen_seconds", "cpu_run_queue_seconds", "blocked_seconds")
-        found = {family: [value for labels, value in page.of(f"jobmeter_job_{family}_total") if labels["jobid"] == SPINS]
-                 for family in families}
-        assert all(found.values()), found
-        return sum(map(sum, found.values()))
-    return read(agent, seconds_of)
-
-
 def test_a_wait_that_goes_on_and_all_that_a_thread_does_grow_with_the_clock(start_agent, sleeper, groups, demand):
     demand(shutil.which("curl"), "needs curl")
     agent = start_agent(interval="10m")  # it reads when it is asked
     process = groups.start(groups.name(SPINS), "sh", "-c", "while :; do :; done", env={})
     try:
         let_pass(1.1)
-        first_wait, first_life = waited(agent, "sleep"), lived(agent)
+        first = read(agent, slept, lived)
         for _ in range(4):
             let_pass(1.1)
-            assert has_grown_with_the_clock(first_wait, waited(agent, "sleep"))
-            assert has_grown_with_the_clock(first_life, lived(agent))
+            for before, now in zip(first, read(agent, slept, lived)):
+                assert has_grown_with_the_clock(before, now)
     finally:
         process.kill()
         process.wait()
@@ -87,12 +87,12 @@ def test_a_restart_loses_no_wait(start_agent, groups, sleeper, demand, end):
     demand(shutil.which("curl"), "needs curl")
     agent = start_agent(interval="10m")
     let_pass(1.1)
-    first = waited(agent, "sleep")
+    first, = read(agent, slept)
     getattr(agent, end)()
     let_pass(1.1)
     agent.start()
     let_pass(1.1)
-    now = waited(agent, "sleep")
+    now, = read(agent, slept)
     assert has_grown_with_the_clock(first, now)
     killed = time.monotonic()
     sleeper.kill()

@@ -20,13 +20,12 @@ import pytest
 
 from person import NOBODY, Person
 from repository import REPOSITORY
+from slurm import MADE_JOBS as JOBS
 from slurm import USERS
 from up import USERS as SERVICE_USERS
 from up import Up, make_users, two_ports
 
 pytestmark = pytest.mark.node
-
-JOBS = 200
 
 
 def primes(count, least):
@@ -106,7 +105,7 @@ def written_by(up, job):
     return sums_of({row["mount"]: int(row["write_bytes"]) for row in csv.DictReader(done.stdout.splitlines())})
 
 
-def test_each_of_200_jobs_is_there_with_exact_bytes(site):
+def test_each_of_many_jobs_is_there_with_exact_bytes(site):
     up, told = site
     rows = {row["id"]: row for row in up.jobs("--all", "-o", "id,user,account,written,manager")
             if row["manager"] == "slurm" and row["user"] in USERS}  # tests of other files have groups like Slurm's too
