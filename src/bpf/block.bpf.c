@@ -19,7 +19,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/groups.bpf.h"
 #include "bpf/cgroup.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/own.bpf.h"
 
 #define REQ_OP_BITS 0xff

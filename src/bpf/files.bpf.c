@@ -12,7 +12,7 @@
 #include "bpf/connections.bpf.h"
 #include "bpf/hot_files.bpf.h"
 #include "bpf/polls.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/mappings.bpf.h"
 #include "bpf/own.bpf.h"
 #include "bpf/resolve.bpf.h"

@@ -17,9 +17,8 @@
 
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/resolve.bpf.h"
-#include "bpf/settings.bpf.h"
 
 /* The sizes of all these are sizing.c's, from how many files may be followed. */
 struct {

@@ -12,10 +12,9 @@
 #pragma once
 
 #include "bpf/files.h"
-#include "bpf/polls.h"
-#include "bpf/lost_by_cgroup.bpf.h"
-#include "bpf/slots.bpf.h"
 #include "bpf/tasks.h"
+#include "bpf/lost.bpf.h"
+#include "bpf/slots.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

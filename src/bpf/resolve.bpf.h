@@ -5,7 +5,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
 #include "bpf/groups.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 
 #define E2BIG 7 /* of a map: it is full */
 

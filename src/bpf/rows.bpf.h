@@ -15,8 +15,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
 #include "bpf/groups.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
-#include "bpf/settings.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/slots.bpf.h"
 
 #define ENOENT 2

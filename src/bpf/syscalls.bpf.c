@@ -13,7 +13,7 @@
  * and two looks at the clock.
  */
 #include "bpf/cgroup.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/own.bpf.h"
 #include "bpf/restart.bpf.h"
 #include "bpf/syscall_counts.h"

@@ -13,7 +13,6 @@
  */
 #include "bpf/cgroup.bpf.h"
 #include "bpf/compat.bpf.h"
-#include "bpf/settings.bpf.h"
 #include "bpf/trace_rows.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
