@@ -145,7 +145,8 @@ int BPF_PROG(end_libaio_request, struct kiocb *kiocb, long result)
  * touches; the last one asked gives the place.  A stacked file system (overlay) asks the ones below
  * it with other rights than the caller's, but for statfs(): there the first one gives the place.
  *
- * Costs some 30 ns per directory, for every task on the machine; three times that for a watched one.
+ * Costs some 30 ns per directory, for every task on the machine; three times that for a watched
+ * one.
  */
 /* Which argument is the dentry: from Linux 5.12 on, and of some only later, the user namespace
  * (then the idmap) goes before it.  User space looks it up in BTF. */

@@ -241,20 +241,6 @@ static __always_inline __u32 uid_of(const struct task_struct *task)
 	return LOAD(cred, uid.val);
 }
 
-static __always_inline void note_uid(struct task_totals *totals, struct task_struct *task)
-{
-	__u32 uid = uid_of(task);
-
-	if (uid && !totals->uid)
-		totals->uid = uid;
-}
-
-/* Another CPU may write it at the same time where a user made the group. */
-static __always_inline void raise_peak(struct task_totals *totals, __u64 pages)
-{
-	raise(&totals->process_peak_pages, pages);
-}
-
 /* A task is born inside what we watch. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(baseline_task, struct task_struct *parent, struct task_struct *child)
@@ -421,11 +407,12 @@ static __always_inline int count_freed(struct task_struct *task)
 	bpf_map_delete_elem(&leaving_tasks, &key);
 	if (!totals)
 		return count_lost_of(cgroup, LOST_TASK);
-	note_uid(totals, task);
+	if (!totals->uid)
+		totals->uid = uid_of(task);
 	read_counters(task, &now);
 	if (task->pid == task->tgid) {
 		split_time(signal->utime, signal->stime, signal->sum_sched_runtime, signal, &now);
-		raise_peak(totals, signal->maxrss);
+		raise(&totals->process_peak_pages, signal->maxrss); /* other CPUs may, too */
 		keep_threads(totals, task, cgroup);
 	}
 	add_difference(&totals->ended, &now, baseline ? &baseline->base : &no_counters);
