@@ -19,7 +19,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/groups.bpf.h"
 #include "bpf/cgroup.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/own.bpf.h"
 
 #define REQ_OP_BITS 0xff
@@ -48,18 +48,6 @@ static const struct block_value no_requests;
 
 /* ---- a request that has ended ---- */
 
-static __always_inline struct block_value *make_row(const struct block_key *key,
-						    struct gendisk *disk)
-{
-	struct block_value *row;
-
-	bpf_map_update_elem(&block_rows, key, &no_requests, BPF_NOEXIST);
-	row = bpf_map_lookup_elem(&block_rows, key);
-	if (row)
-		bpf_probe_read_kernel_str(row->name, sizeof(row->name), disk->disk_name);
-	return row;
-}
-
 /* NULL: no room.  CPUs share the rows of a user's groups. */
 static __always_inline struct block_value *get_row(const struct block_request *request)
 {
@@ -73,7 +61,13 @@ static __always_inline struct block_value *get_row(const struct block_request *r
 	};
 	struct block_value *row = bpf_map_lookup_elem(&block_rows, &key);
 
-	return row ? row : make_row(&key, disk);
+	if (row)
+		return row;
+	bpf_map_update_elem(&block_rows, &key, &no_requests, BPF_NOEXIST);
+	row = bpf_map_lookup_elem(&block_rows, &key);
+	if (row)
+		bpf_probe_read_kernel_str(row->name, sizeof(row->name), disk->disk_name);
+	return row;
 }
 
 /* All but its time.  It may come while another of this CPU's is being counted. */

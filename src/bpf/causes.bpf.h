@@ -29,42 +29,23 @@ static __always_inline bool is_blocked(struct task_struct *task)
 	return state && !(state & (TASK_DEAD | TASK_WAKING | TASK_NEW)) && !is_on_cpu(task);
 }
 
-static __always_inline struct file *file_behind(struct files_struct *files, __u64 descriptor)
-{
-	struct fdtable *table = LOAD(files, fdt);
-	struct file *file = NULL;
-
-	if (descriptor >= LOAD(table, max_fds)) /* 0 where there is none */
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), LOAD(table, fd) + descriptor);
-	return file;
-}
-
-static __always_inline __u32 cause_of_socket(struct file *file)
-{
-	struct socket *socket = BPF_CORE_READ(file, private_data);
-
-	return BPF_CORE_READ(socket, sk, __sk_common.skc_family) == AF_UNIX ? TIME_PIPE
-									    : TIME_NETWORK;
-}
-
-/* Events and the like are regular files on newer kernels, of a file system of their own. */
-static __always_inline bool is_anonymous(struct file *file)
-{
-	return BPF_CORE_READ(file, f_inode, i_sb, s_magic) == ANON_INODE_MAGIC;
-}
-
 /* @cause: where it is a file. */
 static __always_inline __u32 cause_of_file(struct file *file, __u32 cause)
 {
+	struct socket *socket;
+
 	switch (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) {
-	case S_IFREG:
-		return is_anonymous(file) ? TIME_PIPE : cause;
+	case S_IFREG: /* eventfd and the like too, on newer kernels, in a file system of their own
+		       */
+		return BPF_CORE_READ(file, f_inode, i_sb, s_magic) == ANON_INODE_MAGIC ? TIME_PIPE
+										       : cause;
 	case S_IFDIR:
 	case S_IFBLK:
 		return cause;
 	case S_IFSOCK:
-		return cause_of_socket(file);
+		socket = BPF_CORE_READ(file, private_data);
+		return BPF_CORE_READ(socket, sk, __sk_common.skc_family) == AF_UNIX ? TIME_PIPE
+										    : TIME_NETWORK;
 	}
 	return TIME_PIPE;
 }
@@ -113,7 +94,7 @@ static __always_inline __u32 cause_of_call(struct task_struct *task, const struc
 		return cause_of_futex(regs);
 	if (argument == TIME_NO_FILE)
 		return cause;
-	file = file_behind(files, (__u32)call_argument(regs, argument));
+	file = far_file(LOAD(files, fdt), (__u32)call_argument(regs, argument));
 	return file ? cause_of_file(file, cause) : cause;
 }
 

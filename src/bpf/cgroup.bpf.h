@@ -7,7 +7,11 @@
 #pragma once
 
 #include "bpf/compat.bpf.h"
-#include "bpf/settings.bpf.h"
+#include "bpf/settings.h"
+
+/* In sections of their own, so that user space finds them in any object. */
+const volatile struct settings settings SEC(".rodata.settings") = { .key_subsys = -1 };
+volatile struct watch watch SEC(".data.watch") = { .id = ~0ULL };
 
 #define LEVELS_MAX 24 /* deeper below the watched cgroup than this is not looked at */
 

@@ -290,6 +290,16 @@ static __always_inline long current_call_result(struct task_struct *task)
 }
 #endif
 
+/* The file behind a descriptor, by probe reads; NULL: there is none. */
+static __always_inline struct file *far_file(struct fdtable *table, __u32 descriptor)
+{
+	struct file *file = NULL;
+
+	if (descriptor < LOAD(table, max_fds)) /* 0 where there is no table */
+		bpf_probe_read_kernel(&file, sizeof(file), LOAD(table, fd) + descriptor);
+	return file;
+}
+
 /*
  * The id of @cgroup's ancestor at @level.
  * 7f203bc89eb6 "cgroup: Replace cgroup->ancestor_ids[] with ->ancestors[]", Linux 6.1

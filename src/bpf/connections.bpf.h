@@ -85,20 +85,12 @@ static __always_inline struct connection *follow_connection(__u64 address, __u64
 
 #define NO_ROUND_TRIP (~0U) /* rtt_min, until there was one */
 
-static __always_inline void note_least(struct traffic_counts *counts, __u64 ns)
-{
-	volatile __u64 *least = &counts->min_rtt_ns;
-
-	if (!*least || ns < *least)
-		*least = ns; /* of what happens at once on other CPUs, for a user's groups, one may
-				be missed */
-}
-
 /* What TCP knows of the round-trip times of a connection. */
 static __always_inline void look_at_round_trips(__u64 cgroup, const struct tcp_sock *tcp)
 {
 	__u32 srtt = BPF_CORE_READ(tcp, srtt_us) >> 3, least = BPF_CORE_READ(tcp, rtt_min.s[0].v);
 	struct traffic_counts *counts = srtt ? get_traffic(cgroup, TRAFFIC_TCP) : NULL;
+	volatile __u64 *min_ns;
 	__u64 bucket;
 
 	if (!counts)
@@ -108,8 +100,11 @@ static __always_inline void look_at_round_trips(__u64 cgroup, const struct tcp_s
 	bucket = latency_bucket_of(srtt * 1000ULL);
 	if (bucket < TRAFFIC_BUCKETS)
 		__sync_fetch_and_add(&counts->rtt_distribution[bucket], 1);
-	if (least && least != NO_ROUND_TRIP)
-		note_least(counts, least * 1000ULL);
+	if (!least || least == NO_ROUND_TRIP)
+		return;
+	min_ns = &counts->min_rtt_ns; /* CPUs that share the row may overwrite each other's */
+	if (!*min_ns || least * 1000ULL < *min_ns)
+		*min_ns = least * 1000ULL;
 }
 
 /* A task of @cgroup uses the TCP socket behind a struct socket. */

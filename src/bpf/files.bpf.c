@@ -12,7 +12,7 @@
 #include "bpf/connections.bpf.h"
 #include "bpf/hot_files.bpf.h"
 #include "bpf/polls.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/mappings.bpf.h"
 #include "bpf/own.bpf.h"
 #include "bpf/resolve.bpf.h"
@@ -27,11 +27,6 @@
 const volatile struct call_kind call_kinds[FILES_CALLS];
 const volatile struct call_position call_positions[FILES_CALLS]; /* of those that move data, and of
 								    close */
-
-static __always_inline __u64 clock_ns(void)
-{
-	return settings.has_clock && !watch.unclocked_ns ? bpf_ktime_get_ns() : 0;
-}
 
 static __always_inline __u8 how_of(long nr)
 {
@@ -126,7 +121,7 @@ static __always_inline int enter(const struct pt_regs *regs, long nr)
 	if (is_compat_call(task))
 		return count_lost_of(cgroup, LOST_COMPAT);
 	begin_call(slot, task, regs, nr, cgroup);
-	slot->call.start_ns = clock_ns();
+	slot->call.start_ns = settings.has_clock && !watch.unclocked_ns ? bpf_ktime_get_ns() : 0;
 	return 0;
 }
 
@@ -269,12 +264,6 @@ static __always_inline void count_exec(const struct call *call, struct task_stru
 	row->ns += ns;
 }
 
-static __always_inline void count_submitted(const struct call *call, long result)
-{
-	if (!watch.sees_libaio && result > 0)
-		count_losses_of(call->cgroup, LOST_LIBAIO, result);
-}
-
 /* Where it ended, and whether it made the file, by the returned descriptor. */
 static __always_inline void settle_open(struct call_slot *slot, long result)
 {
@@ -354,7 +343,8 @@ static __always_inline int leave(struct pt_regs *regs, long nr, long result)
 		count_exec(&slot->call, task, ns);
 		break;
 	case CALL_SUBMIT:
-		count_submitted(&slot->call, result);
+		if (!watch.sees_libaio && result > 0)
+			count_losses_of(slot->call.cgroup, LOST_LIBAIO, result);
 		break;
 	case CALL_ACCEPT:
 		if (result >= 0)

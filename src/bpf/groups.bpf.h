@@ -11,7 +11,6 @@
 
 #include "bpf/groups.h"
 #include "bpf/cgroup.bpf.h"
-#include "bpf/settings.bpf.h"
 
 _Static_assert(sizeof(((struct watch *)0)->shares) == SHARES * sizeof(__u32), "one each");
 

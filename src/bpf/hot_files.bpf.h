@@ -17,9 +17,8 @@
 
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/resolve.bpf.h"
-#include "bpf/settings.bpf.h"
 
 /* The sizes of all these are sizing.c's, from how many files may be followed. */
 struct {
@@ -125,6 +124,19 @@ static __always_inline struct hot_slot *get_hot_slot(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&hot_slots, &zero);
+}
+
+/* The reference @id, which is void so far; NULL: no file is followed now. */
+static __always_inline struct file_ref *begin_ref(struct hot_slot *slot, __u32 id, __u64 cgroup)
+{
+	struct file_ref *ref;
+
+	if (!slot)
+		return NULL;
+	ref = &slot->refs[id & (REF_COUNT - 1)];
+	ref->file = 0;
+	ref->cgroup = settings.has_groups ? cgroup : 0;
+	return watch.is_following ? ref : NULL;
 }
 
 /* Is it a file system that stores files? */
@@ -242,14 +254,6 @@ static __always_inline bool is_last(__u64 address)
 	return bpf_core_field_exists(ref->f_ref) && BPF_CORE_READ(ref, f_ref.refcnt.counter) == 0;
 }
 
-static __always_inline void forget_open_file(const struct file_ref *ref)
-{
-	struct open_key key = open_key_of(ref);
-
-	if (bpf_map_delete_elem(&open_files, &key) == 0)
-		untake_share(ref->cgroup, SHARE_OPEN_FILES);
-}
-
 static __always_inline void set_position(struct file_ref *ref, __u32 how, __u64 argument)
 {
 	__u64 pointed = 0;
@@ -332,17 +336,12 @@ static __always_inline void follow(struct hot_slot *slot, struct file_ref *ref,
 	}
 	if (how == POSITION_START) /* its accesses begin there */
 		note_end(ref, 0);
-	if (how == POSITION_END && is_last(ref->file))
-		forget_open_file(ref);
-}
+	if (how == POSITION_END && is_last(ref->file)) {
+		struct open_key open = open_key_of(ref);
 
-static __always_inline struct file *far_file(struct fdtable *table, __u32 descriptor)
-{
-	struct file *file = NULL;
-
-	if (descriptor < LOAD(table, max_fds))
-		bpf_probe_read_kernel(&file, sizeof(file), LOAD(table, fd) + descriptor);
-	return file;
+		if (bpf_map_delete_elem(&open_files, &open) == 0)
+			untake_share(ref->cgroup, SHARE_OPEN_FILES);
+	}
 }
 
 /* As resolve() does it; NULL: there is none. */
@@ -384,13 +383,9 @@ __noinline int follow_descriptor(__u32 id, __u32 descriptor, __u32 how, __u64 ar
 	if (!settings.follows_files)
 		return 0;
 	slot = get_hot_slot();
-	if (!slot)
+	ref = begin_ref(slot, id, cgroup);
+	if (!ref)
 		return 0;
-	ref = &slot->refs[id & (REF_COUNT - 1)];
-	ref->file = 0;
-	if (!watch.is_following)
-		return 0;
-	ref->cgroup = settings.has_groups ? cgroup : 0;
 	sb = describe_descriptor(descriptor, slot, ref);
 	if (sb)
 		follow(slot, ref, sb, how, argument);
@@ -407,13 +402,9 @@ __noinline int follow_file(__u32 id, __u64 address, __u64 cgroup)
 	if (!settings.follows_files)
 		return 0;
 	slot = get_hot_slot();
-	if (!slot)
+	ref = begin_ref(slot, id, cgroup);
+	if (!ref || !address)
 		return 0;
-	ref = &slot->refs[id & (REF_COUNT - 1)];
-	ref->file = 0;
-	if (!watch.is_following || !address)
-		return 0;
-	ref->cgroup = settings.has_groups ? cgroup : 0;
 	sb = describe_far((struct file *)address, slot, ref);
 	if (sb)
 		follow(slot, ref, sb, POSITION_UNKNOWN, 0);

@@ -7,7 +7,7 @@
  * A group keeps the path of its birth, also after a rename.
  */
 #include "bpf/groups.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 
 #define E2BIG 7 /* of a map: it is full */
 

@@ -10,8 +10,7 @@
 #pragma once
 
 #include "bpf/cgroup.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
-#include "bpf/oom.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/tasks.h"
 
 #define SIGKILL 9

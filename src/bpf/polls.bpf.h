@@ -12,10 +12,9 @@
 #pragma once
 
 #include "bpf/files.h"
-#include "bpf/polls.h"
-#include "bpf/lost_by_cgroup.bpf.h"
-#include "bpf/slots.bpf.h"
 #include "bpf/tasks.h"
+#include "bpf/lost.bpf.h"
+#include "bpf/slots.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -120,15 +119,6 @@ static long judge_mapping(struct task_struct *task, struct vm_area_struct *mappi
 	return 0;
 }
 
-/* Where the mappings are being changed it is not known, and taken for work. */
-static __always_inline bool is_in_waiting_library(struct task_struct *task, __u64 address)
-{
-	bool is_there = false;
-
-	bpf_find_vma(task, address, judge_mapping, &is_there, 0);
-	return is_there;
-}
-
 /* In an interrupt, which may have come in the midst of another program: so it leaves the slot as it
  * is. */
 static __always_inline int count_sample(__u64 address, bool is_poll)
@@ -138,7 +128,11 @@ static __always_inline int count_sample(__u64 address, bool is_poll)
 	struct polls *counts;
 	__u64 cgroup;
 
-	if (!is_watched(cgrp) || !(is_poll || is_in_waiting_library(task, address)))
+	if (!is_watched(cgrp))
+		return 0;
+	if (!is_poll) /* while the mappings are being changed it is unknown, and taken for work */
+		bpf_find_vma(task, address, judge_mapping, &is_poll, 0);
+	if (!is_poll)
 		return 0;
 	cgroup = fold_cgroup(task, cgroup_id(cgrp));
 	counts = get_polls(cgroup);

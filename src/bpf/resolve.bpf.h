@@ -5,7 +5,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
 #include "bpf/groups.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 
 #define E2BIG 7 /* of a map: it is full */
 
@@ -78,13 +78,6 @@ static __always_inline __u64 far_place_of(struct super_block *sb)
 
 #define CLIMBS 40 /* names and mounts on the way from a mount to its namespace's root */
 
-static __always_inline bool is_in_namespace(const struct mount *mount)
-{
-	__u64 ns = (__u64)BPF_CORE_READ(mount, mnt_ns);
-
-	return ns && ns < (__u64)-4095; /* errors mean the kernel's own mounts */
-}
-
 /* On the way up from a mount point. */
 struct climb {
 	struct mount *mount;
@@ -145,9 +138,10 @@ static __always_inline void note_path(struct vfsmount *mnt, const struct path *r
 		.root = root->dentry,
 		.sb = sb,
 	};
+	__u64 ns = (__u64)BPF_CORE_READ(mount, mnt_ns);
 
 	sb->has_path = 1;
-	sb->is_mounted = is_in_namespace(mount);
+	sb->is_mounted = ns && ns < (__u64)-4095; /* errors mean the kernel's own mounts */
 	sb->is_cut = 1;
 	repeat(CLIMBS, climb, &from);
 }
@@ -196,16 +190,9 @@ __noinline int learn_new_superblock(__u64 place)
 	bpf_probe_read_kernel_str(seen->fstype, sizeof(seen->fstype), name);
 	seen->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
 	seen->cgroup = known ? known->cgroup : 0;
+	/* Before the long part, since it may fail at each call. */
 	if (!known && !add_superblock(place, task, seen))
-		return count_lost_of(fold_group((__u64)far_cgroup_of(task)), LOST_PLACE); /* before
-											     the
-											     long
-											     part:
-											     it may
-											     be so
-											     for
-											     each
-											     call */
+		return count_lost_of(fold_group((__u64)far_cgroup_of(task)), LOST_PLACE);
 	if (!new->vfsmount)
 		return 0;
 	root.mnt = BPF_CORE_READ(task, fs, root.mnt);
@@ -261,11 +248,8 @@ static __always_inline void resolve_file(struct file *file, struct resolved *ret
 static __always_inline void resolve_far(struct fdtable *table, __u32 descriptor,
 					struct resolved *ret)
 {
-	struct file *file = NULL;
+	struct file *file = far_file(table, descriptor);
 
-	if (descriptor >= LOAD(table, max_fds))
-		return;
-	bpf_probe_read_kernel(&file, sizeof(file), LOAD(table, fd) + descriptor);
 	if (file)
 		resolve_file(file, ret);
 }

@@ -15,8 +15,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
 #include "bpf/groups.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
-#include "bpf/settings.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/slots.bpf.h"
 
 #define ENOENT 2
@@ -208,25 +207,6 @@ static __always_inline struct file_histograms *get_histograms(const struct file_
 	return h;
 }
 
-static __always_inline void count_size(struct file_histograms *h, long result)
-{
-	__u64 bucket;
-
-	if (result < 0)
-		return;
-	bucket = bucket_of(result);
-	if (bucket < FILES_BUCKETS)
-		h->sizes[bucket]++;
-}
-
-static __always_inline void count_latency(struct file_histograms *h, __u64 ns)
-{
-	__u64 bucket = latency_bucket_of(ns);
-
-	if (bucket < FILES_BUCKETS)
-		h->latencies[bucket]++;
-}
-
 /* One operation that moves data; @ns: its time where @is_timed, of which @new_ns are not in the
  * row. */
 static __always_inline void count_data(const struct file_key *key, long result, __u64 ns,
@@ -234,6 +214,7 @@ static __always_inline void count_data(const struct file_key *key, long result, 
 {
 	struct file_counts *row = get_row(key);
 	struct file_histograms *h;
+	__u64 bucket;
 
 	if (!row)
 		return;
@@ -248,9 +229,14 @@ static __always_inline void count_data(const struct file_key *key, long result, 
 	h = get_histograms(key);
 	if (!h)
 		return;
-	count_size(h, result);
-	if (is_timed && settings.has_clock)
-		count_latency(h, ns);
+	bucket = bucket_of(result);
+	if (result >= 0 && bucket < FILES_BUCKETS)
+		h->sizes[bucket]++;
+	if (!is_timed || !settings.has_clock)
+		return;
+	bucket = latency_bucket_of(ns);
+	if (bucket < FILES_BUCKETS)
+		h->latencies[bucket]++;
 }
 
 /* The same without time, by a program that can be preempted or come in an interrupt: in a row of

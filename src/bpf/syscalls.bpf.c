@@ -13,7 +13,7 @@
  * and two looks at the clock.
  */
 #include "bpf/cgroup.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/own.bpf.h"
 #include "bpf/restart.bpf.h"
 #include "bpf/syscall_counts.h"
@@ -145,13 +145,6 @@ static __always_inline struct syscall_counts *get_counts(__u64 cgroup, __u32 row
 	return counts;
 }
 
-static __always_inline void add_time(struct syscall_counts *counts, __u64 ns)
-{
-	counts->ns += ns;
-	if (ns > counts->longest_ns)
-		counts->longest_ns = ns;
-}
-
 /* One call, or (@calls is 0) a part of one in progress. */
 static __always_inline void count(const struct syscall_now *now, __u32 calls, bool has_failed,
 				  __u64 ns)
@@ -166,7 +159,9 @@ static __always_inline void count(const struct syscall_now *now, __u32 calls, bo
 	}
 	counts->calls += calls;
 	counts->errors += has_failed;
-	add_time(counts, ns);
+	counts->ns += ns;
+	if (ns > counts->longest_ns)
+		counts->longest_ns = ns;
 }
 
 /* An interrupted call continues: the kernel restarts it, if no handler ran. */

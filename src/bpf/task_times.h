@@ -29,7 +29,7 @@ struct call_cause {
 };
 
 #define TIME_ALL_CPUS \
-	(~0U) /* of groups of which those of each CPU would be too many: see task_states.bpf.h */
+	(~0U) /* of groups of which those of each CPU would be too many: see time.bpf.c */
 
 /* One for each cause, in the model's order; by name, so that another build knows them. */
 struct blocked_times {

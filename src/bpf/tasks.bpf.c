@@ -7,12 +7,90 @@
  * and from Linux 6.18 by the freeing of the address space.
  */
 #include "bpf/groups.bpf.h"
-#include "bpf/task_baselines.bpf.h"
 #include "bpf/cgroup.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/oom.bpf.h"
 #include "bpf/tasks.h"
 #include "bpf/threads.bpf.h"
+
+/* ---- the cgroup of a watched task, and its counters when it came there ---- */
+
+/* Counters of a task when it came to its cgroup: earlier work is another cgroup's. */
+struct task_baseline {
+	__u64 cgroup;
+	__u64 counted; /* the cgroup that it is counted as: see groups.bpf.h */
+	struct task_counters base;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* in use only while an agent starts */
+	__uint(max_entries, 512); /* user space puts no more in at once */
+	__type(key, __u64); /* a pid; added and removed by user space */
+	__type(value, struct earlier_task);
+} earlier_tasks SEC(".maps");
+
+/*
+ * In the task itself; until Linux 5.12 that is not offered.
+ * a10787e6d58c "bpf: Enable task local storage for tracing programs"
+ */
+#ifndef OLD_KERNEL
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE); /* one a live, watched task; goes with it */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_baseline);
+} task_baselines SEC(".maps");
+
+static __always_inline struct task_baseline *find_baseline(struct task_struct *task)
+{
+	return bpf_task_storage_get(&task_baselines, task, 0, 0);
+}
+
+/* An empty one; NULL: there is no room. */
+static __always_inline struct task_baseline *make_baseline(struct task_struct *task)
+{
+	return bpf_task_storage_get(&task_baselines, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline void drop_baseline(struct task_struct *task)
+{
+}
+#else
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written while a task is freed */
+	__uint(max_entries, 16384); /* live, watched tasks */
+	__type(key, __u64); /* task_struct's address; removed when the task is freed */
+	__type(value, struct task_baseline);
+} task_baselines SEC(".maps");
+
+static const struct task_baseline no_baseline;
+
+static __always_inline struct task_baseline *find_baseline(struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+
+	return bpf_map_lookup_elem(&task_baselines, &key);
+}
+
+static __always_inline struct task_baseline *make_baseline(struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+
+	if (bpf_map_update_elem(&task_baselines, &key, &no_baseline, BPF_ANY) < 0)
+		count_lost(LOST_BASELINE);
+	return bpf_map_lookup_elem(&task_baselines, &key);
+}
+
+static __always_inline void drop_baseline(struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+
+	bpf_map_delete_elem(&task_baselines, &key);
+}
+#endif
+
+/* ---- sums by cgroup ---- */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -161,20 +239,6 @@ static __always_inline __u32 uid_of(const struct task_struct *task)
 	const struct cred *cred = LOAD(task, cred);
 
 	return LOAD(cred, uid.val);
-}
-
-static __always_inline void note_uid(struct task_totals *totals, struct task_struct *task)
-{
-	__u32 uid = uid_of(task);
-
-	if (uid && !totals->uid)
-		totals->uid = uid;
-}
-
-/* Another CPU may write it at the same time where a user made the group. */
-static __always_inline void raise_peak(struct task_totals *totals, __u64 pages)
-{
-	raise(&totals->process_peak_pages, pages);
 }
 
 /* A task is born inside what we watch. */
@@ -343,11 +407,12 @@ static __always_inline int count_freed(struct task_struct *task)
 	bpf_map_delete_elem(&leaving_tasks, &key);
 	if (!totals)
 		return count_lost_of(cgroup, LOST_TASK);
-	note_uid(totals, task);
+	if (!totals->uid)
+		totals->uid = uid_of(task);
 	read_counters(task, &now);
 	if (task->pid == task->tgid) {
 		split_time(signal->utime, signal->stime, signal->sum_sched_runtime, signal, &now);
-		raise_peak(totals, signal->maxrss);
+		raise(&totals->process_peak_pages, signal->maxrss); /* other CPUs may, too */
 		keep_threads(totals, task, cgroup);
 	}
 	add_difference(&totals->ended, &now, baseline ? &baseline->base : &no_counters);

@@ -98,6 +98,31 @@ struct earlier_task {
 	struct task_counters counters;
 };
 
+/* A process that the OOM killer ended.  Its key is a struct cgroup_cpu, whose cpu counts the kills of
+ * the cgroup from 0. */
+#define OOM_KILLS_OF_CGROUP 8 /* that are kept */
+struct oom_kill_entry {
+	__u64 killed_ns; /* by CLOCK_BOOTTIME */
+	__u64 anon_pages, file_pages, shmem_pages; /* that it had in memory just before */
+	__u32 pid, uid; /* of the process */
+	__u32 has_pages; /* 0: they are not known */
+	__u32 more; /* of the last one kept: those of its cgroup that were killed later */
+	char command[16];
+};
+
+/* Between two samples of a CPU: some 50 a second, and no multiple of a tick or of a round number of
+ * ms, so that a program in step with those is not sampled at one place. */
+#define SPIN_SAMPLE_NS 20011003ULL
+
+/* Polling of a cgroup, by the CPU that counted; the key is a struct cgroup_cpu. */
+struct polls {
+	__u64 polls; /* that were not to wait, and found nothing */
+	__u64 yields; /* of the CPU */
+	__u64 ns; /* CPU time in code that waits: SPIN_SAMPLE_NS for each sample there */
+};
+
+_Static_assert(sizeof(struct oom_kill_entry) == 64, "shared with the kernel side");
+_Static_assert(sizeof(struct polls) == 24, "shared with the kernel side");
 _Static_assert(sizeof(struct task_counters) == 14 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct earlier_task) == 15 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct cgroup_cpu) == 16, "shared with the kernel side");

@@ -11,7 +11,7 @@
 
 #include "bpf/buckets.bpf.h"
 #include "bpf/compat.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/tasks.h"
 
 /*

@@ -13,7 +13,6 @@
  */
 #include "bpf/cgroup.bpf.h"
 #include "bpf/compat.bpf.h"
-#include "bpf/settings.bpf.h"
 #include "bpf/trace_rows.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -304,13 +303,6 @@ static __always_inline void take_registers(const struct pt_regs *regs, __u64 *to
 	to[TRACE_R15] = regs->r15;
 }
 
-static __always_inline __u64 result_of(const struct pt_regs *regs)
-{
-	return regs->ax;
-}
-
-#define INSTRUCTION(regs) ((regs)->ip)
-
 #define RETURN_POPS 8 /* bytes: the return address */
 #elif defined(__TARGET_ARCH_arm64)
 static __always_inline void take_registers(const struct pt_regs *regs, __u64 *to)
@@ -319,13 +311,6 @@ static __always_inline void take_registers(const struct pt_regs *regs, __u64 *to
 		to[i] = regs->regs[i];
 	to[TRACE_SP] = regs->sp;
 }
-
-static __always_inline __u64 result_of(const struct pt_regs *regs)
-{
-	return regs->regs[0];
-}
-
-#define INSTRUCTION(regs) ((regs)->pc)
 
 #define RETURN_POPS 0
 #endif
@@ -521,12 +506,6 @@ static __always_inline void change_map(struct hit *hit)
 		bpf_map_update_elem(&learned, &key, &new, BPF_ANY);
 }
 
-static __always_inline void set_key(const struct hit *hit, __u32 capture, __s64 *ret)
-{
-	if (capture < TRACE_CAPTURES && hit->has >> capture & 1)
-		*ret = hit->thread->captures[capture];
-}
-
 static __always_inline void add_to_sums(struct hit *hit)
 {
 	struct trace_sums_key key = {
@@ -537,8 +516,13 @@ static __always_inline void add_to_sums(struct hit *hit)
 	};
 	struct trace_sums *to;
 
-	set_key(hit, hit->row->keys[0], &key.keys[0]);
-	set_key(hit, hit->row->keys[1], &key.keys[1]);
+#pragma unroll
+	for (int i = 0; i < TRACE_KEYS; i++) {
+		__u32 capture = hit->row->keys[i];
+
+		if (capture < TRACE_CAPTURES && hit->has >> capture & 1)
+			key.keys[i] = hit->thread->captures[capture];
+	}
 	to = bpf_map_lookup_elem(&sums, &key);
 	if (!to) {
 		hit->is_first = bpf_map_update_elem(&sums, &key, &no_sums, BPF_NOEXIST) == 0;
@@ -837,7 +821,7 @@ static __always_inline int on_leave(struct pt_regs *regs, bool may_sleep)
 
 	if (!begin_hit(&hit, cookie))
 		return 0;
-	hit.thread->registers[TRACE_AX] = result_of(regs);
+	hit.thread->registers[TRACE_AX] = call_result(regs);
 	leave(&hit, regs->sp - (cookie & TRACE_COOKIE_AT_RET ? 0 : RETURN_POPS), may_sleep);
 	hit.thread->is_busy = 0;
 	return 0;
@@ -1016,7 +1000,7 @@ static __always_inline __u64 send_open_calls(struct task_struct *task, __u32 fla
 	visit->tgid = task->tgid;
 	visit->tid = task->pid;
 	visit->stack = regs->sp;
-	visit->instruction = INSTRUCTION(regs);
+	visit->instruction = instruction_of(regs);
 	visit->thread = bpf_task_storage_get(&threads, task, NULL, 0);
 	if (visit->thread)
 		repeat(TRACE_DEPTH, send_open_frame, visit);

@@ -12,7 +12,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
 #include "bpf/groups.bpf.h"
-#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/lost.bpf.h"
 #include "bpf/traffic.h"
 
 #define MOVES_NOTHING (MSG_PEEK | MSG_ERRQUEUE) /* what is read stays there, or is no message */

@@ -22,10 +22,9 @@
 #include "cgroup/group_life.h"
 #include "model/counted.h"
 #include "bpf/files.h" /* the kernel side's */
-#include "bpf/polls.h"
+#include "bpf/tasks.h"
 #include "model/sections/network.h"
 #include "bpf/task_times.h"
-#include "bpf/tasks.h"
 
 struct error;
 struct meter;

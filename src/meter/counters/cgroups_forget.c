@@ -22,7 +22,7 @@
 #include "bpf/syscall_counts.h"
 #include "bpf/traffic.h"
 #include "cgroup/mounts.h"
-#include "bpf/oom.h" /* the kernel side's */
+#include "bpf/tasks.h"
 
 /* Keys of one map. */
 struct keys {

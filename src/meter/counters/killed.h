@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "bpf/oom.h" /* the kernel side's */
+#include "bpf/tasks.h"
 #include "model/sections/oom_list.h"
 
 struct objects;

@@ -2,9 +2,8 @@
 /* task_metrics - maps the counters, wait times and polls of tasks to metrics. */
 #pragma once
 
-#include "bpf/polls.h"
-#include "model/reading.h"
 #include "bpf/tasks.h"
+#include "model/reading.h"
 #include "bpf/task_times.h"
 
 /* Add the counters to the values, which are known from then on. */

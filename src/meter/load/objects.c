@@ -19,7 +19,7 @@
 #include "bpf/groups.h"
 #include "basic/macro.h"
 #include "load/pinned.h"
-#include "bpf/polls.h"
+#include "bpf/tasks.h"
 #include "bpf/settings.h"
 #include "load/skeletons.h"
 #include "bpf/syscall_counts.h"
