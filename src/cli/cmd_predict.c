@@ -3,14 +3,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "basic/cleanup.h"
 #include "basic/cli.h"
 #include "basic/error.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
+#include "basic/timestamp.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/moment.h"
 #include "cli/sbatch.h"
 #include "client/server_client.h"
 #include "model/json_place.h"
@@ -20,11 +23,22 @@
 
 #define GREATEST 9e18 /* of what is shown, in the finest units */
 #define TEXT_SIZE 96
+#define SLACK_MAX_S (7 * 86400)
+#define NS UINT64_C(1000000000)
 
 struct prediction_settings {
 	const char *script, *server, *job;
+	uint64_t slack_s; /* 0: the start is not asked for */
 	bool is_json;
 };
+
+static int parse_slack(const char *text, void *at, struct error *err)
+{
+	if (moment_parse_span(text, at) && *(uint64_t *)at && *(uint64_t *)at <= SLACK_MAX_S)
+		return 0;
+	return error_set(err, -EINVAL, "'%.64s' is no span such as 12h or 90m, of a week at most",
+			 text);
+}
 
 #define AT(member) offsetof(struct prediction_settings, member)
 /* clang-format off */
@@ -33,6 +47,9 @@ static const struct cli_option options[] = {
 	{ "server", 0, "URL", "ask the server at this URL, as its token's user", AT(server), argument_parse_url },
 	{ "job", 0, "ID", "store the prediction for this job, submitted just now; its end scores it", AT(job), NULL },
 	{ "json", 0, NULL, "print JSON", AT(is_json), NULL },
+};
+static const struct cli_option advise_options[] = {
+	{ "slack", 0, "TIME", "the start may wait so long (12h, 90m, 2d): when does the job emit least?", AT(slack_s), parse_slack },
 };
 /* clang-format on */
 
@@ -109,7 +126,8 @@ static void print_prediction(const json_t *root)
 		{ "from your last jobs", .is_left = true },
 	};
 	const json_t *targets = json_object_get(root, "targets"),
-		     *co2e = json_object_get(json_object_get(root, "co2e_grams"), "value");
+		     *co2e = json_object_get(json_object_get(root, "co2e_grams"), "value"),
+		     *cost = json_object_get(json_object_get(root, "cost"), "value");
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
 	struct page page = page_for(stdout);
 	struct rows_table *table = rows_table(rows, ROWS_TEXT, NULL, columns, ARRAY_SIZE(columns));
@@ -119,11 +137,54 @@ static void print_prediction(const json_t *root)
 	if (json_is_number(co2e))
 		rows_remark(table, ROWS_TEXT, "CO2e: %.1f g, by the factor that holds now.",
 			    json_number_value(co2e));
+	if (json_is_number(cost))
+		rows_remark(table, ROWS_TEXT, "Cost: %.4g %s of electricity.",
+			    json_number_value(cost), place_text_of(root, "currency"));
 	page.is_flush = true;
 	rows_text(rows, ROWS_TEXT, &page);
 }
 
 /* ---- advice ---- */
+
+/* "Start: --begin=2026-11-29T03:00:00 emits 18 % less CO2e than now, +-6 %: 540 g of 660 g" */
+static void add_start(struct rows_table *table, const json_t *start)
+{
+	const json_t *error = json_object_get(start, "error"),
+		     *grams = json_object_get(start, "co2e_grams");
+	const char *at = json_string_value(json_object_get(start, "at")),
+		   *source = place_text_of(start, "source");
+	double gain = json_number_value(json_object_get(start, "gain"));
+	char moment[TEXT_SIZE] = "", of[TEXT_SIZE] = "", about[TEXT_SIZE] = ", error not known";
+	uint64_t at_ns = 0;
+	time_t at_s;
+	struct tm tm;
+
+	if (!at || timestamp_parse(at, &at_ns) < 0) {
+		rows_remark(table, ROWS_TEXT, "Start: not known: %s.",
+			    place_text_of(start, "reason"));
+		return;
+	}
+	if (json_is_true(json_object_get(start, "now"))) {
+		rows_remark(table, ROWS_TEXT,
+			    "Start: now; no later start emits less (forecast: %s).", source);
+		return;
+	}
+	at_s = (time_t)(at_ns / NS);
+	if (localtime_r(&at_s, &tm))
+		(void)strftime(moment, sizeof(moment), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (json_is_number(grams))
+		snprintf(of, sizeof(of), ": %.4g g of %.4g g", json_number_value(grams),
+			 json_number_value(json_object_get(start, "co2e_grams_now")));
+	if (json_is_number(error))
+		snprintf(about, sizeof(about), ", ±%s",
+			 humanize_percent(json_number_value(error)).text);
+	rows_remark(table, ROWS_TEXT,
+		    "Start: --begin=%s emits %s less CO2e than now%s%s (forecast: %s)%s", moment,
+		    humanize_percent(gain).text, about, of, source,
+		    json_is_number(error) && json_number_value(error) >= gain
+			    ? "; no more than its error: start when you like."
+			    : ".");
+}
 
 static const struct advised {
 	const char *key, *label;
@@ -175,6 +236,8 @@ static void print_advice(const json_t *root)
 	rows_remark(table, ROWS_TEXT,
 		    "A job that needs more memory or time is killed; with more busy cores it is "
 		    "slower. N jobs cannot show a chance below 1 of N + 1.");
+	if (json_object_get(root, "start"))
+		add_start(table, json_object_get(root, "start"));
 	page.is_flush = true;
 	rows_text(rows, ROWS_TEXT, &page);
 }
@@ -189,6 +252,9 @@ static int ask(const struct prediction_settings *settings, json_t *request, json
 
 	if (r == 0 && settings->job)
 		json_object_set_new(request, "job", json_string(settings->job));
+	if (r == 0 && settings->slack_s)
+		json_object_set_new(request, "slack_seconds",
+				    json_integer((json_int_t)settings->slack_s));
 	return r < 0 ? r : server_client_post(client, path, request, ret, err);
 }
 
@@ -196,9 +262,12 @@ static int run_predict(const struct cli_command *command, int argc, char **argv)
 {
 	_cleanup_(json_freep) json_t *request = NULL, *answer = NULL;
 	struct prediction_settings settings = {};
-	const struct cli_options group = { options, ARRAY_SIZE(options), &settings };
+	const struct cli_options groups[] = {
+		{ options, ARRAY_SIZE(options), &settings },
+		{ advise_options, ARRAY_SIZE(advise_options), &settings },
+	};
 	struct error err = {};
-	int r = cli_parse(command, &group, 1, &argc, argv, &err);
+	int r = cli_parse(command, groups, command == &cmd_advise ? 2 : 1, &argc, argv, &err);
 
 	if (r == 0)
 		return CLI_WELL;
@@ -240,6 +309,8 @@ const struct cli_command cmd_advise = {
 	.summary = "Advise on the memory, time limit and cores to request for a job",
 	.details =
 		"Takes the arguments of sbatch.  Each value, advised or requested, has the chance that the job\n"
-		"needs more, by your similar jobs.  The advice aims at 5 %, which takes 19 of them.\n",
+		"needs more, by your similar jobs.  The advice aims at 5 %, which takes 19 of them.\n"
+		"With --slack, the start that emits the least CO2e within that time, by the forecast of the\n"
+		"emission factor, with the gain and its error; 'not known' without a forecast.\n",
 	.run = run_predict,
 };

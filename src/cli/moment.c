@@ -15,7 +15,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 /* "7d", so many seconds. */
-static bool parse_span(const char *text, uint64_t *ret_s)
+bool moment_parse_span(const char *text, uint64_t *ret_s)
 {
 	static const struct span {
 		char letter;
@@ -41,7 +41,7 @@ static bool parse_relative(const char *text, uint64_t now_ns, uint64_t *ret)
 	if (strcmp(text, "now") != 0) {
 		if (strncmp(text, "now-", 4) == 0)
 			text += 4;
-		if (!parse_span(text, &span_s))
+		if (!moment_parse_span(text, &span_s))
 			return false;
 	}
 	*ret = span_s < now_ns / NS_PER_S ? now_ns - span_s * NS_PER_S : 1;

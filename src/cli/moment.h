@@ -2,6 +2,7 @@
 /* moment - a point in time as people type it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
@@ -15,3 +16,6 @@ int moment_parse(const char *text, uint64_t now_ns, uint64_t *ret, struct error 
 
 /* The same of now, as a cli_option parses its argument into a uint64_t. */
 int moment_parse_argument(const char *text, void *at, struct error *err);
+
+/* "12h", "90m", "7d", "36s", "2w" as seconds. */
+bool moment_parse_span(const char *text, uint64_t *ret_s);

@@ -26,6 +26,7 @@ const char *const emission_kinds[EMISSION_KINDS + 1] = {
 	[EMISSION_AVERAGE_LIFECYCLE] = "average_lifecycle",
 	[EMISSION_AVERAGE_DIRECT] = "average_direct",
 	[EMISSION_MARGINAL] = "marginal",
+	[EMISSION_FORECAST] = "forecast",
 };
 
 /* With a grain of a thousandth: what parse_seconds() has in ns. */
@@ -58,7 +59,7 @@ static int parse_line(char *line, bool has_source, struct emission_factor *ret,
 	memcpy(ret->zone, cells[0], strlen(cells[0]) + 1);
 	while (kind < EMISSION_KINDS && strcmp(emission_kinds[kind], cells[1]) != 0)
 		kind++;
-	*ret_wrong = "the kind is none of average_lifecycle, average_direct and marginal";
+	*ret_wrong = "the kind is none of average_lifecycle, average_direct, marginal and forecast";
 	if (kind == EMISSION_KINDS)
 		return -EINVAL;
 	ret->kind = (enum emission_kind)kind;

@@ -19,6 +19,7 @@ enum emission_kind {
 				       making on */
 	EMISSION_AVERAGE_DIRECT, /* the same, burning alone */
 	EMISSION_MARGINAL, /* of one more kWh */
+	EMISSION_FORECAST, /* of a time to come: for advice, in no account */
 	EMISSION_KINDS,
 };
 extern const char *const emission_kinds[EMISSION_KINDS + 1]; /* "average_lifecycle"..., NULL */

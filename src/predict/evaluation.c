@@ -155,6 +155,15 @@ static int fit(const struct table *rows, const size_t *at, size_t count,
 	return 0;
 }
 
+static int fit_all(const struct table *rows, const struct learner *learner, struct fitted *ret)
+{
+	_cleanup_free_ size_t *all = calloc(rows->count, sizeof(*all));
+
+	for (size_t i = 0; all && i < rows->count; i++)
+		all[i] = i;
+	return all ? fit(rows, all, rows->count, learner, ret) : -ENOMEM;
+}
+
 static int run_window(const struct table *rows, size_t first, size_t last,
 		      const struct learner *learner, struct evaluation_sums *ret)
 {
@@ -206,12 +215,15 @@ static void choose(struct evaluation *e)
 }
 
 int evaluation_run(const struct past_job *jobs, size_t count, enum target target,
-		   const struct learner *const *learners, struct evaluation *ret)
+		   const struct learner *const *learners, struct evaluation *ret,
+		   struct fitted *ret_fitted)
 {
 	_cleanup_(rows_clear) struct table rows = { .target = target };
 	size_t begin, length;
 	int r = make_rows(jobs, count, &rows);
 
+	if (ret_fitted)
+		*ret_fitted = (struct fitted){};
 	*ret = (struct evaluation){ .jobs = rows.count,
 				    .lower_bounds = rows.lower_bounds,
 				    .chosen = SIZE_MAX };
@@ -240,23 +252,7 @@ int evaluation_run(const struct past_job *jobs, size_t count, enum target target
 		}
 	}
 	choose(ret);
-	return 0;
-}
-
-int evaluation_fit(const struct past_job *jobs, size_t count, enum target target,
-		   const struct learner *learner, struct fitted *ret)
-{
-	_cleanup_(rows_clear) struct table rows = { .target = target };
-	_cleanup_free_ size_t *all = NULL;
-	int r = make_rows(jobs, count, &rows);
-
-	*ret = (struct fitted){};
-	if (r < 0)
-		return r;
-	all = calloc(rows.count + 1, sizeof(*all));
-	if (!all)
-		return -ENOMEM;
-	for (size_t i = 0; i < rows.count; i++)
-		all[i] = i;
-	return fit(&rows, all, rows.count, learner, ret);
+	return ret_fitted && ret->chosen != SIZE_MAX
+		       ? fit_all(&rows, ret->learners[ret->chosen], ret_fitted)
+		       : 0;
 }

@@ -42,11 +42,9 @@ struct fitted { /* begins as {} */
 };
 void fitted_clear(struct fitted *f);
 
-/* @jobs in any order; @learners ends with NULL.  -ENOMEM; -ENODATA: there are too few. */
-int evaluation_run(const struct past_job *jobs, size_t count, enum target target,
-		   const struct learner *const *learners, struct evaluation *ret);
-
-/* @learner's model of all jobs that ended; the newest fifth of them makes its interval.  -ENOMEM;
+/* @jobs in any order; @learners ends with NULL.  @ret_fitted (NULL: not wanted): the chosen one's
+ * model of all jobs that ended, of which the newest fifth makes its interval; {} for M0.  -ENOMEM;
  * -ENODATA: there are too few. */
-int evaluation_fit(const struct past_job *jobs, size_t count, enum target target,
-		   const struct learner *learner, struct fitted *ret);
+int evaluation_run(const struct past_job *jobs, size_t count, enum target target,
+		   const struct learner *const *learners, struct evaluation *ret,
+		   struct fitted *ret_fitted);

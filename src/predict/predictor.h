@@ -35,6 +35,7 @@ struct job_outcome {
 	bool is_lower_bound; /* it was killed for its memory or its time */
 	uint64_t end_ns;
 	double values[TARGETS]; /* NAN: not known; TARGET_POWER: of a node, the mean */
+	double read_bytes, write_bytes; /* for what_if alone; NAN: not known */
 };
 
 struct past_job {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include "basic/decimal.h"
 #include "basic/humanize.h"
 #include "energy/emission.h"
+#include "energy/start.h"
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "server/factors.h"
@@ -96,6 +98,51 @@ static void put_source(const struct server *s, struct document *d)
 				    ? factors_providers[config->emission_provider]
 			    : *config->emission_factors ? config->emission_factors
 							: "emissions.grams_per_kwh");
+}
+
+/* ---- what is to come ---- */
+
+int emitted_find_start(const struct server *s, struct start_question *question, struct start *ret,
+		       const char **ret_source)
+{
+	question->zone = s->config->emission_zone;
+	question->kind = factors_kind(s->config->emission_provider);
+	question->now_ns = clock_now_ns(CLOCK_REALTIME);
+	*ret_source = factors_providers[s->config->emission_provider];
+	if (start_find(&s->fetched, question, ret) == 0)
+		return 0;
+	*ret_source = s->config->emission_factors;
+	question->kind = (enum emission_kind)s->config->emission_kind;
+	return start_find(&s->factors, question, ret);
+}
+
+void emitted_put_forecast(const struct server *s, FILE *out)
+{
+	const struct emission_factors *tables[] = { &s->fetched, &s->factors };
+	const uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+	bool is_empty = true;
+
+	for (size_t t = 0; is_empty && t < ARRAY_SIZE(tables); t++) {
+		for (size_t i = 0; i < tables[t]->count; i++) {
+			const struct emission_factor *f = &tables[t]->items[i];
+			char grams[DECIMAL_SIZE];
+
+			if (f->kind != EMISSION_FORECAST || f->until_ns <= now_ns ||
+			    strcmp(f->zone, s->config->emission_zone) != 0 ||
+			    emission_factor_at(tables[t], f->zone, f->kind, f->from_ns) != f)
+				continue; /* of one that was corrected */
+			fprintf(out, "%" PRIu64 " %" PRIu64 " %s\n", f->from_ns / NS,
+				f->until_ns / NS, decimal_format(grams, f->milligrams, 3));
+			is_empty = false;
+		}
+	}
+}
+
+double emitted_cost(const struct server *s, double joules)
+{
+	const struct emission_sum sum = { .microjoules = (uint64_t)fmin(joules * 1e6, 1e18) };
+
+	return s->terms.tariff && joules >= 0 ? (double)emission_cost(&sum, &s->terms) / 1e6 : NAN;
 }
 
 /* ---- entries ---- */

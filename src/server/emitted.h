@@ -17,6 +17,19 @@ struct store_who;
 /* Of the zone and the kind that the settings name.  NULL: none was known then. */
 const struct emission_factor *emitted_factor(const struct server *s, uint64_t when_ns);
 
+struct start;
+struct start_question;
+/* Of @question the slack and the lengths.  *ret_source: whose forecasts they are.  -ENODATA: those
+ * of the zone, if there are any, do not cover a run that starts now. */
+int emitted_find_start(const struct server *s, struct start_question *question, struct start *ret,
+		       const char **ret_source);
+/* A line "FROM UNTIL GRAMS_PER_KWH" for each interval from now on, times in seconds since the
+ * epoch; none: there is no forecast. */
+void emitted_put_forecast(const struct server *s, FILE *out);
+/* In the site's currency, of so many joules and what the building takes for them; NAN: not known.
+ */
+double emitted_cost(const struct server *s, double joules);
+
 /* The factor that holds now, and since when its time is over. */
 void emitted_put_metrics(const struct server *s, FILE *out);
 

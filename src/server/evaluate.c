@@ -90,7 +90,7 @@ static int put_target(const struct past_job *jobs, size_t count, enum target tar
 {
 	const size_t last = EVALUATION_WINDOWS - 1;
 	struct evaluation e;
-	int r = evaluation_run(jobs, count, target, learners, &e);
+	int r = evaluation_run(jobs, count, target, learners, &e, ret ? &ret->fitted : NULL);
 
 	if (r == -ENODATA) {
 		fprintf(out, "%s: not known: %zu jobs had like ones before\n\n",
@@ -107,10 +107,10 @@ static int put_target(const struct past_job *jobs, size_t count, enum target tar
 	fprintf(out, "  served: %s\n\n", e.chosen == SIZE_MAX ? "m0" : e.learners[e.chosen]->name);
 	if (!ret || e.chosen == SIZE_MAX)
 		return 0;
-	*ret = (struct model){ .own = score_of(&e.of[e.chosen][last]),
-			       .m0 = score_of(&e.m0[last]),
-			       .scored = e.m0[last].jobs };
-	return evaluation_fit(jobs, count, target, e.learners[e.chosen], &ret->fitted);
+	ret->own = score_of(&e.of[e.chosen][last]);
+	ret->m0 = score_of(&e.m0[last]);
+	ret->scored = e.m0[last].jobs;
+	return 0;
 }
 
 static int write_models(const char *path, const struct models *models, FILE *out, struct error *err)

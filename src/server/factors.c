@@ -33,6 +33,7 @@
 #define DAY_S 86400
 #define MINUTE_S 60
 #define FAILED_S (15 * MINUTE_S)
+#define FORECAST_S (6 * 60 * MINUTE_S) /* between two forecasts */
 #define WAIT_MAX_S DAY_S
 #define ANSWER_MAX (1u << 20)
 #define FILE_MAX (15u << 20) /* emission_factors_read() takes little more */
@@ -42,27 +43,38 @@
 enum key { KEY_NONE, KEY_TOKEN, KEY_LOGIN };
 
 /* What is asked, and where its answer has what: keys are paths, such as "intensity.actual". */
-static const struct provider {
-	const char *url, *path; /* {zone}, {from}, {until} */
-	enum emission_kind kind;
+struct question {
+	const char *path; /* {zone}, {from} (a day ago), {until} (now) */
 	const char *list, *time, *value;
+};
+
+static const struct provider {
+	const char *url;
+	enum emission_kind kind;
+	struct question past, forecast; /* no path: it has none */
 	unsigned int minutes; /* a value holds so long, and is asked for as often */
 	double grams; /* per kWh, of its unit */
 	enum key key;
 } providers[] = {
-	[1] = { "https://odre.opendatasoft.com",
-		"/api/explore/v2.1/catalog/datasets/eco2mix-national-tr/records?select=taux_co2,date_heure"
-		"&order_by=date_heure%20desc&limit=100&timezone=UTC"
-		"&where=date_heure%20%3E%3D%20date%27{from}%27%20and%20taux_co2%20is%20not%20null",
-		EMISSION_AVERAGE_DIRECT, "results", "date_heure", "taux_co2", 15, 1, KEY_NONE },
-	[2] = { "https://api.carbonintensity.org.uk", "/intensity/{from}/{until}",
-		EMISSION_AVERAGE_DIRECT, "data", "from", "intensity.actual", 30, 1, KEY_NONE },
-	[3] = { "https://api.electricitymap.org", "/v3/carbon-intensity/history?zone={zone}",
-		EMISSION_AVERAGE_LIFECYCLE, "history", "datetime", "carbonIntensity", 60, 1,
-		KEY_TOKEN },
-	[4] = { "https://api.watttime.org",
-		"/v3/historical?region={zone}&signal_type=co2_moer&start={from}&end={until}",
-		EMISSION_MARGINAL, "data", "point_time", "value", 5, 0.45359237, KEY_LOGIN },
+	/* clang-format off */
+	[1] = { "https://odre.opendatasoft.com", EMISSION_AVERAGE_DIRECT,
+		{ "/api/explore/v2.1/catalog/datasets/eco2mix-national-tr/records?select=taux_co2,date_heure"
+		  "&order_by=date_heure%20desc&limit=100&timezone=UTC"
+		  "&where=date_heure%20%3E%3D%20date%27{from}%27%20and%20taux_co2%20is%20not%20null",
+		  "results", "date_heure", "taux_co2" }, {}, 15, 1, KEY_NONE },
+	[2] = { "https://api.carbonintensity.org.uk", EMISSION_AVERAGE_DIRECT,
+		{ "/intensity/{from}/{until}", "data", "from", "intensity.actual" },
+		{ "/intensity/{until}/fw48h", "data", "from", "intensity.forecast" }, 30, 1, KEY_NONE },
+	[3] = { "https://api.electricitymap.org", EMISSION_AVERAGE_LIFECYCLE,
+		{ "/v3/carbon-intensity/history?zone={zone}", "history", "datetime", "carbonIntensity" },
+		{ "/v3/carbon-intensity/forecast?zone={zone}", "forecast", "datetime", "carbonIntensity" },
+		60, 1, KEY_TOKEN },
+	[4] = { "https://api.watttime.org", EMISSION_MARGINAL,
+		{ "/v3/historical?region={zone}&signal_type=co2_moer&start={from}&end={until}",
+		  "data", "point_time", "value" },
+		{ "/v3/forecast?region={zone}&signal_type=co2_moer&horizon_hours=48",
+		  "data", "point_time", "value" }, 5, 0.45359237, KEY_LOGIN },
+	/* clang-format on */
 };
 const char *const factors_providers[] = { "none",     "rte", "neso", "electricity_maps",
 					  "watttime", NULL };
@@ -86,6 +98,8 @@ struct fetcher {
 	CURL *handle;
 	char key[TOKEN_SIZE];
 	unsigned int wait_s; /* that the provider asks for; 0: nothing */
+	time_t forecast_at; /* when it is asked for again */
+	bool lacks_forecast; /* which has been said */
 	struct answer {
 		size_t length;
 		char text[ANSWER_MAX];
@@ -153,7 +167,7 @@ static void put_word(FILE *out, const struct fetcher *f, const char *word, const
 	fputs(strncmp(word, "{z", 2) == 0 ? zone : strncmp(word, "{f", 2) == 0 ? from : until, out);
 }
 
-static char *make_path(const struct fetcher *f)
+static char *make_path(const struct fetcher *f, const struct question *q)
 {
 	time_t now = time(NULL), before = now - DAY_S;
 	char from[32], until[32], *path = NULL;
@@ -163,7 +177,7 @@ static char *make_path(const struct fetcher *f)
 
 	strftime(from, sizeof(from), "%Y-%m-%dT%H:%MZ", gmtime_r(&before, &utc));
 	strftime(until, sizeof(until), "%Y-%m-%dT%H:%MZ", gmtime_r(&now, &utc));
-	for (const char *p = f->provider->path; out && *p; p++) {
+	for (const char *p = q->path; out && *p; p++) {
 		if (*p != '{') {
 			fputc(*p, out);
 			continue;
@@ -174,9 +188,9 @@ static char *make_path(const struct fetcher *f)
 	return out && fclose(out) == 0 ? path : NULL;
 }
 
-static int ask_for_day(struct fetcher *f, json_t **ret, struct error *err)
+static int ask_for(struct fetcher *f, const struct question *q, json_t **ret, struct error *err)
 {
-	_cleanup_free_ char *path = make_path(f);
+	_cleanup_free_ char *path = make_path(f, q);
 	_cleanup_(json_freep) json_t *login = NULL;
 	char header[4096] = "";
 	int r = path ? 0 : error_set_errno(err, ENOMEM, "cannot ask");
@@ -215,20 +229,24 @@ static int parse_time(const char *text, uint64_t *ret)
 	return timestamp_parse(whole, ret);
 }
 
-/* False: it is null, or none. */
-static bool parse_row(const struct fetcher *f, const json_t *row, struct emission_factor *ret)
+/* False: it is null, or none; or of a forecast, and not one of each half hour, which will do. */
+static bool parse_row(const struct fetcher *f, const struct question *q, const json_t *row,
+		      struct emission_factor *ret)
 {
 	const struct provider *p = f->provider;
-	const json_t *value = find_value(row, p->value);
+	const bool is_forecast = q == &p->forecast;
+	const uint64_t length_ns = MAX(p->minutes, is_forecast ? 30u : 0u) * MINUTE_S * NS;
+	const json_t *value = find_value(row, q->value);
 
-	*ret = (struct emission_factor){ .kind = p->kind };
+	*ret = (struct emission_factor){ .kind = is_forecast ? EMISSION_FORECAST : p->kind };
 	snprintf(ret->zone, sizeof(ret->zone), "%s", f->config->emission_zone);
 	if (!json_is_number(value) ||
-	    parse_time(json_string_value(find_value(row, p->time)), &ret->from_ns) < 0 ||
+	    parse_time(json_string_value(find_value(row, q->time)), &ret->from_ns) < 0 ||
 	    decimal_from_double(json_number_value(value) * p->grams, 3, &ret->milligrams) < 0 ||
-	    ret->milligrams > EMISSION_MILLIGRAMS_MAX)
+	    ret->milligrams > EMISSION_MILLIGRAMS_MAX ||
+	    (is_forecast && ret->from_ns % length_ns != 0))
 		return false;
-	ret->until_ns = ret->from_ns + p->minutes * MINUTE_S * NS;
+	ret->until_ns = ret->from_ns + length_ns;
 	return true;
 }
 
@@ -250,10 +268,11 @@ static void put_row(const struct fetcher *f, const struct emission_factor *one, 
 }
 
 /* One write() of all that is new, so that whoever reads sees whole lines. */
-static int keep_rows(struct fetcher *f, const json_t *root, struct error *err)
+static int keep_rows(struct fetcher *f, const struct question *q, const json_t *root,
+		     struct error *err)
 {
 	const char *path = f->config->emission_provider_file;
-	const json_t *list = find_value(root, f->provider->list);
+	const json_t *list = find_value(root, q->list);
 	_cleanup_free_ char *text = NULL;
 	_cleanup_close_ int fd = -EBADF;
 	size_t size = 0;
@@ -261,7 +280,7 @@ static int keep_rows(struct fetcher *f, const json_t *root, struct error *err)
 	FILE *out;
 
 	if (!json_is_array(list))
-		return error_set(err, -EPROTO, "the answer has no list '%s'", f->provider->list);
+		return error_set(err, -EPROTO, "the answer has no list '%s'", q->list);
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set_errno(err, errno, "cannot write '%s'", path);
@@ -273,7 +292,7 @@ static int keep_rows(struct fetcher *f, const json_t *root, struct error *err)
 	for (size_t i = 0; i < MIN(json_array_size(list), (size_t)ROWS_MAX); i++) {
 		struct emission_factor one;
 
-		if (!parse_row(f, json_array_get(list, i), &one) || is_known(f, &one))
+		if (!parse_row(f, q, json_array_get(list, i), &one) || is_known(f, &one))
 			continue;
 		put_row(f, &one, out);
 		if (emission_factors_add(&f->known, &one) < 0)
@@ -293,12 +312,27 @@ static int keep_rows(struct fetcher *f, const json_t *root, struct error *err)
 
 /* ---- the process ---- */
 
-static int fetch(struct fetcher *f, struct error *err)
+static int fetch(struct fetcher *f, const struct question *q, struct error *err)
 {
 	_cleanup_(json_freep) json_t *root = NULL;
-	int r = ask_for_day(f, &root, err);
+	int r = ask_for(f, q, &root, err);
 
-	return r < 0 ? r : keep_rows(f, root, err);
+	return r < 0 ? r : keep_rows(f, q, root, err);
+}
+
+/* What a site may not ask for stops nothing: it is said once. */
+static void fetch_forecast(struct fetcher *f)
+{
+	struct error err = {};
+	int r;
+
+	if (!f->provider->forecast.path || time(NULL) < f->forecast_at)
+		return;
+	f->forecast_at = time(NULL) + FORECAST_S;
+	r = fetch(f, &f->provider->forecast, &err);
+	if (r < 0 && !f->lacks_forecast)
+		log_say(CONFIG_LOG_WARNING, "no forecast of %s: %s", f->name, err.text);
+	f->lacks_forecast = r < 0;
 }
 
 static _Noreturn void be_fetcher(struct fetcher *f, const struct service_user *user, int end_fd)
@@ -324,7 +358,7 @@ static _Noreturn void be_fetcher(struct fetcher *f, const struct service_user *u
 	while (r == 0) {
 		unsigned int wait_s = f->provider->minutes * MINUTE_S;
 
-		if (fetch(f, &err) < 0) {
+		if (fetch(f, &f->provider->past, &err) < 0) {
 			if (!has_failed)
 				log_say(CONFIG_LOG_WARNING, "emission factors of %s: %s", f->name,
 					err.text);
@@ -334,6 +368,8 @@ static _Noreturn void be_fetcher(struct fetcher *f, const struct service_user *u
 			log_say(CONFIG_LOG_INFO, "emission factors of %s come again", f->name);
 			has_failed = false;
 		}
+		if (!has_failed)
+			fetch_forecast(f);
 		if (poll(&end, 1, (int)wait_s * 1000) != 0)
 			_exit(0);
 	}

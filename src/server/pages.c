@@ -227,6 +227,20 @@ static int answer_live(void *context UNUSED, const struct http_request *request 
 		{ "GET",	   "/health/live",     answer_live, \
 		  .is_open = true, .gives_text = true, .is_free = true },
 
+#define ASK(method, path, kind) \
+	{ method, path, server_api_answer, .identify = caller_identify, .thread = kind },
+
+/* Without the API's path, as an older project had them. */
+#define PREDICT_ROUTES                                             \
+	ASK("POST", API_PATH "/predict", WORKER_READER)            \
+	ASK("POST", API_PATH "/recommend/schedule", WORKER_READER) \
+	ASK("POST", API_PATH "/schedule/recommend", WORKER_READER) \
+	ASK("POST", API_PATH "/predictions", WORKER_WRITER)        \
+	ASK("POST", "/predict", WORKER_READER)                     \
+	ASK("POST", "/recommend/schedule", WORKER_READER)          \
+	ASK("POST", "/schedule/recommend", WORKER_READER)          \
+	ASK("GET", "/model/info", WORKER_READER)
+
 #define PAGE(path)                                                             \
 	{                                                                      \
 		"GET", path, site_answer, .identify = caller_identify_visitor, \
@@ -237,8 +251,7 @@ static int answer_live(void *context UNUSED, const struct http_request *request 
 const struct http_route server_tcp_routes[] = {
 	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX, .thread = WORKER_WRITER },
 	{ "GET", "/api/v1/", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
-	{ "POST", API_PATH "/predict", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
-	{ "POST", API_PATH "/predictions", server_api_answer, .identify = caller_identify, .thread = WORKER_WRITER },
+	PREDICT_ROUTES
 	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true, .thread = WORKER_WATCH },
 	HEALTH_ROUTES
 	PAGE("/"),
@@ -582,8 +595,7 @@ static int get_server(void *context, const struct http_request *request, struct 
 const struct http_route server_socket_routes[] = {
 	HEALTH_ROUTES
 	{ "GET", "/api/v1/", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
-	{ "POST", API_PATH "/predict", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
-	{ "POST", API_PATH "/predictions", server_api_answer, .identify = caller_identify, .thread = WORKER_WRITER },
+	PREDICT_ROUTES
 	{ "GET", "/v1/jobs", get_jobs, .thread = WORKER_READER },
 	{ "GET", "/v1/sums", get_sums, .thread = WORKER_READER },
 	{ "GET", "/v1/records", get_records, .thread = WORKER_READER },

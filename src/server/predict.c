@@ -19,10 +19,10 @@
 #define PAGE 1000
 
 /* The metrics that are read, in places of store_job.values. */
-enum { PEAK, JOULES, ESTIMATED, USER_S, SYSTEM_S, ALLOCATED, METRICS };
+enum { PEAK, JOULES, ESTIMATED, USER_S, SYSTEM_S, ALLOCATED, READ, WRITE, METRICS };
 static const char *const metric_names[METRICS] = {
-	"memory.peak_bytes", "energy.joules",	   "energy.estimated_joules",
-	"cpu.user_seconds",  "cpu.system_seconds", "cpu.allocated_cores",
+	"memory.peak_bytes",  "energy.joules",	     "energy.estimated_joules", "cpu.user_seconds",
+	"cpu.system_seconds", "cpu.allocated_cores", "io.read.bytes",		"io.write.bytes",
 };
 
 /* What a state says of a run; all others ended by themselves. */
@@ -118,6 +118,8 @@ static int take_job(void *context, const struct store_job *job)
 		past->outcome.values[t] = NAN;
 	past->outcome.values[TARGET_RUNTIME] = elapsed_s;
 	past->outcome.values[TARGET_MEMORY] = value_of(r, job, PEAK);
+	past->outcome.read_bytes = value_of(r, job, READ);
+	past->outcome.write_bytes = value_of(r, job, WRITE);
 	if (elapsed_s <= 0)
 		return 0;
 	past->outcome.values[TARGET_CORES] = cpu_s / elapsed_s;

@@ -19,6 +19,8 @@
 
 static const char *const authentications[] = { "token", "munge", "either", NULL };
 const char *const server_managers[] = { "none", "slurm", "pbs", "lsf", "flux", NULL };
+static const char *const accounted_kinds[] = { "average_lifecycle", "average_direct", "marginal",
+					       NULL }; /* of enum emission_kind: no forecast */
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
 
 static bool is_database(size_t field, const char *text)
@@ -119,7 +121,7 @@ static const struct setting rows[] = {
 	{ "emissions.factors", SETTING_TEXT, AT(emission_factors), .standard = "", .needs_restart = true,
 	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or ''",
 	  .help = "The table of emission factors; share/jobmeter/factors/yearly.csv has averages of countries." },
-	{ "emissions.kind", SETTING_CHOICE, AT(emission_kind), .standard = "average_lifecycle", .words = emission_kinds,
+	{ "emissions.kind", SETTING_CHOICE, AT(emission_kind), .standard = "average_lifecycle", .words = accounted_kinds,
 	  .needs_restart = true, .help = "Which factors of the table hold, or what kind emissions.grams_per_kwh is of." },
 	{ "emissions.grams_per_kwh", SETTING_NUMBER, AT(emission_grams), .standard = "0", .max = 5000, .needs_restart = true,
 	  .help = "The site's own factor in g CO2e per kWh, for all times and instead of a table; 0: none." },

@@ -25,21 +25,22 @@ def rte(rows):
     return {"total_count": len(rows), "results": [{"taux_co2": value, "date_heure": stamp(at, "%Y-%m-%dT%H:%M:%S+00:00")} for at, value in rows[::-1]]}
 
 
-def neso(rows):
+def neso(rows, is_forecast=False):
     """https://carbon-intensity.github.io/api-definitions: without an actual value there is a forecast still."""
     return {"data": [{"from": stamp(at, "%Y-%m-%dT%H:%MZ"), "to": stamp(at + 1800, "%Y-%m-%dT%H:%MZ"),
-                      "intensity": {"forecast": 263, "actual": value, "index": "moderate"}} for at, value in rows]}
+                      "intensity": {"forecast": value if is_forecast else 263, "actual": None if is_forecast else value, "index": "moderate"}}
+                     for at, value in rows]}
 
 
-def electricity_maps(rows):
-    """/v3/carbon-intensity/history"""
-    return {"zone": "FR", "history": [{"zone": "FR", "carbonIntensity": value, "datetime": stamp(at, "%Y-%m-%dT%H:%M:%S.000Z"),
+def electricity_maps(rows, is_forecast=False):
+    """/v3/carbon-intensity/history and /forecast"""
+    return {"zone": "FR", "forecast" if is_forecast else "history": [{"zone": "FR", "carbonIntensity": value, "datetime": stamp(at, "%Y-%m-%dT%H:%M:%S.000Z"),
                                        "updatedAt": "2026-01-01T00:00:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z",
                                        "emissionFactorType": "lifecycle", "isEstimated": False, "estimationMethod": None} for at, value in rows]}
 
 
-def watttime(rows):
-    """/v3/historical, in pounds for a MWh"""
+def watttime(rows, is_forecast=False):
+    """/v3/historical and /v3/forecast, in pounds for a MWh"""
     return {"data": [{"point_time": stamp(at, "%Y-%m-%dT%H:%M:%S+00:00"), "value": value} for at, value in rows],
             "meta": {"data_point_period_seconds": 300, "region": "CAISO_NORTH", "signal_type": "co2_moer", "units": "lbs_co2_per_mwh", "warnings": []}}
 
@@ -47,17 +48,18 @@ def watttime(rows):
 ANSWERS = {
     "rte": (rte, 15, "/api/explore/v2.1/catalog/datasets/eco2mix-national-tr/records"),
     "neso": (neso, 30, "/intensity/"),
-    "electricity_maps": (electricity_maps, 60, "/v3/carbon-intensity/history"),
-    "watttime": (watttime, 5, "/v3/historical"),
+    "electricity_maps": (electricity_maps, 60, "/v3/carbon-intensity/"),
+    "watttime": (watttime, 5, "/v3/"),
 }
 
 
 class Provider:
-    """@rows: [(how many of its intervals ago, value)], of the time when it began; @status: of its answers."""
+    """@rows: [(how many of its intervals ago, value)], of the time when it began; @forecast: the same with [how many ahead], None: it
+    has none; @status: of its answers."""
 
     def __init__(self, name):
         self.answer, self.minutes, self.path = ANSWERS[name]
-        self.name, self.rows, self.status, self.headers, self.asked = name, [], 200, {}, []
+        self.name, self.rows, self.forecast, self.status, self.headers, self.asked, self.foretold = name, [], None, 200, {}, [], []
         self.begun = int(time.time()) // (60 * self.minutes) * 60 * self.minutes
         self.service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         self.url = f"http://127.0.0.1:{self.service.server_port}"
@@ -77,9 +79,13 @@ class Provider:
             def do_GET(self):
                 path = urllib.parse.urlsplit(self.path).path
                 is_login = path == "/login"
-                double.asked += [] if is_login else [self.path]
-                status = 403 if not double.may(path, self.headers) else double.status if is_login or path.startswith(double.path) else 404
-                made = {"token": "made-by-login"} if is_login else double.answer([(double.at(ago), value) for ago, value in double.rows])
+                is_forecast = path.endswith(("/forecast", "/fw48h"))
+                (double.foretold if is_forecast else double.asked).extend([] if is_login else [self.path])
+                status = 403 if not double.may(path, self.headers) or (is_forecast and double.forecast is None) else \
+                    double.status if is_login or path.startswith(double.path) else 404
+                made = {"token": "made-by-login"} if is_login else \
+                    double.answer([(double.at(-ahead), value) for ahead, value in double.forecast or []], True) if is_forecast else \
+                    double.answer([(double.at(ago), value) for ago, value in double.rows])
                 text = (json.dumps(made) if status == 200 else "<html>no</html>").encode()
                 self.send_response(status)
                 for name, value in ({"Content-Length": str(len(text))} | double.headers).items():

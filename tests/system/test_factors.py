@@ -107,6 +107,31 @@ def test_a_provider_that_says_no_costs_one_line_and_is_left_alone_for_a_while(se
             assert answer["emissions"]["grams"] == 57 and not kept(server)
 
 
+@pytest.mark.parametrize("name", ["neso", "electricity_maps", "watttime"])
+def test_a_forecast_is_kept_for_advice_and_is_in_no_account(serving, name):
+    with Provider(name) as provider:
+        half_hours = max(provider.minutes, 30) * 60
+        first = -(-provider.begun // half_hours) * half_hours  # what is between the half hours is left out
+        ahead = [(first + i * half_hours - provider.begun) // (60 * provider.minutes) for i in range(4)]
+        provider.rows = [(1, 107)]
+        provider.forecast = [(ahead[0], 211), (ahead[1], None), (ahead[2], 223), (ahead[3], 227)] + ([(ahead[0] + 1, 999)] if name == "watttime" else [])
+        with serving(provider, kind="average_direct", grams_per_kwh=57) as server:
+            wait_for(lambda: len(kept(server)) == 4)
+            foretold = sorted(row for row in kept(server) if row[1] == "forecast")
+            factor = UNITS.get(name, 1)
+            assert [float(row[4]) for row in foretold] == [round(value * factor, 3) for value in (211, 223, 227)]
+            assert foretold[0][2] == stamp(first, "%Y-%m-%dT%H:%M:%S.000000000Z") and foretold[0][3] == stamp(first + half_hours, "%Y-%m-%dT%H:%M:%S.000000000Z")
+            assert len(provider.foretold) == 1 and "forecast" not in server.get("/metrics").text
+
+
+def test_a_contract_without_a_forecast_costs_one_line(serving):
+    with Provider("electricity_maps") as provider:
+        provider.rows = [(2, 103), (1, 107)]
+        with serving(provider) as server:
+            wait_for(lambda: "no forecast of electricity_maps: " in server.log())
+            assert server.log().count("electricity_maps") == 1 and len(kept(server)) == 2 == len(provider.asked) + len(provider.foretold)
+
+
 def test_who_is_to_be_asked_wants_a_zone_and_a_key_that_nobody_reads_on_its_way(serving):
     with Provider("watttime") as provider:
         for settings, words in (({"zone": ""}, "emissions.provider is set, and emissions.zone is not"),

@@ -6,6 +6,7 @@ import math
 import os
 import random
 import subprocess
+import time
 
 import pytest
 
@@ -25,6 +26,25 @@ def server(folder, keeper, demand):  # noqa: F811
         yield server
 
 
+HOUR = 3600
+
+
+@pytest.fixture
+def forecast_server(folder, keeper, demand):  # noqa: F811
+    """From the next hour on: 400 g, 100 g in the 5th hour, 400 g; the hour that runs has 400 g, too.  In the past forecasts came true."""
+    demand(os.geteuid() == 0, "needs root")
+    hour = int(time.time()) // HOUR * HOUR
+    lines = ["zone,kind,from,until,grams_per_kwh"]
+    for kind, first, last in (("average_direct", -48, 0), ("forecast", -48, 24)):
+        lines += [f"XXA,{kind},{stamp(hour + i * HOUR)},{stamp(hour + (i + 1) * HOUR)},{100 if i == 5 else 400}" for i in range(first, last)]
+    factors = folder / "factors.csv"
+    factors.write_text("\n".join(lines) + "\n")
+    with Serving(folder, keeper)(emissions={"zone": "XXA", "factors": str(factors), "kind": "average_direct", "pue": "1.5"},
+                                 tariff={"per_kwh": "0.25"}) as server:
+        server.best = hour + 5 * HOUR
+        yield server
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def either_server(request, folder, keeper, demand):  # noqa: F811
     demand(os.geteuid() == 0, "needs root")
@@ -33,10 +53,16 @@ def either_server(request, folder, keeper, demand):  # noqa: F811
         yield server
 
 
+def stamp(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
 def job(number, uid, seconds, state="COMPLETED", name="train-7", peak=PEAK, joules=None):
     made = record(number, uid=uid, user=NAMES[uid], started=10_000 * number, seconds=seconds, state=state, name=name)
     made["job"] |= {"account": "physics", "partition": "cpu"}
     made["memory"] = {"peak_bytes": peak}
+    if joules:
+        made["energy"] = {"joules": joules, "estimated_joules": 0, "level": "node", "quality": "attributed"}
     return line(made)
 
 
@@ -236,3 +262,74 @@ def test_a_trained_model_answers_once_it_is_better(either_server):
     server.models.write_bytes(server.models.read_bytes()[:-1])
     assert predict_json(server, ALICE, *question)["targets"]["runtime"]["model"] == "m0"
     assert "trained" not in models()
+
+
+def advise(server, uid, *arguments):
+    return subprocess.run([BUILD / "jobmeter", "advise", *arguments], capture_output=True, text=True, timeout=60, user=uid, group=uid, extra_groups=[],
+                          env={"PATH": os.environ["PATH"], "JOBMETER_SERVER_SOCKET": str(server.socket), "LANG": "C.UTF-8", "TZ": "UTC"})
+
+
+def test_the_best_start_is_that_of_the_forecast_with_its_gain_and_error(forecast_server):
+    server = forecast_server
+    for batch in batches([job(i, ALICE, HOUR, joules=3_600_000) for i in range(1, 31)]):
+        server.push(batch)
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(30,)])
+    question = ["--", "-J", "train-8", "-p", "cpu", "-N", "1"]
+    done = advise(server, ALICE, "--json", "--slack", "12h", *question)
+    told = json.loads(done.stdout)
+    start = told["start"]
+    assert start["known"] and start["at"].startswith(stamp(server.best)[:19]) and not start["now"]
+    assert start["gain"] == 0.75 and start["error"] == 0 and start["past_forecasts"] >= 9  # they had come true
+    assert (start["co2e_grams"], start["co2e_grams_now"], start["runtime_seconds"]) == (100, 400, HOUR)
+    assert told["cost"] == {"value": 0.375, "low": 0.375, "high": 0.375} and told["currency"] == "EUR"
+    text = " ".join(advise(server, ALICE, "--slack", "12h", *question).stdout.split())
+    assert f"Start: --begin={stamp(server.best)[:-1]} emits 75 % less CO2e than now, ±0 %: 100 g of 400 g" in text, text
+    assert "Start: now; no later start emits less" in advise(server, ALICE, "--slack", "3h", *question).stdout
+    assert "Start" not in advise(server, ALICE, *question).stdout
+    assert "Cost: 0.375 EUR" in predict(server, ALICE, *question).stdout
+    # longer than the forecast, or of an unknown length
+    assert "Start: not known: no forecast" in advise(server, BOB, "--slack", "12h", "--", "-t", "5-0").stdout
+    assert "Start: not known: neither" in advise(server, BOB, "--slack", "12h", "--", "-J", "x").stdout
+    for wrong in ("12", "0h", "8d", "soon", "-1h"):
+        assert advise(server, ALICE, "--slack", wrong, *question).returncode == 2, wrong
+
+    token = token_of(server, ALICE)
+    for path in ("/api/v1/recommend/schedule", "/api/v1/schedule/recommend", "/recommend/schedule", "/schedule/recommend"):
+        status, answer = post(server, token, {"name": "train-8", "partition": "cpu"}, path)
+        assert status == 200 and answer["start"]["gain"] == 0.75 and answer["start"]["slack_seconds"] == 86400, path
+        assert post(server, None, {}, path)[0] == 401
+    rows = [tuple(map(float, row.split())) for row in server.get("/api/v1/forecast", Authorization=f"Bearer {token}").text.splitlines()]
+    assert len(rows) == 24 and rows[5] == (server.best, server.best + HOUR, 100)
+
+
+def test_without_a_forecast_no_saving_is_made_up(server):
+    submit_history(server)
+    start = json.loads(advise(server, ALICE, "--json", "--slack", "1d", "--", "-J", "train-8", "-p", "cpu").stdout)["start"]
+    assert start == {"known": False, "slack_seconds": 86400, "reason": "no forecast of the emission factor covers a run that starts now"}
+
+
+def test_a_body_of_measured_use_is_a_what_if_and_says_so(server):
+    token = token_of(server, ALICE)
+    older = {"duration_seconds": 300, "cpu_usage_percent": 50, "memory_usage_percent": 30, "io_read_mbps": 0, "io_write_mbps": 0, "cpu_cores": 32, "job_type": "mixed"}
+    status, answer = post(server, token, older, "/predict")
+    assert status == 200 and not answer["known"] and "no prediction" in answer["what"] and "measured energy" in answer["reason"]
+    chance, lines = random.Random(3), []
+    for i in range(1, 201):  # 50 W, and 5 W for each busy core
+        busy = chance.randrange(32)
+        made = json.loads(job(i, ALICE, 1000, joules=1000 * (50 + 5 * busy)))
+        made["cpu"] |= {"user_seconds": 1000 * busy, "system_seconds": 0, "allocated_cores": 32}
+        lines.append(line(made))
+    for batch in batches(lines):
+        server.push(batch)
+    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(200,)])
+    for path in ("/predict", "/api/v1/predict"):
+        status, answer = post(server, token, older, path)
+        assert status == 200 and answer["schema"] == "jobmeter.what-if/1" and answer["known"]
+        assert abs(answer["watts"]["value"] - 130) < 10 and answer["watts"]["low"] <= 130 <= answer["watts"]["high"]
+        assert abs(answer["joules"]["value"] - 300 * answer["watts"]["value"]) < 1
+    assert not post(server, token_of(server, BOB), older, "/predict")[1]["known"]  # from one's own jobs
+    assert post(server, token, older | {"cpu_cores": "many"}, "/predict")[0] == 400
+    assert post(server, None, older, "/predict")[0] == 401
+    told = json.loads(server.get("/model/info", Authorization=f"Bearer {token}").text)
+    assert told["schema"] == "jobmeter.models/1"
+    assert {"/api/v1/recommend/schedule", "/api/v1/schedule/recommend"} <= set(json.loads(server.get("/api/v1/openapi.json").text)["paths"])

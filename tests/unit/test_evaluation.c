@@ -54,7 +54,7 @@ TEST(a_model_that_knows_the_law_is_chosen)
 	_cleanup_free_ struct past_job *jobs = make_jobs(1);
 	struct evaluation e;
 
-	ASSERT_OK(evaluation_run(jobs, JOBS, TARGET_RUNTIME, ridge_alone, &e));
+	ASSERT_OK(evaluation_run(jobs, JOBS, TARGET_RUNTIME, ridge_alone, &e, NULL));
 	ASSERT_EQ(e.chosen, (size_t)0);
 	for (size_t w = 0; w < EVALUATION_WINDOWS; w++) {
 		ASSERT(e.of[0][w].error < 0.5 * e.m0[w].error);
@@ -69,7 +69,7 @@ TEST(what_is_no_better_than_the_median_is_not_served)
 
 	for (size_t i = 0; i < JOBS; i++)
 		jobs[i].outcome.values[TARGET_RUNTIME] = i % 2 ? 1000 : 10; /* as its name says */
-	ASSERT_OK(evaluation_run(jobs, JOBS, TARGET_RUNTIME, ridge_alone, &e));
+	ASSERT_OK(evaluation_run(jobs, JOBS, TARGET_RUNTIME, ridge_alone, &e, NULL));
 	ASSERT_EQ(e.chosen, SIZE_MAX);
 }
 
@@ -79,7 +79,7 @@ TEST(intervals_hold_what_they_say)
 	struct evaluation e;
 	size_t within = 0, count = 0;
 
-	ASSERT_OK(evaluation_run(jobs, JOBS, TARGET_RUNTIME, ridge_alone, &e));
+	ASSERT_OK(evaluation_run(jobs, JOBS, TARGET_RUNTIME, ridge_alone, &e, NULL));
 	for (size_t w = 0; w < EVALUATION_WINDOWS; w++) {
 		within += e.of[0][w].within;
 		count += e.of[0][w].with_interval;
@@ -95,7 +95,7 @@ TEST(trees_learn_the_law_where_libxgboost_is)
 	_cleanup_free_ struct past_job *jobs = make_jobs(1);
 	struct evaluation e;
 
-	ASSERT_OK(evaluation_run(jobs, JOBS, TARGET_RUNTIME, all, &e));
+	ASSERT_OK(evaluation_run(jobs, JOBS, TARGET_RUNTIME, all, &e, NULL));
 	for (size_t i = 1; i < e.learner_count; i++) {
 		if (e.of[i][0].jobs) /* else it is not installed */
 			ASSERT(e.of[i][0].error < 0.5 * e.m0[0].error);
@@ -108,11 +108,14 @@ static char *write_file(const struct learner *learner, const struct past_job *jo
 			struct models *ret, size_t *ret_size)
 {
 	struct model *model = &ret->of[TARGET_RUNTIME];
+	const struct learner *const alone[] = { learner, NULL };
+	struct evaluation e;
 	char *bytes = NULL;
 	FILE *file;
 
 	*ret = (struct models){ .made_ns = 17 };
-	if (evaluation_fit(jobs, JOBS, TARGET_RUNTIME, learner, &model->fitted) < 0) {
+	ASSERT_OK(evaluation_run(jobs, JOBS, TARGET_RUNTIME, alone, &e, &model->fitted));
+	if (!model->fitted.learner) {
 		ASSERT(learner != &ridge_learner);
 		return NULL;
 	}
@@ -186,6 +189,6 @@ TEST(too_few_jobs_are_no_evaluation)
 	_cleanup_free_ struct past_job *jobs = make_jobs(1);
 	struct evaluation e;
 
-	ASSERT_ERR(evaluation_run(jobs, 50, TARGET_RUNTIME, ridge_alone, &e), -ENODATA);
-	ASSERT_ERR(evaluation_run(jobs, JOBS, TARGET_MEMORY, ridge_alone, &e), -ENODATA);
+	ASSERT_ERR(evaluation_run(jobs, 50, TARGET_RUNTIME, ridge_alone, &e, NULL), -ENODATA);
+	ASSERT_ERR(evaluation_run(jobs, JOBS, TARGET_MEMORY, ridge_alone, &e, NULL), -ENODATA);
 }

@@ -92,6 +92,11 @@ const struct api_route server_api_routes[] = {
 	  .answer = api_keep_prediction, .is_post = true },
 	{ "/predictions", "The caller's predictions that were kept, with what came of the jobs.", IN(API_JSON),
 	  .answer = api_list_predictions },
+	{ "/recommend/schedule", "The same as /predict, with the start that emits the least within slack_seconds (a day).", IN(API_JSON),
+	  .answer = api_put_schedule, .is_post = true },
+	{ "/schedule/recommend", "The same.", IN(API_JSON), .answer = api_put_schedule, .is_post = true },
+	{ "/forecast", "The forecast of the emission factor: FROM UNTIL GRAMS_PER_KWH a line, times in seconds since the epoch.", IN(API_TXT),
+	  .answer = api_put_forecast },
 	{ "/model", "The model that answers for each target, and how good it was in the newest jobs of its training.", IN(API_JSON),
 	  .answer = api_put_models },
 	{ "/model/info", "The same.", IN(API_JSON), .answer = api_put_models },
@@ -455,7 +460,10 @@ static enum api_format cut_suffix(char *path)
 
 int server_api_answer(void *context, const struct http_request *request, struct http_answer *ret)
 {
-	_cleanup_free_ char *path = strdup(request->path + strlen(API_PATH)), *id = NULL;
+	const size_t before = strncmp(request->path, API_PATH "/", strlen(API_PATH "/")) == 0
+				      ? strlen(API_PATH)
+				      : 0; /* of few routes */
+	_cleanup_free_ char *path = strdup(request->path + before), *id = NULL;
 	const struct caller *caller = request->caller;
 	struct api_call call = { .server = context, .request = request };
 	const bool is_post = strcmp(request->method, "POST") == 0;

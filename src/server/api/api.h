@@ -129,6 +129,8 @@ size_t api_node_of_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 
 /* predict.c */
 int api_put_models(struct api_call *c, struct error *err);
+int api_put_schedule(struct api_call *c, struct error *err);
+int api_put_forecast(struct api_call *c, struct error *err);
 int api_put_prediction(struct api_call *c, struct error *err);
 int api_keep_prediction(struct api_call *c, struct error *err);
 int api_list_predictions(struct api_call *c, struct error *err);

@@ -10,10 +10,12 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "energy/emission.h"
+#include "energy/start.h"
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "model/json_place.h"
 #include "predict/request.h"
+#include "predict/what_if.h"
 #include "server/api/api.h"
 #include "server/api/caller.h"
 #include "server/emitted.h"
@@ -29,6 +31,10 @@
 #define JOB_ID_MAX 128
 #define ADVICE_RISK 0.05 /* that is taken, where there are jobs enough to show so little */
 #define PREDICTIONS_MAX 1000
+#define NS 1e9
+#define SECONDS_MAX 1e9
+#define SLACK "slack_seconds" /* how long the start may wait: no feature */
+#define SLACK_STANDARD_S 86400.0
 
 static void put_real(struct document *d, const char *key, double number)
 {
@@ -38,6 +44,11 @@ static void put_real(struct document *d, const char *key, double number)
 				 PLACES);
 	else
 		document_null(d);
+}
+
+static uint64_t ns_of(double seconds)
+{
+	return (uint64_t)(fmax(0, fmin(seconds, SECONDS_MAX)) * NS);
 }
 
 static int take_field(const struct place *place, const json_t *map,
@@ -113,17 +124,76 @@ static void put_target(struct document *d, enum target target, const struct esti
 	document_end_map(d);
 }
 
-/* By the factor that holds now. */
+static void put_range(struct document *d, const char *key, double value, double low, double high)
+{
+	document_begin_map_of(d, key);
+	put_real(d, "value", value);
+	put_real(d, "low", low);
+	put_real(d, "high", high);
+	document_end_map(d);
+}
+
+/* What the energy emits by the factor that holds now, and what it costs. */
 static void put_emission(const struct server *s, const struct estimate *energy, struct document *d)
 {
 	const struct emission_factor *factor = emitted_factor(s, clock_now_ns(CLOCK_REALTIME));
 	const double grams = factor ? (double)factor->milligrams / 1000 / JOULES_PER_KWH : NAN;
+	const double value = energy->is_known ? energy->value : NAN,
+		     low = energy->has_interval ? energy->low : NAN,
+		     high = energy->has_interval ? energy->high : NAN;
 
-	document_begin_map_of(d, "co2e_grams");
-	put_real(d, "value", energy->is_known ? energy->value * grams : NAN);
-	put_real(d, "low", energy->has_interval ? energy->low * grams : NAN);
-	put_real(d, "high", energy->has_interval ? energy->high * grams : NAN);
+	put_range(d, "co2e_grams", value * grams, low * grams, high * grams);
+	put_range(d, "cost", emitted_cost(s, value), emitted_cost(s, low), emitted_cost(s, high));
+	document_put_string(d, "currency", s->terms.tariff ? s->config->currency : NULL);
+}
+
+/* The best start within the slack, or why it is not known. */
+static void put_start(const struct server *s, const struct estimate made[TARGETS],
+		      const struct job_request *request, double slack_s, struct document *d)
+{
+	const struct estimate *runtime = &made[TARGET_RUNTIME], *energy = &made[TARGET_ENERGY];
+	const bool has_interval = runtime->is_known && runtime->has_interval;
+	const double length_s = runtime->is_known ? runtime->value : request->limit_s;
+	const double kwh = energy->is_known ? energy->value / JOULES_PER_KWH : NAN;
+	struct start_question question = {
+		.slack_ns = ns_of(slack_s),
+		.length_ns = ns_of(length_s),
+		.low_ns = ns_of(has_interval ? runtime->low : length_s),
+		.high_ns = ns_of(has_interval ? runtime->high : length_s),
+	};
+	const char *source = NULL, *reason = NULL;
+	struct start start = {};
+
+	if (!question.length_ns)
+		reason = "neither the runtime nor a time limit is known";
+	else if (emitted_find_start(s, &question, &start, &source) < 0)
+		reason = "no forecast of the emission factor covers a run that starts now";
+	document_begin_map_of(d, "start");
+	document_put_boolean(d, "known", !reason);
+	put_real(d, "slack_seconds", slack_s);
+	if (reason) {
+		document_put_string(d, "reason", reason);
+	} else {
+		document_put_time(d, "at", start.at_ns);
+		document_put_boolean(d, "now", start.at_ns == question.now_ns);
+		put_real(d, "gain", 1 - start.best / start.now);
+		put_real(d, "error", start.error);
+		document_put_unsigned(d, "past_forecasts", start.pairs);
+		put_real(d, "co2e_grams", kwh * start.best);
+		put_real(d, "co2e_grams_now", kwh * start.now);
+		put_real(d, "runtime_seconds", length_s);
+		document_put_string(d, "source", source);
+	}
 	document_end_map(d);
+}
+
+static int read_jobs(struct api_call *c, struct past_jobs *to, struct error *err)
+{
+	const struct caller *caller = c->request->caller;
+	const struct store_who own = { .uid = caller->uid };
+
+	return predict_read_jobs(c->server->store, &(struct job_filter){}, &own, true,
+				 PREDICT_HISTORY, to, err);
 }
 
 /* A predictor that knows the caller's newest jobs. */
@@ -132,11 +202,7 @@ static int read_history(struct api_call *c, struct predictor **ret, size_t *ret_
 {
 	_cleanup_(past_jobs_clear) struct past_jobs jobs = {};
 	_cleanup_(predictor_freep) struct predictor *p = predictor_new();
-	const struct caller *caller = c->request->caller;
-	const struct store_who own = { .uid = caller->uid };
-	int r = p ? predict_read_jobs(c->server->store, &(struct job_filter){}, &own, true,
-				      PREDICT_HISTORY, &jobs, err)
-		  : -ENOMEM;
+	int r = p ? read_jobs(c, &jobs, err) : -ENOMEM;
 
 	if (r == 0)
 		r = predictor_replay(p, jobs.items, jobs.count, NULL, NULL);
@@ -147,26 +213,24 @@ static int read_history(struct api_call *c, struct predictor **ret, size_t *ret_
 	return 0;
 }
 
-/* What the caller asks for, and what is said of it.  @ret_job: the body has
- * to name the job; NULL: it does not. */
-static int predict(struct api_call *c, struct predictor **ret_predictor,
-		   struct job_request *ret_request, char **ret_job, struct error *err)
+static int read_body(const struct api_call *c, json_t **ret, struct error *err)
 {
-	_cleanup_(json_freep) json_t *root = NULL;
-	struct place place = { .err = err };
 	const char *text = c->request->body;
-	size_t jobs = 0;
-	int r = place_parse_map(text ? text : "", c->request->body_length, &root, err);
 
-	*ret_request = (struct job_request){ .user = PREDICT_ONE_USER };
-	if (r == 0 && ret_job) {
-		r = place_take_string(&place, root, "job", ret_job);
-		json_object_del(root, "job");
-		if (r == 0 && (!*ret_job || !**ret_job || strlen(*ret_job) > JOB_ID_MAX))
-			r = place_refuse(&place, "job", "is the job's id, and has to be there");
-	}
-	if (r == 0)
-		r = take_request(&place, root, ret_request);
+	return place_parse_map(text ? text : "", c->request->body_length, ret, err);
+}
+
+/* What the caller asks for, and what is said of it. */
+static int predict(struct api_call *c, json_t *root, struct predictor **ret_predictor,
+		   struct job_request *ret_request, struct error *err)
+{
+	struct place place = { .err = err };
+	size_t jobs = 0;
+	int r;
+
+	*ret_request = (struct job_request){ .user = PREDICT_ONE_USER,
+					     .submit_ns = clock_now_ns(CLOCK_REALTIME) };
+	r = take_request(&place, root, ret_request);
 	if (r == 0)
 		r = read_history(c, ret_predictor, &jobs, err);
 	if (r < 0)
@@ -238,17 +302,130 @@ static void estimate(struct api_call *c, const struct predictor *p,
 		     ret);
 }
 
-int api_put_prediction(struct api_call *c, struct error *err)
+/* ---- what if ---- */
+
+/* An older project's body of measured use, and what is made of it. */
+static const struct {
+	const char *key;
+	enum use use; /* USES: none; it says nothing of power, or not of how much */
+	double scale;
+} usages[] = {
+	{ "cpu_cores", USE_CORES, 1 },	     { "cpu_usage_percent", USE_BUSY, 0.01 },
+	{ "io_read_mbps", USE_READ, 1e6 },   { "io_write_mbps", USE_WRITE, 1e6 },
+	{ "memory_usage_percent", USES, 0 }, { "duration_seconds", USES, 0 },
+};
+
+static bool is_usage(const json_t *root)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(usages); i++) {
+		if (json_object_get(root, usages[i].key))
+			return true;
+	}
+	return false;
+}
+
+static int put_what_if(struct api_call *c, const json_t *root, struct error *err)
+{
+	_cleanup_(past_jobs_clear) struct past_jobs jobs = {};
+	const struct place place = { .err = err };
+	struct document *d = c->document;
+	struct estimate energy = {};
+	double use[USES], seconds = NAN;
+	struct what_if answer;
+	int r = 0;
+
+	for (size_t i = 0; i < USES; i++)
+		use[i] = NAN;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(usages); i++) {
+		uint64_t number = 0;
+		bool is_known = false;
+
+		r = place_take_number(&place, root, usages[i].key, PLACES, &number, &is_known);
+		if (is_known && usages[i].use != USES)
+			use[usages[i].use] = (double)number / pow(10, PLACES) * usages[i].scale;
+		else if (is_known && strcmp(usages[i].key, "duration_seconds") == 0)
+			seconds = (double)number / pow(10, PLACES);
+	}
+	use[USE_BUSY] *= use[USE_CORES]; /* percent of them */
+	if (r == 0)
+		r = read_jobs(c, &jobs, err);
+	if (r == 0)
+		r = what_if_ask(jobs.items, jobs.count, use, &answer);
+	if (r < 0 && r != -ENODATA)
+		return *err->text ? r : error_set_errno(err, r, "cannot answer");
+	document_begin_map(d);
+	document_put_string(d, "schema", "jobmeter.what-if/1");
+	document_put_string(
+		d, "what",
+		"the power of a job of yours with this use, if it were measured: no "
+		"prediction, as its use is not known before it runs; memory and job type "
+		"are not used");
+	document_put_boolean(d, "known", r == 0);
+	document_put_string(d, "reason",
+			    r < 0 ? "too few jobs of yours have measured energy" : NULL);
+	document_put_unsigned(d, "jobs", answer.jobs);
+	if (r == 0) {
+		energy = (struct estimate){ .is_known = seconds > 0,
+					    .has_interval = seconds > 0 && !isnan(answer.low),
+					    .value = answer.watts * seconds,
+					    .low = answer.low * seconds,
+					    .high = answer.high * seconds };
+		put_range(d, "watts", answer.watts, answer.low, answer.high);
+		put_range(d, "joules", energy.value, energy.low, energy.high);
+		put_emission(c->server, &energy, d);
+	}
+	document_end_map(d);
+	return 0;
+}
+
+/* ---- the routes ---- */
+
+/* @slack_s: negative: nothing is asked of the start. */
+static int put_prediction(struct api_call *c, json_t *root, double slack_s, struct error *err)
 {
 	_cleanup_(predictor_freep) struct predictor *p = NULL;
+	const struct place place = { .err = err };
 	struct estimate estimates[TARGETS];
 	struct job_request request;
-	int r = predict(c, &p, &request, NULL, err);
+	uint64_t slack = 0;
+	bool is_known = false;
+	int r = place_take_number(&place, root, SLACK, PLACES, &slack, &is_known);
 
+	json_object_del(root, SLACK);
+	if (is_known)
+		slack_s = (double)slack / pow(10, PLACES);
+	if (r == 0)
+		r = predict(c, root, &p, &request, err);
 	if (r < 0)
 		return r;
 	estimate(c, p, &request, estimates);
+	if (slack_s >= 0)
+		put_start(c->server, estimates, &request, slack_s, c->document);
 	put_estimates(c, p, &request, estimates);
+	return 0;
+}
+
+int api_put_prediction(struct api_call *c, struct error *err)
+{
+	_cleanup_(json_freep) json_t *root = NULL;
+	int r = read_body(c, &root, err);
+
+	if (r < 0)
+		return r;
+	return is_usage(root) ? put_what_if(c, root, err) : put_prediction(c, root, -1, err);
+}
+
+int api_put_schedule(struct api_call *c, struct error *err)
+{
+	_cleanup_(json_freep) json_t *root = NULL;
+	int r = read_body(c, &root, err);
+
+	return r < 0 ? r : put_prediction(c, root, SLACK_STANDARD_S, err);
+}
+
+int api_put_forecast(struct api_call *c, struct error *err UNUSED)
+{
+	emitted_put_forecast(c->server, c->out);
 	return 0;
 }
 
@@ -301,12 +478,21 @@ int api_keep_prediction(struct api_call *c, struct error *err)
 {
 	const struct caller *caller = c->request->caller;
 	_cleanup_(predictor_freep) struct predictor *p = NULL;
+	_cleanup_(json_freep) json_t *root = NULL;
 	_cleanup_free_ char *job = NULL;
+	const struct place place = { .err = err };
 	struct store *store = c->server->store;
 	struct estimate estimates[TARGETS];
 	struct job_request request;
-	int r = predict(c, &p, &request, &job, err);
+	int r = read_body(c, &root, err);
 
+	if (r == 0)
+		r = place_take_string(&place, root, "job", &job);
+	json_object_del(root, "job");
+	if (r == 0 && (!job || !*job || strlen(job) > JOB_ID_MAX))
+		r = place_refuse(&place, "job", "is the job's id, and has to be there");
+	if (r == 0)
+		r = predict(c, root, &p, &request, err);
 	if (r < 0)
 		return r;
 	estimate(c, p, &request, estimates);
@@ -397,8 +583,7 @@ int api_list_predictions(struct api_call *c, struct error *err)
 	const struct store_who own = { .uid = caller->uid };
 	struct document *d = c->document;
 	struct scoring s = { .document = d };
-	int r = predict_read_jobs(c->server->store, &(struct job_filter){}, &own, true,
-				  PREDICT_HISTORY, &s.jobs, err);
+	int r = read_jobs(c, &s.jobs, err);
 
 	document_begin_map(d);
 	document_begin_list_of(d, "predictions");
