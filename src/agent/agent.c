@@ -18,7 +18,6 @@
 #include "basic/notify.h"
 #include "agent/push.h"
 #include "service/permission.h"
-#include "agent/push.h"
 #include "agent/run_groups.h"
 #include "agent/tracer_helper.h"
 #include "node/sampler.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/agent_metrics.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -21,7 +21,6 @@
 #include "codec/trace_post.h"
 #include "agent/push.h"
 #include "service/permission.h"
-#include "agent/push.h"
 #include "model/record.h"
 #include "selftest/rights.h"
 #include "node/job_groups.h"

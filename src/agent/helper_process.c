@@ -21,7 +21,6 @@
 #include "agent/helper.h"
 #include "agent/helper_message.h"
 #include "cgroup/hierarchy.h"
-#include "basic/macro.h"
 #include "cgroup/mounts.h"
 #include "agent/orphans.h"
 #include "basic/parse.h"

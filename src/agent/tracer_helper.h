@@ -10,7 +10,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 struct error;
 struct identity_rules;

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define BUDGETS_PERCENT 10 /* of a core */

@@ -16,7 +16,6 @@
 #include <jansson.h>
 
 #include "basic/cleanup.h"
-#include "basic/clock.h"
 #include "basic/decimal.h"
 #include "basic/error.h"
 #include "basic/libcurl.h"

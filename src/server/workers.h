@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 struct error;
 struct http_answer;
 struct http_request;

@@ -15,7 +15,6 @@
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
-#include "basic/macro.h"
 #include "basic/parse.h"
 #include "basic/timestamp.h"
 #include "basic/utf8.h"

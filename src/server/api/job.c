@@ -2,7 +2,6 @@
 /* All of one job: its records, merged into one. */
 #include <errno.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/analysis.h"

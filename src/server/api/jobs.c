@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "basic/cleanup.h"
-#include "basic/error.h"
-#include "basic/macro.h"
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "server/api/api.h"

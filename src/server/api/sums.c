@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over jobs, the nodes that there are, what the columns mean, and how the server is. */
-#include "basic/error.h"
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "server/api/api.h"

@@ -10,7 +10,6 @@
 
 #include "analysis/formula.h"
 #include "basic/cleanup.h"
-#include "basic/error.h"
 #include "basic/text.h"
 #include "model/document.h"
 #include "model/job_name.h"

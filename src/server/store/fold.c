@@ -4,15 +4,12 @@
  * that was there, so that it is the same in whatever order they came.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/classes.h"
 #include "analysis/insights.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
-#include "basic/error.h"
 #include "codec/records.h"
 #include "model/record.h"
 #include "server/store/store_internal.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/error.h"
 #include "basic/macro.h"
 #include "model/json_place.h"
 

@@ -7,7 +7,6 @@
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
-#include "basic/error.h"
 #include "basic/fnv.h"
 #include "model/document.h"
 #include "model/record.h"
