@@ -33,20 +33,20 @@ static bool begin_cell(struct csv *csv)
 	return true;
 }
 
-static void csv_begin(struct document *d, enum shape shape, bool is_flat)
+static void csv_begin(struct document *d, enum nesting nesting, bool is_flat)
 {
 	struct csv *csv = csv_of(d);
 
-	(void)shape, (void)is_flat;
+	(void)nesting, (void)is_flat;
 	if (++csv->depth == DEPTH_OF_ROW)
 		csv->cells = 0;
 }
 
-static void csv_end(struct document *d, enum shape shape)
+static void csv_end(struct document *d, enum nesting nesting)
 {
 	struct csv *csv = csv_of(d);
 
-	if (csv->is_list && csv->depth == DEPTH_OF_ROW && shape == SHAPE_MAP)
+	if (csv->is_list && csv->depth == DEPTH_OF_ROW && nesting == NESTING_MAP)
 		fputc_unlocked('\n', csv->out);
 	if (csv->depth-- == DEPTH_OF_LIST)
 		csv->is_list = false;

@@ -90,19 +90,19 @@ static void write_escaped(FILE *out, const char *text)
 	fputc_unlocked('"', out);
 }
 
-static void json_begin(struct document *d, enum shape shape, bool is_flat)
+static void json_begin(struct document *d, enum nesting nesting, bool is_flat)
 {
 	struct json *json = json_of(d);
 
 	separate(json);
-	fputc_unlocked(shape == SHAPE_MAP ? '{' : '[', json->out);
+	fputc_unlocked(nesting == NESTING_MAP ? '{' : '[', json->out);
 	assert(json->depth + 1 < DEPTH_MAX);
 	is_flat |= json->levels[json->depth].is_flat && json->depth > 0;
 	json->depth++;
 	json->levels[json->depth] = (struct level){ .is_flat = is_flat || json->is_one_line };
 }
 
-static void json_end(struct document *d, enum shape shape)
+static void json_end(struct document *d, enum nesting nesting)
 {
 	struct json *json = json_of(d);
 	const struct level *level = &json->levels[json->depth];
@@ -111,7 +111,7 @@ static void json_end(struct document *d, enum shape shape)
 	json->depth--;
 	if (level->has_items && !level->is_flat)
 		break_line(json);
-	fputc_unlocked(shape == SHAPE_MAP ? '}' : ']', json->out);
+	fputc_unlocked(nesting == NESTING_MAP ? '}' : ']', json->out);
 }
 
 static void json_key(struct document *d, const char *key)

@@ -62,12 +62,12 @@ static void scalar(struct yaml *yaml, const char *text, bool is_plain)
 	emit(yaml, &event, is_made);
 }
 
-static void yaml_begin(struct document *d, enum shape shape, bool is_flat)
+static void yaml_begin(struct document *d, enum nesting nesting, bool is_flat)
 {
 	yaml_event_t event;
 	int is_made;
 
-	if (shape == SHAPE_MAP)
+	if (nesting == NESTING_MAP)
 		is_made = yaml_mapping_start_event_initialize(&event, NULL, NULL, true,
 							      is_flat ? YAML_FLOW_MAPPING_STYLE
 								      : YAML_BLOCK_MAPPING_STYLE);
@@ -78,11 +78,11 @@ static void yaml_begin(struct document *d, enum shape shape, bool is_flat)
 	emit(yaml_of(d), &event, is_made);
 }
 
-static void yaml_end(struct document *d, enum shape shape)
+static void yaml_end(struct document *d, enum nesting nesting)
 {
 	yaml_event_t event;
-	int is_made = shape == SHAPE_MAP ? yaml_mapping_end_event_initialize(&event)
-					 : yaml_sequence_end_event_initialize(&event);
+	int is_made = nesting == NESTING_MAP ? yaml_mapping_end_event_initialize(&event)
+					     : yaml_sequence_end_event_initialize(&event);
 
 	emit(yaml_of(d), &event, is_made);
 }

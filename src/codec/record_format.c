@@ -6,10 +6,10 @@
 #include "model/document.h"
 #include "basic/macro.h"
 #include "model/metric_json.h"
-#include "model/mounts_json.h"
 #include "model/record.h"
 #include "model/record_field.h"
 #include "model/section.h"
+#include "model/shape.h"
 #include "model/sections/energy.h"
 
 static void format_strings(const struct strings *list, struct document *d)
@@ -94,11 +94,14 @@ static void format_field(const struct record_field *field, const struct record *
 
 static void format_io(const struct record *record, struct document *d)
 {
-	reading_format_mounts(&record->reading, d);
+	if (record->reading.has_mounts)
+		shape_format(&mounts_shape, &record->reading, d);
+	else
+		document_null(d);
 	if (!record->reading.has_sums)
 		return;
 	document_key(d, "io_sums");
-	reading_format_sums(&record->reading, d);
+	shape_format(&mount_sums_shape, &record->reading, d);
 }
 
 static void format_survivors(const struct record *record, struct document *d)

@@ -10,10 +10,10 @@
 #include "basic/error.h"
 #include "model/json_place.h"
 #include "model/metric_json.h"
-#include "model/mounts_json.h"
 #include "model/record.h"
 #include "model/record_field.h"
 #include "model/section.h"
+#include "model/shape.h"
 
 static int take_strings(const struct place *place, const json_t *map, const char *key,
 			struct strings *ret)
@@ -111,14 +111,16 @@ static int take_members(const struct place *place, const json_t *map, const char
 static int take_io(const struct place *place, const json_t *root, struct record *record)
 {
 	struct place here = place_below(place, "io"), sums = place_below(place, "io_sums");
-	const json_t *list;
+	const json_t *list = NULL;
 	int r = place_get(place, root, "io", JSON_ARRAY, &list);
 
+	record->reading.has_mounts = list != NULL;
 	if (r == 0 && list)
-		r = reading_parse_mounts(&here, list, &record->reading);
+		r = shape_parse(&mounts_shape, &here, list, &record->reading);
 	if (r == 0)
 		r = place_get(place, root, "io_sums", JSON_ARRAY, &list);
-	return r < 0 || !list ? r : reading_parse_sums(&sums, list, &record->reading);
+	record->reading.has_sums = list != NULL;
+	return r < 0 || !list ? r : shape_parse(&mount_sums_shape, &sums, list, &record->reading);
 }
 
 static int take_survivor(const struct place *place, const json_t *map, struct record *record)

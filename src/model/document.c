@@ -22,32 +22,32 @@ void document_freep(struct document **d)
 
 void document_begin_map(struct document *d)
 {
-	d->backend->begin(d, SHAPE_MAP, false);
+	d->backend->begin(d, NESTING_MAP, false);
 }
 
 void document_begin_flat_map(struct document *d)
 {
-	d->backend->begin(d, SHAPE_MAP, true);
+	d->backend->begin(d, NESTING_MAP, true);
 }
 
 void document_end_map(struct document *d)
 {
-	d->backend->end(d, SHAPE_MAP);
+	d->backend->end(d, NESTING_MAP);
 }
 
 void document_begin_list(struct document *d)
 {
-	d->backend->begin(d, SHAPE_LIST, false);
+	d->backend->begin(d, NESTING_LIST, false);
 }
 
 void document_begin_flat_list(struct document *d)
 {
-	d->backend->begin(d, SHAPE_LIST, true);
+	d->backend->begin(d, NESTING_LIST, true);
 }
 
 void document_end_list(struct document *d)
 {
-	d->backend->end(d, SHAPE_LIST);
+	d->backend->end(d, NESTING_LIST);
 }
 
 void document_key(struct document *d, const char *key)

@@ -4,11 +4,11 @@
 
 #include "model/document.h"
 
-enum shape { SHAPE_MAP, SHAPE_LIST };
+enum nesting { NESTING_MAP, NESTING_LIST };
 
 struct document_backend {
-	void (*begin)(struct document *d, enum shape shape, bool is_flat);
-	void (*end)(struct document *d, enum shape shape);
+	void (*begin)(struct document *d, enum nesting nesting, bool is_flat);
+	void (*end)(struct document *d, enum nesting nesting);
 	void (*key)(struct document *d, const char *key);
 	void (*string)(struct document *d, const char *text);
 	void (*literal)(struct document *d, const char *text); /* a number, true, false or null */

@@ -3,23 +3,22 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "basic/array.h"
 
-static const char *const levels[ENERGY_LEVEL_COUNT] = {
+const char *const energy_level_names[ENERGY_LEVEL_COUNT] = {
 	[ENERGY_NODE] = "node",
 	[ENERGY_COMPONENT] = "component",
 	[ENERGY_PART] = "part",
 };
 
-static const char *const parts[ENERGY_PART_COUNT] = {
+const char *const energy_part_names[ENERGY_PART_COUNT] = {
 	[ENERGY_ALL] = "node",	    [ENERGY_PACKAGE] = "package", [ENERGY_MEMORY] = "memory",
 	[ENERGY_GPU] = "gpu",	    [ENERGY_MODULE] = "module",	  [ENERGY_CORES] = "cores",
 	[ENERGY_UNCORE] = "uncore", [ENERGY_IO] = "io",
 };
 
-static const char *const qualities[ENERGY_QUALITY_COUNT] = {
+const char *const energy_quality_names[ENERGY_QUALITY_COUNT] = {
 	[ENERGY_MEASURED] = "measured",
 	[ENERGY_ATTRIBUTED] = "attributed",
 	[ENERGY_ESTIMATED] = "estimated",
@@ -57,51 +56,15 @@ void energy_readings_clear(struct energy_readings *list)
 
 const char *energy_level_name(enum energy_level level)
 {
-	return levels[level];
+	return energy_level_names[level];
 }
 
 const char *energy_part_name(enum energy_part part)
 {
-	return parts[part];
+	return energy_part_names[part];
 }
 
 const char *energy_quality_name(enum energy_quality quality)
 {
-	return qualities[quality];
-}
-
-static bool find(const char *const *names, size_t count, const char *name, size_t *ret)
-{
-	for (*ret = 0; *ret < count; (*ret)++) {
-		if (strcmp(names[*ret], name) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool energy_level_find(const char *name, enum energy_level *ret)
-{
-	size_t i;
-	const bool is_found = find(levels, ENERGY_LEVEL_COUNT, name, &i);
-
-	*ret = is_found ? (enum energy_level)i : *ret;
-	return is_found;
-}
-
-bool energy_part_find(const char *name, enum energy_part *ret)
-{
-	size_t i;
-	const bool is_found = find(parts, ENERGY_PART_COUNT, name, &i);
-
-	*ret = is_found ? (enum energy_part)i : *ret;
-	return is_found;
-}
-
-bool energy_quality_find(const char *name, enum energy_quality *ret)
-{
-	size_t i;
-	const bool is_found = find(qualities, ENERGY_QUALITY_COUNT, name, &i);
-
-	*ret = is_found ? (enum energy_quality)i : *ret;
-	return is_found;
+	return energy_quality_names[quality];
 }

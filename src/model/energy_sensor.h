@@ -104,7 +104,6 @@ void energy_readings_clear(struct energy_readings *list);
 const char *energy_level_name(enum energy_level level);
 const char *energy_part_name(enum energy_part part);
 const char *energy_quality_name(enum energy_quality quality);
-/* The ways back; false: no such name. */
-bool energy_level_find(const char *name, enum energy_level *ret);
-bool energy_part_find(const char *name, enum energy_part *ret);
-bool energy_quality_find(const char *name, enum energy_quality *ret);
+extern const char *const energy_level_names[ENERGY_LEVEL_COUNT];
+extern const char *const energy_part_names[ENERGY_PART_COUNT];
+extern const char *const energy_quality_names[ENERGY_QUALITY_COUNT];

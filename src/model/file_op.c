@@ -5,86 +5,73 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct {
-	const char *name;
-	bool is_by_path;
-} ops[OP_COUNT] = {
-	[OP_READ]      = { "read", false },
-	[OP_WRITE]     = { "write", false },
-	[OP_OPEN]      = { "open", true },
-	[OP_CREATE]    = { "create", true },
-	[OP_CLOSE]     = { "close", false },
-	[OP_STAT]      = { "stat", true },
-	[OP_ACCESS]    = { "access", true },
-	[OP_READDIR]   = { "readdir", false },
-	[OP_READLINK]  = { "readlink", true },
-	[OP_STATFS]    = { "statfs", true },
-	[OP_RENAME]    = { "rename", true },
-	[OP_LINK]      = { "link", true },
-	[OP_SYMLINK]   = { "symlink", true },
-	[OP_UNLINK]    = { "unlink", true },
-	[OP_MKDIR]     = { "mkdir", true },
-	[OP_RMDIR]     = { "rmdir", true },
-	[OP_MKNOD]     = { "mknod", true },
-	[OP_TRUNCATE]  = { "truncate", true },
-	[OP_FALLOCATE] = { "fallocate", false },
-	[OP_CHMOD]     = { "chmod", true },
-	[OP_CHOWN]     = { "chown", true },
-	[OP_UTIME]     = { "utime", true },
-	[OP_XATTR]     = { "xattr", true },
-	[OP_FSYNC]     = { "fsync", false },
-	[OP_FDATASYNC] = { "fdatasync", false },
-	[OP_SYNC]      = { "sync", false },
+const char *const file_op_names[OP_COUNT] = {
+	[OP_READ] = "read", [OP_WRITE] = "write", [OP_OPEN] = "open", [OP_CREATE] = "create",
+	[OP_CLOSE] = "close", [OP_STAT] = "stat", [OP_ACCESS] = "access", [OP_READDIR] = "readdir",
+	[OP_READLINK] = "readlink", [OP_STATFS] = "statfs", [OP_RENAME] = "rename", [OP_LINK] = "link",
+	[OP_SYMLINK] = "symlink", [OP_UNLINK] = "unlink", [OP_MKDIR] = "mkdir", [OP_RMDIR] = "rmdir",
+	[OP_MKNOD] = "mknod", [OP_TRUNCATE] = "truncate", [OP_FALLOCATE] = "fallocate",
+	[OP_CHMOD] = "chmod", [OP_CHOWN] = "chown", [OP_UTIME] = "utime", [OP_XATTR] = "xattr",
+	[OP_FSYNC] = "fsync", [OP_FDATASYNC] = "fdatasync", [OP_SYNC] = "sync",
+};
+
+/* Operations whose calls all take a descriptor. */
+static const bool is_by_descriptor[OP_COUNT] = {
+	[OP_READ] = true, [OP_WRITE] = true, [OP_CLOSE] = true, [OP_READDIR] = true,
+	[OP_FALLOCATE] = true, [OP_FSYNC] = true, [OP_FDATASYNC] = true, [OP_SYNC] = true,
+};
+
+const char *const file_interface_names[INTERFACE_COUNT] = {
+	[INTERFACE_CALL] = "call", [INTERFACE_IO_URING] = "io_uring", [INTERFACE_LIBAIO] = "libaio",
+	[INTERFACE_SENDFILE] = "sendfile", [INTERFACE_COPY_FILE_RANGE] = "copy_file_range",
+	[INTERFACE_SPLICE] = "splice", [INTERFACE_MAPPING] = "mapping",
 };
 
 static const struct {
-	const char *name;
 	bool has_time, is_accounted;
 } interfaces[INTERFACE_COUNT] = {
-	[INTERFACE_CALL]            = { "call", true, true },
-	[INTERFACE_IO_URING]        = { "io_uring", false, false },
-	[INTERFACE_LIBAIO]          = { "libaio", false, false },
-	[INTERFACE_SENDFILE]        = { "sendfile", true, true },
-	[INTERFACE_COPY_FILE_RANGE] = { "copy_file_range", true, true },
-	[INTERFACE_SPLICE]          = { "splice", true, false },
-	[INTERFACE_MAPPING]         = { "mapping", false, false },
+	[INTERFACE_CALL] = { true, true },
+	[INTERFACE_SENDFILE] = { true, true },
+	[INTERFACE_COPY_FILE_RANGE] = { true, true },
+	[INTERFACE_SPLICE] = { true, false },
 };
 /* clang-format on */
 
 const char *file_op_name(enum file_op op)
 {
 	assert(op < OP_COUNT);
-	return ops[op].name;
+	return file_op_names[op];
+}
+
+static size_t find(const char *const *names, size_t count, const char *name)
+{
+	size_t i = 0;
+
+	while (i < count && strcmp(names[i], name) != 0)
+		i++;
+	return i;
 }
 
 enum file_op file_op_find(const char *name)
 {
-	size_t op = 0;
-
-	while (op < OP_COUNT && strcmp(ops[op].name, name) != 0)
-		op++;
-	return (enum file_op)op;
+	return (enum file_op)find(file_op_names, OP_COUNT, name);
 }
 
 bool file_op_is_by_path(enum file_op op)
 {
 	assert(op < OP_COUNT);
-	return ops[op].is_by_path;
+	return !is_by_descriptor[op];
 }
 
 const char *file_interface_name(enum file_interface interface)
 {
 	assert(interface < INTERFACE_COUNT);
-	return interfaces[interface].name;
+	return file_interface_names[interface];
 }
 
 enum file_interface file_interface_find(const char *name)
 {
-	size_t interface = 0;
-
-	while (interface < INTERFACE_COUNT && strcmp(interfaces[interface].name, name) != 0)
-		interface++;
-	return (enum file_interface)interface;
+	return (enum file_interface)find(file_interface_names, INTERFACE_COUNT, name);
 }
 
 bool file_interface_has_time(enum file_interface interface)

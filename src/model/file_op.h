@@ -53,6 +53,7 @@ enum file_interface {
 };
 
 /* "read", "open"... */
+extern const char *const file_op_names[OP_COUNT];
 const char *file_op_name(enum file_op op);
 /* OP_COUNT: no operation has that name. */
 enum file_op file_op_find(const char *name);
@@ -60,6 +61,7 @@ enum file_op file_op_find(const char *name);
 bool file_op_is_by_path(enum file_op op);
 
 /* "call", "io_uring"... */
+extern const char *const file_interface_names[INTERFACE_COUNT];
 const char *file_interface_name(enum file_interface interface);
 /* INTERFACE_COUNT: no way has that name. */
 enum file_interface file_interface_find(const char *name);

@@ -104,7 +104,7 @@ static int grow(void *rows, size_t count, size_t size)
 	return 0;
 }
 
-static void mount_row_clear(struct mount_row *row)
+void mount_row_clear(struct mount_row *row)
 {
 	free(row->mount);
 	free(row->fstype);
@@ -228,40 +228,30 @@ static int merge_strings(struct mount_row *to, const struct mount_row *from)
 	return 0;
 }
 
+#define COUNTS (sizeof(struct op_counts) / sizeof(uint64_t))
+
 void op_counts_add(struct op_counts *to, const struct op_counts *from)
 {
-	to->calls += from->calls;
-	to->bytes += from->bytes;
-	to->errors += from->errors;
-	to->ns += from->ns;
-	to->not_found += from->not_found;
+	for (size_t i = 0; i < COUNTS; i++)
+		((uint64_t *)to)[i] += ((const uint64_t *)from)[i];
 }
 
 void op_counts_raise(struct op_counts *to, const struct op_counts *least)
 {
-	to->calls = MAX(to->calls, least->calls);
-	to->bytes = MAX(to->bytes, least->bytes);
-	to->errors = MAX(to->errors, least->errors);
-	to->ns = MAX(to->ns, least->ns);
-	to->not_found = MAX(to->not_found, least->not_found);
+	for (size_t i = 0; i < COUNTS; i++)
+		((uint64_t *)to)[i] = MAX(((uint64_t *)to)[i], ((const uint64_t *)least)[i]);
 }
 
 static void merge_numbers(struct mount_row *to, const struct mount_row *from)
 {
+	const uint64_t *more = (const uint64_t *)&from->ops;
+	uint64_t *numbers = (uint64_t *)&to->ops;
+
 	to->has_seconds &= from->has_seconds;
 	to->has_histograms &= from->has_histograms;
 	to->lacks_not_found |= from->lacks_not_found;
-	for (size_t op = 0; op < OP_COUNT; op++)
-		op_counts_add(&to->ops[op], &from->ops[op]);
-	for (size_t interface = 0; interface < INTERFACE_COUNT; interface++) {
-		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			op_counts_add(&to->interfaces[interface][op],
-				      &from->interfaces[interface][op]);
-	}
-	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
-		histogram_add(&to->sizes[op], &from->sizes[op]);
-		histogram_add(&to->latencies[op], &from->latencies[op]);
-	}
+	for (size_t i = 0; i < MOUNT_NUMBERS; i++)
+		numbers[i] += more[i];
 }
 
 /* The row of what finds no room: the last mount becomes it.  NULL: no memory. */

@@ -25,6 +25,8 @@ struct value {
 #define VALUE_MAX ((UINT64_C(1) << 63) - 1)
 _Static_assert(sizeof(struct value) == sizeof(uint64_t), "the compiler packs it");
 
+struct shape;
+
 struct op_counts {
 	uint64_t calls, bytes, errors, ns;
 	uint64_t not_found; /* of the errors: there was no such file (ENOENT); operations on
@@ -58,15 +60,18 @@ struct mount_row {
 	char *source;
 	char *aliases[MOUNT_ALIASES_MAX]; /* other mount points of the same superblock; NULL-padded
 					   */
+	bool has_seconds; /* the clock was on */
+	bool has_histograms;
+	bool lacks_not_found; /* it comes from a record that does not tell op_counts.not_found */
+	/* From here on numbers alone, which are added and subtracted one by one. */
 	struct op_counts ops[OP_COUNT]; /* data operations: all ways but mappings together */
 	/* The parts: calls, bytes and errors.  Plain calls are what is left: INTERFACE_CALL's place
 	 * is read by nobody. */
 	struct op_counts interfaces[INTERFACE_COUNT][OP_DATA_COUNT];
-	bool has_seconds; /* the clock was on */
-	bool has_histograms;
-	bool lacks_not_found; /* it comes from a record that does not tell op_counts.not_found */
 	struct histogram sizes[OP_DATA_COUNT], latencies[OP_DATA_COUNT];
 };
+#define MOUNT_NUMBERS \
+	((sizeof(struct mount_row) - offsetof(struct mount_row, ops)) / sizeof(uint64_t))
 
 /* What a list of jobs tells of a mount: mount_sum_metrics[]. */
 #define MOUNT_SUMS 3
@@ -147,6 +152,7 @@ bool reading_failures_are_known(const struct reading *r, const struct mount_row 
 
 /* The job's own rows as one, of that name; the caller frees it.  NULL: no memory. */
 struct mount_row *reading_sum_rows(const struct reading *r, const char *name);
+void mount_row_clear(struct mount_row *row);
 struct mount_row *mount_row_free(struct mount_row *row); /* NULL is fine; returns NULL */
 
 /* One number of a mount row by its metric, which is no histogram: of SCOPE_MOUNT, or of
@@ -179,3 +185,6 @@ bool mount_row_knows(const struct mount_row *row, enum metric_id id);
 
 /* Frees what the reading owns, not the reading; leaves it empty. */
 void reading_clear(struct reading *r);
+
+/* Of struct reading: its rows as the list `io` of a record, and its sums as `io_sums`. */
+extern const struct shape mounts_shape, mount_sums_shape;

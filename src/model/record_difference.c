@@ -24,60 +24,28 @@ static bool take_off(uint64_t *to, uint64_t from)
 	return is_well;
 }
 
-static bool subtract_counts(struct op_counts *to, const struct op_counts *from)
-{
-	bool is_well = take_off(&to->calls, from->calls);
-
-	is_well &= take_off(&to->bytes, from->bytes);
-	is_well &= take_off(&to->errors, from->errors);
-	is_well &= take_off(&to->ns, from->ns);
-	is_well &= take_off(&to->not_found, from->not_found);
-	return is_well;
-}
-
-static bool subtract_histogram(struct histogram *to, const struct histogram *from)
-{
-	bool is_well = true;
-
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		is_well &= take_off(&to->counts[i], from->counts[i]);
-	return is_well;
-}
-
 static bool subtract_row(struct mount_row *to, const struct mount_row *from)
 {
+	const uint64_t *before = (const uint64_t *)&from->ops;
+	uint64_t *numbers = (uint64_t *)&to->ops;
 	bool is_well = true;
 
 	to->has_seconds &= from->has_seconds;
 	to->has_histograms &= from->has_histograms;
 	to->lacks_not_found |= from->lacks_not_found;
-	for (size_t op = 0; op < OP_COUNT; op++)
-		is_well &= subtract_counts(&to->ops[op], &from->ops[op]);
-	for (size_t interface = 0; interface < INTERFACE_COUNT; interface++) {
-		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			is_well &= subtract_counts(&to->interfaces[interface][op],
-						   &from->interfaces[interface][op]);
-	}
-	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
-		is_well &= subtract_histogram(&to->sizes[op], &from->sizes[op]);
-		is_well &= subtract_histogram(&to->latencies[op], &from->latencies[op]);
-	}
+	for (size_t i = 0; i < MOUNT_NUMBERS; i++)
+		is_well &= take_off(&numbers[i], before[i]);
 	return is_well;
 }
 
 static bool is_idle(const struct mount_row *row)
 {
-	static const struct op_counts nothing;
+	const uint64_t *numbers = (const uint64_t *)&row->ops;
+	uint64_t any = 0;
 
-	for (size_t op = 0; op < OP_COUNT; op++) {
-		if (memcmp(&row->ops[op], &nothing, sizeof(nothing)) != 0)
-			return false;
-	}
-	for (size_t interface = 0; interface < INTERFACE_COUNT; interface++) {
-		if (mount_row_has_interface(row, (enum file_interface)interface))
-			return false;
-	}
-	return true;
+	for (size_t i = 0; i < MOUNT_NUMBERS; i++)
+		any |= numbers[i];
+	return !any;
 }
 
 /* Rows in which nothing was done meanwhile go. */
@@ -93,15 +61,8 @@ static void drop_idle_rows(struct reading *r)
 			r->mounts[kept++] = row;
 		}
 	}
-	while (r->mount_count > kept) {
-		struct mount_row *row = &r->mounts[--r->mount_count];
-
-		free(row->mount);
-		free(row->fstype);
-		free(row->source);
-		for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++)
-			free(row->aliases[i]);
-	}
+	while (r->mount_count > kept)
+		mount_row_clear(&r->mounts[--r->mount_count]);
 }
 
 static int subtract_rows(struct record *to, const struct reading *from)

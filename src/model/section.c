@@ -57,7 +57,8 @@ int section_begin(const struct section *s, void *ret, unsigned int counted)
 	if (s->begin)
 		return s->begin(ret, counted);
 	memset(ret, 0, s->size);
-	*(bool *)ret = section_is_by_source(s) || counted & s->counted;
+	if (!s->is_known)
+		*(bool *)ret = section_is_by_source(s) || counted & s->counted;
 	return 0;
 }
 
@@ -173,7 +174,8 @@ int section_take(const struct section *s, const struct place *place, const json_
 		return r;
 	if (s->parse)
 		return s->parse(&here, json, ret);
-	*(bool *)ret = true;
+	if (!s->is_known)
+		*(bool *)ret = true;
 	return shape_parse(s->shape, &here, json, ret);
 }
 

@@ -8,6 +8,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
+#include "basic/text.h"
 #include "model/document.h"
 #include "model/histogram_json.h"
 #include "model/json_place.h"
@@ -16,6 +17,27 @@
 static void *at(const struct field *f, const void *of)
 {
 	return (char *)of + f->offset;
+}
+
+/* Whose hooks are asked, in what is formatted or parsed. */
+struct walk {
+	const struct shape *shape; /* the innermost that has any */
+	void *root, *row;
+};
+
+static struct walk walk_below(const struct walk *w, const struct shape *s, const void *of)
+{
+	return s->knows ? (struct walk){ s, w->root, (void *)of } : *w;
+}
+
+static bool is_known(const struct walk *w, enum metric_id id)
+{
+	return !w->shape->knows || w->shape->knows(w->root, w->row, id);
+}
+
+static bool may_lack(const struct walk *w, enum metric_id id)
+{
+	return w->shape->lacks && w->shape->lacks(w->root, w->row, id);
 }
 
 /* ---- numbers: cells of 64 bits, one behind the other ---- */
@@ -32,7 +54,7 @@ static size_t count_cells(const struct field *f)
 	const size_t count = f->end - f->first;
 
 	if (!metrics)
-		return f->kind == SHAPE_NUMBER;
+		return f->kind == SHAPE_NUMBER && !(f->flags & SHAPE_ALONE);
 	return metrics[count - 1].kind == KIND_HISTOGRAM ? count - 1 + HISTOGRAM_BUCKETS : count;
 }
 
@@ -44,14 +66,14 @@ static bool is_sum(const struct field *f, const struct metric *metrics, size_t c
 
 static struct value get(const struct field *f, const void *of, size_t cell)
 {
-	if (f->kind == SHAPE_VALUES)
+	if (f->kind == SHAPE_VALUES || f->kind == SHAPE_VALUE)
 		return ((const struct value *)at(f, of))[cell];
 	return (struct value){ ((const uint64_t *)at(f, of))[cell], true };
 }
 
 static void set(const struct field *f, void *of, size_t cell, uint64_t number, bool is_known)
 {
-	if (f->kind == SHAPE_VALUES)
+	if (f->kind == SHAPE_VALUES || f->kind == SHAPE_VALUE)
 		((struct value *)at(f, of))[cell] = (struct value){ is_known ? number : 0,
 								    is_known };
 	else
@@ -97,62 +119,13 @@ static bool is_idle(const struct field *f, const void *of)
 {
 	const struct metric *metrics = metrics_of(f);
 
+	if (f->kind == SHAPE_MAP)
+		return shape_is_empty(f->rows, at(f, of));
 	for (size_t i = 0, cells = count_cells(f); i < cells; i++) {
 		if (is_sum(f, metrics, i) && get(f, of, i).number)
 			return false;
 	}
 	return true;
-}
-
-static void format_numbers(const struct field *f, const void *of, struct document *d)
-{
-	if (f->key && is_idle(f, of))
-		return;
-	if (f->key)
-		document_begin_map_of(d, f->key);
-	for (size_t i = 0; i < f->end - f->first; i++) {
-		const struct metric *metric = metrics_of(f) + i;
-		const struct value value = get(f, of, i);
-
-		if (metric->kind == KIND_HISTOGRAM)
-			histogram_format(metric, (void *)((uint64_t *)at(f, of) + i), d);
-		else
-			metric_format(metric, value.is_known, value.number, d);
-	}
-	if (f->key)
-		document_end_map(d);
-}
-
-static int take_number(const struct field *f, const struct place *place, const json_t *map,
-		       const char *key, enum metric_unit unit, size_t cell, void *ret)
-{
-	struct value value = {};
-	int r = value_take(place, map, key, metric_unit_places(unit), &value);
-
-	set(f, ret, cell, value.number, value.is_known);
-	if (r == 0 && !value.is_known && f->flags & SHAPE_NEEDED && is_sum(f, metrics_of(f), cell))
-		return place_refuse(place, key, "is missing");
-	if (r == 0 && f->most && value.number > f->most)
-		return place_refuse(place, key, "is too much");
-	return r;
-}
-
-static int parse_numbers(const struct field *f, const struct place *place, const json_t *map,
-			 void *ret)
-{
-	const struct place below = place_below(place, f->key), *here = f->key ? &below : place;
-	int r = f->key ? place_get(place, map, f->key, JSON_OBJECT, &map) : 0;
-	bool is_known;
-
-	for (size_t i = 0; r == 0 && map && i < f->end - f->first; i++) {
-		const struct metric *metric = metrics_of(f) + i;
-
-		r = metric->kind == KIND_HISTOGRAM
-			    ? histogram_take(here, map, metric,
-					     (void *)((uint64_t *)at(f, ret) + i), &is_known)
-			    : take_number(f, here, map, metric->key, metric->unit, i, ret);
-	}
-	return r;
 }
 
 /* ---- lists ---- */
@@ -167,12 +140,24 @@ static void *row_of(const struct shape *rows, const struct list *l, size_t i)
 	return (char *)l->items + i * rows->size;
 }
 
+static const char *text_of(const struct field *f, const void *of)
+{
+	return f->kind == SHAPE_STRING ? *(char *const *)at(f, of) : at(f, of);
+}
+
+static bool is_same_key(const struct field *f, const void *a, const void *b)
+{
+	return f->kind == SHAPE_WORD
+		       ? *(const unsigned int *)at(f, a) == *(const unsigned int *)at(f, b)
+		       : text_is_equal(text_of(f, a), text_of(f, b));
+}
+
 static bool has_same_keys(const struct shape *rows, const void *a, const void *b)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct field *f = &rows->fields[i];
 
-		if (f->flags & SHAPE_KEY && strcmp(at(f, a), at(f, b)) != 0)
+		if (f->flags & SHAPE_KEY && !is_same_key(f, a, b))
 			return false;
 	}
 	return true;
@@ -189,14 +174,14 @@ static void *find(const struct shape *rows, const struct list *l, const void *li
 
 static void *find_other(const struct shape *rows, const struct list *l)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		if (strcmp(at(&rows->fields[0], row_of(rows, l, i)), SHAPE_OTHER) == 0)
+	for (size_t i = 0; rows->has_other && i < l->count; i++) {
+		if (text_is_equal(text_of(&rows->fields[0], row_of(rows, l, i)), SHAPE_OTHER))
 			return row_of(rows, l, i);
 	}
 	return NULL;
 }
 
-/* There is room for a power of two. */
+/* There is room for a power of two.  @row: NULL: a blank one. */
 static void *append(const struct shape *rows, struct list *l, const void *row)
 {
 	if ((l->count & (l->count - 1)) == 0) {
@@ -206,7 +191,9 @@ static void *append(const struct shape *rows, struct list *l, const void *row)
 			return NULL;
 		l->items = larger;
 	}
-	return memcpy(row_of(rows, l, l->count++), row, rows->size);
+	row = row ? row : rows->blank;
+	return row ? memcpy(row_of(rows, l, l->count++), row, rows->size)
+		   : memset(row_of(rows, l, l->count++), 0, rows->size);
 }
 
 /* A new one is a copy of @like.  NULL: no memory. */
@@ -216,7 +203,7 @@ static void *get_row(const struct shape *rows, struct list *l, const void *like,
 	const bool is_full = l->count >= rows->max + (other != NULL);
 
 	if (!row && is_full)
-		row = other;
+		row = rows->has_other ? other : row_of(rows, l, l->count - 1);
 	*ret_is_new = !row;
 	if (row)
 		return row;
@@ -241,6 +228,8 @@ static int join_row(const struct shape *rows, bool is_raised, struct list *l, co
 
 	if (!sum)
 		return -ENOMEM;
+	if (!is_new && !is_raised && rows->join)
+		rows->join(sum, row);
 	return is_new ? 0 : shape_join(rows, is_raised, sum, row);
 }
 
@@ -276,65 +265,36 @@ static bool subtract_list(const struct shape *rows, struct list *l, const struct
 	return is_well;
 }
 
-static void format_list(const struct field *f, const struct list *l, struct document *d)
-{
-	if (f->key)
-		document_key(d, f->key);
-	document_begin_list(d);
-	for (size_t i = 0; i < l->count; i++) {
-		if (f->rows->is_flat)
-			document_begin_flat_map(d);
-		else
-			document_begin_map(d);
-		shape_format(f->rows, row_of(f->rows, l, i), d);
-		document_end_map(d);
-	}
-	document_end_list(d);
-}
-
-struct parsed_list {
-	const struct shape *rows;
-	struct list *list;
-};
-
-static int parse_row(const struct place *place, const json_t *map, void *ret)
-{
-	const struct parsed_list *p = ret;
-	_cleanup_free_ void *blank = calloc(1, p->rows->size);
-	void *row = blank ? append(p->rows, p->list, blank) : NULL;
-	const struct field *key = p->rows->fields;
-	int r = row ? shape_parse(p->rows, place, map, row) : -ENOMEM;
-
-	while (!(key->flags & SHAPE_KEY))
-		key++;
-	if (r == 0 && find(p->rows, p->list, row) != row)
-		return place_refuse(place, key->key, "stands there twice");
-	return r == 0 && p->rows->check ? p->rows->check(place, row) : r;
-}
-
-static int parse_list(const struct field *f, const struct place *place, const json_t *json,
-		      struct list *ret)
-{
-	const struct place below = place_below(place, f->key), *here = f->key ? &below : place;
-	struct parsed_list p = { f->rows, ret };
-	int r = f->key ? place_get(place, json, f->key, JSON_ARRAY, &json) : 0;
-
-	if (r == 0 && json)
-		r = place_each(here, json, f->rows->max + 1, parse_row, &p);
-	if (r == 0 && ret->count > f->rows->max && !find_other(f->rows, ret))
-		r = place_refuse(here, "", "has more than %zu entries", f->rows->max);
-	sort(f->rows, ret);
-	return r;
-}
-
 /* ---- fields ---- */
+
+static void free_strings(const struct shape *s, void *of);
+
+static void free_field(const struct field *f, void *of)
+{
+	char **texts = at(f, of);
+	struct list *l = at(f, of);
+
+	if (f->kind == SHAPE_MAP)
+		free_strings(f->rows, at(f, of));
+	for (size_t i = 0; f->kind == SHAPE_STRINGS && i < f->size; i++)
+		free(texts[i]);
+	if (f->kind == SHAPE_STRING)
+		free(*texts);
+	for (size_t i = 0; f->kind == SHAPE_LIST && i < l->count; i++)
+		free_strings(f->rows, row_of(f->rows, l, i));
+	if (f->kind == SHAPE_LIST)
+		free(l->items);
+}
+
+static void free_strings(const struct shape *s, void *of)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free_field(&s->fields[i], of);
+}
 
 void shape_clear(const struct shape *s, void *of)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		if (s->fields[i].kind == SHAPE_LIST)
-			free(((struct list *)at(&s->fields[i], of))->items);
-	}
+	free_strings(s, of);
 	memset(of, 0, s->size);
 }
 
@@ -380,33 +340,196 @@ bool shape_subtract(const struct shape *s, void *later, const void *earlier)
 	return is_well;
 }
 
-void shape_format(const struct shape *s, const void *of, struct document *d)
-{
-	for (size_t i = 0; i < s->count; i++) {
-		const struct field *f = &s->fields[i];
+/* ---- writing ---- */
 
-		if (f->kind == SHAPE_TEXT) {
-			document_put_string(d, f->key, at(f, of));
-		} else if (f->kind == SHAPE_LIST) {
-			format_list(f, at(f, of), d);
-		} else if (f->kind == SHAPE_NUMBER) {
-			document_key(d, f->key);
-			document_decimal(d, get(f, of, 0).number, metric_unit_places(f->unit));
-		} else {
-			format_numbers(f, of, d);
-		}
-	}
+static void format_fields(const struct walk *w, const struct shape *s, const void *of,
+			  struct document *d);
+
+static void format_text(const struct walk *w UNUSED, const struct field *f, const void *of,
+			struct document *d)
+{
+	const char *text = text_of(f, of);
+
+	document_put_string(d, f->key, f->flags & SHAPE_OR_NULL && !*text ? NULL : text);
 }
 
-static int parse_text(const struct field *f, const struct place *place, const json_t *map,
-		      void *ret)
+static void format_strings(const struct walk *w UNUSED, const struct field *f, const void *of,
+			   struct document *d)
 {
-	_cleanup_free_ char *text = NULL;
-	int r = place_take_string(place, map, f->key, &text);
+	char *const *texts = at(f, of);
+
+	document_begin_flat_list_of(d, f->key);
+	for (size_t i = 0; i < f->size && texts[i]; i++)
+		document_string(d, texts[i]);
+	document_end_list(d);
+}
+
+static void format_word(const struct walk *w UNUSED, const struct field *f, const void *of,
+			struct document *d)
+{
+	document_put_string(d, f->key, f->names[*(const unsigned int *)at(f, of)]);
+}
+
+static void format_time(const struct walk *w UNUSED, const struct field *f, const void *of,
+			struct document *d)
+{
+	document_put_time(d, f->key, *(const uint64_t *)at(f, of));
+}
+
+static void format_bool(const struct walk *w UNUSED, const struct field *f, const void *of,
+			struct document *d)
+{
+	document_put_boolean(d, f->key, *(const bool *)at(f, of));
+}
+
+static void format_signed(const struct walk *w UNUSED, const struct field *f, const void *of,
+			  struct document *d)
+{
+	const int64_t number = f->size == sizeof(int) ? *(const int *)at(f, of)
+						      : *(const int64_t *)at(f, of);
+
+	document_key(d, f->key);
+	if (number < 0)
+		document_null(d);
+	else
+		document_signed(d, number);
+}
+
+static void format_number(const struct walk *w, const struct field *f, const void *of,
+			  struct document *d)
+{
+	const struct value value = get(f, of, 0);
+
+	document_key(d, f->key);
+	if (!value.is_known || (f->flags & SHAPE_OR_NULL && !value.number) ||
+	    (f->first && !is_known(w, f->first)))
+		document_null(d);
+	else
+		document_decimal(d, value.number, metric_unit_places(f->unit));
+}
+
+static void begin_map(const char *key, bool is_flat, struct document *d)
+{
+	if (is_flat)
+		document_begin_flat_map_of(d, key);
+	else
+		document_begin_map_of(d, key);
+}
+
+static void format_numbers(const struct walk *w, const struct field *f, const void *of,
+			   struct document *d)
+{
+	if (f->key && !(f->flags & SHAPE_ALWAYS) && is_idle(f, of))
+		return;
+	if (f->key)
+		begin_map(f->key, f->flags & SHAPE_FLAT, d);
+	for (size_t i = 0; i < f->end - f->first; i++) {
+		const struct metric *metric = metrics_of(f) + i;
+		const bool is_there = is_known(w, f->first + (enum metric_id)i);
+		const struct value value = get(f, of, i);
+
+		if (metric->kind == KIND_HISTOGRAM)
+			histogram_format(metric,
+					 is_there ? (void *)((uint64_t *)at(f, of) + i) : NULL, d);
+		else
+			metric_format(metric, is_there && value.is_known, value.number, d);
+	}
+	if (f->key)
+		document_end_map(d);
+}
+
+static void format_job_values(const struct walk *w UNUSED, const struct field *f, const void *of,
+			      struct document *d)
+{
+	values_format_all(at(f, of), d);
+}
+
+static void format_map(const struct walk *w, const struct field *f, const void *of,
+		       struct document *d)
+{
+	if (f->flags & SHAPE_IF_KNOWN ? !*(const bool *)at(f, of)
+				      : !(f->flags & SHAPE_ALWAYS) && is_idle(f, of))
+		return;
+	begin_map(f->key, f->flags & SHAPE_FLAT, d);
+	format_fields(w, f->rows, at(f, of), d);
+	document_end_map(d);
+}
+
+static void format_named(const struct walk *w, const struct field *f, const void *of,
+			 struct document *d)
+{
+	if (f->key)
+		document_begin_map_of(d, f->key);
+	for (size_t i = 0; i < f->size; i++) {
+		const void *row = (const char *)at(f, of) + i * f->rows->size;
+
+		if (shape_is_empty(f->rows, row))
+			continue;
+		begin_map(f->names[i], f->flags & SHAPE_FLAT, d);
+		format_fields(w, f->rows, row, d);
+		document_end_map(d);
+	}
+	if (f->key)
+		document_end_map(d);
+}
+
+/* Where the number of an array's rows is. */
+static size_t *count_of(const struct field *f, const void *of)
+{
+	return (size_t *)(void *)((char *)at(f, of) + f->rows->max * f->rows->size);
+}
+
+static struct list list_of(const struct field *f, const void *of)
+{
+	return f->kind == SHAPE_ARRAY ? (struct list){ at(f, of), *count_of(f, of) }
+				      : *(const struct list *)at(f, of);
+}
+
+static void format_list(const struct walk *w, const struct field *f, const void *of,
+			struct document *d)
+{
+	const struct list l = list_of(f, of);
+
+	if (f->key)
+		document_key(d, f->key);
+	document_begin_list(d);
+	for (size_t i = 0; i < l.count; i++) {
+		if (f->rows->is_flat)
+			document_begin_flat_map(d);
+		else
+			document_begin_map(d);
+		format_fields(w, f->rows, row_of(f->rows, &l, i), d);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+/* ---- reading ---- */
+
+static int parse_fields(const struct walk *w, const struct shape *s, bool are_keys,
+			const struct place *place, const json_t *map, void *ret);
+
+static int parse_string(const struct walk *w UNUSED, const struct field *f,
+			const struct place *place, const json_t *map, void *ret)
+{
+	char **text = at(f, ret);
+	int r = place_take_string(place, map, f->key, text);
+
+	return r == 0 && f->flags & SHAPE_NEEDED && !*text
+		       ? place_refuse(place, f->key, "is missing")
+		       : r;
+}
+
+static int parse_text(const struct walk *w UNUSED, const struct field *f, const struct place *place,
+		      const json_t *map, void *ret)
+{
+	const json_t *json;
+	int r = place_get(place, map, f->key, JSON_STRING, &json);
+	const char *text = r == 0 ? json_string_value(json) : NULL;
 
 	if (r < 0)
 		return r;
-	if (f->flags & SHAPE_KEY && (!text || !*text))
+	if (f->flags & SHAPE_NEEDED && (!text || !*text))
 		return place_refuse(place, f->key, "is missing");
 	if (text && strlen(text) >= f->size)
 		return place_refuse(place, f->key, "has more than %zu bytes", f->size - 1);
@@ -415,23 +538,259 @@ static int parse_text(const struct field *f, const struct place *place, const js
 	return 0;
 }
 
-int shape_parse(const struct shape *s, const struct place *place, const json_t *json, void *ret)
+static int parse_strings(const struct walk *w UNUSED, const struct field *f,
+			 const struct place *place, const json_t *map, void *ret)
 {
+	const json_t *list;
+	char **texts = at(f, ret);
+	int r = place_get(place, map, f->key, JSON_ARRAY, &list);
+
+	for (size_t i = 0; r == 0 && list && i < MIN(f->size, json_array_size(list)); i++)
+		r = place_copy_string(place, f->key, json_array_get(list, i), &texts[i]);
+	return r;
+}
+
+static int parse_word(const struct walk *w UNUSED, const struct field *f, const struct place *place,
+		      const json_t *map, void *ret)
+{
+	const char *word = json_string_value(place_member(map, f->key));
+
+	for (unsigned int i = 0; word && i < f->size; i++) {
+		if (strcmp(f->names[i], word) == 0) {
+			*(unsigned int *)at(f, ret) = i;
+			return 0;
+		}
+	}
+	return place_refuse(place, f->key, "is none of its words");
+}
+
+static int parse_time(const struct walk *w UNUSED, const struct field *f, const struct place *place,
+		      const json_t *map, void *ret)
+{
+	return place_take_time(place, map, f->key, at(f, ret));
+}
+
+static int parse_bool(const struct walk *w UNUSED, const struct field *f, const struct place *place,
+		      const json_t *map, void *ret)
+{
+	return place_take_boolean(place, map, f->key, at(f, ret));
+}
+
+static int parse_signed(const struct walk *w UNUSED, const struct field *f,
+			const struct place *place, const json_t *map, void *ret)
+{
+	const bool is_int = f->size == sizeof(int);
+	int64_t number = is_int ? *(int *)at(f, ret) : *(int64_t *)at(f, ret);
+	int r = place_take_signed(place, map, f->key, 0, (int64_t)f->most, &number);
+
+	if (is_int)
+		*(int *)at(f, ret) = (int)number;
+	else
+		*(int64_t *)at(f, ret) = number;
+	return r;
+}
+
+static int take_number(const struct walk *w, const struct field *f, const struct place *place,
+		       const json_t *map, const char *key, enum metric_unit unit, size_t cell,
+		       void *ret)
+{
+	const enum metric_id id = f->first + (enum metric_id)cell;
+	struct value value = {};
+	int r = value_take(place, map, key, metric_unit_places(unit), &value);
+
+	set(f, ret, cell, value.number, value.is_known);
+	if (r == 0 && !value.is_known && !(id && may_lack(w, id)) && f->flags & SHAPE_NEEDED &&
+	    is_sum(f, metrics_of(f), cell))
+		return place_refuse(place, key, "is missing");
+	if (r == 0 && f->most && value.number > f->most)
+		return place_refuse(place, key, "is too much");
+	return r;
+}
+
+static int parse_number(const struct walk *w, const struct field *f, const struct place *place,
+			const json_t *map, void *ret)
+{
+	return take_number(w, f, place, map, f->key, f->unit, 0, ret);
+}
+
+/* The map of that field; NULL: it is to be skipped. */
+static int get_map(const struct field *f, const struct place *place, const json_t **map)
+{
+	int r = place_get(place, *map, f->key, JSON_OBJECT, map);
+
+	return r == 0 && !*map && f->flags & SHAPE_NEEDED && f->kind == SHAPE_MAP
+		       ? place_refuse(place, f->key, "is missing")
+		       : r;
+}
+
+static int parse_numbers(const struct walk *w, const struct field *f, const struct place *place,
+			 const json_t *map, void *ret)
+{
+	const struct place below = place_below(place, f->key), *here = f->key ? &below : place;
+	int r = f->key ? get_map(f, place, &map) : 0;
+
+	if (f->key && !map && !(f->flags & SHAPE_AS_EMPTY))
+		return r;
+	for (size_t i = 0; r == 0 && i < f->end - f->first; i++) {
+		const struct metric *metric = metrics_of(f) + i;
+		bool is_there = true;
+
+		r = metric->kind == KIND_HISTOGRAM
+			    ? histogram_take(here, map, metric,
+					     (void *)((uint64_t *)at(f, ret) + i), &is_there)
+			    : take_number(w, f, here, map, metric->key, metric->unit, i, ret);
+		if (!is_there)
+			(void)may_lack(w, f->first + (enum metric_id)i);
+	}
+	return r;
+}
+
+static int parse_job_values(const struct walk *w UNUSED, const struct field *f,
+			    const struct place *place, const json_t *map, void *ret)
+{
+	return values_take_all(place, map, at(f, ret));
+}
+
+static int parse_map(const struct walk *w, const struct field *f, const struct place *place,
+		     const json_t *map, void *ret)
+{
+	const struct place here = place_below(place, f->key);
+	int r = get_map(f, place, &map);
+
+	if (r < 0 || (!map && !(f->flags & SHAPE_AS_EMPTY)))
+		return r;
+	if (f->rows->blank)
+		memcpy(at(f, ret), f->rows->blank, f->rows->size);
+	return parse_fields(w, f->rows, false, &here, map, at(f, ret));
+}
+
+static int parse_named(const struct walk *w, const struct field *f, const struct place *place,
+		       const json_t *map, void *ret)
+{
+	const struct place above = place_below(place, f->key);
+	int r = f->key ? place_get(place, map, f->key, JSON_OBJECT, &map) : 0;
+
+	for (size_t i = 0; r == 0 && i < f->size; i++) {
+		const struct place here = place_below(&above, f->names[i]);
+		const json_t *row;
+
+		r = place_get(&above, map, f->names[i], JSON_OBJECT, &row);
+		if (r == 0 && row)
+			r = parse_fields(w, f->rows, false, &here, row,
+					 (char *)at(f, ret) + i * f->rows->size);
+	}
+	return r;
+}
+
+struct parsed_list {
+	const struct walk *walk;
+	const struct field *field;
+	struct list *list;
+};
+
+/* Keys come first: that there is such a row says more than what it lacks. */
+static int parse_row(const struct place *place, const json_t *map, void *ret)
+{
+	const struct parsed_list *p = ret;
+	const struct shape *rows = p->field->rows;
+	void *row = p->field->kind == SHAPE_LIST ? append(rows, p->list, NULL)
+						 : row_of(rows, p->list, p->list->count++);
+	const struct field *key = rows->fields;
+	int r;
+
+	if (!row)
+		return -ENOMEM;
+	if (p->field->kind == SHAPE_ARRAY && rows->blank)
+		memcpy(row, rows->blank, rows->size);
+	r = parse_fields(p->walk, rows, true, place, map, row);
+	while (key < rows->fields + rows->count && !(key->flags & SHAPE_KEY))
+		key++;
+	if (r == 0 && key < rows->fields + rows->count && find(rows, p->list, row) != row)
+		return place_refuse(place, key->key, "stands there twice");
+	return r < 0 ? r : parse_fields(p->walk, rows, false, place, map, row);
+}
+
+static int parse_list(const struct walk *w, const struct field *f, const struct place *place,
+		      const json_t *json, void *ret)
+{
+	const struct place below = place_below(place, f->key), *here = f->key ? &below : place;
+	const struct shape *rows = f->rows;
+	struct list l = list_of(f, ret);
+	struct parsed_list p = { w, f, &l };
+	int r = f->key ? place_get(place, json, f->key, JSON_ARRAY, &json) : 0;
+
+	if (r == 0 && json)
+		r = place_each(here, json, rows->max + rows->has_other, parse_row, &p);
+	if (r == 0 && l.count > rows->max && !find_other(rows, &l))
+		r = place_refuse(here, "", "has more than %zu entries", rows->max);
+	sort(rows, &l);
+	if (f->kind == SHAPE_LIST)
+		*(struct list *)at(f, ret) = l;
+	else
+		*count_of(f, ret) = r == 0 ? l.count : 0;
+	return r;
+}
+
+/* ---- of each kind ---- */
+
+static const struct kind {
+	void (*format)(const struct walk *w, const struct field *f, const void *of,
+		       struct document *d);
+	int (*parse)(const struct walk *w, const struct field *f, const struct place *place,
+		     const json_t *map, void *ret);
+} kinds[] = {
+	[SHAPE_TEXT] = { format_text, parse_text },
+	[SHAPE_STRING] = { format_text, parse_string },
+	[SHAPE_STRINGS] = { format_strings, parse_strings },
+	[SHAPE_WORD] = { format_word, parse_word },
+	[SHAPE_TIME] = { format_time, parse_time },
+	[SHAPE_BOOL] = { format_bool, parse_bool },
+	[SHAPE_SIGNED] = { format_signed, parse_signed },
+	[SHAPE_NUMBER] = { format_number, parse_number },
+	[SHAPE_VALUE] = { format_number, parse_number },
+	[SHAPE_NUMBERS] = { format_numbers, parse_numbers },
+	[SHAPE_VALUES] = { format_numbers, parse_numbers },
+	[SHAPE_JOB_VALUES] = { format_job_values, parse_job_values },
+	[SHAPE_MAP] = { format_map, parse_map },
+	[SHAPE_NAMED] = { format_named, parse_named },
+	[SHAPE_LIST] = { format_list, parse_list },
+	[SHAPE_ARRAY] = { format_list, parse_list },
+};
+
+static void format_fields(const struct walk *above, const struct shape *s, const void *of,
+			  struct document *d)
+{
+	const struct walk w = walk_below(above, s, of);
+
+	for (size_t i = 0; i < s->count; i++)
+		kinds[s->fields[i].kind].format(&w, &s->fields[i], of, d);
+}
+
+void shape_format(const struct shape *s, const void *of, struct document *d)
+{
+	format_fields(&(struct walk){ s, (void *)of, (void *)of }, s, of, d);
+}
+
+static int parse_fields(const struct walk *above, const struct shape *s, bool are_keys,
+			const struct place *place, const json_t *map, void *ret)
+{
+	const struct walk w = walk_below(above, s, ret);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
 		const struct field *f = &s->fields[i];
 
-		if (f->kind == SHAPE_TEXT)
-			r = parse_text(f, place, json, ret);
-		else if (f->kind == SHAPE_LIST)
-			r = parse_list(f, place, json, at(f, ret));
-		else if (f->kind == SHAPE_NUMBER)
-			r = take_number(f, place, json, f->key, f->unit, 0, ret);
-		else
-			r = parse_numbers(f, place, json, ret);
+		if ((f->flags & SHAPE_KEY) == (are_keys ? SHAPE_KEY : 0))
+			r = kinds[f->kind].parse(&w, f, place, map, ret);
 	}
-	return r;
+	return r == 0 && !are_keys && s->check ? s->check(place, ret) : r;
+}
+
+int shape_parse(const struct shape *s, const struct place *place, const json_t *json, void *ret)
+{
+	if (s->blank)
+		memcpy(ret, s->blank, s->size);
+	return parse_fields(&(struct walk){ s, ret, ret }, s, false, place, json, ret);
 }
 
 /* ---- rows ---- */
@@ -465,6 +824,13 @@ int shape_add_row(const struct shape *s, void *of, const void *row)
 	const struct field *f = list_field(s);
 
 	return join_row(f->rows, false, at(f, of), row);
+}
+
+void *shape_append(const struct shape *s, void *of, const void *row)
+{
+	const struct field *f = list_field(s);
+
+	return append(f->rows, at(f, of), row);
 }
 
 void shape_sort(const struct shape *s, void *of)

@@ -21,42 +21,73 @@ struct place;
 
 enum field_kind {
 	SHAPE_TEXT, /* char[size]; when rows are joined, the first row's text stays */
+	SHAPE_STRING, /* char *, owned; NULL: absent */
+	SHAPE_STRINGS, /* char *[size], owned; NULL ends them; further ones are left out */
+	SHAPE_WORD, /* an enum, by its word in names[size] */
+	SHAPE_TIME, /* uint64_t, ns since the epoch; 0: absent */
+	SHAPE_BOOL,
+	SHAPE_SIGNED, /* int or int64_t, as @size says; below 0: absent */
 	SHAPE_NUMBER, /* uint64_t, a sum */
+	SHAPE_VALUE, /* struct value */
 	SHAPE_NUMBERS, /* a uint64_t for each metric in [@first, @end); the last may be a histogram.
 			  The metric's kind says how it is joined */
 	SHAPE_VALUES, /* the same as struct value, without a histogram */
+	SHAPE_JOB_VALUES, /* struct value[METRIC_JOB_COUNT], a map for each section */
+	SHAPE_MAP, /* a structure of @rows; left out if it is empty */
+	SHAPE_NAMED, /* a map of @size structures of @rows, by names[]; empty ones are left out */
 	SHAPE_LIST, /* an owned pointer to @rows, followed by a size_t with their number */
+	SHAPE_ARRAY, /* room for @rows->max of them, and likewise */
 };
 
 enum field_flag {
-	SHAPE_KEY = 1, /* a text that identifies a row; never "" */
-	SHAPE_NEEDED = 2, /* parsing fails if a sum is missing */
+	SHAPE_KEY = 1, /* identifies a row, with the other keys */
+	SHAPE_NEEDED = 2, /* parsing fails if it is missing: of metrics, a sum; of texts, also "" */
 	SHAPE_PARTIAL = 4, /* of values: a sum is known if any part is, not only if all are */
+	SHAPE_ALWAYS = 8, /* a map that is written if empty, too */
+	SHAPE_AS_EMPTY = 256, /* a map that is parsed as an empty one if it is missing */
+	SHAPE_IF_KNOWN = 16, /* a map of a structure that begins with `bool is_known`, which decides
+			      */
+	SHAPE_FLAT = 32, /* a map on one line */
+	SHAPE_OR_NULL = 64, /* 0 and "" are written as null */
+	SHAPE_ALONE = 128, /* a number that is not joined */
 };
 
 struct field {
 	const char *key; /* numbers: the map that holds them, left out if all are 0; NULL: they are
-			    members of the map itself.  A list: NULL if it is the whole value */
+			    members of the map itself, as named ones.  A list: NULL if it is the
+			    whole value */
 	enum field_kind kind;
 	unsigned int flags;
 	size_t offset;
-	size_t size; /* of a text */
+	size_t size;
 	enum metric_unit unit; /* of a number */
-	enum metric_id first, end;
+	enum metric_id first, end; /* of one number: @first goes to the hooks, if it is not 0 */
 	uint64_t most; /* limit of each parsed number; 0: VALUE_MAX */
 	const struct shape *rows;
+	const char *const *names;
 };
 
 struct shape {
 	size_t size;
 	const struct field *fields;
 	size_t count;
+	const void *blank; /* what a parsed one begins as; NULL: zeros */
+	/* Checks of a parsed one beyond the table, and what follows from it.  -EINVAL, and the
+	 * place's error. */
+	int (*check)(const struct place *place, void *of);
+	/* Whether a metric's number is known: @row is the one of this shape, @root the outermost
+	 * structure.  NULL: it is. */
+	bool (*knows)(const void *root, const void *row, enum metric_id id);
+	/* It was missing when parsed, or null.  True: it may be, and is not known from now on. */
+	bool (*lacks)(void *root, void *row, enum metric_id id);
 	/* Of rows. */
 	bool is_flat; /* one line each */
-	size_t max; /* further rows are added up in one more, whose texts are all SHAPE_OTHER */
+	size_t max;
+	bool has_other; /* further rows are added up in one more, whose texts are all SHAPE_OTHER;
+			   else in the last */
 	int (*order)(const void *a, const void *b); /* NULL: in order of arrival */
-	/* Checks of a parsed row beyond the table.  -EINVAL, and the place's error. */
-	int (*check)(const struct place *place, const void *row);
+	/* Before the numbers of @from are added to those of @to; may be NULL. */
+	void (*join)(void *to, const void *from);
 };
 #define SHAPE_OTHER "(other)"
 #define SHAPE_OF(type, table) .size = sizeof(type), .fields = (table), .count = ARRAY_SIZE(table)
@@ -81,6 +112,9 @@ void *shape_find(const struct shape *s, const void *of, const void *like);
 void *shape_row(const struct shape *s, void *of, const void *like);
 /* Add a row to the one with its keys, or to the list.  -ENOMEM. */
 int shape_add_row(const struct shape *s, void *of, const void *row);
+/* Add a copy of @row, whose keys no other has, whatever the list's limit; valid until the next
+ * call.  NULL: no memory. */
+void *shape_append(const struct shape *s, void *of, const void *row);
 void shape_sort(const struct shape *s, void *of);
 /* Row @i, or NULL at the end. */
 const void *shape_at(const struct shape *s, const void *of, size_t i);

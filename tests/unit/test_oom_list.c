@@ -35,18 +35,18 @@ static char *format(const struct oom_list *v)
 {
 	struct made_text t = {};
 
-	oom_list_format(v, made_text_document(&t, DOCUMENT_ONE_LINE));
+	section_format(&oom_section, v, made_text_document(&t, DOCUMENT_ONE_LINE));
 	return made_text_end(&t);
 }
 
 static int parse(const char *text, struct oom_list *ret, struct error *err)
 {
-	struct place place = { .key = "memory.oom", .err = err };
-	json_t *list = json_loads(text, 0, NULL);
-	int r = oom_list_parse(&place, list, ret);
+	struct place place = { .key = "memory", .err = err };
+	json_t *map = json_pack("{s:o}", "oom", json_loads(text, 0, NULL));
+	int r = section_take(&oom_section, &place, map, ret);
 
-	ASSERT(list);
-	json_decref(list);
+	ASSERT(map);
+	json_decref(map);
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include "basic/error.h"
 #include "model/json_place.h"
 #include "model/record.h"
+#include "model/shape.h"
 #include "model/record_difference.h"
 #include "report/record_rows.h"
 #include "reported.h"
@@ -33,7 +34,7 @@ static char *text_of(const struct ports *p)
 {
 	struct made_text t = {};
 
-	ports_format(p, made_text_document(&t, DOCUMENT_ONE_LINE));
+	shape_format(&ports_shape, p, made_text_document(&t, DOCUMENT_ONE_LINE));
 	return made_text_end(&t);
 }
 
@@ -41,7 +42,7 @@ static int parse(const char *text, struct ports *ret, struct error *err)
 {
 	struct place place = { .key = "ports", .err = err };
 	json_t *json = json_loads(text, 0, NULL);
-	int r = ports_parse(&place, json, ret);
+	int r = shape_parse(&ports_shape, &place, json, ret);
 
 	json_decref(json);
 	return r;

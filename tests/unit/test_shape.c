@@ -35,7 +35,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
 }
 
-static int check(const struct place *place, const void *row)
+static int check(const struct place *place, void *row)
 {
 	return strcmp(((const struct row *)row)->name, "odd") == 0
 		       ? place_refuse(place, "name", "is odd")
@@ -44,15 +44,15 @@ static int check(const struct place *place, const void *row)
 
 /* clang-format off */
 static const struct field row_fields[] = {
-	{ "name", SHAPE_TEXT, SHAPE_KEY, offsetof(struct row, name), sizeof(((struct row *)0)->name) },
-	{ "place", SHAPE_TEXT, SHAPE_KEY, offsetof(struct row, place), sizeof(((struct row *)0)->place) },
+	{ "name", SHAPE_TEXT, SHAPE_KEY | SHAPE_NEEDED, offsetof(struct row, name), sizeof(((struct row *)0)->name) },
+	{ "place", SHAPE_TEXT, SHAPE_KEY | SHAPE_NEEDED, offsetof(struct row, place), sizeof(((struct row *)0)->place) },
 	{ "read", SHAPE_NUMBERS, 0, offsetof(struct row, read),
 	  .first = METRIC_BLOCK_READ_BYTES, .end = METRIC_BLOCK_READ_LATENCIES + 1, .most = 1000 },
 	{ NULL, SHAPE_VALUES, SHAPE_NEEDED, offsetof(struct row, calls),
 	  .first = METRIC_SYSCALL_FIRST, .end = METRIC_SYSCALL_END },
 };
 static const struct shape row_shape = { SHAPE_OF(struct row, row_fields), .is_flat = true,
-	.max = ROWS_MAX, .order = compare, .check = check };
+	.max = ROWS_MAX, .has_other = true, .order = compare, .check = check };
 static const struct field fields[] = {
 	{ "seconds", SHAPE_NUMBER, SHAPE_NEEDED, offsetof(struct rows, ns), .unit = UNIT_SECONDS },
 	{ "rows", SHAPE_LIST, 0, offsetof(struct rows, items), .rows = &row_shape },

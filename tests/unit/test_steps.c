@@ -11,6 +11,7 @@
 #include "model/json_place.h"
 #include "model/section.h"
 #include "model/sections.h"
+#include "model/shape.h"
 #include "made.h"
 #include "test.h"
 
@@ -36,7 +37,7 @@ static char *text_of(const struct steps *steps)
 {
 	struct made_text t = {};
 
-	steps_section.format(steps, made_text_document(&t, DOCUMENT_ONE_LINE));
+	section_format(&steps_section, steps, made_text_document(&t, DOCUMENT_ONE_LINE));
 	return made_text_end(&t);
 }
 
@@ -44,7 +45,7 @@ static int parse(const char *text, struct steps *ret, struct error *err)
 {
 	struct place place = { .key = "steps", .err = err };
 	json_t *json = json_loads(text, 0, NULL);
-	int r = steps_section.parse(&place, json, ret);
+	int r = shape_parse(steps_section.shape, &place, json, ret);
 
 	json_decref(json);
 	return r;

@@ -11,6 +11,7 @@
 #include "model/document.h"
 #include "model/json_place.h"
 #include "jobs/registry_internal.h"
+#include "model/shape.h"
 
 /* It has the node with whoever is logged in. */
 static bool is_run(const struct registry_job *j)
@@ -255,9 +256,9 @@ void registry_ports_format(const struct registry_ports *p, struct document *d)
 	document_put_string(d, "state", state_names[p->state]);
 	if (p->first) {
 		document_key(d, "first");
-		ports_format(p->first, d);
+		shape_format(&ports_shape, p->first, d);
 		document_key(d, "last");
-		ports_format(p->last, d);
+		shape_format(&ports_shape, p->last, d);
 	}
 	document_end_map(d);
 }
@@ -287,7 +288,7 @@ static int take_list(const struct place *place, const json_t *map, const char *k
 	if (!list)
 		return place_refuse(place, key, "is missing");
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? ports_parse(&here, list, *ret) : -ENOMEM;
+	return *ret ? shape_parse(&ports_shape, &here, list, *ret) : -ENOMEM;
 }
 
 int registry_ports_parse(const struct place *place, const json_t *root, struct registry_ports *ret)

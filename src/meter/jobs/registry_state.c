@@ -11,6 +11,7 @@
 #include "jobs/registry_internal.h"
 #include "jobs/registry_state.h"
 #include "model/record_field.h"
+#include "model/sections.h"
 #include "model/timeline_json.h"
 #include "basic/utf8.h"
 
@@ -144,7 +145,7 @@ static void put_oom_kills(struct document *d, const struct registry_job *j)
 	if (!j->oom_list)
 		return;
 	document_key(d, "oom");
-	oom_list_format(j->oom_list, d);
+	section_format(&oom_section, j->oom_list, d);
 }
 
 /* A job of a thousand steps on all CPUs would have a text that nobody writes. */

@@ -15,6 +15,7 @@
 #include "jobs/state_values.h"
 #include "basic/text.h"
 #include "model/record_field.h"
+#include "model/sections.h"
 #include "model/timeline_json.h"
 
 /* clang-format off */
@@ -280,14 +281,10 @@ static int take_thermal(const struct place *place, const json_t *root, struct re
 
 static int take_oom_kills(const struct place *place, const json_t *root, struct registry_job *j)
 {
-	struct place here = place_below(place, "oom");
-	const json_t *list;
-	int r = place_get(place, root, "oom", JSON_ARRAY, &list);
-
-	if (r < 0 || !list)
-		return r;
+	if (!place_member(root, "oom"))
+		return 0;
 	j->oom_list = calloc(1, sizeof(*j->oom_list));
-	return j->oom_list ? oom_list_parse(&here, list, j->oom_list) : -ENOMEM;
+	return j->oom_list ? section_take(&oom_section, place, root, j->oom_list) : -ENOMEM;
 }
 
 static int take_step(const struct place *place, const json_t *map, struct registry_job *j)

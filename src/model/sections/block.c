@@ -28,14 +28,14 @@ static_assert(offsetof(struct block_counts, latencies) == 4 * sizeof(uint64_t),
 
 /* clang-format off */
 static const struct field device_fields[] = {
-	{ "device", SHAPE_TEXT, SHAPE_KEY, offsetof(struct block_device, name), BLOCK_DEVICE_SIZE },
+	{ "device", SHAPE_TEXT, SHAPE_KEY | SHAPE_NEEDED, offsetof(struct block_device, name), BLOCK_DEVICE_SIZE },
 	{ "read", OP(BLOCK_READ, bytes, METRIC_BLOCK_READ_BYTES, METRIC_BLOCK_READ_LATENCIES) },
 	{ "write", OP(BLOCK_WRITE, bytes, METRIC_BLOCK_WRITE_BYTES, METRIC_BLOCK_WRITE_LATENCIES) },
 	{ "discard", OP(BLOCK_DISCARD, bytes, METRIC_BLOCK_DISCARD_BYTES, METRIC_BLOCK_DISCARD_LATENCIES) },
 	{ "flush", OP(BLOCK_FLUSH, requests, METRIC_BLOCK_FLUSH_REQUESTS, METRIC_BLOCK_FLUSH_LATENCIES) },
 };
 static const struct shape device_shape = { SHAPE_OF(struct block_device, device_fields),
-	.max = BLOCK_DEVICES_MAX, .order = compare };
+	.max = BLOCK_DEVICES_MAX, .has_other = true, .order = compare };
 static const struct field fields[] = {
 	{ NULL, SHAPE_LIST, 0, offsetof(struct block, items), .rows = &device_shape },
 };

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/sections/energy.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "model/document.h"
-#include "model/json_place.h"
-#include "model/metric_json.h"
 #include "model/parts.h"
 #include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"
-
-#define UNCERTAINTY_PLACES 3
+#include "model/shape.h"
 
 const struct energy *energy_of(const struct record *r)
 {
@@ -33,91 +23,49 @@ const struct energy *energy_of_parts(const struct parts *p)
 
 /* ---- sums ---- */
 
-static struct energy_entry *find(struct energy *e, const struct energy_entry *like)
-{
-	for (size_t i = 0; i < e->count; i++) {
-		struct energy_entry *entry = &e->items[i];
-
-		if (entry->part == like->part && entry->level == like->level &&
-		    entry->quality == like->quality && strcmp(entry->source, like->source) == 0 &&
-		    strcmp(entry->idle_policy, like->idle_policy) == 0)
-			return entry;
-	}
-	return NULL;
-}
-
-static unsigned int mean_of(const struct energy_entry *a, const struct energy_entry *b)
+static uint64_t mean_of(const struct energy_entry *a, const struct energy_entry *b)
 {
 	const unsigned __int128 uj = (unsigned __int128)a->uj + b->uj;
 
 	if (!a->uncertainty_permille || !b->uncertainty_permille)
 		return 0;
-	return uj ? (unsigned int)(((unsigned __int128)a->uj * a->uncertainty_permille +
-				    (unsigned __int128)b->uj * b->uncertainty_permille) /
-				   uj)
+	return uj ? (uint64_t)(((unsigned __int128)a->uj * a->uncertainty_permille +
+				(unsigned __int128)b->uj * b->uncertainty_permille) /
+			       uj)
 		  : a->uncertainty_permille;
 }
 
-static int append(struct energy *e, const struct energy_entry *entry)
+static void join(void *to, const void *from)
 {
-	struct energy_entry *items = realloc(e->items, (e->count + 1) * sizeof(*items));
+	struct energy_entry *entry = to;
 
-	if (!items)
-		return -ENOMEM;
-	e->items = items;
-	e->items[e->count++] = *entry;
-	return 0;
+	entry->uncertainty_permille = mean_of(entry, from);
 }
+
+#define ENTRY(member) offsetof(struct energy_entry, member)
+
+/* clang-format off */
+static const struct field entry_fields[] = {
+	{ "component", SHAPE_WORD, SHAPE_KEY, ENTRY(part), ENERGY_PART_COUNT, .names = energy_part_names },
+	{ "source", SHAPE_TEXT, SHAPE_KEY, ENTRY(source), ENERGY_SOURCE_SIZE },
+	{ "level", SHAPE_WORD, SHAPE_KEY, ENTRY(level), ENERGY_LEVEL_COUNT, .names = energy_level_names },
+	{ "quality", SHAPE_WORD, SHAPE_KEY, ENTRY(quality), ENERGY_QUALITY_COUNT, .names = energy_quality_names },
+	{ "idle_policy", SHAPE_TEXT, SHAPE_KEY, ENTRY(idle_policy), ENERGY_POLICY_SIZE },
+	{ "uncertainty", SHAPE_NUMBER, SHAPE_OR_NULL | SHAPE_ALONE, ENTRY(uncertainty_permille),
+	  .unit = UNIT_CORES /* thousandths, too */, .most = 1000000 },
+	{ "joules", SHAPE_NUMBER, 0, ENTRY(uj), .unit = UNIT_JOULES, .most = VALUE_MAX / ENERGY_ENTRIES_MAX },
+};
+static const struct shape entry_shape = { SHAPE_OF(struct energy_entry, entry_fields), .is_flat = true,
+	.max = ENERGY_ENTRIES_MAX, .join = join };
+static const struct field fields[] = {
+	{ NULL, SHAPE_LIST, 0, offsetof(struct energy, items), .rows = &entry_shape },
+};
+/* clang-format on */
+static const struct shape shape = { SHAPE_OF(struct energy, fields) };
 
 int energy_add(struct energy *e, const struct energy_entry *entry)
 {
-	struct energy_entry *to = find(e, entry);
-
-	if (!to && e->count < ENERGY_ENTRIES_MAX)
-		return append(e, entry);
-	to = to ? to : &e->items[e->count - 1];
-	to->uncertainty_permille = mean_of(to, entry);
-	to->uj += entry->uj;
-	return 0;
-}
-
-static int add_all(void *sum, const void *part)
-{
-	const struct energy *from = part;
-	struct energy *to = sum;
-	int r = 0;
-
-	to->is_known &= from->is_known;
-	for (size_t i = 0; r == 0 && i < from->count; i++)
-		r = energy_add(to, &from->items[i]);
-	return r;
-}
-
-static int begin(void *ret, unsigned int counted UNUSED)
-{
-	*(struct energy *)ret = (struct energy){ .is_known = true };
-	return 0;
-}
-
-static void clear(void *section)
-{
-	free(((struct energy *)section)->items);
-}
-
-static int raise_to(void *to, const void *least)
-{
-	const struct energy *from = least;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < from->count; i++) {
-		struct energy_entry *entry = find(to, &from->items[i]);
-
-		if (entry)
-			entry->uj = MAX(entry->uj, from->items[i].uj);
-		else
-			r = energy_add(to, &from->items[i]);
-	}
-	return r;
+	return shape_add_row(&shape, e, entry);
 }
 
 static int subtract(void *later, const void *earlier, struct strings *notes)
@@ -126,7 +74,7 @@ static int subtract(void *later, const void *earlier, struct strings *notes)
 	struct energy *to = later;
 
 	for (size_t i = 0; to->is_known && i < from->count; i++) {
-		struct energy_entry *entry = find(to, &from->items[i]);
+		struct energy_entry *entry = shape_find(&shape, to, &from->items[i]);
 
 		if (!entry || entry->uj < from->items[i].uj) {
 			section_clear(&energy_section, to);
@@ -207,101 +155,11 @@ struct value energy_uncertainty(const struct energy *e)
 	return (struct value){ sum.uncertainty_permille, sum.uncertainty_permille > 0 };
 }
 
-/* ---- as text ---- */
-
-static void format(const void *section, struct document *d)
-{
-	const struct energy *e = section;
-
-	document_begin_list(d);
-	for (size_t i = 0; i < e->count; i++) {
-		const struct energy_entry *entry = &e->items[i];
-
-		document_begin_flat_map(d);
-		document_put_string(d, "component", energy_part_name(entry->part));
-		document_put_string(d, "source", entry->source);
-		document_put_string(d, "level", energy_level_name(entry->level));
-		document_put_string(d, "quality", energy_quality_name(entry->quality));
-		document_put_string(d, "idle_policy", entry->idle_policy);
-		document_key(d, "uncertainty");
-		if (entry->uncertainty_permille)
-			document_decimal(d, entry->uncertainty_permille, UNCERTAINTY_PLACES);
-		else
-			document_null(d);
-		document_key(d, "joules");
-		document_decimal(d, entry->uj, metric_unit_places(UNIT_JOULES));
-		document_end_map(d);
-	}
-	document_end_list(d);
-}
-
-static int take_word(const struct place *place, const json_t *map, const char *key, char *ret,
-		     size_t size)
-{
-	_cleanup_free_ char *text = NULL;
-	int r = place_take_string(place, map, key, &text);
-
-	if (r == 0 && text && strlen(text) >= size)
-		return place_refuse(place, key, "has more than %zu bytes", size - 1);
-	if (r == 0 && text)
-		memcpy(ret, text, strlen(text) + 1);
-	return r;
-}
-
-static int take_entry(const struct place *place, const json_t *map, void *ret)
-{
-	struct energy_entry entry = {};
-	char level[ENERGY_SOURCE_SIZE] = "", quality[ENERGY_SOURCE_SIZE] = "",
-	     part[ENERGY_SOURCE_SIZE] = "";
-	uint64_t uncertainty = 0;
-	bool is_known = false;
-	int r = take_word(place, map, "source", entry.source, sizeof(entry.source));
-
-	if (r == 0)
-		r = take_word(place, map, "idle_policy", entry.idle_policy,
-			      sizeof(entry.idle_policy));
-	if (r == 0)
-		r = take_word(place, map, "component", part, sizeof(part));
-	if (r == 0)
-		r = take_word(place, map, "level", level, sizeof(level));
-	if (r == 0)
-		r = take_word(place, map, "quality", quality, sizeof(quality));
-	if (r == 0)
-		r = place_take_number(place, map, "uncertainty", UNCERTAINTY_PLACES, &uncertainty,
-				      &is_known);
-	if (r == 0)
-		r = place_take_number(place, map, "joules", metric_unit_places(UNIT_JOULES),
-				      &entry.uj, &is_known);
-	if (r < 0)
-		return r;
-	if (!energy_part_find(part, &entry.part))
-		return place_refuse(place, "component", "is no part of a node");
-	if (!energy_level_find(level, &entry.level))
-		return place_refuse(place, "level", "is no level of a sensor");
-	if (!energy_quality_find(quality, &entry.quality))
-		return place_refuse(place, "quality", "is no quality of energy");
-	if (entry.uj > VALUE_MAX / ENERGY_ENTRIES_MAX)
-		return place_refuse(place, "joules", "is too much");
-	entry.uncertainty_permille = (unsigned int)MIN(uncertainty, UINT64_C(1000000));
-	return energy_add(ret, &entry);
-}
-
-static int parse(const struct place *place, const json_t *list, void *ret)
-{
-	((struct energy *)ret)->is_known = true;
-	return place_each(place, list, ENERGY_ENTRIES_MAX, take_entry, ret);
-}
-
 const struct section energy_section = {
 	.name = "energy.sensors",
 	.size = sizeof(struct energy),
 	.counted = COUNTED_BY_SOURCE,
-	.begin = begin,
-	.clear = clear,
-	.add = add_all,
-	.raise = raise_to,
+	.shape = &shape,
 	.subtract = subtract,
-	.format = format,
 	.type = JSON_ARRAY,
-	.parse = parse,
 };

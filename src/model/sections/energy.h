@@ -25,14 +25,14 @@ struct energy_entry {
 	enum energy_level level; /* of the sensor */
 	enum energy_part part; /* what it saw; of the node beside others: what these did not see */
 	enum energy_quality quality;
-	unsigned int uncertainty_permille; /* plus or minus; 0: not known */
+	uint64_t uncertainty_permille; /* plus or minus; 0: not known */
 	uint64_t uj;
 };
 
 struct energy {
 	bool is_known;
-	size_t count;
 	struct energy_entry *items; /* owned: a node has thousands of these, most of one entry */
+	size_t count;
 };
 
 const struct energy *energy_of(const struct record *r);

@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "basic/array.h"
 #include "basic/macro.h"
 #include "basic/text.h"
+#include "model/json_place.h"
 #include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
+#include "model/shape.h"
 
 uint64_t *hot_file_number(struct hot_file *file, enum metric_id id)
 {
@@ -76,6 +79,121 @@ static void add_rank(struct hot_file *to, const struct hot_file *from)
 	*hot_file_number(to, METRIC_FILE_SIZE) = size;
 }
 
+/* ---- as text ---- */
+
+/* Numbers that are parts of others. */
+static int check_parts(const struct place *place, void *of)
+{
+	const struct hot_file *file = of;
+	static const struct {
+		enum metric_id whole, part, other;
+		const char *key, *words;
+	} rules[] = {
+		{ METRIC_FILE_READ_BYTES, METRIC_FILE_READ_SEQUENTIAL, METRIC_FILE_READ_RANDOM,
+		  "read.bytes", "is less than its sequential and random bytes" },
+		{ METRIC_FILE_WRITE_BYTES, METRIC_FILE_WRITE_SEQUENTIAL, METRIC_FILE_WRITE_RANDOM,
+		  "write.bytes", "is less than its sequential and random bytes" },
+		{ METRIC_FILE_READ_BYTES, METRIC_FILE_REREAD, METRIC_COUNT, "reread_bytes",
+		  "is more than was read" },
+		{ METRIC_FILE_READ_BYTES, METRIC_FILE_READ_AFTER_WRITE, METRIC_COUNT,
+		  "read_after_write_bytes", "is more than was read" },
+		{ METRIC_FILE_READ_CALLS, METRIC_FILE_READ_ERRORS, METRIC_COUNT, "read.calls",
+		  "is less than its errors" },
+		{ METRIC_FILE_WRITE_CALLS, METRIC_FILE_WRITE_ERRORS, METRIC_COUNT, "write.calls",
+		  "is less than its errors" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		uint64_t whole = hot_file_get(file, rules[i].whole),
+			 part = hot_file_get(file, rules[i].part);
+		uint64_t other = rules[i].other < METRIC_COUNT ? hot_file_get(file, rules[i].other)
+							       : 0;
+
+		if (part > whole || other > whole - part)
+			return place_refuse(place, rules[i].key, "%s", rules[i].words);
+	}
+	return 0;
+}
+
+#define HOW_MANY METRIC_COUNT /* the number of files, to the hooks */
+
+static bool knows(const void *root, const void *row, enum metric_id id)
+{
+	const struct hot_files *files = root;
+
+	if (id == HOW_MANY)
+		return files->knows_dropped;
+	if (metric_get(id)->unit == UNIT_SECONDS)
+		return files->has_seconds;
+	return !((const struct hot_file *)row)->lacks_order || !hot_file_is_order(id);
+}
+
+static bool lacks(void *root, void *row, enum metric_id id)
+{
+	struct hot_files *files = root;
+
+	if (id == HOW_MANY)
+		files->knows_dropped = false;
+	else if (metric_get(id)->unit == UNIT_SECONDS)
+		files->has_seconds = false;
+	else if (hot_file_is_order(id))
+		((struct hot_file *)row)->lacks_order = true;
+	else
+		return false;
+	return true;
+}
+
+/* clang-format off */
+#define FILE_AT(member) offsetof(struct hot_file, member)
+#define FILE_NUMBERS(begin, last) FILE_AT(numbers[(begin) - METRIC_FILE_FIRST]), .first = (begin), .end = (last)
+#define DATA_FLAGS (SHAPE_NEEDED | SHAPE_ALWAYS | SHAPE_AS_EMPTY | SHAPE_FLAT)
+#define SUMS \
+	{ "read", SHAPE_NUMBERS, DATA_FLAGS, FILE_NUMBERS(METRIC_FILE_FIRST, METRIC_FILE_WRITE_BYTES) }, \
+	{ "write", SHAPE_NUMBERS, DATA_FLAGS, FILE_NUMBERS(METRIC_FILE_WRITE_BYTES, METRIC_FILE_OPENS) }, \
+	{ NULL, SHAPE_NUMBERS, SHAPE_NEEDED, FILE_NUMBERS(METRIC_FILE_OPENS, METRIC_FILE_END) }
+#define FILE_SHAPE(table) SHAPE_OF(struct hot_file, table), .check = check_parts, .knows = knows, .lacks = lacks
+
+static const struct field file_fields[] = {
+	{ "path", SHAPE_STRING, SHAPE_KEY | SHAPE_NEEDED, FILE_AT(path) },
+	{ "mount", SHAPE_STRING, SHAPE_KEY | SHAPE_NEEDED, FILE_AT(mount) },
+	{ "files", SHAPE_NUMBER, SHAPE_NEEDED, FILE_AT(files) },
+	SUMS,
+};
+static const struct shape file_shape = { FILE_SHAPE(file_fields), .max = HOT_MAX };
+static const struct field list_fields[] = { { NULL, SHAPE_LIST, 0, 0, .rows = &file_shape } };
+static const struct shape list_shape = { SHAPE_OF(struct hot_list, list_fields) };
+static const struct field followed_fields[] = {
+	{ "files", SHAPE_NUMBER, SHAPE_NEEDED, FILE_AT(files) },
+	SUMS,
+};
+static const struct shape followed_shape = { FILE_SHAPE(followed_fields) };
+static const struct field dropped_fields[] = {
+	{ "files", SHAPE_NUMBER, 0, FILE_AT(files), .first = HOW_MANY },
+	SUMS,
+};
+static const struct shape dropped_shape = { FILE_SHAPE(dropped_fields) };
+#define AT(member) offsetof(struct hot_files, member)
+static const struct field small_fields[] = {
+	{ "files", SHAPE_NUMBER, SHAPE_NEEDED, AT(small.files) - AT(small) },
+	{ "bytes", SHAPE_NUMBER, SHAPE_NEEDED, AT(small.bytes) - AT(small) },
+	{ "opens", SHAPE_NUMBER, SHAPE_NEEDED, AT(small.opens) - AT(small) },
+};
+static const struct shape small_shape = { SHAPE_OF(((struct hot_files *)NULL)->small, small_fields) };
+static const struct field fields[] = {
+	{ "followed", SHAPE_MAP, SHAPE_ALWAYS | SHAPE_NEEDED, AT(total), .rows = &followed_shape },
+	{ "dropped", SHAPE_MAP, SHAPE_ALWAYS | SHAPE_NEEDED, AT(dropped), .rows = &dropped_shape },
+	{ "small", SHAPE_MAP, SHAPE_ALWAYS | SHAPE_FLAT | SHAPE_AS_EMPTY, AT(small), .rows = &small_shape },
+	{ "hot", SHAPE_LIST, 0, AT(hot), .rows = &file_shape },
+	{ "directories", SHAPE_LIST, 0, AT(dirs), .rows = &file_shape },
+};
+/* clang-format on */
+static const struct hot_files nothing = { .is_known = true,
+					  .has_seconds = true,
+					  .knows_dropped = true };
+static const struct shape shape = { SHAPE_OF(struct hot_files, fields), .blank = &nothing };
+
+/* ---- lists ---- */
+
 static void hot_file_clear(struct hot_file *file)
 {
 	free(file->path);
@@ -87,24 +205,16 @@ int hot_list_add(struct hot_list *list, const char *path, const char *mount, str
 {
 	struct hot_file file = { .path = strdup(path), .mount = strdup(mount), .files = 1 };
 
-	if (!file.path || !file.mount ||
-	    array_reserve(&list->items, &list->room, list->count, sizeof(*list->items)) < 0) {
+	*ret = file.path && file.mount ? shape_append(&list_shape, list, &file) : NULL;
+	if (!*ret)
 		hot_file_clear(&file);
-		return -ENOMEM;
-	}
-	list->items[list->count] = file;
-	*ret = &list->items[list->count++];
-	return 0;
+	return *ret ? 0 : -ENOMEM;
 }
 
 struct hot_file *hot_list_find(const struct hot_list *list, const char *path, const char *mount)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		if (strcmp(list->items[i].path, path) == 0 &&
-		    strcmp(list->items[i].mount, mount) == 0)
-			return &list->items[i];
-	}
-	return NULL;
+	return shape_find(&list_shape, list,
+			  &(const struct hot_file){ .path = (char *)path, .mount = (char *)mount });
 }
 
 static int compare_in(const struct hot_file *x, const struct hot_file *y, enum hot_rank first,
@@ -178,10 +288,7 @@ void hot_list_choose(struct hot_list *list, size_t shown)
 
 void hot_list_clear(struct hot_list *list)
 {
-	for (size_t i = 0; i < list->count; i++)
-		hot_file_clear(&list->items[i]);
-	free(list->items);
-	*list = (struct hot_list){};
+	shape_clear(&list_shape, list);
 }
 
 static int merge_list(struct hot_list *to, const struct hot_list *from)
@@ -285,9 +392,41 @@ int hot_files_subtract(void *later, const void *before, struct strings *notes)
 
 void hot_files_clear(void *section)
 {
-	struct hot_files *files = section;
-
-	hot_list_clear(&files->hot);
-	hot_list_clear(&files->dirs);
-	*files = (struct hot_files){};
+	shape_clear(&shape, section);
 }
+
+/* ---- the section ---- */
+
+static int hot_files_begin(void *ret, unsigned int counted)
+{
+	*(struct hot_files *)ret = nothing;
+	((struct hot_files *)ret)->is_known = counted & COUNTED_HOT_FILES;
+	return 0;
+}
+
+static const void *hot_files_idle(const void *section)
+{
+	static const struct hot_files unknown;
+	const struct hot_files *files = section;
+
+	if (!files->is_known)
+		return &unknown;
+	return files->has_seconds && files->knows_dropped && !files->total.files &&
+			       !hot_file_rank(&files->dropped, HOT_BY_CALLS)
+		       ? &nothing
+		       : NULL;
+}
+
+const struct section files_section = {
+	.name = "files",
+	.size = sizeof(struct hot_files),
+	.offset = offsetof(struct record, files),
+	.counted = COUNTED_HOT_FILES,
+	.is_on_demand = true,
+	.shape = &shape,
+	.begin = hot_files_begin,
+	.idle = hot_files_idle,
+	.add = hot_files_merge,
+	.subtract = hot_files_subtract,
+	.type = JSON_OBJECT,
+};

@@ -36,7 +36,7 @@ struct hot_file {
 
 struct hot_list { /* each path of a mount once */
 	struct hot_file *items; /* owned */
-	size_t count, room;
+	size_t count;
 };
 
 struct hot_files {

@@ -15,13 +15,13 @@
 /* clang-format off */
 static const struct field gpu_fields[] = {
 	{ "gpu", SHAPE_TEXT, 0, offsetof(struct job_gpu, name), GPU_NAME_SIZE },
-	{ "uuid", SHAPE_TEXT, SHAPE_KEY, offsetof(struct job_gpu, uuid), GPU_UUID_SIZE },
+	{ "uuid", SHAPE_TEXT, SHAPE_KEY | SHAPE_NEEDED, offsetof(struct job_gpu, uuid), GPU_UUID_SIZE },
 	{ "model", SHAPE_TEXT, 0, offsetof(struct job_gpu, model), GPU_MODEL_SIZE },
 	{ NULL, SHAPE_VALUES, SHAPE_PARTIAL, offsetof(struct job_gpu, numbers),
 	  .first = METRIC_GPU_FIRST, .end = METRIC_GPU_END },
 };
 static const struct shape gpu = { SHAPE_OF(struct job_gpu, gpu_fields),
-	.max = JOB_GPUS_MAX };
+	.max = JOB_GPUS_MAX, .has_other = true };
 static const struct field fields[] = {
 	{ NULL, SHAPE_LIST, 0, offsetof(struct job_gpus, items), .rows = &gpu },
 };

@@ -2,18 +2,14 @@
 #include "model/sections/network.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "model/document.h"
-#include "model/histogram_json.h"
-#include "model/json_place.h"
 #include "basic/macro.h"
-#include "model/metric_json.h"
 #include "model/parts.h"
 #include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"
+#include "model/shape.h"
 
 static const char *const names[SOCKET_KIND_COUNT] = {
 	[SOCKET_TCP] = "tcp",
@@ -249,138 +245,60 @@ static const void *network_idle(const void *section)
 	return &idle[n->is_known][n->is_known && n->has_connections][n->is_known && n->has_details];
 }
 
-/* ---- as text ---- */
+/* ---- as text: of each kind that was used, a map for each section of the metrics ---- */
 
-static void format_rtt_distribution(const struct network *n, struct document *d)
+static bool knows(const void *root UNUSED, const void *row, enum metric_id id)
 {
-	bool is_known = network_knows(n, METRIC_NETWORK_ROUND_TRIP_TIMES);
-
-	histogram_format(metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES),
-			 is_known ? &n->rtt_distribution : NULL, d);
+	return network_knows(row, id);
 }
 
-static void format_direction(const struct network *n, enum socket_kind kind, const char *section,
-			     struct document *d)
+static bool lacks(void *root UNUSED, void *row, enum metric_id id)
 {
-	document_begin_flat_map(d);
-	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
-		const struct metric *metric = metric_get((enum metric_id)i);
+	struct network *n = row;
 
-		if (strcmp(metric->section, section) == 0)
-			metric_format(metric, network_knows(n, (enum metric_id)i),
-				      network_number(n, kind, (enum metric_id)i), d);
-	}
-	if (strcmp(section, metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES)->section) == 0)
-		format_rtt_distribution(n, d);
-	document_end_map(d);
+	if (id >= METRIC_NETWORK_OPENED && id < METRIC_NETWORK_SEGMENTS)
+		n->has_connections = false;
+	else if (id >= METRIC_NETWORK_SEGMENTS && id != METRIC_NETWORK_LEAST_ROUND_TRIP)
+		n->has_details = false; /* older records lack them */
+	return id >= METRIC_NETWORK_OPENED;
 }
 
-/* Of each kind of socket that was used, a map for each direction, as the sections of the metrics
- * have them. */
-static void format_sockets(const struct network *n, enum socket_kind kind, struct document *d)
-{
-	const char *before = "";
+#define NUMBER(metric) (((metric)-METRIC_NETWORK_FIRST) * sizeof(uint64_t))
 
-	document_begin_map_of(d, socket_kind_name(kind));
-	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
-		const struct metric *metric = metric_get((enum metric_id)i);
+static_assert(offsetof(struct network, rtt_distribution) ==
+		      offsetof(struct network, min_rtt_ns) + sizeof(uint64_t),
+	      "they stand as the metrics do");
 
-		if (strcmp(metric->section, before) == 0 || !network_takes(kind, (enum metric_id)i))
-			continue;
-		before = metric->section;
-		document_key(d, metric_part(metric));
-		format_direction(n, kind, metric->section, d);
-	}
-	document_end_map(d);
-}
+/* clang-format off */
+#define ALL_KINDS \
+	{ "sent", SHAPE_NUMBERS, SHAPE_NEEDED | SHAPE_ALWAYS | SHAPE_FLAT, NUMBER(METRIC_NETWORK_SENT_BYTES), \
+	  .first = METRIC_NETWORK_SENT_BYTES, .end = METRIC_NETWORK_RECEIVED_BYTES }, \
+	{ "received", SHAPE_NUMBERS, SHAPE_NEEDED | SHAPE_ALWAYS | SHAPE_FLAT, NUMBER(METRIC_NETWORK_RECEIVED_BYTES), \
+	  .first = METRIC_NETWORK_RECEIVED_BYTES, .end = METRIC_NETWORK_OPENED }
 
-static void network_format(const void *section, struct document *d)
-{
-	const struct network *n = section;
-
-	document_begin_map(d);
-	for (size_t kind = 0; kind < SOCKET_KIND_COUNT; kind++) {
-		if (network_has_kind(n, (enum socket_kind)kind))
-			format_sockets(n, (enum socket_kind)kind, d);
-	}
-	document_end_map(d);
-}
-
-/* ---- and back ---- */
-
-static int take_socket_number(const struct place *place, const json_t *map,
-			      const struct metric *metric, struct network *n, uint64_t *ret)
-{
-	bool is_known;
-	int r;
-
-	const char *part = metric_part(metric);
-	struct place here = place_below(place, part);
-	const json_t *section;
-	r = place_get(place, map, part, JSON_OBJECT, &section);
-	if (r < 0)
-		return r;
-	if (metric_id_of(metric) < METRIC_NETWORK_OPENED)
-		return section ? place_need_number(&here, section, metric->key, ret) : 0;
-	r = place_take_number(&here, section, metric->key, metric_unit_places(metric->unit), ret,
-			      &is_known);
-	if (metric_id_of(metric) < METRIC_NETWORK_SEGMENTS)
-		n->has_connections &= is_known;
-	else if (metric_id_of(metric) != METRIC_NETWORK_LEAST_ROUND_TRIP) /* of which there may be
-									     none */
-		n->has_details &= is_known;
-	return r;
-}
-
-/* A list, which older records lack. */
-static int take_rtt_distribution(const struct place *place, const json_t *tcp, struct network *ret)
-{
-	const struct metric *metric = metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES);
-	struct place here = place_below(place, metric_part(metric));
-	const json_t *section;
-	bool is_known;
-	int r = place_get(place, tcp, metric_part(metric), JSON_OBJECT, &section);
-
-	if (r == 0)
-		r = histogram_take(&here, section, metric, &ret->rtt_distribution, &is_known);
-	if (r == 0)
-		ret->has_details &= is_known;
-	return r;
-}
-
-static int take_sockets(const struct place *place, const json_t *map, enum socket_kind kind,
-			struct network *ret)
-{
-	int r = 0;
-
-	for (size_t id = METRIC_NETWORK_FIRST; r == 0 && id < METRIC_NETWORK_END; id++)
-		r = network_takes(kind, (enum metric_id)id)
-			    ? take_socket_number(place, map, metric_get((enum metric_id)id), ret,
-						 network_number_ref(ret, kind, (enum metric_id)id))
-			    : 0;
-	if (r == 0 && kind == SOCKET_TCP)
-		r = take_rtt_distribution(place, map, ret);
-	return r;
-}
-
-static int network_parse(const struct place *place, const json_t *network, void *section)
-{
-	struct network *ret = section;
-	const json_t *sockets;
-	int r = 0;
-
-	ret->is_known = true;
-	ret->has_connections = ret->has_details = true; /* until something is missing */
-	for (size_t kind = 0; r == 0 && kind < SOCKET_KIND_COUNT; kind++) {
-		const char *name = socket_kind_name((enum socket_kind)kind);
-		struct place below = place_below(place, name);
-
-		r = place_get(place, network, name, JSON_OBJECT, &sockets);
-		if (r == 0 && sockets)
-			r = take_sockets(&below, sockets, (enum socket_kind)kind, ret);
-	}
-	return r;
-}
+static const struct field connection_fields[] = {
+	{ NULL, SHAPE_NUMBERS, 0, NUMBER(METRIC_NETWORK_OPENED),
+	  .first = METRIC_NETWORK_OPENED, .end = METRIC_NETWORK_LEAST_ROUND_TRIP },
+	{ NULL, SHAPE_NUMBERS, 0, offsetof(struct network, min_rtt_ns) - offsetof(struct network, numbers),
+	  .first = METRIC_NETWORK_LEAST_ROUND_TRIP, .end = METRIC_NETWORK_ROUND_TRIP_TIMES + 1 },
+};
+static const struct shape connection_shape = { SHAPE_OF(struct network, connection_fields) };
+static const struct field tcp_fields[] = {
+	ALL_KINDS,
+	{ "connections", SHAPE_MAP, SHAPE_ALWAYS | SHAPE_FLAT | SHAPE_AS_EMPTY, 0, .rows = &connection_shape },
+};
+static const struct shape tcp_shape = { SHAPE_OF(struct network, tcp_fields) };
+static const struct field other_fields[] = { ALL_KINDS };
+static const struct shape other_shape = { SHAPE_OF(uint64_t[NETWORK_NUMBERS_OF_ALL], other_fields) };
+static const struct field fields[] = {
+	{ "tcp", SHAPE_MAP, 0, offsetof(struct network, numbers), .rows = &tcp_shape },
+	{ NULL, SHAPE_NAMED, 0, offsetof(struct network, numbers[NETWORK_NUMBERS]), SOCKET_KIND_COUNT - 1,
+	  .rows = &other_shape, .names = names + 1 },
+};
+static const struct network blank = { .is_known = true, .has_connections = true, .has_details = true };
+/* clang-format on */
+const struct shape network_shape = { SHAPE_OF(struct network, fields), .blank = &blank,
+				     .knows = knows, .lacks = lacks };
 
 static const char *network_thing(const void *section, size_t i)
 {
@@ -416,15 +334,14 @@ const struct section network_section = {
 	.offset = offsetof(struct record, reading.network),
 	.counted = COUNTED_NETWORK | COUNTED_CONNECTIONS | COUNTED_DETAILS,
 	.is_of_steps = true,
+	.shape = &network_shape,
 	.begin = network_begin,
 	.idle = network_idle,
 	.add = network_merge,
 	.raise = network_raise,
 	.subtract = network_subtract,
 	.is_same = network_is_same,
-	.format = network_format,
 	.type = JSON_OBJECT,
-	.parse = network_parse,
 	.table = &network_table,
 };
 

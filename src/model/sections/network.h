@@ -14,6 +14,7 @@
 #include "model/metric.h"
 
 struct parts;
+struct shape;
 
 enum socket_kind {
 	SOCKET_TCP, /* by IPv4 or IPv6, as UDP */
@@ -63,3 +64,5 @@ const struct network *network_of(const struct parts *p);
 
 /* Numbers alone. */
 void network_add(struct network *to, const struct network *from);
+
+extern const struct shape network_shape; /* for structures that have one among other members */

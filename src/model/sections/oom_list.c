@@ -1,35 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/sections/oom_list.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "basic/cleanup.h"
-#include "model/document.h"
-#include "model/json_place.h"
 #include "basic/macro.h"
-#include "model/metric_json.h"
 #include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"
+#include "model/shape.h"
 
-/* What a killed process had in memory, by its key. */
+#define KILL(member) offsetof(struct oom_kill, member)
+
+static int compare(const void *a, const void *b)
+{
+	const struct oom_kill *x = a, *y = b;
+
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
 /* clang-format off */
-static const struct part {
-	const char *key;
-	size_t offset;
-} parts[] = {
-	{ "rss_bytes",   offsetof(struct oom_kill, rss) },
-	{ "anon_bytes",  offsetof(struct oom_kill, anon) },
-	{ "file_bytes",  offsetof(struct oom_kill, file) },
-	{ "shmem_bytes", offsetof(struct oom_kill, shmem) },
+static const struct oom_kill blank = { .uid = -1 };
+static const struct field kill_fields[] = {
+	{ "time", SHAPE_TIME, 0, KILL(time_ns) },
+	{ "pid", SHAPE_SIGNED, 0, KILL(pid), sizeof(int), .most = INT32_MAX },
+	{ "uid", SHAPE_SIGNED, 0, KILL(uid), sizeof(int64_t), .most = UINT32_MAX },
+	{ "command", SHAPE_TEXT, SHAPE_OR_NULL, KILL(command), OOM_KILL_COMMAND_SIZE },
+	{ "rss_bytes", SHAPE_VALUE, 0, KILL(rss) },
+	{ "anon_bytes", SHAPE_VALUE, 0, KILL(anon) },
+	{ "file_bytes", SHAPE_VALUE, 0, KILL(file) },
+	{ "shmem_bytes", SHAPE_VALUE, 0, KILL(shmem) },
+};
+static const struct shape kill_shape = { SHAPE_OF(struct oom_kill, kill_fields), .blank = &blank,
+	.is_flat = true, .max = OOM_LIST_MAX, .order = compare };
+static const struct field fields[] = {
+	{ NULL, SHAPE_ARRAY, 0, offsetof(struct oom_list, items), .rows = &kill_shape },
 };
 /* clang-format on */
-
-static struct value *part_of(struct oom_kill *v, size_t i)
-{
-	return (struct value *)(void *)((char *)v + parts[i].offset);
-}
+static const struct shape shape = { SHAPE_OF(struct oom_list, fields) };
 
 /* Clocks may be set between two looks at one; nobody is killed twice within a second. */
 #define SAME_NS UINT64_C(1000000000)
@@ -103,77 +110,6 @@ const struct oom_kill *oom_list_largest(const struct oom_list *v)
 	return found;
 }
 
-/* ---- as text ---- */
-
-static void format_one(const struct oom_kill *from, struct document *d)
-{
-	struct oom_kill oom_kill = *from;
-
-	document_begin_flat_map(d);
-	document_put_time(d, "time", oom_kill.time_ns);
-	document_put_signed(d, "pid", oom_kill.pid);
-	document_key(d, "uid");
-	if (oom_kill.uid >= 0)
-		document_signed(d, oom_kill.uid);
-	else
-		document_null(d);
-	document_put_string(d, "command", *oom_kill.command ? oom_kill.command : NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		const struct value *value = part_of(&oom_kill, i);
-
-		document_key(d, parts[i].key);
-		if (value->is_known)
-			document_unsigned(d, value->number);
-		else
-			document_null(d);
-	}
-	document_end_map(d);
-}
-
-void oom_list_format(const void *section, struct document *d)
-{
-	const struct oom_list *v = section;
-
-	document_begin_list(d);
-	for (size_t i = 0; i < v->count; i++)
-		format_one(&v->items[i], d);
-	document_end_list(d);
-}
-
-static int take_oom_kill(const struct place *place, const json_t *map, void *data)
-{
-	struct oom_list *ret = data;
-	_cleanup_free_ char *command = NULL;
-	struct oom_kill oom_kill = { .uid = -1 };
-	int64_t pid = 0;
-	int r;
-
-	r = place_take_time(place, map, "time", &oom_kill.time_ns);
-	if (r == 0)
-		r = place_take_signed(place, map, "pid", 0, INT32_MAX, &pid);
-	if (r == 0)
-		r = place_take_signed(place, map, "uid", 0, UINT32_MAX, &oom_kill.uid);
-	if (r == 0)
-		r = place_take_string(place, map, "command", &command);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(parts); i++)
-		r = value_take(place, map, parts[i].key, 0, part_of(&oom_kill, i));
-	if (r < 0)
-		return r;
-	if (command && strlen(command) >= sizeof(oom_kill.command))
-		return place_refuse(place, "command", "has more than %d bytes",
-				    OOM_KILL_COMMAND_SIZE - 1);
-	if (command)
-		memcpy(oom_kill.command, command, strlen(command) + 1);
-	oom_kill.pid = (int)pid;
-	(void)oom_list_add(ret, &oom_kill);
-	return 0;
-}
-
-int oom_list_parse(const struct place *place, const json_t *list, void *ret)
-{
-	return place_each(place, list, OOM_LIST_MAX, take_oom_kill, ret);
-}
-
 static bool has_oom_kills(const void *section)
 {
 	return ((const struct oom_list *)section)->count > 0;
@@ -184,9 +120,8 @@ const struct section oom_section = {
 	.size = sizeof(struct oom_list),
 	.offset = offsetof(struct record, oom_list),
 	.is_known = has_oom_kills,
+	.shape = &shape,
 	.add = oom_list_merge,
 	.subtract = oom_list_subtract,
-	.format = oom_list_format,
 	.type = JSON_ARRAY,
-	.parse = oom_list_parse,
 };

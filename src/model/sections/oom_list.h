@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* killed processes - processes of a job that the kernel killed for want of memory: a record's
+/* oom_list - processes of a job that the kernel killed for want of memory: a record's
  * memory.oom. */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,9 +11,6 @@
 
 #define OOM_LIST_MAX 32 /* the first ones; memory.oom_kills tells how many there were */
 #define OOM_KILL_COMMAND_SIZE 48 /* the kernel's 15 bytes, none of them of UTF-8 perhaps */
-
-struct document;
-struct place;
 
 struct oom_kill {
 	uint64_t time_ns; /* since the epoch; 0: not known */
@@ -33,10 +29,6 @@ struct oom_list { /* begins as {}; by time */
 /* One that is there already is not added again; of too many the last are left out.  Whether it is a
  * new one. */
 bool oom_list_add(struct oom_list *v, const struct oom_kill *oom_kill);
-int oom_list_merge(void *sum, const void *part); /* struct killed processes; always 0 */
+int oom_list_merge(void *sum, const void *part); /* struct oom_list; always 0 */
 /* The one that had most; NULL: of none it is known. */
 const struct oom_kill *oom_list_largest(const struct oom_list *v);
-
-/* As those of a section: of struct killed processes. */
-void oom_list_format(const void *section, struct document *d);
-int oom_list_parse(const struct place *place, const json_t *list, void *ret);

@@ -5,14 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "basic/cleanup.h"
-#include "model/document.h"
-#include "model/json_place.h"
 #include "basic/macro.h"
-#include "model/metric_json.h"
 #include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"
+#include "model/shape.h"
 
 struct port *ports_find(struct ports *p, const char *device, const char *number)
 {
@@ -93,71 +90,30 @@ void ports_merge(struct ports *to, const struct ports *from)
 
 /* ---- as text ---- */
 
-/* "jobmeter_node_infiniband_transmit_bytes_total" is "transmit_bytes". */
-static const char *key_of(size_t i, char ret[64])
-{
-	static const char begin[] = "jobmeter_node_infiniband_", end[] = "_total";
-	const char *name = metric_get(port_metric(i))->name + strlen(begin);
-	size_t length = strlen(name) - strlen(end);
+#define PORT(member) offsetof(struct port, member)
+#define COUNTER(metric) PORT(counters[(metric)-METRIC_NODE_PORT_TRANSMIT_BYTES])
 
-	memcpy(ret, name, length);
-	ret[length] = '\0';
-	return ret;
-}
-
-static void format_port(const struct port *port, struct document *d)
-{
-	char key[64];
-
-	document_begin_map(d);
-	document_put_string(d, "device", port->device);
-	document_put_string(d, "port", port->number);
-	document_put_time(d, "from", port->from_ns);
-	document_put_time(d, "to", port->to_ns);
-	document_put_boolean(d, "shared", port->is_shared);
-	for (size_t i = 0; i < PORT_COUNTERS; i++) {
-		document_key(d, key_of(i, key));
-		if (port->counters[i].is_known)
-			document_unsigned(d, port->counters[i].number);
-		else
-			document_null(d);
-	}
-	document_end_map(d);
-}
-
-void ports_format(const struct ports *p, struct document *d)
-{
-	document_begin_list(d);
-	for (size_t i = 0; i < p->count; i++)
-		format_port(&p->items[i], d);
-	document_end_list(d);
-}
-
-static int take_port(const struct place *place, const json_t *map, void *data)
-{
-	struct ports *ret = data;
-	const char *device = json_string_value(place_member(map, "device")),
-		   *number = json_string_value(place_member(map, "port"));
-	struct port *port = device && number ? ports_add(ret, device, number) : NULL;
-	char key[64];
-	int r;
-
-	if (!port)
-		return place_refuse(place, "", "has no device and port of that name");
-	r = place_take_time(place, map, "from", &port->from_ns);
-	if (r == 0)
-		r = place_take_time(place, map, "to", &port->to_ns);
-	if (r == 0)
-		r = place_take_boolean(place, map, "shared", &port->is_shared);
-	for (size_t i = 0; r == 0 && i < PORT_COUNTERS; i++)
-		r = value_take(place, map, key_of(i, key), 0, &port->counters[i]);
-	return r;
-}
-
-int ports_parse(const struct place *place, const json_t *list, struct ports *ret)
-{
-	return place_each(place, list, PORTS_MAX, take_port, ret);
-}
+/* clang-format off */
+static const struct field port_fields[] = {
+	{ "device", SHAPE_TEXT, SHAPE_KEY | SHAPE_NEEDED, PORT(device), PORT_DEVICE_SIZE },
+	{ "port", SHAPE_TEXT, SHAPE_KEY | SHAPE_NEEDED, PORT(number), PORT_NUMBER_SIZE },
+	{ "from", SHAPE_TIME, 0, PORT(from_ns) },
+	{ "to", SHAPE_TIME, 0, PORT(to_ns) },
+	{ "shared", SHAPE_BOOL, 0, PORT(is_shared) },
+	{ "transmit_bytes", SHAPE_VALUE, 0, COUNTER(METRIC_NODE_PORT_TRANSMIT_BYTES) },
+	{ "receive_bytes", SHAPE_VALUE, 0, COUNTER(METRIC_NODE_PORT_RECEIVE_BYTES) },
+	{ "transmit_packets", SHAPE_VALUE, 0, COUNTER(METRIC_NODE_PORT_TRANSMIT_PACKETS) },
+	{ "receive_packets", SHAPE_VALUE, 0, COUNTER(METRIC_NODE_PORT_RECEIVE_PACKETS) },
+	{ "transmit_discards", SHAPE_VALUE, 0, COUNTER(METRIC_NODE_PORT_TRANSMIT_DISCARDS) },
+	{ "receive_errors", SHAPE_VALUE, 0, COUNTER(METRIC_NODE_PORT_RECEIVE_ERRORS) },
+	{ "link_failures", SHAPE_VALUE, 0, COUNTER(METRIC_NODE_PORT_LINK_FAILURES) },
+};
+static const struct shape port_shape = { SHAPE_OF(struct port, port_fields), .max = PORTS_MAX };
+static const struct field fields[] = {
+	{ NULL, SHAPE_ARRAY, 0, offsetof(struct ports, items), .rows = &port_shape },
+};
+/* clang-format on */
+const struct shape ports_shape = { SHAPE_OF(struct ports, fields) };
 
 /* ---- a record's, which has a pointer to them ---- */
 
@@ -206,14 +162,14 @@ static int ports_subtract_section(void *later, const void *earlier, struct strin
 
 static void ports_format_section(const void *section, struct document *d)
 {
-	ports_format(*(struct ports *const *)section, d);
+	shape_format(&ports_shape, *(struct ports *const *)section, d);
 }
 
 static int ports_parse_section(const struct place *place, const json_t *list, void *ret)
 {
 	int r = ports_begin(ret, COUNTED_ALL);
 
-	return r < 0 ? r : ports_parse(place, list, *(struct ports **)ret);
+	return r < 0 ? r : shape_parse(&ports_shape, place, list, *(struct ports **)ret);
 }
 
 const struct section ports_section = {

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,8 +19,7 @@
 #define PORT_NUMBER_SIZE 16
 #define PORT_COUNTERS (METRIC_NODE_PORT_LINK_FAILURES - METRIC_NODE_PORT_TRANSMIT_BYTES + 1)
 
-struct document;
-struct place;
+struct shape;
 
 struct port {
 	char device[PORT_DEVICE_SIZE], number[PORT_NUMBER_SIZE]; /* "mlx5_0", "1" */
@@ -50,6 +48,4 @@ void ports_subtract(struct ports *p, const struct ports *earlier);
 /* Add those of another node or time by their names. */
 void ports_merge(struct ports *to, const struct ports *from);
 
-void ports_format(const struct ports *p, struct document *d);
-/* Fills @ret, which must be empty.  -EINVAL: the place's error says why. */
-int ports_parse(const struct place *place, const json_t *list, struct ports *ret);
+extern const struct shape ports_shape; /* a list, as a record has it */

@@ -6,38 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "basic/cleanup.h"
-#include "model/document.h"
-#include "model/json_place.h"
 #include "basic/macro.h"
-#include "model/metric_json.h"
 #include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"
+#include "model/shape.h"
+
+/* clang-format off */
+static const struct field step_fields[] = {
+	{ "id", SHAPE_STRING, SHAPE_KEY | SHAPE_NEEDED, offsetof(struct step, id) },
+	{ "start", SHAPE_TIME, 0, offsetof(struct step, start_ns) },
+	{ "end", SHAPE_TIME, 0, offsetof(struct step, end_ns) },
+	{ NULL, SHAPE_JOB_VALUES, 0, offsetof(struct step, values) },
+	{ "network", SHAPE_MAP, SHAPE_IF_KNOWN, offsetof(struct step, network), .rows = &network_shape },
+};
+static const struct shape step_shape = { SHAPE_OF(struct step, step_fields), .max = STEPS_MAX };
+static const struct field fields[] = {
+	{ NULL, SHAPE_LIST, 0, offsetof(struct steps, items), .rows = &step_shape },
+};
+/* clang-format on */
+static const struct shape shape = { SHAPE_OF(struct steps, fields) };
 
 struct step *steps_add(struct steps *s, const char *id)
 {
-	struct step *larger, step = { .id = s->count < STEPS_MAX ? strdup(id) : NULL };
+	struct step step = { .id = s->count < STEPS_MAX ? strdup(id) : NULL }, *added;
 
-	if (!step.id)
-		return NULL;
-	larger = reallocarray(s->items, s->count + 1, sizeof(*larger));
-	if (!larger) {
+	added = step.id ? shape_append(&shape, s, &step) : NULL;
+	if (!added)
 		free(step.id);
-		return NULL;
-	}
-	s->items = larger;
-	s->items[s->count] = step;
-	return &s->items[s->count++];
+	return added;
 }
 
 struct step *steps_find(const struct steps *s, const char *id)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		if (strcmp(s->items[i].id, id) == 0)
-			return &s->items[i];
-	}
-	return NULL;
+	return shape_find(&shape, s, &(const struct step){ .id = (char *)id });
 }
 
 void steps_remove(struct steps *s, struct step *step)
@@ -50,12 +52,7 @@ void steps_remove(struct steps *s, struct step *step)
 
 void steps_clear(void *section)
 {
-	struct steps *s = section;
-
-	for (size_t i = 0; i < s->count; i++)
-		free(s->items[i].id);
-	free(s->items);
-	*s = (struct steps){};
+	shape_clear(&shape, section);
 }
 
 bool step_has_ranks(const char *id)
@@ -83,11 +80,6 @@ static void merge_step(struct step *to, const struct step *from)
 	to->end_ns = to->end_ns && from->end_ns ? MAX(to->end_ns, from->end_ns) : 0;
 	values_merge(to->values, from->values);
 	(void)network_section.add(&to->network, &from->network);
-}
-
-static int steps_begin(void *ret UNUSED, unsigned int counted UNUSED)
-{
-	return 0; /* there are none */
 }
 
 static int steps_merge(void *sum, const void *part)
@@ -172,60 +164,6 @@ static int steps_subtract(void *later, const void *before, struct strings *notes
 	return r;
 }
 
-/* ---- as text ---- */
-
-static void steps_format(const void *section, struct document *d)
-{
-	const struct steps *s = section;
-
-	document_begin_list(d);
-	for (size_t i = 0; i < s->count; i++) {
-		const struct step *step = &s->items[i];
-
-		document_begin_map(d);
-		document_put_string(d, "id", step->id);
-		document_put_time(d, "start", step->start_ns);
-		document_put_time(d, "end", step->end_ns);
-		values_format_all(step->values, d);
-		if (step->network.is_known) {
-			document_key(d, "network");
-			network_section.format(&step->network, d);
-		}
-		document_end_map(d);
-	}
-	document_end_list(d);
-}
-
-static int take_step(const struct place *place, const json_t *map, void *data)
-{
-	struct steps *ret = data;
-	_cleanup_free_ char *id = NULL;
-	struct step *step;
-	int r;
-
-	r = place_take_string(place, map, "id", &id);
-	if (r < 0)
-		return r;
-	if (!id)
-		return place_refuse(place, "id", "is missing");
-	if (steps_find(ret, id))
-		return place_refuse(place, "id", "stands there twice");
-	step = steps_add(ret, id);
-	if (!step)
-		return -ENOMEM;
-	r = place_take_time(place, map, "start", &step->start_ns);
-	if (r == 0)
-		r = place_take_time(place, map, "end", &step->end_ns);
-	if (r == 0)
-		r = values_take_all(place, map, step->values);
-	return r < 0 ? r : section_take(&network_section, place, map, &step->network);
-}
-
-static int steps_parse(const struct place *place, const json_t *list, void *ret)
-{
-	return place_each(place, list, STEPS_MAX, take_step, ret);
-}
-
 static bool has_steps(const void *section)
 {
 	return ((const struct steps *)section)->count > 0;
@@ -236,11 +174,8 @@ const struct section steps_section = {
 	.size = sizeof(struct steps),
 	.offset = offsetof(struct record, steps),
 	.is_known = has_steps,
-	.begin = steps_begin,
-	.clear = steps_clear,
+	.shape = &shape,
 	.add = steps_merge,
 	.subtract = steps_subtract,
-	.format = steps_format,
 	.type = JSON_ARRAY,
-	.parse = steps_parse,
 };

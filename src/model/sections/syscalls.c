@@ -26,7 +26,7 @@ static int compare_rows(const void *a, const void *b)
 	return strcmp(((const struct syscall_row *)a)->name, ((const struct syscall_row *)b)->name);
 }
 
-static int check_row(const struct place *place, const void *row)
+static int check_row(const struct place *place, void *row)
 {
 	if (syscall_number(row, METRIC_SYSCALL_ERRORS).number >
 	    syscall_number(row, METRIC_SYSCALL_CALLS).number)
@@ -36,12 +36,12 @@ static int check_row(const struct place *place, const void *row)
 
 /* clang-format off */
 static const struct field row_fields[] = {
-	{ "name", SHAPE_TEXT, SHAPE_KEY, offsetof(struct syscall_row, name), SYSCALL_NAME_MAX + 1 },
+	{ "name", SHAPE_TEXT, SHAPE_KEY | SHAPE_NEEDED, offsetof(struct syscall_row, name), SYSCALL_NAME_MAX + 1 },
 	{ NULL, SHAPE_VALUES, SHAPE_NEEDED, offsetof(struct syscall_row, numbers),
 	  .first = METRIC_SYSCALL_FIRST, .end = METRIC_SYSCALL_END },
 };
 static const struct shape row_shape = { SHAPE_OF(struct syscall_row, row_fields), .is_flat = true,
-	.max = SYSCALLS_MAX, .order = compare_rows, .check = check_row };
+	.max = SYSCALLS_MAX, .has_other = true, .order = compare_rows, .check = check_row };
 static const struct field fields[] = {
 	{ NULL, SHAPE_LIST, 0, offsetof(struct syscalls, items), .rows = &row_shape },
 };

@@ -33,7 +33,7 @@ static bool are_names(const char *set, const char *function)
 	return is_name(set, "\"\\/") && is_name(function, "\"\\");
 }
 
-static int check_function(const struct place *place, const void *row)
+static int check_function(const struct place *place, void *row)
 {
 	const struct traced_function *f = row;
 
@@ -47,13 +47,13 @@ static int check_function(const struct place *place, const void *row)
 
 /* clang-format off */
 static const struct field function_fields[] = {
-	{ "set", SHAPE_TEXT, SHAPE_KEY, offsetof(struct traced_function, set), TRACED_NAME_MAX + 1 },
-	{ "function", SHAPE_TEXT, SHAPE_KEY, offsetof(struct traced_function, function), TRACED_NAME_MAX + 1 },
+	{ "set", SHAPE_TEXT, SHAPE_KEY | SHAPE_NEEDED, offsetof(struct traced_function, set), TRACED_NAME_MAX + 1 },
+	{ "function", SHAPE_TEXT, SHAPE_KEY | SHAPE_NEEDED, offsetof(struct traced_function, function), TRACED_NAME_MAX + 1 },
 	{ NULL, SHAPE_NUMBERS, SHAPE_NEEDED, offsetof(struct traced_function, numbers),
 	  .first = METRIC_TRACE_FIRST, .end = METRIC_TRACE_END, .most = NUMBER_MAX },
 };
 static const struct shape functions = { SHAPE_OF(struct traced_function, function_fields),
-	.is_flat = true, .max = TRACED_FUNCTIONS_MAX, .check = check_function };
+	.is_flat = true, .max = TRACED_FUNCTIONS_MAX, .has_other = true, .check = check_function };
 static const struct field fields[] = {
 	{ "process_seconds", SHAPE_NUMBER, SHAPE_NEEDED, offsetof(struct traced_calls, process_ns),
 	  .unit = UNIT_SECONDS, .most = NUMBER_MAX },
