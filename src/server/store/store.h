@@ -103,6 +103,8 @@ bool store_sees_others(struct store *s, const struct store_who *who);
 
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
 struct store_job {
+#define STORE_SPARK_SIZE 33
+#define STORE_SPARK_MOST 35 /* of a part of the time: all cores were busy */
 	const char *cluster, *node; /* node: "" where it ran on several */
 	const char *manager, *id, *name, *user, *account, *partition, *state, *reason;
 	int64_t uid; /* -1: not known */
@@ -121,12 +123,16 @@ struct store_job {
 		struct value number;
 	} facts[STORE_FACTS_MAX]; /* store_fact_count() of them */
 };
+	const char *spark; /* the busy share of its cores over its time, a digit for each part */
 
 /* Facts of a job with a column each: FACT_COLUMN of record_fields[]. */
 size_t store_fact_count(void);
 const struct record_field *store_fact(size_t i);
 
 /* The scalars of a job: its metrics, and sums over the mounts that hold data and over kinds of
+/* What a digit of a job's spark stands for; -1: nobody looked. */
+int store_spark_level(char digit);
+
  * sockets. */
 size_t store_value_count(void);
 const char *store_value_name(size_t i); /* "cpu.user_seconds", "io.read.bytes" */
