@@ -197,6 +197,17 @@ int store_format_sums(struct store *s, const char *by, const char *name, const b
 int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
 			  const struct store_who *who, struct document *d, struct error *err);
 /* Of jobs that know both: for the mean power of a core. */
+/* The same rows as numbers: of the sums of these @names, in base units, NAN where none is known. */
+#define STORE_SUMS_MAX 8
+struct store_sums {
+	const char *key; /* NULL: they have none, or it is a time */
+	uint64_t time_ns, jobs;
+	double values[STORE_SUMS_MAX];
+};
+int store_list_sums(struct store *s, const char *by, const char *const *names, size_t count,
+		    const struct job_filter *filter, const struct store_who *who,
+		    int (*take)(void *context, const struct store_sums *row), void *context,
+		    struct error *err);
 #define STORE_RATED_JOULES "rated.joules"
 #define STORE_RATED_CORE_SECONDS "rated.core_seconds"
 /* The same of the nodes on which jobs ran in the filter's time. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over jobs, made by the database. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,6 +282,66 @@ int store_format_sums(struct store *s, const char *by, const char *name, const b
 	store_release(s, &rows);
 	*ret_more = count > filter->limit;
 	return store_told(s, err);
+}
+
+static void take_sums(const struct statement *row, const bool *wanted, const char *const *names,
+		      size_t count, double *ret)
+{
+	struct sum sum;
+	int column = 4;
+
+	for (size_t i = 0; get_sum(i, &sum); i++) {
+		struct cell cell;
+		uint64_t number;
+		bool is_known;
+
+		if (!wanted[BEFORE_SUMS + i])
+			continue;
+		cell = store_cell(row, column++);
+		is_known = read_sum(&cell, &sum.places, &number);
+		for (size_t j = 0; j < count; j++) {
+			if (strcmp(names[j], sum.column.name) == 0)
+				ret[j] = is_known ? (double)number / pow(10, sum.places) : NAN;
+		}
+	}
+}
+
+int store_list_sums(struct store *s, const char *by, const char *const *names, size_t count,
+		    const struct job_filter *filter, const struct store_who *who,
+		    int (*take)(void *context, const struct store_sums *row), void *context,
+		    struct error *err)
+{
+	const struct key *key = find_key(by);
+	_cleanup_free_ char *text = NULL;
+	bool wanted[STORE_COLUMNS_MAX] = {};
+	struct statement rows = {};
+	const struct statement *cells = &rows;
+	struct sum sum;
+	int r = 0;
+
+	for (size_t i = 0; get_sum(i, &sum); i++) {
+		for (size_t j = 0; j < count; j++)
+			wanted[BEFORE_SUMS + i] |= strcmp(names[j], sum.column.name) == 0;
+	}
+	text = make_sums_text(s, key, wanted, filter, who);
+	if (!text)
+		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	rows.text = text;
+	ask_rows(s, &rows, filter, who);
+	for (size_t i = 0; r >= 0 && i < filter->limit && store_next(s, &rows); i++) {
+		const char *of = key->is_time ? NULL : COLUMN_TEXT(cells, 0);
+		struct store_sums row = {
+			.key = of && *of ? of : NULL,
+			.time_ns = key->is_time ? COLUMN_NUMBER(cells, 0) : 0,
+			.jobs = COLUMN_NUMBER(cells, 1),
+		};
+
+		take_sums(cells, wanted, names, count, row.values);
+		r = take(context, &row);
+	}
+	s->deadline_ns = 0;
+	store_release(s, &rows);
+	return r < 0 ? r : store_told(s, err);
 }
 
 int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
