@@ -414,14 +414,20 @@ def test_files_say_who_loads_a_file_system(either):
         one["io"] = [row for row in one["io"] if row["mount"] in ("/scratch", "(pipe)")]
         return line(one)
 
-    server.push([made(1, 17, 3), made(2, 5, 100), made(3, 1000, 0, uid=BOB), made(4, 1, 1)])
+    def rows_of(text):
+        return [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", text, re.DOTALL)]
+
+    server.push([made(1, 17, 3), made(2, 5, 100), made(3, 1000, 0, uid=BOB), made(4, 1, 1, final=False, seconds=512)])
     operator = Visitor(server, make_token(server, BOB, "--scope", "operator"))
-    rows = [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", operator.text("/files?days=36500"), re.DOTALL)[1:]]
-    assert [row[:3] + row[3:7] for row in rows] == [["/scratch", "lustre", "4", "1023", "GiB", "104", "GiB"]]
-    loaders = re.findall(r'href="/jobs/(\d+)\?', operator.text("/files?days=36500&mount=%2Fscratch"))
-    assert loaders == ["3", "2", "1", "4"]
+    assert rows_of(operator.text("/files?days=36500"))[1][:9] == ["/scratch", "lustre", "4", "4", "MiB/s", "1023", "GiB", "104", "GiB"]
+    text = operator.text("/files?days=36500&mount=%2Fscratch")
+    assert re.findall(r'href="/jobs/(\d+)\?', text) == ["4", "3", "2", "1"]  # the one that loads it now, then by bytes
+    assert [row[:4] for row in rows_of(text) if row[0] in NAMES.values()] == [["made-alice", "3", "4", "MiB/s"], ["made-bob", "1", "-", "1000"]]
+    of_bob = operator.text("/files?days=36500&mount=%2Fscratch&user=made-bob")
+    assert re.findall(r'href="/jobs/(\d+)\?', of_bob) == ["3"]
     alice = Visitor(server, make_token(server, ALICE))
-    assert re.findall(r'href="/jobs/(\d+)\?', alice.text("/files?days=36500&mount=%2Fscratch")) == ["2", "1", "4"]
+    text = alice.text("/files?days=36500&mount=%2Fscratch")
+    assert re.findall(r'href="/jobs/(\d+)\?', text) == ["4", "2", "1"] and "<h2>Users</h2>" not in text
     assert "1023 GiB" not in alice.text("/files?days=36500")
 
 

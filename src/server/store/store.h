@@ -98,13 +98,13 @@ struct store_who {
 bool store_sees_others(struct store *s, const struct store_who *who);
 
 #define STORE_FACTS_MAX 16
+#define STORE_SPARK_SIZE 33
+#define STORE_SPARK_MOST 35 /* of a part of the time: all cores were busy */
 #define STORE_MADE 3 /* columns of jobs that the database makes of metrics */
 #define STORE_LIMIT_MAX 10000 /* jobs of one list, whatever limit is asked for */
 
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
 struct store_job {
-#define STORE_SPARK_SIZE 33
-#define STORE_SPARK_MOST 35 /* of a part of the time: all cores were busy */
 	const char *cluster, *node; /* node: "" where it ran on several */
 	const char *manager, *id, *name, *user, *account, *partition, *state, *reason;
 	int64_t uid; /* -1: not known */
@@ -118,21 +118,21 @@ struct store_job {
 	struct value exit_code, signal; /* of its command, where that is known */
 	const struct value *values; /* store_value_count() of them */
 	struct value made[STORE_MADE];
+	const char *spark; /* the busy share of its cores over its time, a digit for each part */
 	struct store_job_fact {
 		const char *text; /* NULL: absent, or it is a number */
 		struct value number;
 	} facts[STORE_FACTS_MAX]; /* store_fact_count() of them */
 };
-	const char *spark; /* the busy share of its cores over its time, a digit for each part */
+
+/* What a digit of a job's spark stands for; -1: nobody looked. */
+int store_spark_level(char digit);
 
 /* Facts of a job with a column each: FACT_COLUMN of record_fields[]. */
 size_t store_fact_count(void);
 const struct record_field *store_fact(size_t i);
 
 /* The scalars of a job: its metrics, and sums over the mounts that hold data and over kinds of
-/* What a digit of a job's spark stands for; -1: nobody looked. */
-int store_spark_level(char digit);
-
  * sockets. */
 size_t store_value_count(void);
 const char *store_value_name(size_t i); /* "cpu.user_seconds", "io.read.bytes" */
@@ -192,11 +192,6 @@ size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_M
 int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
 		      const struct job_filter *filter, const struct store_who *who,
 		      struct document *d, bool *ret_more, struct error *err);
-/* The same of all sums, as the member "sums" of a map: the rows of `jobmeter jobs --by`; what is
- * not known is left out.  -ENOTSUP: @by is no word of store_sum_word(); -ETIME. */
-int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
-			  const struct store_who *who, struct document *d, struct error *err);
-/* Of jobs that know both: for the mean power of a core. */
 /* The same rows as numbers: of the sums of these @names, in base units, NAN where none is known. */
 #define STORE_SUMS_MAX 8
 struct store_sums {
@@ -208,6 +203,11 @@ int store_list_sums(struct store *s, const char *by, const char *const *names, s
 		    const struct job_filter *filter, const struct store_who *who,
 		    int (*take)(void *context, const struct store_sums *row), void *context,
 		    struct error *err);
+/* The same of all sums, as the member "sums" of a map: the rows of `jobmeter jobs --by`; what is
+ * not known is left out.  -ENOTSUP: @by is no word of store_sum_word(); -ETIME. */
+int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
+			  const struct store_who *who, struct document *d, struct error *err);
+/* Of jobs that know both: for the mean power of a core. */
 #define STORE_RATED_JOULES "rated.joules"
 #define STORE_RATED_CORE_SECONDS "rated.core_seconds"
 /* The same of the nodes on which jobs ran in the filter's time. */
@@ -236,16 +236,19 @@ int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size
 		     void (*take)(void *context, const struct store_node *node), void *context,
 		     struct error *err);
 
+enum store_loads { LOADS_OF_MOUNTS, LOADS_OF_USERS, LOADS_OF_JOBS };
 struct store_mount {
 	const char *mount, *fstype; /* fstype: may be NULL */
 	uint64_t jobs, read_bytes, write_bytes, meta_calls; /* not known: 0 */
-	struct store_job job; /* who and what of it alone */
+	struct value now; /* bytes per second of the jobs that run, each over its time so far */
+	struct store_job job; /* who and what of it alone; of users the name alone */
 };
-/* What jobs did on each mount, those with most bytes first; of @mount (not NULL) what each job did.
- * -ETIME: as above. */
-int store_list_mounts(struct store *s, const struct job_filter *filter, const struct store_who *who,
-		      const char *mount, void (*take)(void *context, const struct store_mount *row),
-		      void *context, struct error *err);
+/* What jobs did on each mount, or on @mount of which users or jobs did it: those who do most bytes
+ * now first, then those with most bytes.  -ETIME: as above. */
+int store_list_mounts(struct store *s, enum store_loads of, const struct job_filter *filter,
+		      const struct store_who *who, const char *mount,
+		      void (*take)(void *context, const struct store_mount *row), void *context,
+		      struct error *err);
 
 /* ---- usage, of roll-ups that are kept as jobs come ---- */
 

@@ -513,9 +513,23 @@ int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size
 /* ---- mounts ---- */
 
 #define OF_JOB "j.job_id, j.manager, j.cluster, j.user_name, j.name, j.start_ns"
+#define OF_USER "COALESCE(j.user_name, CAST(j.uid AS TEXT), '')"
+#define BYTES_OF_BOTH                                       \
+	"(CAST(m.\"io.read.bytes\" AS DOUBLE PRECISION) + " \
+	"m.\"io.write.bytes\")"
+/* clang-format off */
+static const struct loads {
+	const char *columns, *group, *condition;
+} loads[] = {
+	/* what is no mount is in brackets */
+	[LOADS_OF_MOUNTS] = { "", "", "m.mount NOT LIKE '(%'" },
+	[LOADS_OF_USERS] = { ", " OF_USER, ", " OF_USER, "m.mount = ?16" },
+	[LOADS_OF_JOBS] = { ", " OF_JOB, ", j.id, " OF_JOB, "m.mount = ?16" },
+};
+/* clang-format on */
 
-static char *make_mounts_text(struct store *s, const struct job_filter *filter,
-			      const struct store_who *who, bool is_of_one)
+static char *make_mounts_text(struct store *s, enum store_loads of, const struct job_filter *filter,
+			      const struct store_who *who)
 {
 	char *text = NULL;
 	size_t size;
@@ -527,17 +541,20 @@ static char *make_mounts_text(struct store *s, const struct job_filter *filter,
 	store_print_sum("m.\"io.read.bytes\"", "", out);
 	store_print_sum("m.\"io.write.bytes\"", "", out);
 	store_print_sum("m.\"io.meta.calls\"", "", out);
+	store_print_sum("CASE WHEN j.final = 0 AND j.elapsed_ns > 0 THEN " BYTES_OF_BOTH
+			" * 1e9 / j.elapsed_ns END",
+			"", out);
 	fprintf(out,
-		"%s FROM (SELECT id, job_id, manager, cluster, user_name, name, start_ns FROM jobs",
-		is_of_one ? ", " OF_JOB : "");
+		"%s FROM (SELECT id, job_id, manager, cluster, user_name, uid, name, start_ns, "
+		"final, elapsed_ns FROM jobs",
+		loads[of].columns);
 	store_print_filter(s, filter, who, out);
-	/* what is no mount is in brackets */
 	fprintf(out,
 		") j JOIN job_mounts m ON m.job = j.id WHERE %s GROUP BY m.mount, m.fstype%s "
-		"ORDER BY COALESCE(sum(CAST(m.\"io.read.bytes\" AS DOUBLE PRECISION) + "
-		"m.\"io.write.bytes\"), 0) DESC, 1 LIMIT " LIMIT,
-		is_of_one ? "m.mount = ?16" : "m.mount NOT LIKE '(%'",
-		is_of_one ? ", j.id, " OF_JOB : "");
+		"ORDER BY COALESCE(sum(CASE WHEN j.final = 0 AND j.elapsed_ns > 0 THEN " BYTES_OF_BOTH
+		" * 1e9 / j.elapsed_ns END), 0) DESC, COALESCE(sum(" BYTES_OF_BOTH
+		"), 0) DESC, 1 LIMIT " LIMIT,
+		loads[of].condition, loads[of].group);
 	fclose(out);
 	return text;
 }
@@ -552,11 +569,12 @@ static uint64_t mount_sum(const struct statement *row, int column)
 	return read_sum(&cell, &places, &number) || !cell.is_known ? number : INT64_MAX;
 }
 
-int store_list_mounts(struct store *s, const struct job_filter *filter, const struct store_who *who,
-		      const char *mount, void (*take)(void *context, const struct store_mount *row),
-		      void *context, struct error *err)
+int store_list_mounts(struct store *s, enum store_loads of, const struct job_filter *filter,
+		      const struct store_who *who, const char *mount,
+		      void (*take)(void *context, const struct store_mount *row), void *context,
+		      struct error *err)
 {
-	_cleanup_free_ char *text = make_mounts_text(s, filter, who, mount);
+	_cleanup_free_ char *text = make_mounts_text(s, of, filter, who);
 	struct statement rows = { .text = text };
 	const struct statement *cells = &rows;
 	struct arg args[STORE_FILTER_ARGS + 2];
@@ -566,7 +584,7 @@ int store_list_mounts(struct store *s, const struct job_filter *filter, const st
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit);
 	args[STORE_FILTER_ARGS + 1] = TEXT(mount);
-	store_ask_once(s, &rows, args, STORE_FILTER_ARGS + 1 + (mount != NULL));
+	store_ask_once(s, &rows, args, STORE_FILTER_ARGS + 1 + (of != LOADS_OF_MOUNTS));
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 	while (store_next(s, &rows)) {
 		struct store_mount row = { .mount = COLUMN_TEXT(cells, 0),
@@ -574,15 +592,19 @@ int store_list_mounts(struct store *s, const struct job_filter *filter, const st
 					   .jobs = COLUMN_NUMBER(cells, 2),
 					   .read_bytes = mount_sum(cells, 3),
 					   .write_bytes = mount_sum(cells, 4),
-					   .meta_calls = mount_sum(cells, 5) };
+					   .meta_calls = mount_sum(cells, 5),
+					   .now = { mount_sum(cells, 6) & VALUE_MAX,
+						    store_cell(cells, 6).is_known } };
 
-		if (mount)
-			row.job = (struct store_job){ .id = COLUMN_TEXT(cells, 6),
-						      .manager = COLUMN_TEXT(cells, 7),
-						      .cluster = COLUMN_TEXT(cells, 8),
-						      .user = COLUMN_TEXT(cells, 9),
-						      .name = COLUMN_TEXT(cells, 10),
-						      .start_ns = COLUMN_NUMBER(cells, 11) };
+		if (of == LOADS_OF_USERS)
+			row.job.user = COLUMN_TEXT(cells, 7);
+		else if (of == LOADS_OF_JOBS)
+			row.job = (struct store_job){ .id = COLUMN_TEXT(cells, 7),
+						      .manager = COLUMN_TEXT(cells, 8),
+						      .cluster = COLUMN_TEXT(cells, 9),
+						      .user = COLUMN_TEXT(cells, 10),
+						      .name = COLUMN_TEXT(cells, 11),
+						      .start_ns = COLUMN_NUMBER(cells, 12) };
 		take(context, &row);
 	}
 	s->deadline_ns = 0;
