@@ -366,6 +366,27 @@ def test_each_row_draws_how_busy_its_cores_were(either):
     assert not bars_of(text, 3) and not bars_of(text, 4) and not bars_of(text, 5)
 
 
+def test_a_job_shows_what_would_fit_by_the_users_own_jobs(either):
+    server = either
+    def made(number, gib, minutes, **more):
+        one = json.loads(job(number, name="sweep", started=20_000 * number, seconds=60 * minutes, **more))
+        one["memory"]["peak_bytes"] = gib * 2**30
+        one["cpu"] |= {"allocated_cores": 8, "user_seconds": 60.0 * minutes * 3, "system_seconds": 0.0}
+        return line(one)
+
+    alice, bob, operator = (Visitor(server, make_token(server, who, *scope)) for who, *scope in ((ALICE,), (BOB,), (BOB, "--scope", "operator")))
+    server.push([made(i, 2, 30) for i in range(1, 3)] + [made(i, 40, 120, uid=BOB) for i in range(101, 110)])
+    assert "not known" in alice.text("/jobs/1") and 'class="fits"' not in alice.text("/jobs/1")
+    server.push([made(i, 2 + (i == 20), 30 + 61 * (i == 20)) for i in range(3, 41)])
+    for visitor in (alice, operator):
+        text = visitor.text("/jobs/7")
+        assert re.findall("<code>([^<]*)</code>", text)[:3] == ["#SBATCH --time=0-00:36:00", "#SBATCH --mem=3G", "#SBATCH --cpus-per-task=3 # or --ntasks"]
+        assert text.count("5 % of 40 need more") == 2 and Page(text)  # all jobs had the same cores busy
+    assert "--mem=48G" in bob.text("/jobs/101") and bob.get("/jobs/7").status == 404
+    server.push([line(json.loads(made(200 + i, 1, 5)) | {"job": json.loads(made(200 + i, 1, 5))["job"] | {"manager": "run"}}) for i in range(5)])
+    assert 'class="fits"' not in alice.text("/jobs/201") and "need more" in alice.text("/jobs/201")
+
+
 def test_a_job_of_many_nodes_shows_each_over_time(either):
     server = either
     def made(node, used):

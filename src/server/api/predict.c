@@ -27,7 +27,6 @@
 #define GREATEST 1e15 /* of a number that is written */
 #define JOULES_PER_KWH 3.6e6
 #define JOB_ID_MAX 128
-#define ADVICE_RISK 0.05 /* that is taken, where there are jobs enough to show so little */
 #define PREDICTIONS_MAX 1000
 
 static void put_real(struct document *d, const char *key, double number)
@@ -126,27 +125,6 @@ static void put_emission(const struct server *s, const struct estimate *energy, 
 	document_end_map(d);
 }
 
-/* A predictor that knows the caller's newest jobs. */
-static int read_history(struct api_call *c, struct predictor **ret, size_t *ret_count,
-			struct error *err)
-{
-	_cleanup_(past_jobs_clear) struct past_jobs jobs = {};
-	_cleanup_(predictor_freep) struct predictor *p = predictor_new();
-	const struct caller *caller = c->request->caller;
-	const struct store_who own = { .uid = caller->uid };
-	int r = p ? predict_read_jobs(c->server->store, &(struct job_filter){}, &own, true,
-				      PREDICT_HISTORY, &jobs, err)
-		  : -ENOMEM;
-
-	if (r == 0)
-		r = predictor_replay(p, jobs.items, jobs.count, NULL, NULL);
-	if (r < 0)
-		return *err->text ? r : error_set_errno(err, r, "cannot predict");
-	*ret_count = jobs.count;
-	*ret = TAKE_PTR(p);
-	return 0;
-}
-
 /* What the caller asks for, and what is said of it.  @ret_job: the body has
  * to name the job; NULL: it does not. */
 static int predict(struct api_call *c, struct predictor **ret_predictor,
@@ -154,6 +132,8 @@ static int predict(struct api_call *c, struct predictor **ret_predictor,
 {
 	_cleanup_(json_freep) json_t *root = NULL;
 	struct place place = { .err = err };
+	const struct caller *caller = c->request->caller;
+	const struct store_who own = { .uid = caller->uid };
 	const char *text = c->request->body;
 	size_t jobs = 0;
 	int r = place_parse_map(text ? text : "", c->request->body_length, &root, err);
@@ -168,7 +148,8 @@ static int predict(struct api_call *c, struct predictor **ret_predictor,
 	if (r == 0)
 		r = take_request(&place, root, ret_request);
 	if (r == 0)
-		r = read_history(c, ret_predictor, &jobs, err);
+		r = predict_read_history(c->server->store, &(struct job_filter){}, &own,
+					 ret_predictor, &jobs, err);
 	if (r < 0)
 		return r;
 	document_begin_map(c->document);
@@ -196,8 +177,8 @@ static void put_advice(const struct predictor *p, const struct job_request *requ
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		unsigned int jobs = 0;
 		double chance = NAN, of_asked = NAN;
-		double value = predictor_within(p, request, rows[i].target, ADVICE_RISK, &chance,
-						&jobs);
+		double value = predictor_within(p, request, rows[i].target, PREDICT_ADVICE_RISK,
+						&chance, &jobs);
 
 		if (jobs && rows[i].asked > 0)
 			of_asked = predictor_chance_above(p, request, rows[i].target, rows[i].asked,
