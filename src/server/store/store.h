@@ -83,6 +83,11 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 int store_put_ledger(struct store *s, const struct store_line *line, enum store_answer *ret,
 		     struct error *reason);
 
+/* How a node is, of a parsed line of NODE_SCHEMA, in the place of what it said before.
+ * *ret_is_taken: it is none, and nothing is put, where that is false. */
+int store_put_node(struct store *s, const json_t *root, uint64_t now_ns, bool *ret_is_taken,
+		   struct error *err);
+
 /* ---- who asks, and for what ---- */
 
 struct record_field;
@@ -222,14 +227,24 @@ int store_count_jobs(struct store *s, enum job_number number, const uint64_t *bo
 		     const struct job_filter *filter, const struct store_who *who, uint64_t *ret,
 		     struct error *err);
 
+enum store_node_value {
+	STORE_NODE_CPUS,
+	STORE_NODE_LOAD, /* in hundredths */
+	STORE_NODE_MEMORY, /* bytes */
+	STORE_NODE_AVAILABLE,
+	STORE_NODE_MISSING, /* kinds of numbers that are not measured there */
+	STORE_NODE_LOST, /* events */
+	STORE_NODE_VALUES,
+};
 struct store_node {
 	const char *cluster, *node;
 	uint64_t jobs, running; /* running: those that go on by the node's records */
-	uint64_t last_ns; /* when the last record came */
+	uint64_t last_ns; /* when it sent something last */
+	struct value values[STORE_NODE_VALUES]; /* as it said then */
 	struct value power_mw; /* of the newest interval of its ledger; not known: it sends none */
 	struct value unattributed_mw; /* of that what is no job's */
 };
-/* The nodes of which records came since then, the one that has been silent for longest first; their
+/* The nodes that sent something since then, the one that has been silent for longest first; their
  * power where an interval of the ledger came since @power_ns.  For who sees all.  -ETIME: as above.
  */
 int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size_t limit,

@@ -470,6 +470,13 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 	"CAST(sum(" of " CAST(e.microjoules AS DOUBLE PRECISION) / (e.end_ns - e.start_ns) * 1e6 " \
 	"END) AS BIGINT)"
 
+static struct value read_value(const struct statement *row, int column)
+{
+	const struct cell cell = store_cell(row, column);
+
+	return (struct value){ .number = cell.number & VALUE_MAX, .is_known = cell.is_known };
+}
+
 int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size_t limit,
 		     void (*take)(void *context, const struct store_node *node), void *context,
 		     struct error *err)
@@ -479,10 +486,14 @@ int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 	rows = store_ask(
 		s,
-		"SELECT n.cluster, n.node, n.jobs, n.running, n.last_ns, p.power, p.rest FROM "
-		"(SELECT cluster, node, count(DISTINCT job) AS jobs, sum(CASE WHEN final = 0 AND "
-		"closed IS NULL THEN 1 ELSE 0 END) AS running, max(arrived_ns) AS last_ns FROM "
-		"records WHERE arrived_ns >= ?1 GROUP BY cluster, node) n LEFT JOIN "
+		"SELECT n.cluster, n.node, n.jobs, n.running, n.last_ns, p.power, p.rest, v.cpus, "
+		"v.load, v.memory, v.available, v.missing, v.lost FROM "
+		"(SELECT cluster, node, count(DISTINCT job) AS jobs, sum(goes_on) AS running, "
+		"max(came_ns) AS last_ns FROM (SELECT cluster, node, job, CASE WHEN final = 0 AND "
+		"closed IS NULL THEN 1 ELSE 0 END AS goes_on, arrived_ns AS came_ns FROM records "
+		"WHERE arrived_ns >= ?1 UNION ALL SELECT cluster, node, NULL, 0, told_ns FROM nodes "
+		"WHERE told_ns >= ?1) said GROUP BY cluster, node) n LEFT JOIN nodes v ON v.cluster "
+		"= n.cluster AND v.node = n.node LEFT JOIN "
 		"(SELECT l.cluster, l.node, " POWER("CASE WHEN 1 = 1 THEN") " AS power, " POWER(
 			"CASE WHEN e.owner = 'unattributed' THEN") " AS rest FROM (SELECT max(id) "
 								   "AS id FROM ledger_lines WHERE arrived_ns >= ?2 GROUP BY cluster, node) newest "
@@ -492,19 +503,21 @@ int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size
 								   "LIMIT ?4",
 		NUMBER(since_ns), NUMBER(power_ns), NUMBER(INT64_MAX), NUMBER(limit));
 	while (store_next(s, rows)) {
-		const struct cell power = store_cell(rows, 5), rest = store_cell(rows, 6);
+		struct store_node node = {
+			.cluster = COLUMN_TEXT(rows, 0),
+			.node = COLUMN_TEXT(rows, 1),
+			.jobs = COLUMN_NUMBER(rows, 2),
+			.running = COLUMN_NUMBER(rows, 3),
+			.last_ns = COLUMN_NUMBER(rows, 4),
+			.power_mw = read_value(rows, 5),
+			.unattributed_mw = read_value(rows, 6),
+		};
 
-		take(context, &(struct store_node){
-				      .cluster = COLUMN_TEXT(rows, 0),
-				      .node = COLUMN_TEXT(rows, 1),
-				      .jobs = COLUMN_NUMBER(rows, 2),
-				      .running = COLUMN_NUMBER(rows, 3),
-				      .last_ns = COLUMN_NUMBER(rows, 4),
-				      .power_mw = { .number = power.number & VALUE_MAX,
-						    .is_known = power.is_known },
-				      .unattributed_mw = { .number = rest.number & VALUE_MAX,
-							   .is_known = power.is_known },
-			      });
+		for (int i = 0; i < STORE_NODE_VALUES; i++)
+			node.values[i] = read_value(rows, 7 + i);
+		/* of a known power nothing may be unattributed */
+		node.unattributed_mw.is_known = node.power_mw.is_known;
+		take(context, &node);
 	}
 	s->deadline_ns = 0;
 	return store_told(s, err);
