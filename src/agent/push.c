@@ -25,6 +25,7 @@
 #define FINALS_AT_ONCE 32
 #define FAILURES_MAX 8 /* in one go: then it is no single record's fault */
 #define SOON_NS UINT64_C(50000000) /* for what did not fit in one go */
+#define NODE_NS UINT64_C(10000000000) /* not more often is told how the node is */
 #define RETRY_NS UINT64_C(10000000000) /* after a failure of writing */
 
 struct push {
@@ -41,6 +42,7 @@ struct push {
 	uint64_t next_ns; /* when the next are */
 	uint64_t looked_ns; /* the snapshot in which ended jobs were looked for */
 	uint64_t finals_ns; /* when they are looked for, whatever that is */
+	uint64_t node_ns; /* when it is told anew how the node is */
 };
 
 /* ---- opening, and other settings ---- */
@@ -288,6 +290,22 @@ static size_t write_ledger(struct push *p)
 	return r >= 0;
 }
 
+/* What goes with that which is sent next; nobody misses it where it fails. */
+static void write_node(struct push *p, uint64_t now_ns)
+{
+	_cleanup_(record_freep) struct record *about = record_new();
+	struct node_values values = sampler_get_node_values(p->sampler);
+	struct job_record_node node;
+
+	if (now_ns < p->node_ns || !about || sampler_describe(p->sampler, about) < 0)
+		return;
+	p->node_ns = now_ns + NODE_NS;
+	sampler_get_node(p->sampler, &node);
+	about->cluster = node.cluster ? strdup(node.cluster) : NULL;
+	about->node = node.node ? strdup(node.node) : NULL;
+	(void)spool_write_node(p->spool, about, &values);
+}
+
 static void say_dropped(struct push *p)
 {
 	const uint64_t *counts = p->spool->counts.dropped;
@@ -310,8 +328,10 @@ void push_work(struct push *p)
 		return;
 	sender_process_work(&p->sender, now_ns);
 	if (write_finals(p, now_ns, FINALS_AT_ONCE) + write_checkpoints(p, now_ns) +
-	    write_ledger(p))
+	    write_ledger(p)) {
+		write_node(p, now_ns);
 		sender_process_wake(&p->sender);
+	}
 	say_dropped(p);
 }
 

@@ -15,12 +15,15 @@
 
 #include "service/syscall_filter.h"
 #include "basic/cleanup.h"
+#include "basic/file.h"
 #include "basic/macro.h"
 #include "basic/transfer.h"
 #include "config/config.h"
+#include "model/node_values.h"
 #include "service/credential.h"
 #include "service/log.h"
 #include "service/privileges.h"
+#include "spool/spool.h"
 
 #define SECOND UINT64_C(1000000000)
 #define RESTART_NS (5 * SECOND)
@@ -36,9 +39,21 @@ static bool is_by_munge(const struct sender_process *p)
 /* ---- the process itself ---- */
 
 struct way { /* how a batch goes */
+	int dir_fd; /* of the spool */
 	struct transfer *transfer;
 	struct munge *munge; /* NULL: with the token */
 };
+
+/* As the agent told it last. */
+static void note_node(const struct way *way)
+{
+	_cleanup_free_ char *text = NULL, *header = NULL;
+
+	if (file_read(way->dir_fd, SPOOL_NODE, TRANSFER_NOTE_MAX, &text, NULL) < 0 ||
+	    asprintf(&header, NODE_HEADER ": %s", text) < 0)
+		header = NULL;
+	transfer_note(way->transfer, header ? header : "");
+}
 
 /* Each batch has a credential of its own. */
 static int post(void *context, const void *body, size_t length, struct transfer_answer *ret,
@@ -55,6 +70,7 @@ static int post(void *context, const void *body, size_t length, struct transfer_
 	}
 	if (authorization)
 		transfer_authorize(way->transfer, authorization);
+	note_node(way);
 	return transfer_post(way->transfer, body, length, ret, err);
 }
 
@@ -104,6 +120,7 @@ static int serve(struct sender_process *p, int fd, struct error *err)
 	options.dir_fd = open(p->spool, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (options.dir_fd < 0)
 		return error_set_errno(err, errno, "cannot open the spool '%s'", p->spool);
+	way.dir_fd = options.dir_fd;
 	r = open_way(p, &way, err);
 	if (r >= 0)
 		r = syscall_filter_apply(FILTER_SENDER, err);

@@ -25,7 +25,7 @@ struct transfer {
 	struct curl_slist *headers; /* but for the date and the next */
 	bool (*must_stop)(void *context);
 	void *context;
-	char url[1024], authorization[4096], why[CURL_ERROR_SIZE];
+	char url[1024], authorization[4096], note[TRANSFER_NOTE_MAX], why[CURL_ERROR_SIZE];
 };
 
 static size_t take_text(char *text, size_t size, size_t count, void *context)
@@ -72,6 +72,11 @@ void transfer_authorize(struct transfer *t, const char *authorization)
 			 authorization);
 }
 
+void transfer_note(struct transfer *t, const char *header)
+{
+	snprintf(t->note, sizeof(t->note), "%s", strlen(header) < sizeof(t->note) ? header : "");
+}
+
 int transfer_open(const struct transfer_options *options, struct transfer **ret, struct error *err)
 {
 	struct transfer *t = calloc(1, sizeof(*t));
@@ -113,7 +118,8 @@ int transfer_post(void *transfer, const void *body, size_t length, struct transf
 {
 	struct transfer *t = transfer;
 	char date[64]; /* by our clock, which the server compares with its own */
-	struct curl_slist headers = { .data = date, .next = t->headers },
+	struct curl_slist note = { .data = t->note, .next = t->headers },
+			  headers = { .data = date, .next = *t->note ? &note : t->headers },
 			  first = { .data = t->authorization, .next = &headers };
 	time_t now = time(NULL);
 	struct tm utc;

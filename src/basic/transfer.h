@@ -28,6 +28,10 @@ int transfer_open(const struct transfer_options *options, struct transfer **ret,
 /* The header Authorization from now on: "Bearer TOKEN"; "": none. */
 void transfer_authorize(struct transfer *t, const char *authorization);
 
+/* One more header from now on: "NAME: VALUE"; "" or a longer one: none. */
+#define TRANSFER_NOTE_MAX 1024
+void transfer_note(struct transfer *t, const char *header);
+
 struct transfer_answer {
 	unsigned int status; /* 0: there was none */
 	unsigned int retry_after_s; /* what the server asks for; 0: nothing */

@@ -11,6 +11,10 @@
 
 #include "model/reading.h"
 
+/* How a node is, in a line of JSON that goes with its records. */
+#define NODE_HEADER "Jobmeter-Node"
+#define NODE_SCHEMA "jobmeter.node/1"
+
 struct document;
 struct place;
 struct samples;

@@ -142,6 +142,22 @@ static int put_line(struct batch *b, const char *text, size_t length, struct err
 	return r;
 }
 
+/* Nobody is told what becomes of it: the next batch has another. */
+static int put_node(struct batch *b, struct error *err)
+{
+	const char *text = b->request->node;
+	struct error unused = {};
+	json_t *root = text ? parse(text, strlen(text), &unused) : NULL;
+	bool is_taken = false;
+	int r = root && is_senders(b, root, &unused)
+			? store_put_node(b->store, root, b->request->now_ns, &is_taken, err)
+			: 0;
+
+	b->has_taken |= is_taken;
+	json_decref(root);
+	return r;
+}
+
 static int put_lines(struct batch *b, const char *text, size_t length, struct error *err)
 {
 	size_t count = 0, line;
@@ -156,6 +172,8 @@ static int put_lines(struct batch *b, const char *text, size_t length, struct er
 			    ? error_set(err, -EFBIG, "it has more than %d lines", INGEST_LINES_MAX)
 			    : put_line(b, text + at, line, err);
 	}
+	if (r >= 0)
+		r = put_node(b, err);
 	if (r >= 0 && b->has_taken)
 		r = store_commit(b->store, err);
 	store_abandon(b->store); /* what is committed stays */

@@ -29,6 +29,7 @@ struct ingest_request {
 	uint64_t now_ns; /* since the epoch */
 	int64_t clock_offset_ns; /* by which the node's clock is ahead; 0: not known */
 	const struct credential *sender; /* whose records alone are taken; NULL: anybody's */
+	const char *node; /* how it is, as a line of NODE_SCHEMA; NULL: it does not say */
 };
 
 /*

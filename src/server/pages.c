@@ -16,6 +16,7 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "basic/timestamp.h"
+#include "model/node_values.h"
 #include "model/document.h"
 #include "model/job_filter.h"
 #include "server/api/api.h"
@@ -89,6 +90,7 @@ static int answer_push(void *context, const struct http_request *request, struct
 		.now_ns = now_ns,
 		.clock_offset_ns = clock_offset(request, now_ns),
 		.sender = request->caller,
+		.node = http_header(request, NODE_HEADER),
 	};
 	const char *type = http_header(request, "Content-Type");
 	struct error err = {};

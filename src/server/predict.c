@@ -79,13 +79,41 @@ static bool says_something(const struct store_job *job, bool *ret_is_lower_bound
 	return job->is_final && job->end_ns && !job->waits && job->elapsed_ns.is_known;
 }
 
+static struct job_request request_of(const struct store_job *job, uint64_t user, double allocated)
+{
+	const struct store_run *run = &job->run;
+	struct job_request request = {
+		.user = user,
+		.account = request_hash(job->account),
+		.partition = request_hash(job->partition),
+		.qos = request_hash(run->qos),
+		.name = request_hash_name(job->name),
+		.nodes = number_of(&run->requested_nodes, &job->nodes),
+		.cores = number_of(&run->requested_cores, &run->cores),
+		.gpus = number_of(&run->requested_gpus, &run->gpus),
+		.memory_bytes = number_of(&run->requested_memory, &run->allocated_memory),
+		.limit_s = (double)run->time_limit.number / NS,
+		.submit_ns = run->submit.is_known ? run->submit.number : job->start_ns,
+	};
+
+	if (request.cores <= 0 && !isnan(allocated))
+		request.cores = allocated;
+	return request;
+}
+
+struct job_request predict_request_of(const struct store_job *job)
+{
+	const struct value cores = store_job_number(job, metric_names[ALLOCATED]);
+
+	return request_of(job, PREDICT_ONE_USER,
+			  cores.is_known ? (double)cores.number / 1000 : NAN);
+}
+
 static int take_job(void *context, const struct store_job *job)
 {
 	const struct job_reading *r = context;
-	const struct store_run *run = &job->run;
 	const double joules = value_of(r, job, JOULES), estimated = value_of(r, job, ESTIMATED);
 	const double cpu_s = value_of(r, job, USER_S) + value_of(r, job, SYSTEM_S);
-	const double allocated = value_of(r, job, ALLOCATED);
 	const double elapsed_s = (double)job->elapsed_ns.number / NS;
 	bool is_lower_bound;
 	struct past_job *past;
@@ -96,24 +124,11 @@ static int take_job(void *context, const struct store_job *job)
 		return -ENOMEM;
 	past = &r->to->items[r->to->count++];
 	*past = (struct past_job){
-		.request = {
-			.user = r->is_of_one ? PREDICT_ONE_USER : (uint64_t)job->uid + 1,
-			.account = request_hash(job->account),
-			.partition = request_hash(job->partition),
-			.qos = request_hash(run->qos),
-			.name = request_hash_name(job->name),
-			.nodes = number_of(&run->requested_nodes, &job->nodes),
-			.cores = number_of(&run->requested_cores, &run->cores),
-			.gpus = number_of(&run->requested_gpus, &run->gpus),
-			.memory_bytes = number_of(&run->requested_memory, &run->allocated_memory),
-			.limit_s = (double)run->time_limit.number / NS,
-			.submit_ns = run->submit.is_known ? run->submit.number : job->start_ns,
-		},
+		.request = request_of(job, r->is_of_one ? PREDICT_ONE_USER : (uint64_t)job->uid + 1,
+				      value_of(r, job, ALLOCATED)),
 		.id = request_hash(job->id),
 		.outcome = { .is_lower_bound = is_lower_bound, .end_ns = job->end_ns },
 	};
-	if (past->request.cores <= 0 && !isnan(allocated))
-		past->request.cores = allocated;
 	for (enum target t = 0; t < TARGETS; t++)
 		past->outcome.values[t] = NAN;
 	past->outcome.values[TARGET_RUNTIME] = elapsed_s;
@@ -175,4 +190,21 @@ int predict_read_jobs(struct store *s, const struct job_filter *filter, const st
 	} while (r >= 0 && after && read < most);
 	return r == -ENOMEM && err && !*err->text ? error_set_errno(err, ENOMEM, "cannot read jobs")
 						  : r;
+}
+
+int predict_read_history(struct store *s, const struct job_filter *filter,
+			 const struct store_who *who, struct predictor **ret, size_t *ret_count,
+			 struct error *err)
+{
+	_cleanup_(past_jobs_clear) struct past_jobs jobs = {};
+	_cleanup_(predictor_freep) struct predictor *p = predictor_new();
+	int r = p ? predict_read_jobs(s, filter, who, true, PREDICT_HISTORY, &jobs, err) : -ENOMEM;
+
+	if (r == 0)
+		r = predictor_replay(p, jobs.items, jobs.count, NULL, NULL);
+	if (r < 0)
+		return *err->text ? r : error_set_errno(err, r, "cannot predict");
+	*ret_count = jobs.count;
+	*ret = TAKE_PTR(p);
+	return 0;
 }

@@ -15,6 +15,8 @@ struct store_who;
 
 #define PREDICT_HISTORY 400 /* of a user's newest jobs, that are read */
 #define PREDICT_ONE_USER 1 /* hash of whoever it is */
+/* That a job needs more than is advised, where there are jobs enough to show so little. */
+#define PREDICT_ADVICE_RISK 0.05
 
 struct past_jobs { /* begins as {} */
 	struct past_job *items; /* owned */
@@ -26,3 +28,9 @@ void past_jobs_clear(struct past_jobs *jobs);
  * @is_of_one: they are of one user, whoever that is.  At most @most of the newest. */
 int predict_read_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
 		      bool is_of_one, size_t most, struct past_jobs *to, struct error *err);
+/* A predictor that knows the newest of them, which are of one user, and how many. */
+int predict_read_history(struct store *s, const struct job_filter *filter,
+			 const struct store_who *who, struct predictor **ret, size_t *ret_count,
+			 struct error *err);
+/* What such a job asked for. */
+struct job_request predict_request_of(const struct store_job *job);

@@ -22,6 +22,7 @@
 #include "codec/ledger.h"
 #include "codec/record_format.h"
 #include "model/document.h"
+#include "model/node_values.h"
 #include "model/record.h"
 
 #define KEY_DIGITS 32
@@ -180,6 +181,7 @@ int spool_open(const char *path, uint64_t max_bytes, struct spool **ret, struct 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the spool '%s'", path);
 	s->bytes = list.bytes;
+	(void)unlinkat(s->dir_fd, SPOOL_NODE, 0); /* of before */
 	read_sequence(s, &list);
 	*ret = TAKE_PTR(s);
 	return 0;
@@ -348,4 +350,51 @@ int spool_write_ledger(struct spool *s, const struct ledger *ledger, struct erro
 		return 0;
 	s->counts.errors++;
 	return error_set_errno(err, r, "energy for the server cannot be written to '%s'", s->path);
+}
+
+struct node_line {
+	const struct record *about;
+	const struct node_values *values;
+};
+
+static void format_node(const void *node, struct document *d)
+{
+	static const struct {
+		const char *key;
+		enum node_value value;
+		unsigned int places;
+	} numbers[] = {
+		{ "cpus", NODE_CPUS, 0 },
+		{ "load", NODE_LOAD_1, 2 },
+		{ "memory_bytes", NODE_MEMORY_TOTAL, 0 },
+		{ "memory_available_bytes", NODE_MEMORY_AVAILABLE, 0 },
+	};
+	const struct node_line *line = node;
+	const struct record *about = line->about;
+
+	document_begin_map(d);
+	document_put_string(d, "schema", NODE_SCHEMA);
+	document_put_string(d, "cluster", about->cluster);
+	document_put_string(d, "node", about->node);
+	document_put_unsigned(d, "missing", about->coverage.missing.count);
+	document_put_unsigned(d, "lost_events", about->coverage.lost_events);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		const struct value *value = &line->values->values[numbers[i].value];
+
+		if (!value->is_known)
+			continue;
+		document_key(d, numbers[i].key);
+		document_decimal(d, value->number, numbers[i].places);
+	}
+	document_end_map(d);
+}
+
+int spool_write_node(struct spool *s, const struct record *about, const struct node_values *values)
+{
+	const struct node_line line = { about, values };
+	_cleanup_free_ char *text = NULL;
+	size_t length = 0;
+	int r = document_format_line(format_node, &line, &text, &length);
+
+	return r < 0 ? r : put(s, SPOOL_NODE, text, length - 1); /* without its newline */
 }

@@ -19,6 +19,7 @@
 
 struct error;
 struct ledger;
+struct node_values;
 struct record;
 
 #define SPOOL_LINE_MAX                                                            \
@@ -26,6 +27,7 @@ struct record;
 		     */
 #define SPOOL_REFUSED "refused" /* the directory of what the server refused */
 #define SPOOL_NAME_SIZE 59
+#define SPOOL_NODE "node" /* a file that goes with each batch, as the header NODE_HEADER */
 
 /* Make the directory and that of refused records, 0700 and @uid's, while we may still give them
  * away. -EPERM: another user owns such a directory, or may write to it. */
@@ -62,6 +64,10 @@ int spool_write(struct spool *s, struct record *record, struct error *err);
 /* A line of energy, which is kept and sent as a final record is.  -Exxx: it is to be tried again.
  */
 int spool_write_ledger(struct spool *s, const struct ledger *ledger, struct error *err);
+
+/* How the node is, in the place of what was said before: numbers that matter now or never.  @about
+ * has the node's names and coverage. */
+int spool_write_node(struct spool *s, const struct record *about, const struct node_values *values);
 
 /* Which job of which node it is: the same of all its records. */
 struct spool_key {

@@ -317,6 +317,76 @@ def test_nodes_are_marked_that_fell_silent(either):
     assert "3 nodes, 1 silent." in text
 
 
+def test_a_node_says_how_it_is_with_what_it_sends(either):
+    server = either
+    def say(numbers, node="busy", text=None):
+        told = text or json.dumps({"schema": "jobmeter.node/1", "cluster": "made", "node": node} | numbers)
+        answer = server.post(job(1, node="busy", final=False), **{"Jobmeter-Node": told})
+        assert answer.status == 200, answer.text
+
+    say({"cpus": 64, "load": 17.0, "memory_bytes": 64 * 2**30, "memory_available_bytes": 48 * 2**30, "missing": 3, "lost_events": 0})
+    say({"cpus": 64, "load": 31.25, "memory_bytes": 64 * 2**30, "memory_available_bytes": 16 * 2**30, "missing": 0, "lost_events": 12})
+    say({}, node=EVIL.encode("ascii", "ignore").decode())
+    for nothing in ("", "{", "[]", '{"node": 1}', '{"node": "x", "load": "y"}', '{"node": "x", "cpus": 1e300}', json.dumps({"node": "x" * 501})):
+        say({}, text=nothing or " ")
+    text = Visitor(server, make_token(server, BOB, "--scope", "operator")).text("/nodes")
+    rows = [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", text, re.DOTALL)[1:]]
+    assert Page(text) and "<img" not in text and len(rows) == 2
+    assert " ".join(next(row for row in rows if row[0] == "busy")).partition(" ago ")[2] == "1 1 31.2 of 64 75 % of 64 GiB - - all 12 events lost"
+
+
+def with_cpu(made, cores, used):
+    """Of 41 buckets of 16 s, each with so many cores busy as used(bucket) says."""
+    one = json.loads(made)
+    one["cpu"]["allocated_cores"] = cores
+    one["timeline"]["series"] = {"cpu.user_seconds": {"unit": "seconds", "values": [16.0 * used(i) for i in range(41)]},
+                                 "cpu.system_seconds": {"unit": "seconds", "values": [0.0] * 41}}
+    return line(one)
+
+
+def bars_of(text, number):
+    """{class: heights of the columns, from the left}"""
+    row = re.search(rf'<a href="/jobs/{number}\?.*?</tr>', text, re.DOTALL)[0]
+    found = {}
+    for name, path in re.findall(r'<path class="(c\d)" d="([^"]*)"', row):
+        found[name] = [int(height) for wide, height in re.findall(r"h(\d+)v(\d+)", path) for _ in range(int(wide))]
+    return found
+
+
+def test_each_row_draws_how_busy_its_cores_were(either):
+    server = either
+    made = {"started": 0, "seconds": 640}
+    server.push([with_cpu(job(1, **made), 4, lambda i: 4 if i < 20 else 1),
+                 with_cpu(job(2, node="a", **made), 4, lambda i: 4), with_cpu(job(2, node="b", **made), 4, lambda i: 0),
+                 with_cpu(job(3, **made), None, lambda i: 1), job(4, seconds=1), line(json.loads(job(5)) | {"timeline": None})])
+    text = Visitor(server, make_token(server, ALICE)).text("/jobs")
+    halves = bars_of(text, 1)
+    assert halves["c5"] == [35] * 16 and set(halves["c1"]) == {9} and len(halves["c1"] + halves["c2"]) == 16 and Page(text)
+    assert bars_of(text, 2) == {"c1": [], "c2": [18] * 32, "c5": []}  # the mean of both nodes
+    assert not bars_of(text, 3) and not bars_of(text, 4) and not bars_of(text, 5)
+
+
+def test_a_job_shows_what_would_fit_by_the_users_own_jobs(either):
+    server = either
+    def made(number, gib, minutes, **more):
+        one = json.loads(job(number, name="sweep", started=20_000 * number, seconds=60 * minutes, **more))
+        one["memory"]["peak_bytes"] = gib * 2**30
+        one["cpu"] |= {"allocated_cores": 8, "user_seconds": 60.0 * minutes * 3, "system_seconds": 0.0}
+        return line(one)
+
+    alice, bob, operator = (Visitor(server, make_token(server, who, *scope)) for who, *scope in ((ALICE,), (BOB,), (BOB, "--scope", "operator")))
+    server.push([made(i, 2, 30) for i in range(1, 3)] + [made(i, 40, 120, uid=BOB) for i in range(101, 110)])
+    assert "not known" in alice.text("/jobs/1") and 'class="fits"' not in alice.text("/jobs/1")
+    server.push([made(i, 2 + (i == 20), 30 + 61 * (i == 20)) for i in range(3, 41)])
+    for visitor in (alice, operator):
+        text = visitor.text("/jobs/7")
+        assert re.findall("<code>([^<]*)</code>", text)[:3] == ["#SBATCH --time=0-00:36:00", "#SBATCH --mem=3G", "#SBATCH --cpus-per-task=3 # or --ntasks"]
+        assert text.count("5 % of 40 need more") == 2 and Page(text)  # all jobs had the same cores busy
+    assert "--mem=48G" in bob.text("/jobs/101") and bob.get("/jobs/7").status == 404
+    server.push([line(json.loads(made(200 + i, 1, 5)) | {"job": json.loads(made(200 + i, 1, 5))["job"] | {"manager": "run"}}) for i in range(5)])
+    assert 'class="fits"' not in alice.text("/jobs/201") and "need more" in alice.text("/jobs/201")
+
+
 def test_a_job_of_many_nodes_shows_each_over_time(either):
     server = either
     def made(node, used):
@@ -365,14 +435,20 @@ def test_files_say_who_loads_a_file_system(either):
         one["io"] = [row for row in one["io"] if row["mount"] in ("/scratch", "(pipe)")]
         return line(one)
 
-    server.push([made(1, 17, 3), made(2, 5, 100), made(3, 1000, 0, uid=BOB), made(4, 1, 1)])
+    def rows_of(text):
+        return [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", text, re.DOTALL)]
+
+    server.push([made(1, 17, 3), made(2, 5, 100), made(3, 1000, 0, uid=BOB), made(4, 1, 1, final=False, seconds=512)])
     operator = Visitor(server, make_token(server, BOB, "--scope", "operator"))
-    rows = [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", operator.text("/files?days=36500"), re.DOTALL)[1:]]
-    assert [row[:3] + row[3:7] for row in rows] == [["/scratch", "lustre", "4", "1023", "GiB", "104", "GiB"]]
-    loaders = re.findall(r'href="/jobs/(\d+)\?', operator.text("/files?days=36500&mount=%2Fscratch"))
-    assert loaders == ["3", "2", "1", "4"]
+    assert rows_of(operator.text("/files?days=36500"))[1][:9] == ["/scratch", "lustre", "4", "4", "MiB/s", "1023", "GiB", "104", "GiB"]
+    text = operator.text("/files?days=36500&mount=%2Fscratch")
+    assert re.findall(r'href="/jobs/(\d+)\?', text) == ["4", "3", "2", "1"]  # the one that loads it now, then by bytes
+    assert [row[:4] for row in rows_of(text) if row[0] in NAMES.values()] == [["made-alice", "3", "4", "MiB/s"], ["made-bob", "1", "-", "1000"]]
+    of_bob = operator.text("/files?days=36500&mount=%2Fscratch&user=made-bob")
+    assert re.findall(r'href="/jobs/(\d+)\?', of_bob) == ["3"]
     alice = Visitor(server, make_token(server, ALICE))
-    assert re.findall(r'href="/jobs/(\d+)\?', alice.text("/files?days=36500&mount=%2Fscratch")) == ["2", "1", "4"]
+    text = alice.text("/files?days=36500&mount=%2Fscratch")
+    assert re.findall(r'href="/jobs/(\d+)\?', text) == ["4", "2", "1"] and "<h2>Users</h2>" not in text
     assert "1023 GiB" not in alice.text("/files?days=36500")
 
 

@@ -41,7 +41,7 @@ static struct store *open_store(const char *name)
 /* The answer, or why there is none. */
 static char *take(struct store *s, const void *body, size_t length, const char *encoding)
 {
-	const struct ingest_request request = { body, length, encoding, NOW, 0, NULL };
+	const struct ingest_request request = { body, length, encoding, NOW, 0, NULL, NULL };
 	struct ingest_counts counts = {};
 	struct error err = {};
 	char *answer = NULL;

@@ -15,7 +15,9 @@
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
+#include "basic/file.h"
 #include "basic/macro.h"
+#include "model/node_values.h"
 #include "model/record.h"
 #include "test.h"
 
@@ -131,6 +133,28 @@ TEST(what_is_written_is_one_line_of_json_with_its_sequence)
 	ASSERT_CONTAINS(strstr(text, "\"sequence\""), wanted);
 	ASSERT(sequence <= clock_now_ns(CLOCK_REALTIME) / 1000);
 	ASSERT(sequence > clock_now_ns(CLOCK_REALTIME) / 1000 - 60000000);
+}
+
+TEST(how_a_node_is_is_one_line_of_its_last_word_and_goes_with_the_agent)
+{
+	const char *path = new_dir();
+	_cleanup_(spool_closep) struct spool *s = open_spool(path, MANY), *next = NULL;
+	_cleanup_(record_freep) struct record *about = make("7", true);
+	struct node_values values = {
+		.values = { [NODE_CPUS] = { 64, true }, [NODE_LOAD_1] = { 1725, true } }
+	};
+	_cleanup_free_ char *text = NULL;
+
+	ASSERT_OK(spool_write_node(s, about, &values));
+	values.values[NODE_LOAD_1].number = 1701;
+	ASSERT_OK(strings_add(&about->coverage.missing, "files"));
+	ASSERT_OK(spool_write_node(s, about, &values));
+	ASSERT_EQ(count(path), (size_t)0);
+	ASSERT_OK(file_read(s->dir_fd, SPOOL_NODE, 1000, &text, NULL));
+	ASSERT_STREQ(text, "{\"schema\":\"jobmeter.node/1\",\"cluster\":null,\"node\":\"n1\","
+			   "\"missing\":1,\"lost_events\":0,\"cpus\":64,\"load\":17.01}");
+	next = open_spool(path, MANY);
+	ASSERT_ERR(file_read(next->dir_fd, SPOOL_NODE, 1000, &text, NULL), -ENOENT);
 }
 
 TEST(a_newer_record_takes_the_place_of_the_older_one_of_its_job)

@@ -29,7 +29,6 @@
 #define GREATEST 1e15 /* of a number that is written */
 #define JOULES_PER_KWH 3.6e6
 #define JOB_ID_MAX 128
-#define ADVICE_RISK 0.05 /* that is taken, where there are jobs enough to show so little */
 #define PREDICTIONS_MAX 1000
 #define NS 1e9
 #define SECONDS_MAX 1e9
@@ -196,23 +195,6 @@ static int read_jobs(struct api_call *c, struct past_jobs *to, struct error *err
 				 PREDICT_HISTORY, to, err);
 }
 
-/* A predictor that knows the caller's newest jobs. */
-static int read_history(struct api_call *c, struct predictor **ret, size_t *ret_count,
-			struct error *err)
-{
-	_cleanup_(past_jobs_clear) struct past_jobs jobs = {};
-	_cleanup_(predictor_freep) struct predictor *p = predictor_new();
-	int r = p ? read_jobs(c, &jobs, err) : -ENOMEM;
-
-	if (r == 0)
-		r = predictor_replay(p, jobs.items, jobs.count, NULL, NULL);
-	if (r < 0)
-		return *err->text ? r : error_set_errno(err, r, "cannot predict");
-	*ret_count = jobs.count;
-	*ret = TAKE_PTR(p);
-	return 0;
-}
-
 static int read_body(const struct api_call *c, json_t **ret, struct error *err)
 {
 	const char *text = c->request->body;
@@ -224,6 +206,8 @@ static int read_body(const struct api_call *c, json_t **ret, struct error *err)
 static int predict(struct api_call *c, json_t *root, struct predictor **ret_predictor,
 		   struct job_request *ret_request, struct error *err)
 {
+	const struct caller *caller = c->request->caller;
+	const struct store_who own = { .uid = caller->uid };
 	struct place place = { .err = err };
 	size_t jobs = 0;
 	int r;
@@ -232,7 +216,8 @@ static int predict(struct api_call *c, json_t *root, struct predictor **ret_pred
 					     .submit_ns = clock_now_ns(CLOCK_REALTIME) };
 	r = take_request(&place, root, ret_request);
 	if (r == 0)
-		r = read_history(c, ret_predictor, &jobs, err);
+		r = predict_read_history(c->server->store, &(struct job_filter){}, &own,
+					 ret_predictor, &jobs, err);
 	if (r < 0)
 		return r;
 	document_begin_map(c->document);
@@ -260,8 +245,8 @@ static void put_advice(const struct predictor *p, const struct job_request *requ
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		unsigned int jobs = 0;
 		double chance = NAN, of_asked = NAN;
-		double value = predictor_within(p, request, rows[i].target, ADVICE_RISK, &chance,
-						&jobs);
+		double value = predictor_within(p, request, rows[i].target, PREDICT_ADVICE_RISK,
+						&chance, &jobs);
 
 		if (jobs && rows[i].asked > 0)
 			of_asked = predictor_chance_above(p, request, rows[i].target, rows[i].asked,

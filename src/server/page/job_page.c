@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One job: what it asked for beside what it used, what changed since the run before, and its
- * report. */
+/* One job: what it asked for beside what it used and what would fit, what changed since the run
+ * before, and its report. */
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,7 @@
 #include "report/html_report.h"
 #include "report/report_compare.h"
 #include "server/page/site.h"
+#include "server/predict.h"
 #include "server/server.h"
 
 #define EARLIER_MAX 20 /* of the same name, that are looked at */
@@ -97,7 +100,87 @@ static void put_comparison(struct site_call *c, const struct record *now)
 	free(e.id);
 }
 
+/* ---- what would fit ---- */
+
+#define ROOM 1.2 /* as the rules advise it of one job (share/insights.yaml) */
+static const enum target fitted[] = { TARGET_RUNTIME, TARGET_MEMORY, TARGET_CORES };
+struct fit { /* by the like jobs of its user */
+	double value; /* below 0: not known */
+	double chance; /* that one needs more */
+	unsigned int jobs;
+};
+
+/* Where the user's jobs cannot be read, nothing is known. */
+static void read_fits(const struct site_call *c, const struct record *r,
+		      const struct job_request *request, struct fit fits[TARGETS])
+{
+	_cleanup_(predictor_freep) struct predictor *p = NULL;
+	char user[24];
+	const struct job_filter filter = { .user = user };
+	struct error unused = {};
+	size_t count;
+
+	snprintf(user, sizeof(user), "%lld", (long long)r->job.uid);
+	if (r->job.uid >= 0)
+		(void)predict_read_history(c->api.server->store, &filter, &c->api.who, &p, &count,
+					   &unused);
+	for (size_t i = 0; i < ARRAY_SIZE(fitted); i++) {
+		struct fit *fit = &fits[fitted[i]];
+
+		fit->value = p ? predictor_within(p, request, fitted[i], PREDICT_ADVICE_RISK,
+						  &fit->chance, &fit->jobs)
+			       : -1;
+	}
+}
+
+/* Up to a whole number of @step. */
+static uint64_t round_up(double value, double step)
+{
+	return (uint64_t)(ceil(fmin(fmax(value / step, 0), 1e15)) * step);
+}
+
+/* As lines of a script; those that are known. */
+static void put_sbatch(const struct fit fits[TARGETS], bool is_of_many, struct html *h)
+{
+	const double limit_s = ROOM * fits[TARGET_RUNTIME].value,
+		     bytes = ROOM * fits[TARGET_MEMORY].value;
+	const uint64_t minutes = round_up(limit_s / 60, limit_s < 3600 ? 1 : 5),
+		       mib = round_up(bytes / 0x1p20, bytes < 0x1p31 ? 64 : 1024),
+		       cores = round_up(fits[TARGET_CORES].value, 1);
+
+	if (limit_s < 0 && bytes < 0 && fits[TARGET_CORES].value < 0)
+		return;
+	html_element(h, "p", "note", "With a fifth more memory and time:");
+	html_begin_tag(h, "pre", { "class", "fits" }, { "tabindex", "0" },
+		       { "aria-label", "Lines for sbatch that would fit" });
+	if (limit_s >= 0)
+		html_element(h, "code", NULL, "#SBATCH --time=%llu-%02llu:%02llu:00",
+			     (unsigned long long)minutes / 1440,
+			     (unsigned long long)minutes / 60 % 24,
+			     (unsigned long long)minutes % 60);
+	if (bytes >= 0)
+		html_element(h, "code", NULL, "#SBATCH --mem=%llu%c",
+			     (unsigned long long)(mib % 1024 ? mib : mib / 1024),
+			     mib % 1024 ? 'M' : 'G');
+	if (fits[TARGET_CORES].value >= 0)
+		html_element(h, "code", NULL, "#SBATCH --%s=%llu%s",
+			     is_of_many ? "ntasks" : "cpus-per-task",
+			     (unsigned long long)MAX(cores, UINT64_C(1)),
+			     is_of_many ? "" : " # or --ntasks");
+	html_end(h);
+}
+
 /* ---- what it asked for ---- */
+
+static void put_fit(struct html *h, const struct fit *fit, struct human human)
+{
+	html_begin(h, "td");
+	html_text(h, "%s", fit->value >= 0 ? human.text : "not known");
+	if (fit->value >= 0)
+		html_element(h, "span", "name", "%s of %u need more",
+			     humanize_percent(fit->chance).text, fit->jobs);
+	html_end(h);
+}
 
 static void put_asked(struct html *h, const char *what, const char *asked, const char *used,
 		      double share)
@@ -111,7 +194,6 @@ static void put_asked(struct html *h, const char *what, const char *asked, const
 	html_begin(h, "td");
 	site_put_share(h, share >= 0, share);
 	html_end(h);
-	html_end(h);
 }
 
 static double share_of(double used, double asked)
@@ -119,48 +201,63 @@ static double share_of(double used, double asked)
 	return asked > 0 ? used / asked : -1;
 }
 
-static void put_time(const struct store_run *run, uint64_t elapsed_ns, struct html *h)
+/* @fit: NULL: nobody asks. */
+static void put_time(const struct store_run *run, uint64_t elapsed_ns, const struct fit *fit,
+		     struct html *h)
 {
-	if (run->time_limit.is_known)
-		put_asked(h, "Time", humanize_duration(run->time_limit.number).text,
-			  humanize_duration(elapsed_ns).text,
-			  share_of((double)elapsed_ns, (double)run->time_limit.number));
+	const struct value *limit = &run->time_limit;
+
+	if (!limit->is_known && (!fit || fit->value < 0))
+		return;
+	put_asked(h, "Time", limit->is_known ? humanize_duration(limit->number).text : "-",
+		  humanize_duration(elapsed_ns).text,
+		  limit->is_known ? share_of((double)elapsed_ns, (double)limit->number) : -1);
+	if (fit)
+		put_fit(h, fit, humanize_duration(round_up(fit->value * 1e9, 1)));
+	html_end(h);
 }
 
-static void put_cores(const struct record *r, const struct analysis *a, struct html *h)
+static void put_cores(const struct record *r, const struct analysis *a, const struct fit *fit,
+		      struct html *h)
 {
 	const struct use *cores = &a->efficiency.uses[RESOURCE_CORES];
 	const struct value *allocated = &r->reading.values[METRIC_CPU_ALLOCATED];
 
-	if (allocated->is_known && cores->share.is_known)
-		put_asked(
-			h, "Cores", humanize_cores(allocated->number).text,
-			humanize_cores((uint64_t)(cores->share.number * (double)allocated->number))
-				.text,
-			cores->share.number);
+	if (!allocated->is_known || !cores->share.is_known)
+		return;
+	put_asked(h, "Cores", humanize_cores(allocated->number).text,
+		  humanize_cores((uint64_t)(cores->share.number * (double)allocated->number)).text,
+		  cores->share.number);
+	put_fit(h, fit, humanize_cores(round_up(fit->value * 1000, 1)));
+	html_end(h);
 }
 
-static void put_memory(const struct store_run *run, const struct record *r, struct html *h)
+static void put_memory(const struct store_run *run, const struct record *r, const struct fit *fit,
+		       struct html *h)
 {
 	const struct value *peak = &r->reading.values[METRIC_MEMORY_PEAK],
 			   *limit = run->requested_memory.is_known
 					    ? &run->requested_memory
 					    : &r->reading.values[METRIC_MEMORY_LIMIT];
 
-	if (limit->is_known && peak->is_known)
-		put_asked(h, "Memory", humanize_bytes(limit->number).text,
-			  humanize_bytes(peak->number).text,
-			  /* a peak is one node's, what was asked for is of all */
-			  r->merged_nodes > 1
-				  ? -1
-				  : share_of((double)peak->number, (double)limit->number));
+	if (!peak->is_known || (!limit->is_known && fit->value < 0))
+		return;
+	put_asked(h, "Memory", limit->is_known ? humanize_bytes(limit->number).text : "-",
+		  humanize_bytes(peak->number).text,
+		  /* a peak is one node's, what was asked for is of all */
+		  r->merged_nodes > 1 || !limit->is_known
+			  ? -1
+			  : share_of((double)peak->number, (double)limit->number));
+	put_fit(h, fit, humanize_bytes(round_up(fit->value, 1)));
+	html_end(h);
 }
 
-static void begin_box(struct html *h)
+static void begin_box(bool has_fits, struct html *h)
 {
 	html_begin_class(h, "table", "asked");
 	html_raw(h, "<thead><tr><td></td><th scope=\"col\">Asked for</th>"
-		    "<th scope=\"col\">Used</th><td></td></tr></thead>");
+		    "<th scope=\"col\">Used</th><td></td>");
+	html_raw(h, has_fits ? "<th scope=\"col\">Would fit</th></tr></thead>" : "</tr></thead>");
 	html_begin(h, "tbody");
 }
 
@@ -189,6 +286,7 @@ struct row { /* of the list of jobs */
 	struct site_call *call;
 	uint64_t start_ns; /* of the job that is asked for; 0: the newest */
 	struct store_run run; /* numbers alone */
+	struct job_request request;
 	bool is_there;
 	const struct record *record; /* NULL: no node measured it, and all that is known is shown */
 };
@@ -202,14 +300,15 @@ static int take_row(void *context, const struct store_job *job)
 		return 0;
 	row->is_there = true;
 	row->run = job->run;
+	row->request = predict_request_of(job);
 	if (row->record)
 		return 0;
 	put_links(row->call, job->name, job->user);
 	html_element(h, "h1", NULL, "Job %s %s", job->id, job->name ? job->name : "");
 	html_element(h, "p", "outcome", "%s. No node measured this job.",
 		     job->state ? job->state : "Its state is not known");
-	begin_box(h);
-	put_time(&job->run, job->elapsed_ns.number, h);
+	begin_box(false, h);
+	put_time(&job->run, job->elapsed_ns.number, NULL, h);
 	site_end_table(h);
 	return 0;
 }
@@ -231,6 +330,7 @@ static int put_job(struct site_call *c, struct error *err)
 	_cleanup_(analysis_clear) struct analysis analysis = {};
 	struct row row = { .call = c };
 	struct error unused = {};
+	struct fit fits[TARGETS] = {};
 	_cleanup_(records_clear) struct records records = {};
 	int r = api_read_records(&c->api, &records, err);
 
@@ -248,11 +348,16 @@ static int put_job(struct site_call *c, struct error *err)
 		return r;
 	put_links(c, record->job.name, record->job.user);
 	put_comparison(c, record);
-	begin_box(c->h);
-	put_time(&row.run, record->time.elapsed_ns, c->h);
-	put_cores(record, &analysis, c->h);
-	put_memory(&row.run, record, c->h);
+	read_fits(c, record, &row.request, fits);
+	html_begin_class(c->h, "div", "asked");
+	begin_box(true, c->h);
+	put_time(&row.run, record->time.elapsed_ns, &fits[TARGET_RUNTIME], c->h);
+	put_cores(record, &analysis, &fits[TARGET_CORES], c->h);
+	put_memory(&row.run, record, &fits[TARGET_MEMORY], c->h);
 	site_end_table(c->h);
+	if (record->job.manager && strcmp(record->job.manager, "slurm") == 0)
+		put_sbatch(fits, record->merged_nodes > 1, c->h);
+	html_end(c->h);
 	html_report_body(record, &analysis, c->h);
 	site_put_heat(&records, record, c->h);
 	return 0;

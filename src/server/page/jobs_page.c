@@ -97,6 +97,41 @@ static void put_cpu(const struct row *row)
 	site_put_share(row->h, share.is_known, (double)share.number / 10000);
 }
 
+/* A column for each part of the time, as high as its cores were busy, and in the colours of the
+ * bars: hidden from what reads aloud, which has the mean beside it. */
+static void put_spark(const struct row *row)
+{
+	static const struct {
+		const char *class;
+		int least, below; /* tenths of its cores */
+	} colours[] = { { "c1", 0, 3 }, { "c2", 3, 6 }, { "c5", 6, 11 } };
+	const char *spark = row->job->spark;
+	const size_t columns = spark ? strlen(spark) : 0;
+
+	if (!columns)
+		return html_text(row->h, "-");
+	html_begin_tag(row->h, "svg", { "class", "spark" }, { "preserveAspectRatio", "none" },
+		       { "aria-hidden", "true" });
+	html_attribute(row->h, "viewBox", "0 0 %zu %d", columns, STORE_SPARK_MOST);
+	for (size_t k = 0; k < ARRAY_SIZE(colours); k++) {
+		html_begin_tag(row->h, "path", { "class", colours[k].class });
+		html_begin_attribute(row->h, "d");
+		for (size_t i = 0, wide; i < columns; i += wide) {
+			const int level = store_spark_level(spark[i]);
+
+			for (wide = 1; i + wide < columns && spark[i + wide] == spark[i];)
+				wide++;
+			if (level > 0 && level * 10 >= colours[k].least * STORE_SPARK_MOST &&
+			    level * 10 < colours[k].below * STORE_SPARK_MOST)
+				fprintf(row->h->out, "M%zu %dh%zuv%dh-%zuz", i,
+					STORE_SPARK_MOST - level, wide, level, wide);
+		}
+		html_end_attribute(row->h);
+		html_end(row->h);
+	}
+	html_end(row->h);
+}
+
 static void put_memory(const struct row *row)
 {
 	struct value share = store_job_number(row->job, "memory_efficiency"),
@@ -146,6 +181,7 @@ static const struct column {
 	{ "Nodes", "nodes", NULL, put_nodes },
 	{ "Cores", "cpu.allocated_cores", NULL, put_cores },
 	{ "CPU used", "cpu_efficiency", NULL, put_cpu },
+	{ "CPU over time", NULL, "text", put_spark },
 	{ "Memory used", "memory_efficiency", NULL, put_memory },
 	{ "Unused core-h", "unused_core_seconds", NULL, put_unused, .is_of_order = true },
 	{ "Energy", "energy.joules", NULL, put_energy },

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The nodes that send records: when they were heard of last, what runs there, and their power. */
+/* The nodes that send records: when they were heard of last, what runs there, and how they are. */
+#include <math.h>
+
 #include "basic/clock.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
@@ -38,6 +40,52 @@ static void put_watts(struct html *h, const char *label, const struct value *pow
 	html_end(h);
 }
 
+/* The load beside the CPUs, and the share of the memory that is not available. */
+static void put_state(struct html *h, const struct value *values)
+{
+	const struct value *cpus = &values[STORE_NODE_CPUS], *load = &values[STORE_NODE_LOAD],
+			   *memory = &values[STORE_NODE_MEMORY],
+			   *available = &values[STORE_NODE_AVAILABLE];
+	const bool has_share = memory->is_known && available->is_known && memory->number;
+
+	site_begin_cell(h, "Load", NULL);
+	if (load->is_known)
+		html_text(h, "%.1f", (double)load->number / 100);
+	else
+		html_text(h, "-");
+	if (load->is_known && cpus->is_known)
+		html_element(h, "span", "name", "of %s", humanize_count(cpus->number).text);
+	html_end(h);
+	site_begin_cell(h, "Memory in use", NULL);
+	if (has_share)
+		html_text(h, "%s",
+			  humanize_percent(
+				  1 - fmin((double)available->number / (double)memory->number, 1))
+				  .text);
+	else
+		html_text(h, "-");
+	if (memory->is_known)
+		html_element(h, "span", "name", "of %s", humanize_bytes(memory->number).text);
+	html_end(h);
+}
+
+static void put_coverage(struct html *h, const struct value *values)
+{
+	const struct value *missing = &values[STORE_NODE_MISSING], *lost = &values[STORE_NODE_LOST];
+
+	site_begin_cell(h, "Coverage", "text");
+	if (!missing->is_known)
+		html_text(h, "-");
+	else if (missing->number)
+		html_text(h, "%s not measured", humanize_count(missing->number).text);
+	else
+		html_text(h, "all");
+	if (lost->is_known && lost->number)
+		html_element(h, "span", "alert", " %s events lost",
+			     humanize_count(lost->number).text);
+	html_end(h);
+}
+
 static void put_node(void *context, const struct store_node *node)
 {
 	struct listing *l = context;
@@ -59,15 +107,17 @@ static void put_node(void *context, const struct store_node *node)
 		     : node->running ? "jobs run"
 				     : "no job runs");
 	html_end(h);
-	site_begin_cell(h, "Last record, UTC", "text");
+	site_begin_cell(h, "Last heard, UTC", "text");
 	site_put_moment(h, node->last_ns);
 	html_element(h, "span", "name", "%s ago",
 		     humanize_duration(age_ns / NS_PER_S * NS_PER_S).text);
 	html_end(h);
 	site_put_cell(h, "Running", NULL, humanize_count(node->running).text);
 	site_put_cell(h, "Jobs", NULL, humanize_count(node->jobs).text);
+	put_state(h, node->values);
 	put_watts(h, "Power", &node->power_mw);
 	put_watts(h, "Of it no job's", &node->unattributed_mw);
+	put_coverage(h, node->values);
 	html_end(h);
 }
 
@@ -75,19 +125,22 @@ static int put_nodes(struct site_call *c, struct error *err)
 {
 	/* clang-format off */
 	static const struct site_head heads[] = {
-		{ "Node", "text" }, { "State", "text" }, { "Last record, UTC", "text" }, { "Running", NULL }, { "Jobs", NULL },
-		{ "Power", NULL }, { "Of it no job's", NULL }, {},
+		{ "Node", "text" }, { "State", "text" }, { "Last heard, UTC", "text" }, { "Running", NULL }, { "Jobs", NULL },
+		{ "Load", NULL }, { "Memory in use", NULL }, { "Power", NULL }, { "Of it no job's", NULL }, { "Coverage", "text" }, {},
 	};
 	/* clang-format on */
 	struct listing l = { .call = c, .now_ns = clock_now_ns(CLOCK_REALTIME) };
 	const uint64_t span_ns = api_number(&c->api, "days", DAYS) * DAY_NS;
 	int r;
 
+	html_begin_class(c->h, "div", "list-head");
 	html_element(c->h, "h1", NULL, "Nodes");
+	html_end(c->h);
 	html_element(c->h, "p", "note",
-		     "Nodes of which records came in the last %llu days. Silent: a job runs there, "
-		     "and no record came for %llu minutes. Power: the newest interval that its "
-		     "energy ledger has of the last hour.",
+		     "Nodes that sent something in the last %llu days. Silent: a job runs there, "
+		     "and nothing came for %llu minutes. Load, memory and coverage: as the node "
+		     "said then. Power: the newest interval that its energy ledger has of the last "
+		     "hour.",
 		     (unsigned long long)(span_ns / DAY_NS),
 		     (unsigned long long)(SILENT_NS / MINUTE_NS));
 	site_begin_table(c->h, heads);
@@ -98,7 +151,7 @@ static int put_nodes(struct site_call *c, struct error *err)
 		html_element(c->h, "p", l.silent ? "alert" : "note", "%zu nodes, %zu silent.",
 			     l.rows, l.silent);
 	else
-		html_element(c->h, "p", "none", "No node sent a record.");
+		html_element(c->h, "p", "none", "No node sent anything.");
 	return r;
 }
 

@@ -15,16 +15,17 @@ async function refresh() {
   if (!answer || !answer.ok) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
   if (!fresh.querySelector(".list, .none")) return location.reload(); /* signed out */
-  for (const one of [".list tbody", ".pages"]) {
-    const from = fresh.querySelector(one), to = main.querySelector(one);
-    if (from && to) to.replaceWith(document.importNode(from, true));
-  }
+  const parts = ".list tbody, .pages", old = all(parts, main), anew = all(parts, fresh);
+  if (old.length != anew.length) return location.reload(); /* there was none, or there is none any more */
+  const focused = document.activeElement.href;
+  old.forEach((one, i) => one.replaceWith(document.importNode(anew[i], true)));
+  if (focused && document.activeElement == document.body) all("a", main).find(a => a.href == focused)?.focus({preventScroll: true});
   describeTimes();
 }
 
 function offerRefresh() {
   const head = document.querySelector(".list-head");
-  if (!head || location.pathname != "/jobs") return;
+  if (!head || !["/jobs", "/files", "/nodes"].includes(location.pathname)) return;
   const select = document.createElement("select");
   let timer = 0;
   select.setAttribute("aria-label", "Refresh");
@@ -140,10 +141,11 @@ function watch(plot) {
 
 /* ---- keys ---- */
 document.addEventListener("keydown", event => {
-  const search = document.querySelector(".filters [name=text]");
-  if (event.key != "/" || !search || event.target.matches("input, select")) return;
+  const rows = all(".list tbody th a"), at = rows.indexOf(document.activeElement);
+  const wanted = {"/": document.querySelector(".filters [name=text]"), j: rows[at + 1], k: rows[at - 1]}[event.key];
+  if (!wanted || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
   event.preventDefault();
-  search.focus();
+  wanted.focus();
 });
 
 plots = all("svg.plot[data-span]");

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* What jobs used and left unused: by day, account, user and what stands out, and the worst ones. */
 #include <errno.h>
-#include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
-#include "model/document.h"
+#include "basic/timestamp.h"
 #include "model/job_filter.h"
-#include "model/json_place.h"
 #include "server/page/site.h"
 #include "server/server.h"
 
@@ -33,102 +33,80 @@ static const struct section {
 
 /* ---- the sums ---- */
 
-struct asking {
-	struct site_call *call;
-	const char *by;
-	const struct job_filter *filter;
-	struct error *err;
-	int r;
+enum { CORE, USER, SYSTEM, JOULES, SUMS };
+static const char *const sums[SUMS] = { "core_seconds", "cpu.user_seconds", "cpu.system_seconds",
+					"energy.joules" };
+
+struct usage {
+	char *key; /* owned; NULL: jobs without one, or of a day */
+	uint64_t time_ns, jobs;
+	double core, used, unused, joules; /* joules: NAN: not known */
 };
 
-static void format_sums(const void *what, struct document *d)
-{
-	struct asking *a = *(struct asking *const *)what;
-	struct site_call *c = a->call;
-	bool wanted[STORE_COLUMNS_MAX], has_more;
+struct usages { /* begins as {} */
+	struct usage *items;
+	size_t count, room;
+};
 
-	memset(wanted, true, sizeof(wanted));
-	document_begin_map(d);
-	document_begin_list_of(d, "rows");
-	a->r = store_format_sums(c->api.server->store, a->by, "key", wanted, a->filter, &c->api.who,
-				 d, &has_more, a->err);
-	document_end_list(d);
-	document_end_map(d);
+static void usages_clear(struct usages *u)
+{
+	for (size_t i = 0; i < u->count; i++)
+		free(u->items[i].key);
+	free(u->items);
+}
+
+static int take_usage(void *context, const struct store_sums *row)
+{
+	struct usages *u = context;
+	struct usage usage = { .time_ns = row->time_ns,
+			       .jobs = row->jobs,
+			       .joules = row->values[JOULES] };
+
+	/* what is not known counts for nothing */
+	usage.core = fmax(row->values[CORE], 0);
+	usage.used = fmax(row->values[USER], 0) + fmax(row->values[SYSTEM], 0);
+	usage.unused = fmax(usage.core - usage.used, 0);
+	if (array_reserve(&u->items, &u->room, u->count, sizeof(*u->items)) < 0 ||
+	    (row->key && !(usage.key = strdup(row->key))))
+		return -ENOMEM;
+	u->items[u->count++] = usage;
+	return 0;
 }
 
 static int ask_sums(struct site_call *c, const char *by, const struct job_filter *filter,
-		    json_t **ret, struct error *err)
+		    struct usages *ret, struct error *err)
 {
-	struct asking asking = { c, by, filter, err, 0 }, *what = &asking;
-	_cleanup_(json_freep) json_t *root = NULL;
-	_cleanup_free_ char *text = NULL;
-	size_t length = 0;
-	int r = document_format_line(format_sums, &what, &text, &length);
-
-	if (r < 0 || asking.r < 0)
-		return r < 0 ? r : asking.r;
-	root = json_loadb(text, length, 0, NULL);
-	*ret = json_incref(json_object_get(root, "rows"));
-	return *ret ? 0 : -ENOMEM;
-}
-
-static double number_of(const json_t *row, const char *key)
-{
-	return json_number_value(json_object_get(row, key));
-}
-
-static double used_of(const json_t *row)
-{
-	return number_of(row, "cpu.user_seconds") + number_of(row, "cpu.system_seconds");
-}
-
-static double unused_of(const json_t *row)
-{
-	return MAX(number_of(row, "core_seconds") - used_of(row), 0.0);
+	return store_list_sums(c->api.server->store, by, sums, SUMS, filter, &c->api.who,
+			       take_usage, ret, err);
 }
 
 static int compare_unused(const void *a, const void *b)
 {
-	double left = unused_of(*(json_t *const *)a), right = unused_of(*(json_t *const *)b);
+	double left = ((const struct usage *)a)->unused, right = ((const struct usage *)b)->unused;
 
 	return (left < right) - (left > right);
-}
-
-/* The rows by what they left unused.  NULL: no memory.  The caller frees; the rows are the list's.
- */
-static json_t **sort_rows(const json_t *list, size_t count)
-{
-	json_t **rows = malloc((count + 1) * sizeof(*rows));
-
-	for (size_t i = 0; rows && i < count; i++)
-		rows[i] = json_array_get(list, i);
-	if (rows)
-		qsort(rows, count, sizeof(*rows), compare_unused);
-	return rows;
 }
 
 /* ---- tables ---- */
 
 /* How much of it the jobs left unused, and of how much. */
-static void put_numbers(struct html *h, const json_t *row)
+static void put_numbers(struct html *h, const struct usage *row)
 {
-	double core = number_of(row, "core_seconds");
-	const json_t *joules = json_object_get(row, "energy.joules");
-
-	site_put_cell(h, "Jobs", NULL, humanize_count((uint64_t)number_of(row, "jobs")).text);
+	site_put_cell(h, "Jobs", NULL, humanize_count(row->jobs).text);
 	site_begin_cell(h, "Core-hours", NULL);
-	site_put_hours(h, core);
+	site_put_hours(h, row->core);
 	html_end(h);
 	site_begin_cell(h, "CPU used", NULL);
-	site_put_share(h, core > 0, core > 0 ? MIN(used_of(row) / core, 1.0) : 0);
+	site_put_share(h, row->core > 0, row->core > 0 ? fmin(row->used / row->core, 1) : 0);
 	html_end(h);
 	site_begin_cell(h, "Unused core-hours", NULL);
-	site_put_hours(h, unused_of(row));
+	site_put_hours(h, row->unused);
 	html_end(h);
+	/* the sum of all sites of the world is less than a number holds */
 	site_put_cell(h, "Energy", NULL,
-		      json_is_number(joules)
-			      ? humanize_energy((uint64_t)(json_number_value(joules) * 1e6)).text
-			      : "-");
+		      isnan(row->joules)
+			      ? "-"
+			      : humanize_energy((uint64_t)fmin(row->joules * 1e6, 9e18)).text);
 }
 
 static void put_key(struct site_call *c, const struct section *section, const char *key)
@@ -159,35 +137,32 @@ static void put_key(struct site_call *c, const struct section *section, const ch
 static int put_section(struct site_call *c, const struct section *section,
 		       const struct job_filter *filter, struct error *err)
 {
-	_cleanup_(json_freep) json_t *list = NULL;
-	_cleanup_free_ json_t **rows = NULL;
+	_cleanup_(usages_clear) struct usages usages = {};
 	/* clang-format off */
 	const struct site_head heads[] = {
 		{ section->title + strlen("By "), "text" }, { "Jobs", NULL }, { "Core-hours", NULL }, { "CPU used", NULL },
 		{ "Unused core-hours", NULL }, { "Energy", NULL }, {},
 	};
 	/* clang-format on */
-	int r = ask_sums(c, section->by, filter, &list, err);
-	size_t count = json_array_size(list);
+	int r = ask_sums(c, section->by, filter, &usages, err);
 
 	if (r < 0)
 		return r;
-	rows = sort_rows(list, count);
-	if (!rows)
-		return -ENOMEM;
+	if (usages.count)
+		qsort(usages.items, usages.count, sizeof(*usages.items), compare_unused);
 	html_begin(c->h, "section");
 	html_element(c->h, "h2", NULL, "%s", section->title);
 	site_begin_table(c->h, heads);
-	for (size_t i = 0; i < MIN(count, (size_t)ROWS_MAX); i++) {
+	for (size_t i = 0; i < MIN(usages.count, (size_t)ROWS_MAX); i++) {
 		html_begin(c->h, "tr");
-		put_key(c, section, json_string_value(json_object_get(rows[i], "key")));
-		put_numbers(c->h, rows[i]);
+		put_key(c, section, usages.items[i].key);
+		put_numbers(c->h, &usages.items[i]);
 		html_end(c->h);
 	}
 	site_end_table(c->h);
-	if (count > ROWS_MAX)
+	if (usages.count > ROWS_MAX)
 		html_element(c->h, "p", "note", "The %d that left most unused, of %zu.", ROWS_MAX,
-			     count);
+			     usages.count);
 	html_end(c->h);
 	return 0;
 }
@@ -207,15 +182,16 @@ static void put_rect(struct html *h, const char *class, double x, double y, doub
 	html_end(h);
 }
 
-static void put_day(struct html *h, const json_t *row, size_t i, double most)
+static void put_day(struct html *h, const struct usage *row, size_t i, double most)
 {
-	double core = number_of(row, "core_seconds"), used = MIN(used_of(row), core);
-	double height = core / most * HEIGHT, used_height = used / most * HEIGHT;
+	double used = fmin(row->used, row->core);
+	double height = row->core / most * HEIGHT, used_height = used / most * HEIGHT;
+	char day[TIMESTAMP_SIZE];
 
 	html_begin(h, "g");
-	html_element(h, "title", NULL, "%.10s: %.0f of %.0f core-hours used, %.0f jobs",
-		     json_string_value(json_object_get(row, "key")), used / HOUR_S, core / HOUR_S,
-		     number_of(row, "jobs"));
+	html_element(h, "title", NULL, "%.10s: %.0f of %.0f core-hours used, %llu jobs",
+		     timestamp_format(day, row->time_ns), used / HOUR_S, row->core / HOUR_S,
+		     (unsigned long long)row->jobs);
 	put_rect(h, "gap", (double)(i * COLUMN), HEIGHT - height, height - used_height);
 	put_rect(h, "c0", (double)(i * COLUMN), HEIGHT - used_height, used_height);
 	html_end(h);
@@ -223,36 +199,30 @@ static void put_day(struct html *h, const json_t *row, size_t i, double most)
 
 static int put_days(struct site_call *c, const struct job_filter *filter, struct error *err)
 {
-	_cleanup_(json_freep) json_t *list = NULL;
+	_cleanup_(usages_clear) struct usages days = {};
 	struct job_filter all = *filter;
+	char first[TIMESTAMP_SIZE], last[TIMESTAMP_SIZE];
 	double most = 0;
-	size_t count;
 	int r;
 
 	all.limit = DAY_ROWS_MAX;
-	r = ask_sums(c, "day", &all, &list, err);
-	count = json_array_size(list);
-	if (r < 0)
+	r = ask_sums(c, "day", &all, &days, err);
+	for (size_t i = 0; i < days.count; i++)
+		most = fmax(most, days.items[i].core);
+	if (r < 0 || most <= 0)
 		return r;
-	for (size_t i = 0; i < count; i++)
-		most = MAX(most, number_of(json_array_get(list, i), "core_seconds"));
-	if (most <= 0)
-		return 0;
 	html_begin(c->h, "figure");
 	html_begin_tag(c->h, "svg", { "class", "days" }, { "preserveAspectRatio", "xMinYMax" },
 		       { "role", "img" }, { "aria-label", "Core-hours by day" });
-	html_attribute(c->h, "viewBox", "0 0 %zu %d", MAX(count, (size_t)20) * COLUMN, HEIGHT);
-	for (size_t i = 0; i < count; i++)
-		put_day(c->h, json_array_get(list, i), i, most);
+	html_attribute(c->h, "viewBox", "0 0 %zu %d", MAX(days.count, (size_t)20) * COLUMN, HEIGHT);
+	for (size_t i = 0; i < days.count; i++)
+		put_day(c->h, &days.items[i], i, most);
 	html_end(c->h);
-	html_begin(c->h, "figcaption");
-	html_text(c->h,
-		  "Core-hours of jobs by the day on which they started, %.10s to %.10s; the "
-		  "greatest %.0f. Blue: used.",
-		  json_string_value(json_object_get(json_array_get(list, 0), "key")),
-		  json_string_value(json_object_get(json_array_get(list, count - 1), "key")),
-		  most / HOUR_S);
-	html_end(c->h);
+	html_element(c->h, "figcaption", NULL,
+		     "Core-hours of jobs by the day on which they started, %.10s to %.10s; the "
+		     "greatest %.0f. Blue: used.",
+		     timestamp_format(first, days.items[0].time_ns),
+		     timestamp_format(last, days.items[days.count - 1].time_ns), most / HOUR_S);
 	html_end(c->h);
 	return 0;
 }

@@ -184,6 +184,7 @@ struct arrival {
 	struct record *record; /* its times by our clock */
 	uint64_t digest, start_ns; /* start: by the node's */
 	int64_t clock_offset_ns;
+	const char *spark; /* NULL: none */
 };
 
 static const char *text_or_empty(const char *text)
@@ -289,16 +290,17 @@ static enum store_answer write_record(struct store *s, const struct arrival *a, 
 	row = store_ask(
 		s,
 		"INSERT INTO records (cluster, node, boot_id, manager, job_id, start_ns, sequence, final, "
-		"digest, arrived_ns, clock_offset_ns, record, timeline, timeline_at, end_ns) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0) " STORE_ON_CONFLICT
+		"digest, arrived_ns, clock_offset_ns, record, timeline, timeline_at, spark, end_ns) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0) " STORE_ON_CONFLICT
 		" DO UPDATE SET "
 		"sequence = ?7, final = ?8, digest = ?9, arrived_ns = ?10, clock_offset_ns = ?11, "
-		"record = ?12, timeline = ?13, timeline_at = ?14, closed = NULL "
+		"record = ?12, timeline = ?13, timeline_at = ?14, spark = ?15, closed = NULL "
 		"WHERE records.sequence < ?7 AND (records.final = 0 OR ?8 = 1) RETURNING id, job",
 		KEY_ARGS(a), NUMBER(a->record->sequence), NUMBER(a->record->is_final),
 		NUMBER(a->digest), NUMBER(a->line->arrived_ns), NUMBER(a->clock_offset_ns),
 		BYTES(parts.record, parts.record_length),
-		BYTES(parts.timeline, parts.timeline_length), NUMBER(parts.timeline_at));
+		BYTES(parts.timeline, parts.timeline_length), NUMBER(parts.timeline_at),
+		TEXT(a->spark));
 	is_taken = store_next(s, row);
 	*ret_id = is_taken ? COLUMN_NUMBER(row, 0) : 0;
 	*ret_job = is_taken ? COLUMN_NUMBER(row, 1) : 0;
@@ -348,6 +350,7 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 {
 	_cleanup_(record_freep) struct record *record = NULL;
 	struct arrival a = { .line = line };
+	char spark[STORE_SPARK_SIZE];
 	uint64_t id, job, old_job;
 	bool is_new;
 	int r = record_parse(line->root, &record, reason);
@@ -362,7 +365,8 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 	}
 	if (r < 0)
 		return error_set_errno(reason, r, "cannot read the record");
-	timeline_clear(&record->timeline); /* no column comes of it */
+	a.spark = store_spark_of_record(record, spark);
+	timeline_clear(&record->timeline); /* no other column comes of it */
 	a.record = record;
 	a.digest = store_digest(line);
 	a.start_ns = record->time.start_ns;

@@ -51,6 +51,8 @@ static const char **text_of(const struct store_job *job, size_t i)
 /* ---- the columns of facts ---- */
 
 #define PART "part" /* the column of job_name_of_part() */
+#define SPARK "spark"
+#define BESIDE_FACTS 2 /* these columns */
 
 struct facts {
 	size_t count;
@@ -122,13 +124,16 @@ size_t store_add_columns(struct store *s, const char *table, const struct column
 /* Facts of jobs, with the index of what a job is asked for by. */
 static void open_facts(struct store *s, enum store_mode mode)
 {
-	struct column_def columns[STORE_FACTS_MAX + 1] = { { PART, true } };
-	bool has[STORE_FACTS_MAX + 1];
+	struct column_def columns[BESIDE_FACTS + STORE_FACTS_MAX] = { { PART, true },
+								      { SPARK, true } };
+	bool has[BESIDE_FACTS + STORE_FACTS_MAX];
 	size_t lacks;
 
 	for (size_t i = 0; i < store_fact_count(); i++)
-		columns[1 + i] = (struct column_def){ store_fact(i)->key, is_text(store_fact(i)) };
-	lacks = store_add_columns(s, "jobs", columns, 1 + store_fact_count(), mode, has);
+		columns[BESIDE_FACTS + i] = (struct column_def){ store_fact(i)->key,
+								 is_text(store_fact(i)) };
+	lacks = store_add_columns(s, "jobs", columns, BESIDE_FACTS + store_fact_count(), mode, has);
+	(void)store_add_columns(s, "records", &columns[1], 1, mode, has);
 	s->has_facts = !lacks || mode != STORE_READ;
 	if (lacks && mode != STORE_READ)
 		store_execute(s,
@@ -221,9 +226,9 @@ static char *make_insert(const struct table *table)
 	for (size_t i = 0; table == &tables[TABLE_JOBS] && i < store_fact_count(); i++, count++)
 		fprintf(out, ", %s", store_fact(i)->key);
 	if (table == &tables[TABLE_JOBS]) {
-		fputs(", " PART, out);
+		fputs(", " PART ", " SPARK, out);
 		store_print_run_columns(true, out);
-		count += 1 + store_put_run_facts(NULL, (struct arg[RUN_FIELDS_MAX]){});
+		count += BESIDE_FACTS + store_put_run_facts(NULL, (struct arg[RUN_FIELDS_MAX]){});
 	}
 	fputs(") VALUES (?1", out);
 	for (size_t i = 2; i <= count; i++)
@@ -399,11 +404,12 @@ static size_t put_facts(const struct record *record, const char *part, struct ar
 	return count;
 }
 
-/* @run: of a job's row; NULL: none. */
+/* @job: of jobs; else NULL. */
 static void insert(struct store *s, enum store_table which, const struct arg *head, const void *of,
-		   const struct store_run *run)
+		   const struct store_job *job)
 {
-	struct arg args[HEAD_MAX + STORE_VALUES_MAX + STORE_FACTS_MAX + 1 + RUN_FIELDS_MAX];
+	struct arg
+		args[HEAD_MAX + STORE_VALUES_MAX + STORE_FACTS_MAX + BESIDE_FACTS + RUN_FIELDS_MAX];
 	_cleanup_free_ char *part = NULL;
 	size_t count = tables[which].head_count;
 
@@ -416,13 +422,14 @@ static void insert(struct store *s, enum store_table which, const struct arg *he
 		value = value_of(which, of, columns_get()->ids[i]);
 		args[count++] = NUMBER_IF(value.is_known, value.number);
 	}
-	if (which == TABLE_JOBS) {
+	if (job) {
 		const struct record *record = of;
 
 		part = job_name_of_part(record->job.id, record->job.array_id,
 					record->job.array_index, record->job.het_offset);
 		count += put_facts(record, part, args + count);
-		count += store_put_run_facts(run, args + count);
+		args[count++] = TEXT(job->spark);
+		count += store_put_run_facts(job->is_known ? &job->run : NULL, args + count);
 	}
 	store_finish(s, store_ask_with(s, s->inserts[which], args, count));
 }
@@ -445,7 +452,7 @@ void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 	head[count++] = NUMBER(!job->waits);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		head[count++] = TEXT(*text_of(job, i));
-	insert(s, TABLE_JOBS, head, record, job->is_known ? &job->run : NULL);
+	insert(s, TABLE_JOBS, head, record, job);
 	for (size_t i = 0; i < record->reading.mount_count; i++) {
 		const struct mount_row *row = &record->reading.mounts[i];
 
@@ -474,6 +481,7 @@ void store_print_columns(const struct store *s, const bool *wanted, FILE *out)
 			store_value_name(i));
 	for (size_t i = 0; i < store_fact_count(); i++)
 		fprintf(out, ", %s", s->has_facts ? store_fact(i)->key : "NULL");
+	fputs(s->has_facts ? ", " SPARK : ", NULL", out);
 	store_print_run_columns(s->has_runs, out);
 	for (size_t i = 0; i < STORE_MADE; i++) {
 		fputs(", ", out);
@@ -523,6 +531,7 @@ struct store_job store_read_job(const struct statement *row, struct value *value
 			job.facts[i].number = read_value(row, column);
 	}
 	column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + store_fact_count());
+	job.spark = COLUMN_TEXT(row, column++);
 	store_read_run_facts(row, column, &job.run);
 	for (size_t i = 0; i < STORE_MADE; i++)
 		job.made[i] = read_value(row, column + (int)(store_run_count() + i));

@@ -242,6 +242,7 @@ static void write_job(struct store *s, uint64_t id, const struct folding *f, boo
 	struct store_job job = { .start_ns = UINT64_MAX };
 	struct store_run run = {};
 	struct statement *row = store_read_run(s, id, &run);
+	char spark[STORE_SPARK_SIZE];
 	int r = 0;
 
 	if (!record && !row)
@@ -276,6 +277,8 @@ static void write_job(struct store *s, uint64_t id, const struct folding *f, boo
 	job.account = record->job.account;
 	job.partition = record->job.partition;
 	job.uid = record->job.uid;
+	if (f->records.count)
+		job.spark = store_spark_of_job(s, id, job.start_ns, job.end_ns, spark);
 	(is_new ? delete_row : delete_job)(s, id);
 	store_write_job(s, id, &job, record);
 	store_roll_job(s, id);

@@ -83,6 +83,11 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 int store_put_ledger(struct store *s, const struct store_line *line, enum store_answer *ret,
 		     struct error *reason);
 
+/* How a node is, of a parsed line of NODE_SCHEMA, in the place of what it said before.
+ * *ret_is_taken: it is none, and nothing is put, where that is false. */
+int store_put_node(struct store *s, const json_t *root, uint64_t now_ns, bool *ret_is_taken,
+		   struct error *err);
+
 /* ---- who asks, and for what ---- */
 
 struct record_field;
@@ -98,6 +103,8 @@ struct store_who {
 bool store_sees_others(struct store *s, const struct store_who *who);
 
 #define STORE_FACTS_MAX 16
+#define STORE_SPARK_SIZE 33
+#define STORE_SPARK_MOST 35 /* of a part of the time: all cores were busy */
 #define STORE_MADE 3 /* columns of jobs that the database makes of metrics */
 #define STORE_LIMIT_MAX 10000 /* jobs of one list, whatever limit is asked for */
 
@@ -116,11 +123,15 @@ struct store_job {
 	struct value exit_code, signal; /* of its command, where that is known */
 	const struct value *values; /* store_value_count() of them */
 	struct value made[STORE_MADE];
+	const char *spark; /* the busy share of its cores over its time, a digit for each part */
 	struct store_job_fact {
 		const char *text; /* NULL: absent, or it is a number */
 		struct value number;
 	} facts[STORE_FACTS_MAX]; /* store_fact_count() of them */
 };
+
+/* What a digit of a job's spark stands for; -1: nobody looked. */
+int store_spark_level(char digit);
 
 /* Facts of a job with a column each: FACT_COLUMN of record_fields[]. */
 size_t store_fact_count(void);
@@ -186,6 +197,17 @@ size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_M
 int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
 		      const struct job_filter *filter, const struct store_who *who,
 		      struct document *d, bool *ret_more, struct error *err);
+/* The same rows as numbers: of the sums of these @names, in base units, NAN where none is known. */
+#define STORE_SUMS_MAX 8
+struct store_sums {
+	const char *key; /* NULL: they have none, or it is a time */
+	uint64_t time_ns, jobs;
+	double values[STORE_SUMS_MAX];
+};
+int store_list_sums(struct store *s, const char *by, const char *const *names, size_t count,
+		    const struct job_filter *filter, const struct store_who *who,
+		    int (*take)(void *context, const struct store_sums *row), void *context,
+		    struct error *err);
 /* The same of all sums, as the member "sums" of a map: the rows of `jobmeter jobs --by`; what is
  * not known is left out.  -ENOTSUP: @by is no word of store_sum_word(); -ETIME. */
 int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
@@ -205,30 +227,43 @@ int store_count_jobs(struct store *s, enum job_number number, const uint64_t *bo
 		     const struct job_filter *filter, const struct store_who *who, uint64_t *ret,
 		     struct error *err);
 
+enum store_node_value {
+	STORE_NODE_CPUS,
+	STORE_NODE_LOAD, /* in hundredths */
+	STORE_NODE_MEMORY, /* bytes */
+	STORE_NODE_AVAILABLE,
+	STORE_NODE_MISSING, /* kinds of numbers that are not measured there */
+	STORE_NODE_LOST, /* events */
+	STORE_NODE_VALUES,
+};
 struct store_node {
 	const char *cluster, *node;
 	uint64_t jobs, running; /* running: those that go on by the node's records */
-	uint64_t last_ns; /* when the last record came */
+	uint64_t last_ns; /* when it sent something last */
+	struct value values[STORE_NODE_VALUES]; /* as it said then */
 	struct value power_mw; /* of the newest interval of its ledger; not known: it sends none */
 	struct value unattributed_mw; /* of that what is no job's */
 };
-/* The nodes of which records came since then, the one that has been silent for longest first; their
+/* The nodes that sent something since then, the one that has been silent for longest first; their
  * power where an interval of the ledger came since @power_ns.  For who sees all.  -ETIME: as above.
  */
 int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size_t limit,
 		     void (*take)(void *context, const struct store_node *node), void *context,
 		     struct error *err);
 
+enum store_loads { LOADS_OF_MOUNTS, LOADS_OF_USERS, LOADS_OF_JOBS };
 struct store_mount {
 	const char *mount, *fstype; /* fstype: may be NULL */
 	uint64_t jobs, read_bytes, write_bytes, meta_calls; /* not known: 0 */
-	struct store_job job; /* who and what of it alone */
+	struct value now; /* bytes per second of the jobs that run, each over its time so far */
+	struct store_job job; /* who and what of it alone; of users the name alone */
 };
-/* What jobs did on each mount, those with most bytes first; of @mount (not NULL) what each job did.
- * -ETIME: as above. */
-int store_list_mounts(struct store *s, const struct job_filter *filter, const struct store_who *who,
-		      const char *mount, void (*take)(void *context, const struct store_mount *row),
-		      void *context, struct error *err);
+/* What jobs did on each mount, or on @mount of which users or jobs did it: those who do most bytes
+ * now first, then those with most bytes.  -ETIME: as above. */
+int store_list_mounts(struct store *s, enum store_loads of, const struct job_filter *filter,
+		      const struct store_who *who, const char *mount,
+		      void (*take)(void *context, const struct store_mount *row), void *context,
+		      struct error *err);
 
 /* ---- usage, of roll-ups that are kept as jobs come ---- */
 

@@ -255,6 +255,12 @@ void store_unroll_job(struct store *s, uint64_t job);
 void store_drop_empty_rollups(struct store *s); /* before the commit */
 void store_rebuild_rollups(struct store *s); /* outside of a transaction */
 
+/* ---- spark.c ---- */
+/* Both give @ret; NULL: not known.  A job's is the mean of its nodes. */
+const char *store_spark_of_record(const struct record *r, char ret[STORE_SPARK_SIZE]);
+const char *store_spark_of_job(struct store *s, uint64_t id, uint64_t start_ns, uint64_t end_ns,
+			       char ret[STORE_SPARK_SIZE]);
+
 /* ---- upkeep.c ---- */
 /* Close records, with this reason. */
 void store_close_records(struct store *s, const struct id_list *ids, const char *why,

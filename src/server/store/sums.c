@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over jobs, made by the database. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,6 +284,66 @@ int store_format_sums(struct store *s, const char *by, const char *name, const b
 	return store_told(s, err);
 }
 
+static void take_sums(const struct statement *row, const bool *wanted, const char *const *names,
+		      size_t count, double *ret)
+{
+	struct sum sum;
+	int column = 4;
+
+	for (size_t i = 0; get_sum(i, &sum); i++) {
+		struct cell cell;
+		uint64_t number;
+		bool is_known;
+
+		if (!wanted[BEFORE_SUMS + i])
+			continue;
+		cell = store_cell(row, column++);
+		is_known = read_sum(&cell, &sum.places, &number);
+		for (size_t j = 0; j < count; j++) {
+			if (strcmp(names[j], sum.column.name) == 0)
+				ret[j] = is_known ? (double)number / pow(10, sum.places) : NAN;
+		}
+	}
+}
+
+int store_list_sums(struct store *s, const char *by, const char *const *names, size_t count,
+		    const struct job_filter *filter, const struct store_who *who,
+		    int (*take)(void *context, const struct store_sums *row), void *context,
+		    struct error *err)
+{
+	const struct key *key = find_key(by);
+	_cleanup_free_ char *text = NULL;
+	bool wanted[STORE_COLUMNS_MAX] = {};
+	struct statement rows = {};
+	const struct statement *cells = &rows;
+	struct sum sum;
+	int r = 0;
+
+	for (size_t i = 0; get_sum(i, &sum); i++) {
+		for (size_t j = 0; j < count; j++)
+			wanted[BEFORE_SUMS + i] |= strcmp(names[j], sum.column.name) == 0;
+	}
+	text = make_sums_text(s, key, wanted, filter, who);
+	if (!text)
+		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	rows.text = text;
+	ask_rows(s, &rows, filter, who);
+	for (size_t i = 0; r >= 0 && i < filter->limit && store_next(s, &rows); i++) {
+		const char *of = key->is_time ? NULL : COLUMN_TEXT(cells, 0);
+		struct store_sums row = {
+			.key = of && *of ? of : NULL,
+			.time_ns = key->is_time ? COLUMN_NUMBER(cells, 0) : 0,
+			.jobs = COLUMN_NUMBER(cells, 1),
+		};
+
+		take_sums(cells, wanted, names, count, row.values);
+		r = take(context, &row);
+	}
+	s->deadline_ns = 0;
+	store_release(s, &rows);
+	return r < 0 ? r : store_told(s, err);
+}
+
 int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
 			  const struct store_who *who, struct document *d, struct error *err)
 {
@@ -409,6 +470,13 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 	"CAST(sum(" of " CAST(e.microjoules AS DOUBLE PRECISION) / (e.end_ns - e.start_ns) * 1e6 " \
 	"END) AS BIGINT)"
 
+static struct value read_value(const struct statement *row, int column)
+{
+	const struct cell cell = store_cell(row, column);
+
+	return (struct value){ .number = cell.number & VALUE_MAX, .is_known = cell.is_known };
+}
+
 int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size_t limit,
 		     void (*take)(void *context, const struct store_node *node), void *context,
 		     struct error *err)
@@ -418,10 +486,14 @@ int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 	rows = store_ask(
 		s,
-		"SELECT n.cluster, n.node, n.jobs, n.running, n.last_ns, p.power, p.rest FROM "
-		"(SELECT cluster, node, count(DISTINCT job) AS jobs, sum(CASE WHEN final = 0 AND "
-		"closed IS NULL THEN 1 ELSE 0 END) AS running, max(arrived_ns) AS last_ns FROM "
-		"records WHERE arrived_ns >= ?1 GROUP BY cluster, node) n LEFT JOIN "
+		"SELECT n.cluster, n.node, n.jobs, n.running, n.last_ns, p.power, p.rest, v.cpus, "
+		"v.load, v.memory, v.available, v.missing, v.lost FROM "
+		"(SELECT cluster, node, count(DISTINCT job) AS jobs, sum(goes_on) AS running, "
+		"max(came_ns) AS last_ns FROM (SELECT cluster, node, job, CASE WHEN final = 0 AND "
+		"closed IS NULL THEN 1 ELSE 0 END AS goes_on, arrived_ns AS came_ns FROM records "
+		"WHERE arrived_ns >= ?1 UNION ALL SELECT cluster, node, NULL, 0, told_ns FROM nodes "
+		"WHERE told_ns >= ?1) said GROUP BY cluster, node) n LEFT JOIN nodes v ON v.cluster "
+		"= n.cluster AND v.node = n.node LEFT JOIN "
 		"(SELECT l.cluster, l.node, " POWER("CASE WHEN 1 = 1 THEN") " AS power, " POWER(
 			"CASE WHEN e.owner = 'unattributed' THEN") " AS rest FROM (SELECT max(id) "
 								   "AS id FROM ledger_lines WHERE arrived_ns >= ?2 GROUP BY cluster, node) newest "
@@ -431,19 +503,21 @@ int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size
 								   "LIMIT ?4",
 		NUMBER(since_ns), NUMBER(power_ns), NUMBER(INT64_MAX), NUMBER(limit));
 	while (store_next(s, rows)) {
-		const struct cell power = store_cell(rows, 5), rest = store_cell(rows, 6);
+		struct store_node node = {
+			.cluster = COLUMN_TEXT(rows, 0),
+			.node = COLUMN_TEXT(rows, 1),
+			.jobs = COLUMN_NUMBER(rows, 2),
+			.running = COLUMN_NUMBER(rows, 3),
+			.last_ns = COLUMN_NUMBER(rows, 4),
+			.power_mw = read_value(rows, 5),
+			.unattributed_mw = read_value(rows, 6),
+		};
 
-		take(context, &(struct store_node){
-				      .cluster = COLUMN_TEXT(rows, 0),
-				      .node = COLUMN_TEXT(rows, 1),
-				      .jobs = COLUMN_NUMBER(rows, 2),
-				      .running = COLUMN_NUMBER(rows, 3),
-				      .last_ns = COLUMN_NUMBER(rows, 4),
-				      .power_mw = { .number = power.number & VALUE_MAX,
-						    .is_known = power.is_known },
-				      .unattributed_mw = { .number = rest.number & VALUE_MAX,
-							   .is_known = power.is_known },
-			      });
+		for (int i = 0; i < STORE_NODE_VALUES; i++)
+			node.values[i] = read_value(rows, 7 + i);
+		/* of a known power nothing may be unattributed */
+		node.unattributed_mw.is_known = node.power_mw.is_known;
+		take(context, &node);
 	}
 	s->deadline_ns = 0;
 	return store_told(s, err);
@@ -452,9 +526,23 @@ int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size
 /* ---- mounts ---- */
 
 #define OF_JOB "j.job_id, j.manager, j.cluster, j.user_name, j.name, j.start_ns"
+#define OF_USER "COALESCE(j.user_name, CAST(j.uid AS TEXT), '')"
+#define BYTES_OF_BOTH                                       \
+	"(CAST(m.\"io.read.bytes\" AS DOUBLE PRECISION) + " \
+	"m.\"io.write.bytes\")"
+/* clang-format off */
+static const struct loads {
+	const char *columns, *group, *condition;
+} loads[] = {
+	/* what is no mount is in brackets */
+	[LOADS_OF_MOUNTS] = { "", "", "m.mount NOT LIKE '(%'" },
+	[LOADS_OF_USERS] = { ", " OF_USER, ", " OF_USER, "m.mount = ?16" },
+	[LOADS_OF_JOBS] = { ", " OF_JOB, ", j.id, " OF_JOB, "m.mount = ?16" },
+};
+/* clang-format on */
 
-static char *make_mounts_text(struct store *s, const struct job_filter *filter,
-			      const struct store_who *who, bool is_of_one)
+static char *make_mounts_text(struct store *s, enum store_loads of, const struct job_filter *filter,
+			      const struct store_who *who)
 {
 	char *text = NULL;
 	size_t size;
@@ -466,17 +554,20 @@ static char *make_mounts_text(struct store *s, const struct job_filter *filter,
 	store_print_sum("m.\"io.read.bytes\"", "", out);
 	store_print_sum("m.\"io.write.bytes\"", "", out);
 	store_print_sum("m.\"io.meta.calls\"", "", out);
+	store_print_sum("CASE WHEN j.final = 0 AND j.elapsed_ns > 0 THEN " BYTES_OF_BOTH
+			" * 1e9 / j.elapsed_ns END",
+			"", out);
 	fprintf(out,
-		"%s FROM (SELECT id, job_id, manager, cluster, user_name, name, start_ns FROM jobs",
-		is_of_one ? ", " OF_JOB : "");
+		"%s FROM (SELECT id, job_id, manager, cluster, user_name, uid, name, start_ns, "
+		"final, elapsed_ns FROM jobs",
+		loads[of].columns);
 	store_print_filter(s, filter, who, out);
-	/* what is no mount is in brackets */
 	fprintf(out,
 		") j JOIN job_mounts m ON m.job = j.id WHERE %s GROUP BY m.mount, m.fstype%s "
-		"ORDER BY COALESCE(sum(CAST(m.\"io.read.bytes\" AS DOUBLE PRECISION) + "
-		"m.\"io.write.bytes\"), 0) DESC, 1 LIMIT " LIMIT,
-		is_of_one ? "m.mount = ?16" : "m.mount NOT LIKE '(%'",
-		is_of_one ? ", j.id, " OF_JOB : "");
+		"ORDER BY COALESCE(sum(CASE WHEN j.final = 0 AND j.elapsed_ns > 0 THEN " BYTES_OF_BOTH
+		" * 1e9 / j.elapsed_ns END), 0) DESC, COALESCE(sum(" BYTES_OF_BOTH
+		"), 0) DESC, 1 LIMIT " LIMIT,
+		loads[of].condition, loads[of].group);
 	fclose(out);
 	return text;
 }
@@ -491,11 +582,12 @@ static uint64_t mount_sum(const struct statement *row, int column)
 	return read_sum(&cell, &places, &number) || !cell.is_known ? number : INT64_MAX;
 }
 
-int store_list_mounts(struct store *s, const struct job_filter *filter, const struct store_who *who,
-		      const char *mount, void (*take)(void *context, const struct store_mount *row),
-		      void *context, struct error *err)
+int store_list_mounts(struct store *s, enum store_loads of, const struct job_filter *filter,
+		      const struct store_who *who, const char *mount,
+		      void (*take)(void *context, const struct store_mount *row), void *context,
+		      struct error *err)
 {
-	_cleanup_free_ char *text = make_mounts_text(s, filter, who, mount);
+	_cleanup_free_ char *text = make_mounts_text(s, of, filter, who);
 	struct statement rows = { .text = text };
 	const struct statement *cells = &rows;
 	struct arg args[STORE_FILTER_ARGS + 2];
@@ -505,7 +597,7 @@ int store_list_mounts(struct store *s, const struct job_filter *filter, const st
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit);
 	args[STORE_FILTER_ARGS + 1] = TEXT(mount);
-	store_ask_once(s, &rows, args, STORE_FILTER_ARGS + 1 + (mount != NULL));
+	store_ask_once(s, &rows, args, STORE_FILTER_ARGS + 1 + (of != LOADS_OF_MOUNTS));
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
 	while (store_next(s, &rows)) {
 		struct store_mount row = { .mount = COLUMN_TEXT(cells, 0),
@@ -513,15 +605,19 @@ int store_list_mounts(struct store *s, const struct job_filter *filter, const st
 					   .jobs = COLUMN_NUMBER(cells, 2),
 					   .read_bytes = mount_sum(cells, 3),
 					   .write_bytes = mount_sum(cells, 4),
-					   .meta_calls = mount_sum(cells, 5) };
+					   .meta_calls = mount_sum(cells, 5),
+					   .now = { mount_sum(cells, 6) & VALUE_MAX,
+						    store_cell(cells, 6).is_known } };
 
-		if (mount)
-			row.job = (struct store_job){ .id = COLUMN_TEXT(cells, 6),
-						      .manager = COLUMN_TEXT(cells, 7),
-						      .cluster = COLUMN_TEXT(cells, 8),
-						      .user = COLUMN_TEXT(cells, 9),
-						      .name = COLUMN_TEXT(cells, 10),
-						      .start_ns = COLUMN_NUMBER(cells, 11) };
+		if (of == LOADS_OF_USERS)
+			row.job.user = COLUMN_TEXT(cells, 7);
+		else if (of == LOADS_OF_JOBS)
+			row.job = (struct store_job){ .id = COLUMN_TEXT(cells, 7),
+						      .manager = COLUMN_TEXT(cells, 8),
+						      .cluster = COLUMN_TEXT(cells, 9),
+						      .user = COLUMN_TEXT(cells, 10),
+						      .name = COLUMN_TEXT(cells, 11),
+						      .start_ns = COLUMN_NUMBER(cells, 12) };
 		take(context, &row);
 	}
 	s->deadline_ns = 0;

@@ -133,6 +133,7 @@ static void work(struct store *s, const void *context, struct id_list *ids)
 	store_do(s,
 		 "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at_ns < ?1 LIMIT ?2)",
 		 NUMBER(upkeep->records_ns), NUMBER(BATCH));
+	store_do(s, "DELETE FROM nodes WHERE told_ns < ?1", NUMBER(upkeep->records_ns));
 }
 
 /* ---- jobs of many records ---- */

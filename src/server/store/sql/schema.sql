@@ -65,6 +65,10 @@ CREATE TABLE IF NOT EXISTS coordinators (
   manager TEXT NOT NULL, account TEXT NOT NULL, user_name TEXT NOT NULL, UNIQUE (manager, account, user_name)
 );
 CREATE INDEX IF NOT EXISTS coordinators_user ON coordinators (user_name);
+CREATE TABLE IF NOT EXISTS nodes (
+  cluster TEXT NOT NULL, node TEXT NOT NULL, told_ns BIGINT NOT NULL, cpus BIGINT, load BIGINT, memory BIGINT, available BIGINT,
+  missing BIGINT, lost BIGINT, UNIQUE (cluster, node)
+);
 CREATE TABLE IF NOT EXISTS ledger_lines (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   cluster TEXT NOT NULL, node TEXT NOT NULL, boot_id TEXT NOT NULL, start_ns BIGINT NOT NULL, sequence BIGINT NOT NULL,
