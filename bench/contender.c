@@ -12,7 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "basic/cleanup.h"
-#include "counters/counted_all.h"
+#include "counters/cgroups.h"
 #include "basic/error.h"
 #include "kinds.h"
 #include "basic/macro.h"

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "basic/cleanup.h"
 #include "basic/error.h"
 #include "bpf/lost.h"
 #include "basic/macro.h"
@@ -27,30 +28,27 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static int add_times(void *context, const void *key UNUSED, const void *value)
+static void add_times(struct look *look, const struct task_times *times)
 {
-	const struct task_times *times = value;
 	const uint64_t *blocked = (const uint64_t *)&times->blocked;
-	struct look *look = context;
 
 	look->on_ns += times->on;
 	look->all_ns += times->on + times->stolen + times->queued;
 	for (int i = 0; i < TIME_CAUSES; i++)
 		look->all_ns += blocked[i];
-	return 0;
 }
 
 int look_take(const struct meter *m, struct look *ret, struct error *err)
 {
 	const struct objects *o = meter_objects(m);
-	int fd = objects_map_fd(o, OBJECT_TIME, "task_times"), r;
+	_cleanup_(entries_end) struct entries e = objects_entries(o, OBJECT_TIME, "task_times");
+	int r;
 
 	*ret = (struct look){ .earliest_ns = now_ns() };
 	r = objects_iterate(o, "charge_tasks");
 	ret->latest_ns = now_ns();
-	if (r >= 0 && fd >= 0)
-		r = entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct task_times),
-				  add_times, ret);
+	while (e.fd >= 0 && r >= 0 && (r = entries_next(&e)) > 0)
+		add_times(ret, e.value);
 	return r < 0 ? error_set_errno(err, r, "cannot read T1's times") : 0;
 }
 

@@ -55,11 +55,6 @@ static __attribute__((noinline)) void attach_stepped(void)
 }
 #endif
 
-static void path_of_fd(int fd, char *path, size_t size)
-{
-	snprintf(path, size, "/proc/self/fd/%d", fd); /* what it is, wherever it is mounted */
-}
-
 static int create_multi(int program_fd, int type, const char *path, const struct attach_site *sites,
 			size_t count, bool is_return)
 {
@@ -148,7 +143,7 @@ int attach_functions(const struct bpf_program *program, int fd, const struct att
 	char path[64];
 	int r = 0;
 
-	path_of_fd(fd, path, sizeof(path));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* wherever it is mounted */
 	if (type == LINK_UPROBE_MULTI || type == LINK_UPROBE_SESSION) {
 		r = create_multi(bpf_program__fd(program), type, path, sites, count, is_return);
 		a.fd = MAX(r, 0);

@@ -2,9 +2,7 @@
 #include "trace/call.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "basic/macro.h"
 #include "bpf/trace_rows.h"
 #include "model/document.h"
 #include "trace/names.h"

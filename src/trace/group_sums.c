@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,6 @@
 #include "basic/clock.h"
 #include "basic/fnv.h"
 #include "basic/idmap.h"
-#include "basic/macro.h"
 #include "bpf/trace_rows.h"
 #include "model/sections/trace.h"
 #include "trace/sites.h"

@@ -12,7 +12,6 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
-#include "trace/instruction.h"
 
 #define CODE_BYTES 16 /* of the first instructions */
 #define FUNCTION_BYTES_MAX (1 << 20)
@@ -97,12 +96,20 @@ void image_freep(struct image **image)
 	*image = image_free(*image);
 }
 
-static Elf_Scn *image_find_section(const struct image *image, unsigned int type, GElf_Shdr *ret)
+/* The first section of @type, or (@name not NULL) of that name. */
+static Elf_Scn *image_find_section(const struct image *image, unsigned int type, const char *name,
+				   GElf_Shdr *ret)
 {
 	Elf_Scn *section = NULL;
 
 	while ((section = elf_nextscn(image->elf, section))) {
-		if (gelf_getshdr(section, ret) && ret->sh_type == type)
+		const char *found = NULL;
+
+		if (!gelf_getshdr(section, ret))
+			continue;
+		if (name)
+			found = elf_strptr(image->elf, image->section_names, ret->sh_name);
+		if (name ? found && strcmp(found, name) == 0 : ret->sh_type == type)
 			return section;
 	}
 	return NULL;
@@ -111,39 +118,23 @@ static Elf_Scn *image_find_section(const struct image *image, unsigned int type,
 /* NULL: there is none. */
 static Elf_Data *image_find_data(const struct image *image, unsigned int type, GElf_Shdr *ret)
 {
-	Elf_Scn *section = image_find_section(image, type, ret);
+	Elf_Scn *section = image_find_section(image, type, NULL, ret);
 
 	return section ? elf_getdata(section, NULL) : NULL;
-}
-
-static Elf_Scn *image_find_named(const struct image *image, const char *name, GElf_Shdr *ret)
-{
-	Elf_Scn *section = NULL;
-
-	while ((section = elf_nextscn(image->elf, section))) {
-		const char *found;
-
-		if (!gelf_getshdr(section, ret))
-			continue;
-		found = elf_strptr(image->elf, image->section_names, ret->sh_name);
-		if (found && strcmp(found, name) == 0)
-			return section;
-	}
-	return NULL;
 }
 
 bool image_has_section(const struct image *image, const char *name)
 {
 	GElf_Shdr header;
 
-	return image_find_named(image, name, &header);
+	return image_find_section(image, 0, name, &header);
 }
 
 bool image_is_stripped(const struct image *image)
 {
 	GElf_Shdr header;
 
-	return !image_find_section(image, SHT_SYMTAB, &header);
+	return !image_find_section(image, SHT_SYMTAB, NULL, &header);
 }
 
 bool image_is_static(const struct image *image)
@@ -400,7 +391,7 @@ static int image_visit_note(const struct image *image, const char *at, const cha
 	    strncmp(provider, wanted, provider_length) != 0 || !wanted[provider_length] ||
 	    strcmp(name, wanted + provider_length + 1) != 0)
 		return 0;
-	if (image_find_named(image, ".stapsdt.base", &base))
+	if (image_find_section(image, 0, ".stapsdt.base", &base))
 		addresses[0] += base.sh_addr - addresses[1];
 	if (!image_find_offset(image, addresses[0], PF_X, &site.offset) ||
 	    (addresses[2] && !image_find_offset(image, addresses[2], PF_W, &site.semaphore)) ||
@@ -413,7 +404,7 @@ int image_visit_usdt(const struct image *image, const char *name, image_visitor 
 		     void *context)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = image_find_named(image, ".note.stapsdt", &header);
+	Elf_Scn *section = image_find_section(image, 0, ".note.stapsdt", &header);
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 	size_t at = 0, name_at, text_at;
 	GElf_Nhdr note;

@@ -71,3 +71,10 @@ int image_visit_returns(const struct image *image, const struct image_site *site
 
 /* The first bytes of an instruction. */
 enum image_cost image_cost_of(const unsigned char *code, size_t size);
+
+/* ---- x86-64's instructions, one by one ---- */
+
+/* Bytes of the instruction that begins at @code; 0: it is none, or more than the @size bytes. */
+size_t instruction_length(const unsigned char *code, size_t size);
+
+bool instruction_is_return(const unsigned char *code, size_t length);

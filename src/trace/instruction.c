@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* By the opcode maps of the processors' manuals (Intel SDM volume 2, appendix A). */
-#include "trace/instruction.h"
+#include "trace/image.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #define LENGTH_MAX 15

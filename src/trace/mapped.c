@@ -11,6 +11,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/dir.h"
+#include "basic/macro.h"
 #include "basic/parse.h"
 
 #define THREADS_MAX 65536
@@ -42,14 +43,6 @@ static bool parse_line(char *line, struct mapping *ret)
 	return ret->inode && *ret->path == '/';
 }
 
-static void cut_ending(char *path, const char *ending)
-{
-	const size_t length = strlen(path), cut = strlen(ending);
-
-	if (length > cut && strcmp(path + length - cut, ending) == 0)
-		path[length - cut] = '\0';
-}
-
 /* By the mapping itself; of a process whose main thread has ended by its path, as another thread
  * sees it. */
 static int open_mapping(pid_t pid, pid_t tid, const struct mapping *m, struct stat *ret)
@@ -72,7 +65,8 @@ static int open_mapping(pid_t pid, pid_t tid, const struct mapping *m, struct st
 static int visit_mapping(pid_t pid, pid_t tid, const struct mapping *m, mapped_visitor visit,
 			 void *context)
 {
-	char name[96];
+	const size_t length = strlen(m->path);
+	char name[96], *end = m->path + length - MIN(length, sizeof(DELETED) - 1);
 	struct stat file, program;
 	struct mapped_file mapped = {
 		.path = m->path, .start = m->start, .end = m->end, .offset = m->offset
@@ -85,7 +79,8 @@ static int visit_mapping(pid_t pid, pid_t tid, const struct mapping *m, mapped_v
 	mapped.is_program = stat(name, &program) == 0 && program.st_dev == file.st_dev &&
 			    program.st_ino == file.st_ino;
 	mapped.fd = fd;
-	cut_ending(m->path, DELETED);
+	if (length > sizeof(DELETED) - 1 && strcmp(end, DELETED) == 0)
+		*end = '\0';
 	return visit(context, &mapped);
 }
 

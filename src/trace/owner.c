@@ -32,18 +32,12 @@ static bool has_ids(const char *status, const char *key, uint64_t wanted)
 	return *at == '\n';
 }
 
-static bool has_capabilities(const char *status)
-{
-	static const char none[] = "\nCapPrm:\t0000000000000000\n";
-
-	return !strstr(status, none);
-}
-
 int owner_check_status(const struct owner *owner, const char *status, struct error *err)
 {
 	if (!has_ids(status, "\nUid:", owner->uid))
 		return error_set(err, -ENOENT, "there is no such process, or it is not yours");
-	if (!has_ids(status, "\nGid:", owner->gid) || has_capabilities(status))
+	if (!has_ids(status, "\nGid:", owner->gid) ||
+	    !strstr(status, "\nCapPrm:\t0000000000000000\n"))
 		return error_set(err, -EPERM,
 				 "the process has other groups or more rights than you");
 	return 0;

@@ -45,9 +45,9 @@ static int read_callbacks(struct probe_scope *scope, const char *value)
 }
 
 /* What is at another site than a function: its name, with a colon or without. */
-static int read_site(struct probe_scope *scope, const char *value, enum probe_site site,
-		     bool has_colon)
+static int read_site(struct probe_scope *scope, const char *value, enum probe_site site)
 {
+	const bool has_colon = site != PROBE_KERNEL;
 	struct probe *probe = scope->probe;
 
 	if (probe->symbol_count || probe->site != PROBE_FUNCTION)
@@ -59,11 +59,6 @@ static int read_site(struct probe_scope *scope, const char *value, enum probe_si
 				 has_colon ? "NAME:NAME" : "one name", value);
 	probe->site = site;
 	return read_symbol(scope, value);
-}
-
-static int read_usdt(struct probe_scope *scope, const char *value)
-{
-	return read_site(scope, value, PROBE_USDT, true);
 }
 
 /* Both stand in one function, so that their frames are the same. */
@@ -78,16 +73,6 @@ static int read_until(struct probe_scope *scope, const char *value)
 	probe->exit = PROBE_EXIT_RET_INSN;
 	probe->fails = PROBE_FAILS_NEVER;
 	return 0;
-}
-
-static int read_kernel(struct probe_scope *scope, const char *value)
-{
-	return read_site(scope, value, PROBE_KERNEL, false);
-}
-
-static int read_tracepoint(struct probe_scope *scope, const char *value)
-{
-	return read_site(scope, value, PROBE_TRACEPOINT, true);
 }
 
 static int read_key(struct probe_scope *scope, const char *value)
@@ -154,14 +139,15 @@ static const struct probe_field {
 	int (*read)(struct probe_scope *scope, const char *value);
 	const char *const *words; /* NULL-ended; the member becomes the index */
 	size_t offset, size;
+	enum probe_site site; /* the field names a place of this kind, other than a function */
 } probe_fields[] = {
 	/* clang-format off */
 	{ "alias",      true,  read_alias },
 	{ "symbol",     false, read_symbol },
-	{ "usdt",       false, read_usdt },
+	{ "usdt",       false, .site = PROBE_USDT },
 	{ "until",      false, read_until },
-	{ "kernel",     false, read_kernel },
-	{ "tracepoint", false, read_tracepoint },
+	{ "kernel",     false, .site = PROBE_KERNEL },
+	{ "tracepoint", false, .site = PROBE_TRACEPOINT },
 	{ "callbacks",  false, read_callbacks },
 	{ "exit",       true,  NULL, exit_words, ENUM(exit) },
 	{ "throws",     true,  NULL, yes_no, FLAG(is_throwing) },
@@ -232,6 +218,8 @@ int probe_scope_read_field(struct probe_scope *scope, const char *key, const cha
 		return probe_scope_read_capture(scope, key + 4, value);
 	if (!field)
 		return -ENOENT;
+	if (field->site)
+		return read_site(scope, value, field->site);
 	return field->words ? read_word(scope, field, value) : field->read(scope, value);
 }
 

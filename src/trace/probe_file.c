@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/probe.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -53,21 +53,19 @@ struct tracer {
 	void *context;
 };
 
-/* So much at once; and it is not waited for a reader while probes are to be taken away. */
-static bool tracer_has_time(const struct tracer *t)
-{
-	return t->taken < TRACER_BATCH &&
-	       (t->is_detached ||
-		__atomic_load_n(&t->bpf->data_control->control.is_on, __ATOMIC_RELAXED));
-}
-
 static int tracer_take_event(void *context, void *data, size_t size UNUSED)
 {
 	struct tracer *t = context;
 	int r = t->read(t->context, data);
 
-	t->taken++;
-	return r < 0 ? r : tracer_has_time(t) ? 0 : -EAGAIN;
+	if (r < 0)
+		return r;
+	/* A batch at a time; and no reader is waited for while probes are to be removed. */
+	return ++t->taken < TRACER_BATCH && (t->is_detached ||
+					     __atomic_load_n(&t->bpf->data_control->control.is_on,
+							     __ATOMIC_RELAXED))
+		       ? 0
+		       : -EAGAIN;
 }
 
 static void tracer_set_up(struct tracer *t)
@@ -171,12 +169,12 @@ static int tracer_begin_process(struct tracer *t, struct error *err)
 {
 	const pid_t process = t->options.process;
 
-	if (!t->options.is_by_group)
+	if (!t->options.is_by_group) {
 		t->bpf->links.notice_exec = bpf_program__attach(t->bpf->progs.notice_exec);
-	if (!t->options.is_by_group && !t->bpf->links.notice_exec)
-		return error_set_errno(err, errno, "cannot see what processes execute");
-	if (!t->options.is_by_group)
+		if (!t->bpf->links.notice_exec)
+			return error_set_errno(err, errno, "cannot see what processes execute");
 		t->bpf->links.show_calls_left = bpf_program__attach(t->bpf->progs.show_calls_left);
+	}
 	if (!process)
 		return 0;
 	t->bpf->links.follow_fork = bpf_program__attach(t->bpf->progs.follow_fork);
@@ -577,24 +575,16 @@ int tracer_get_counts(const struct tracer *t, size_t row, struct trace_counts *r
 	return 0;
 }
 
-struct sums_visit {
-	tracer_sums_visitor visit;
-	void *context;
-};
-
-static int tracer_pass_sums(void *context, const void *key, const void *value)
-{
-	const struct sums_visit *v = context;
-
-	return v->visit(v->context, key, value);
-}
-
 int tracer_visit_sums(const struct tracer *t, tracer_sums_visitor visit, void *context)
 {
-	struct sums_visit v = { visit, context };
+	_cleanup_(entries_end) struct entries e = entries_of(bpf_map__fd(t->bpf->maps.sums),
+							     sizeof(struct trace_sums_key),
+							     sizeof(struct trace_sums));
+	int r = 0;
 
-	return entries_visit(bpf_map__fd(t->bpf->maps.sums), sizeof(struct trace_sums_key),
-			     sizeof(struct trace_sums), tracer_pass_sums, &v);
+	while (r >= 0 && (r = entries_next(&e)) > 0)
+		r = visit(context, e.key, e.value);
+	return r;
 }
 
 int tracer_take_sums(struct tracer *t, const struct trace_sums_key *key, struct trace_sums *ret)

@@ -66,25 +66,22 @@ static void scope_close(struct scope *s)
 	free(s->pids);
 }
 
-static int scope_open_group(struct scope *s, const char *path, struct error *err)
-{
-	int r = hierarchy_read(s->root_fd, &s->hierarchy, err);
-
-	return r < 0 ? r : group_open(s->root_fd, &s->hierarchy, path, &s->group, err);
-}
-
 static int scope_open(const struct tracing_options *options, struct scope *ret, struct error *err)
 {
+	int r = 0;
+
 	ret->pid = options->pid;
 	ret->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	ret->pids = calloc(PROCESSES_MAX, sizeof(*ret->pids));
 	if (ret->root_fd < 0 || !ret->pids)
 		return error_set_errno(err, errno, "cannot trace");
 	ret->is_of_all = options->is_of_all;
-	if (options->is_of_all)
-		return hierarchy_read(ret->root_fd, &ret->hierarchy, err);
+	if (options->is_of_all || options->group)
+		r = hierarchy_read(ret->root_fd, &ret->hierarchy, err);
+	if (r < 0 || options->is_of_all)
+		return r;
 	if (options->group)
-		return scope_open_group(ret, options->group, err);
+		return group_open(ret->root_fd, &ret->hierarchy, options->group, &ret->group, err);
 	if (kill(options->pid, 0) < 0 && errno == ESRCH)
 		return error_set(err, -ESRCH, "there is no process %d", options->pid);
 	return 0;

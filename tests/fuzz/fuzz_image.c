@@ -5,7 +5,6 @@
 #include "basic/cleanup.h"
 #include "fuzz.h"
 #include "trace/image.h"
-#include "trace/instruction.h"
 #include "trace/libraries.h"
 
 struct visit {

@@ -29,7 +29,6 @@
 #include "basic/file.h"
 #include "bpf/groups.h"
 #include "counters/cgroups.h"
-#include "counters/cgroups_internal.h"
 #include "bpf/lost.h"
 #include "basic/macro.h"
 #include "load/meter.h"

@@ -19,7 +19,7 @@
 
 #include "selftest/canary.h"
 #include "basic/cleanup.h"
-#include "counters/counted_all.h"
+#include "counters/cgroups.h"
 #include "counters/task_sums.h"
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"

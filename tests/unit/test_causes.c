@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "load/causes.h"
+#include "load/calls.h"
 
 #include <sys/syscall.h>
 

@@ -11,7 +11,6 @@
 #include "basic/macro.h"
 #include "test.h"
 #include "trace/image.h"
-#include "trace/instruction.h"
 #include "trace/libraries.h"
 
 int image_has_two_returns(int n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "load/layout.h"
+#include "load/pins.h"
 
 #include <errno.h>
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "load/missing.h"
+#include "load/hooks.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "load/hooks.h"
 #include "load/losses.h"
 #include "model/record.h"
 #include "test.h"

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 #include "bpf/syscall_counts.h"
-#include "selftest/syscall_selftest.h"
+#include "selftest/selftest.h"
 #include "model/sections/syscalls.h"
 #include "test.h"
 #include "selftest/verdict.h"

@@ -19,17 +19,7 @@ static_assert((int)BLOCK_DOES_READ == BLOCK_READ && (int)BLOCK_DOES_WRITE == BLO
 static_assert(BLOCK_BUCKETS == HISTOGRAM_BUCKETS && BLOCK_NAME == BLOCK_DEVICE_SIZE,
 	      "and have as much room");
 
-struct list {
-	struct cgroup_block *items;
-	size_t count, room;
-};
-
-static void list_clear(struct list *l)
-{
-	free(l->items);
-}
-
-bool blocks_row_of(uint32_t op, const struct block_value *value, struct block_row *ret)
+static bool blocks_row_of(uint32_t op, const struct block_value *value, struct block_row *ret)
 {
 	if (op >= BLOCK_OP_COUNT)
 		return false;
@@ -46,29 +36,24 @@ bool blocks_row_of(uint32_t op, const struct block_value *value, struct block_ro
 	return true;
 }
 
-static int visit(void *list, const void *key, const void *value)
-{
-	const struct block_key *its = key;
-	struct list *l = list;
-
-	if (array_reserve(&l->items, &l->room, l->count, sizeof(*l->items)) < 0)
-		return -ENOMEM;
-	l->items[l->count].cgroup = its->cgroup;
-	l->count += blocks_row_of(its->op, value, &l->items[l->count].row);
-	return 0;
-}
-
 int blocks_read(const struct objects *o, struct cgroup_block **ret, size_t *ret_count)
 {
-	_cleanup_(list_clear) struct list list = {};
-	int fd = objects_map_fd(o, OBJECT_BLOCK, "block_rows");
-	int r = fd < 0 ? 0
-		       : entries_visit(fd, sizeof(struct block_key), sizeof(struct block_value),
-				       visit, &list);
+	_cleanup_(entries_end) struct entries e = objects_entries(o, OBJECT_BLOCK, "block_rows");
+	_cleanup_free_ struct cgroup_block *blocks = NULL;
+	size_t count = 0, room = 0;
+	int r = 0;
 
+	while (e.fd >= 0 && (r = entries_next(&e)) > 0) {
+		const struct block_key *key = e.key;
+
+		if (array_reserve(&blocks, &room, count, sizeof(*blocks)) < 0)
+			return -ENOMEM;
+		blocks[count].cgroup = key->cgroup;
+		count += blocks_row_of(key->op, e.value, &blocks[count].row);
+	}
 	if (r < 0)
 		return r;
-	*ret = TAKE_PTR(list.items);
-	*ret_count = list.count;
+	*ret = TAKE_PTR(blocks);
+	*ret_count = count;
 	return 0;
 }

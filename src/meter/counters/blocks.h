@@ -8,16 +8,12 @@
 
 #include "model/sections/block.h"
 
-struct block_value;
 struct objects;
 
 struct cgroup_block { /* of one cgroup, device and operation; of one CPU */
 	uint64_t cgroup;
 	struct block_row row;
 };
-
-/* A row of the kernel side. False: unknown operation. */
-bool blocks_row_of(uint32_t op, const struct block_value *value, struct block_row *ret);
 
 /* All rows; none where nothing is counted.  The caller frees *@ret. */
 int blocks_read(const struct objects *o, struct cgroup_block **ret, size_t *ret_count);

@@ -13,7 +13,6 @@
 #include "basic/cleanup.h"
 #include "load/entries.h"
 #include "basic/error.h"
-#include "bpf/groups.h"
 #include "basic/ids.h"
 #include "basic/macro.h"
 #include "load/meter.h"
@@ -21,28 +20,6 @@
 #include "counters/task_sums.h"
 
 static_assert(GROUP_PATH_SIZE == GROUPS_PATH, "as long as the kernel side's");
-
-/* ---- a list that grows ---- */
-
-struct list {
-	char *items;
-	size_t count, room, item_size;
-	uint64_t only; /* meter_only_cgroup() */
-};
-
-static void list_clear(struct list *l)
-{
-	free(l->items);
-	l->items = NULL;
-}
-
-/* Room for one more, at the end; NULL: no memory. */
-static void *add_item(struct list *l)
-{
-	if (array_reserve(&l->items, &l->room, l->count, l->item_size) < 0)
-		return NULL;
-	return l->items + l->count++ * l->item_size;
-}
 
 static int map_fd(const struct meter *m, enum object_id id, const char *map)
 {
@@ -83,27 +60,26 @@ void group_life_fill(uint64_t id, const struct group_entry *from, uint64_t page_
 	ret->path[sizeof(ret->path) - 1] = '\0';
 }
 
-static int visit_group(void *list, const void *key, const void *value)
-{
-	struct group_life *life = add_item(list);
-
-	if (!life)
-		return -ENOMEM;
-	group_life_fill(*(const uint64_t *)key, value, (uint64_t)sysconf(_SC_PAGESIZE), life);
-	return 0;
-}
-
 int cgroups_list_groups(struct meter *m, struct group_life **ret, size_t *ret_count,
 			struct error *err)
 {
-	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct group_life) };
-	int r = entries_visit(map_fd(m, OBJECT_LIFE, "groups"), sizeof(uint64_t),
-			      sizeof(struct group_entry), visit_group, &list);
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_LIFE,
+								  "groups");
+	const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	_cleanup_free_ struct group_life *groups = NULL;
+	size_t count = 0, room = 0;
+	int r = 0;
 
+	while (r >= 0 && (r = entries_next(&e)) > 0) {
+		r = array_reserve(&groups, &room, count, sizeof(*groups));
+		if (r == 0)
+			group_life_fill(*(const uint64_t *)e.key, e.value, page_bytes,
+					&groups[count++]);
+	}
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the kernel side's groups");
-	*ret_count = list.count;
-	*ret = (struct group_life *)TAKE_PTR(list.items);
+	*ret_count = count;
+	*ret = TAKE_PTR(groups);
 	return 0;
 }
 
@@ -117,7 +93,6 @@ int cgroups_read_tasks(struct meter *m, struct cgroup_tasks **ret, size_t *ret_c
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the kernel side's tasks");
-	free(sums.index);
 	*ret = sums.items;
 	*ret_count = sums.count;
 	return 0;
@@ -173,34 +148,32 @@ int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t u
 
 /* ---- cores ---- */
 
-static int visit_core(void *list, const void *key, const void *value)
-{
-	const struct cgroup_cpu *its = key;
-	const struct task_times *times = value;
-	struct list *l = list;
-	struct cgroup_core *core = times->on ? add_item(l) : NULL;
-
-	if (core)
-		*core = (struct cgroup_core){ .cgroup = l->only ? l->only : its->cgroup,
-					      .on_ns = times->on,
-					      .cpu = its->cpu };
-	return !core && times->on ? -ENOMEM : 0;
-}
-
 int cgroups_read_cores(struct meter *m, struct cgroup_core **ret, size_t *ret_count,
 		       struct error *err)
 {
-	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_core),
-						   .only = meter_only_cgroup(m) };
-	int fd = map_fd(m, OBJECT_TIME, "task_times");
-	int r = fd < 0 ? 0
-		       : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct task_times),
-				       visit_core, &list);
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_TIME,
+								  "task_times");
+	const uint64_t only = meter_only_cgroup(m);
+	_cleanup_free_ struct cgroup_core *cores = NULL;
+	size_t count = 0, room = 0;
+	int r = 0;
 
+	while (e.fd >= 0 && r >= 0 && (r = entries_next(&e)) > 0) {
+		const struct cgroup_cpu *key = e.key;
+		const struct task_times *times = e.value;
+
+		if (!times->on)
+			continue;
+		r = array_reserve(&cores, &room, count, sizeof(*cores));
+		if (r == 0)
+			cores[count++] = (struct cgroup_core){ .cgroup = only ? only : key->cgroup,
+							       .on_ns = times->on,
+							       .cpu = key->cpu };
+	}
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the kernel side's times");
-	*ret_count = list.count;
-	*ret = (struct cgroup_core *)TAKE_PTR(list.items);
+	*ret_count = count;
+	*ret = TAKE_PTR(cores);
 	return 0;
 }
 
@@ -213,23 +186,21 @@ struct file_counts cgroups_counts_of(const struct file_row *row)
 	};
 }
 
-static int add_row(struct list *to, const struct file_key *key, const struct file_counts *counts)
-{
-	struct cgroup_row *row = add_item(to);
+struct row_list {
+	struct cgroup_row *items;
+	size_t count, room;
+	uint64_t only; /* meter_only_cgroup() */
+};
 
-	if (!row)
+static int add_row(struct row_list *to, const struct file_key *key, struct file_counts counts)
+{
+	if (array_reserve(&to->items, &to->room, to->count, sizeof(*to->items)) < 0)
 		return -ENOMEM;
-	*row = (struct cgroup_row){ *key, *counts };
+	to->items[to->count] = (struct cgroup_row){ *key, counts };
 	if (to->only)
-		row->key.cgroup = to->only;
+		to->items[to->count].key.cgroup = to->only;
+	to->count++;
 	return 0;
-}
-
-static int visit_row(void *list, const void *key, const void *value)
-{
-	const struct file_counts counts = cgroups_counts_of(value);
-
-	return add_row(list, key, &counts);
 }
 
 /* The way back from OTHER_ROW(). */
@@ -249,7 +220,7 @@ static struct file_key other_key(uint32_t other, int cpu)
 }
 
 /* What the kernel side had no room for. */
-static int list_other_rows(int fd, struct list *to)
+static int list_other_rows(int fd, struct row_list *to)
 {
 	unsigned int cpus = sizing_cpus();
 	_cleanup_free_ struct file_counts *per_cpu = calloc(cpus, sizeof(*per_cpu));
@@ -261,7 +232,7 @@ static int list_other_rows(int fd, struct list *to)
 			return -errno;
 		for (unsigned int cpu = 0; cpu < cpus; cpu++) {
 			const struct file_key key = other_key(other, (int)cpu);
-			int r = per_cpu[cpu].calls ? add_row(to, &key, &per_cpu[cpu]) : 0;
+			int r = per_cpu[cpu].calls ? add_row(to, &key, per_cpu[cpu]) : 0;
 
 			if (r < 0)
 				return r;
@@ -273,64 +244,54 @@ static int list_other_rows(int fd, struct list *to)
 int cgroups_read_rows(struct meter *m, struct cgroup_row **ret, size_t *ret_count,
 		      struct error *err)
 {
-	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_row),
-						   .only = meter_only_cgroup(m) };
-	int r = entries_visit(map_fd(m, OBJECT_FILES, "file_rows"), sizeof(struct file_key),
-			      sizeof(struct file_row), visit_row, &list);
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_FILES,
+								  "file_rows");
+	struct row_list list = { .only = meter_only_cgroup(m) };
+	int r = 0;
 
+	while (r >= 0 && (r = entries_next(&e)) > 0)
+		r = add_row(&list, e.key, cgroups_counts_of(e.value));
 	if (r >= 0)
 		r = list_other_rows(map_fd(m, OBJECT_FILES, "other_rows"), &list);
-	if (r < 0)
+	if (r < 0) {
+		free(list.items);
 		return error_set_errno(err, r, "cannot read the kernel side's rows of files");
+	}
 	*ret_count = list.count;
-	*ret = (struct cgroup_row *)TAKE_PTR(list.items);
+	*ret = list.items;
 	return 0;
 }
 
 /* ---- histograms ---- */
 
-struct search {
-	const uint64_t *cgroups;
-	size_t count;
-	struct list found;
-};
-
-static int visit_histograms(void *context, const void *key, const void *value)
-{
-	const struct file_key *its = key;
-	struct search *search = context;
-	struct cgroup_histograms *item;
-
-	if (!search->found.only && !ids_contain(search->cgroups, search->count, its->cgroup))
-		return 0;
-	item = add_item(&search->found);
-	if (!item)
-		return -ENOMEM;
-	item->key = *its;
-	if (search->found.only)
-		item->key.cgroup = search->found.only;
-	memcpy(&item->histograms, value, sizeof(item->histograms));
-	return 0;
-}
-
 int cgroups_read_histograms(struct meter *m, const uint64_t *cgroups, size_t count,
 			    struct cgroup_histograms **ret, size_t *ret_count, struct error *err)
 {
-	struct search search = { cgroups,
-				 count,
-				 { .item_size = sizeof(struct cgroup_histograms),
-				   .only = meter_only_cgroup(m) } };
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_FILES,
+								  "file_histograms");
+	const uint64_t only = meter_only_cgroup(m);
+	_cleanup_free_ struct cgroup_histograms *found = NULL;
+	size_t found_count = 0, room = 0;
 	int r = 0;
 
-	if (count)
-		r = entries_visit(map_fd(m, OBJECT_FILES, "file_histograms"),
-				  sizeof(struct file_key), sizeof(struct file_histograms),
-				  visit_histograms, &search);
-	if (r < 0) {
-		list_clear(&search.found);
-		return error_set_errno(err, r, "cannot read the kernel side's histograms");
+	while (count && r >= 0 && (r = entries_next(&e)) > 0) {
+		const struct file_key *key = e.key;
+		struct cgroup_histograms *item;
+
+		if (!only && !ids_contain(cgroups, count, key->cgroup))
+			continue;
+		r = array_reserve(&found, &room, found_count, sizeof(*found));
+		if (r < 0)
+			break;
+		item = &found[found_count++];
+		item->key = *key;
+		if (only)
+			item->key.cgroup = only;
+		memcpy(&item->histograms, e.value, sizeof(item->histograms));
 	}
-	*ret_count = search.found.count;
-	*ret = (struct cgroup_histograms *)search.found.items;
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the kernel side's histograms");
+	*ret_count = found_count;
+	*ret = TAKE_PTR(found);
 	return 0;
 }

@@ -15,16 +15,15 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cgroup/group_life.h"
-#include "model/counted.h"
 #include "bpf/files.h" /* the kernel side's */
 #include "bpf/tasks.h"
 #include "model/sections/network.h"
 #include "bpf/task_times.h"
+#include "bpf/groups.h"
 
 struct error;
 struct meter;
@@ -122,3 +121,17 @@ int cgroups_forget(struct meter *m, const uint64_t *cgroups, size_t count);
 
 /* Erase superblocks without a row that are not mounted now. */
 int cgroups_forget_places(struct meter *m);
+
+/* All that was counted so far, but histograms, summed over all cgroups into an empty @ret: for
+ * self-tests. */
+struct reading;
+int counted_all_read(struct meter *m, struct reading *ret, struct error *err);
+
+/* ---- for the parts of this module ---- */
+
+/* What was taken of a share for @cgroup, which is still known, is no more: so much may be taken
+ * again.  Below 0: it was taken without the kernel side. */
+int cgroups_give_back(struct meter *m, uint64_t cgroup, enum share share, int count);
+
+/* Forget what came late: of cgroups that are known no more. */
+int cgroups_forget_strays(struct meter *m);

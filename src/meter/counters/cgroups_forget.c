@@ -11,16 +11,12 @@
 
 #include <bpf/bpf.h>
 
-#include "bpf/block_rows.h" /* the kernel side's */
 #include "basic/cleanup.h"
 #include "load/entries.h"
 #include "bpf/groups.h"
 #include "basic/ids.h"
-#include "counters/cgroups_internal.h"
 #include "basic/macro.h"
 #include "load/meter.h"
-#include "bpf/syscall_counts.h"
-#include "bpf/traffic.h"
 #include "cgroup/mounts.h"
 #include "bpf/tasks.h"
 
@@ -76,21 +72,25 @@ struct forgetting {
 	struct meter *meter;
 	const uint64_t *cgroups; /* sorted */
 	size_t count;
-	struct keys found;
 };
 
-static void forgetting_clear(struct forgetting *f)
+/* Keys of the entries of those cgroups (NULL: of all), with which keys begin, or @is_in_value
+ * values.  Whole keys, unless @ret has a size already.  -ENOENT: there is no such map. */
+static int find_keys(const struct forgetting *f, enum object_id id, const char *map,
+		     bool is_in_value, struct keys *ret)
 {
-	keys_clear(&f->found);
-}
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(f->meter), id, map);
+	int r = 0;
 
-/* A key begins with its cgroup. */
-static int visit_key(void *context, const void *key, const void *value UNUSED)
-{
-	struct forgetting *f = context;
+	ret->size = ret->size ? ret->size : e.key_size;
 
-	return ids_contain(f->cgroups, f->count, *(const uint64_t *)key) ? add_key(&f->found, key)
-									 : 0;
+	while (r >= 0 && (r = entries_next(&e)) > 0) {
+		const uint64_t *cgroup = is_in_value ? e.value : e.key;
+
+		if (!f->cgroups || ids_contain(f->cgroups, f->count, *cgroup))
+			r = add_key(ret, e.key);
+	}
+	return r;
 }
 
 /* To a group that is not forgotten itself. */
@@ -103,44 +103,32 @@ static void give_back(const struct forgetting *f, uint64_t cgroup, enum share sh
 		(void)cgroups_give_back(f->meter, group.answers, share, count);
 }
 
-/* Maps by cgroup and CPU (or another number); what is not counted has none. */
+/* Maps whose keys begin with a cgroup; what is not counted has none. */
 static const struct {
 	enum object_id object;
 	const char *map;
-	size_t key_size, value_size;
 	enum share share; /* that its entries are taken from; SHARE_COUNT: none */
 } cgroup_maps[] = {
-	{ OBJECT_LIFE, "lost_by_cgroup", sizeof(struct cgroup_cpu), sizeof(uint64_t), SHARE_COUNT },
-	{ OBJECT_TASKS, "task_totals", sizeof(struct cgroup_cpu), sizeof(struct task_totals),
-	  SHARE_COUNT },
-	{ OBJECT_TASKS, "oom_kills_by_task", sizeof(struct cgroup_cpu),
-	  sizeof(struct oom_kill_entry), SHARE_COUNT },
-	{ OBJECT_TIME, "task_times", sizeof(struct cgroup_cpu), sizeof(struct task_times),
-	  SHARE_COUNT },
-	{ OBJECT_FILES, "polls", sizeof(struct cgroup_cpu), sizeof(struct polls), SHARE_COUNT },
-	{ OBJECT_FILES, "traffic_rows", sizeof(struct traffic_key), sizeof(struct traffic_counts),
-	  SHARE_COUNT },
-	{ OBJECT_SYSCALLS, "syscalls_by_cgroup", sizeof(struct syscall_key),
-	  sizeof(struct syscall_counts), SHARE_SYSCALLS },
-	/* erase a name before its file, because the next one reuses its slot */
-	{ OBJECT_FILES, "followed_names", sizeof(struct followed_key), sizeof(struct followed_name),
-	  SHARE_COUNT },
-	{ OBJECT_FILES, "followed_files", sizeof(struct followed_key), sizeof(struct followed_file),
-	  SHARE_FILES },
-	{ OBJECT_FILES, "followed_counts", sizeof(struct followed_key),
-	  sizeof(struct followed_counts), SHARE_FILE_COUNTS },
-	{ OBJECT_FILES, "unfollowed_by_cgroup", sizeof(struct cgroup_cpu),
-	  sizeof(struct followed_counts), SHARE_COUNT },
-	{ OBJECT_FILES, "open_files", sizeof(struct open_key), sizeof(struct open_file),
-	  SHARE_OPEN_FILES },
-	{ OBJECT_BLOCK, "block_rows", sizeof(struct block_key), sizeof(struct block_value),
-	  SHARE_COUNT },
+	{ OBJECT_LIFE, "lost_by_cgroup", SHARE_COUNT },
+	{ OBJECT_TASKS, "task_totals", SHARE_COUNT },
+	{ OBJECT_TASKS, "oom_kills_by_task", SHARE_COUNT },
+	{ OBJECT_TIME, "task_times", SHARE_COUNT },
+	{ OBJECT_FILES, "polls", SHARE_COUNT },
+	{ OBJECT_FILES, "traffic_rows", SHARE_COUNT },
+	{ OBJECT_SYSCALLS, "syscalls_by_cgroup", SHARE_SYSCALLS },
+	/* A name before its file, since the next file reuses its slot. */
+	{ OBJECT_FILES, "followed_names", SHARE_COUNT },
+	{ OBJECT_FILES, "followed_files", SHARE_FILES },
+	{ OBJECT_FILES, "followed_counts", SHARE_FILE_COUNTS },
+	{ OBJECT_FILES, "unfollowed_by_cgroup", SHARE_COUNT },
+	{ OBJECT_FILES, "open_files", SHARE_OPEN_FILES },
+	{ OBJECT_BLOCK, "block_rows", SHARE_COUNT },
 };
 
 /* Those that were found, which are from one share; SHARE_COUNT: none. */
-static void erase_shared(const struct forgetting *f, int fd, enum share share)
+static void erase_shared(const struct forgetting *f, int fd, const struct keys *found,
+			 enum share share)
 {
-	const struct keys *found = &f->found;
 	int erased = 0;
 
 	if (found->count)
@@ -157,52 +145,34 @@ static void erase_shared(const struct forgetting *f, int fd, enum share share)
 	}
 }
 
-static int erase_cgroup_map(const struct forgetting *of, size_t i)
-{
-	_cleanup_(forgetting_clear) struct forgetting f = {
-		of->meter, of->cgroups, of->count, { .size = cgroup_maps[i].key_size }
-	};
-	int fd = map_fd(f.meter, cgroup_maps[i].object, cgroup_maps[i].map), r;
-
-	if (fd < 0)
-		return 0;
-	r = entries_visit(fd, cgroup_maps[i].key_size, cgroup_maps[i].value_size, visit_key, &f);
-	if (r >= 0)
-		erase_shared(&f, fd, cgroup_maps[i].share);
-	return r;
-}
-
-static int erase_cgroup_maps(const struct forgetting *of)
+static int erase_cgroup_maps(const struct forgetting *f)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(cgroup_maps) && r >= 0; i++)
-		r = erase_cgroup_map(of, i);
+	for (size_t i = 0; i < ARRAY_SIZE(cgroup_maps) && r >= 0; i++) {
+		_cleanup_(keys_clear) struct keys found = {};
+		int fd = map_fd(f->meter, cgroup_maps[i].object, cgroup_maps[i].map);
+
+		if (fd < 0)
+			continue;
+		r = find_keys(f, cgroup_maps[i].object, cgroup_maps[i].map, false, &found);
+		if (r >= 0)
+			erase_shared(f, fd, &found, cgroup_maps[i].share);
+	}
 	return r;
 }
 
 /* Tasks that were freed unseen. */
-static int visit_leaving(void *context, const void *key, const void *value)
+static int erase_leaving(const struct forgetting *f)
 {
-	struct forgetting *f = context;
-
-	return ids_contain(f->cgroups, f->count, ((const struct leaving_task *)value)->cgroup)
-		       ? add_key(&f->found, key)
-		       : 0;
-}
-
-static int erase_leaving(const struct forgetting *of)
-{
-	_cleanup_(forgetting_clear) struct forgetting f = {
-		of->meter, of->cgroups, of->count, { .size = sizeof(uint64_t) }
-	};
-	int fd = map_fd(f.meter, OBJECT_TASKS, "leaving_tasks"), r;
+	_cleanup_(keys_clear) struct keys found = {};
+	int fd = map_fd(f->meter, OBJECT_TASKS, "leaving_tasks"), r;
 
 	if (fd < 0)
 		return 0;
-	r = entries_visit(fd, sizeof(uint64_t), sizeof(struct leaving_task), visit_leaving, &f);
-	for (size_t i = 0; i < f.found.count && r >= 0; i++)
-		(void)bpf_map_delete_elem(fd, key_at(&f.found, i));
+	r = find_keys(f, OBJECT_TASKS, "leaving_tasks", true, &found);
+	for (size_t i = 0; i < found.count && r >= 0; i++)
+		(void)bpf_map_delete_elem(fd, key_at(&found, i));
 	return r;
 }
 
@@ -232,27 +202,22 @@ static void erase_rows_of(const struct forgetting *f, const struct file_key *key
 		give_back(f, keys->cgroup, SHARE_HISTOGRAMS, histograms);
 }
 
-static int erase_rows(const struct forgetting *of)
+static int erase_rows(const struct forgetting *f)
 {
-	_cleanup_(forgetting_clear) struct forgetting f = {
-		of->meter, of->cgroups, of->count, { .size = sizeof(struct file_key) }
-	};
-	int fd = map_fd(f.meter, OBJECT_FILES, "file_rows"), r;
+	_cleanup_(keys_clear) struct keys found = {};
+	int r = find_keys(f, OBJECT_FILES, "file_rows", false, &found);
 	const struct file_key *keys;
 	size_t end;
 
-	if (fd < 0)
-		return 0; /* files are not counted */
-	r = entries_visit(fd, sizeof(struct file_key), sizeof(struct file_row), visit_key, &f);
-	if (r < 0 || !f.found.count)
-		return r;
-	qsort(f.found.items, f.found.count, f.found.size, compare_rows);
-	keys = (const struct file_key *)f.found.items;
-	for (size_t i = 0; i < f.found.count; i = end) {
-		for (end = i + 1; end < f.found.count && compare_rows(&keys[i], &keys[end]) == 0;
+	if (r < 0 || !found.count)
+		return r == -ENOENT ? 0 : r; /* files are not counted */
+	qsort(found.items, found.count, found.size, compare_rows);
+	keys = (const struct file_key *)found.items;
+	for (size_t i = 0; i < found.count; i = end) {
+		for (end = i + 1; end < found.count && compare_rows(&keys[i], &keys[end]) == 0;
 		     end++)
 			;
-		erase_rows_of(&f, &keys[i], end - i);
+		erase_rows_of(f, &keys[i], end - i);
 	}
 	return 0;
 }
@@ -272,7 +237,7 @@ static void erase_group(const struct forgetting *f, uint64_t id)
 
 int cgroups_forget(struct meter *m, const uint64_t *cgroups, size_t count)
 {
-	const struct forgetting f = { m, cgroups, count, {} };
+	const struct forgetting f = { m, cgroups, count };
 	int r;
 
 	if (!count)
@@ -290,29 +255,16 @@ int cgroups_forget(struct meter *m, const uint64_t *cgroups, size_t count)
 
 /* ---- unknown cgroups ---- */
 
-static int visit_id(void *keys, const void *key, const void *value UNUSED)
-{
-	return add_key(keys, key);
-}
-
 static int list_ids(struct meter *m, struct keys *ret_cgroups, struct keys *ret_known)
 {
-	int rows = map_fd(m, OBJECT_FILES, "file_rows"), r = 0;
+	const struct forgetting all = { .meter = m };
+	int r = find_keys(&all, OBJECT_FILES, "file_rows", false, ret_cgroups);
 
-	if (rows >= 0)
-		r = entries_visit(rows, sizeof(struct file_key), sizeof(struct file_row), visit_id,
-				  ret_cgroups);
-	for (size_t i = 0; i < ARRAY_SIZE(cgroup_maps) && r >= 0; i++) {
-		int fd = map_fd(m, cgroup_maps[i].object, cgroup_maps[i].map);
-
-		if (fd >= 0)
-			r = entries_visit(fd, cgroup_maps[i].key_size, cgroup_maps[i].value_size,
-					  visit_id, ret_cgroups);
-	}
-	if (r >= 0) /* after the others: who is born meanwhile is known */
-		r = entries_visit(map_fd(m, OBJECT_LIFE, "groups"), sizeof(uint64_t),
-				  sizeof(struct group_entry), visit_id, ret_known);
-	return r;
+	for (size_t i = 0; i < ARRAY_SIZE(cgroup_maps) && (r >= 0 || r == -ENOENT); i++)
+		r = find_keys(&all, cgroup_maps[i].object, cgroup_maps[i].map, false, ret_cgroups);
+	/* After the others, so that a group born meanwhile is known. */
+	return r >= 0 || r == -ENOENT ? find_keys(&all, OBJECT_LIFE, "groups", false, ret_known)
+				      : r;
 }
 
 static void sort_ids(struct keys *k)
@@ -344,17 +296,6 @@ int cgroups_forget_strays(struct meter *m)
 
 /* ---- places ---- */
 
-static int visit_place(void *context, const void *key, const void *value UNUSED)
-{
-	return add_key(context, &((const struct file_key *)key)->place);
-}
-
-struct place_search {
-	const struct keys *used; /* sorted */
-	const struct mounts *mounts;
-	struct keys unused;
-};
-
 struct unused_place {
 	uint64_t place, cgroup;
 };
@@ -368,45 +309,48 @@ static bool is_mounted(const struct mounts *mounts, uint32_t device)
 	return false;
 }
 
-static int visit_superblock(void *context, const void *key, const void *value)
+/* Those that rows are of, sorted. */
+static int find_used_places(struct meter *m, struct keys *ret)
 {
-	const struct superblock *sb = value;
-	struct place_search *search = context;
-	struct unused_place unused = { *(const uint64_t *)key, sb->cgroup };
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_FILES,
+								  "file_rows");
+	int r = 0;
 
-	if (ids_contain((const uint64_t *)search->used->items, search->used->count, unused.place) ||
-	    is_mounted(search->mounts, sb->device))
-		return 0;
-	return add_key(&search->unused, &unused);
+	while (r >= 0 && (r = entries_next(&e)) > 0)
+		r = add_key(ret, &((const struct file_key *)e.key)->place);
+	sort_ids(ret);
+	return r;
 }
 
-static int find_unused_places(struct meter *m, int superblocks, struct keys *ret)
+static int find_unused_places(struct meter *m, struct keys *ret)
 {
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_FILES,
+								  "superblocks");
 	_cleanup_(mounts_clear) struct mounts mounts = {};
 	_cleanup_(keys_clear) struct keys used = { .size = sizeof(uint64_t) };
-	struct place_search search = { &used, &mounts, { .size = sizeof(struct unused_place) } };
 	int r = mounts_read(meter_opened_with(m)->root_fd, "self", &mounts, NULL);
 
 	if (r >= 0)
-		r = entries_visit(map_fd(m, OBJECT_FILES, "file_rows"), sizeof(struct file_key),
-				  sizeof(struct file_row), visit_place, &used);
-	if (r >= 0 && used.count)
-		qsort(used.items, used.count, used.size, ids_compare);
-	if (r >= 0)
-		r = entries_visit(superblocks, sizeof(uint64_t), sizeof(struct superblock),
-				  visit_superblock, &search);
-	*ret = search.unused;
+		r = find_used_places(m, &used);
+	while (r >= 0 && (r = entries_next(&e)) > 0) {
+		const struct superblock *sb = e.value;
+		const struct unused_place unused = { *(const uint64_t *)e.key, sb->cgroup };
+
+		if (!ids_contain((const uint64_t *)used.items, used.count, unused.place) &&
+		    !is_mounted(&mounts, sb->device))
+			r = add_key(ret, &unused);
+	}
 	return r;
 }
 
 int cgroups_forget_places(struct meter *m)
 {
-	_cleanup_(keys_clear) struct keys unused = {};
+	_cleanup_(keys_clear) struct keys unused = { .size = sizeof(struct unused_place) };
 	int fd = map_fd(m, OBJECT_FILES, "superblocks"), r;
 
 	if (fd < 0)
 		return 0;
-	r = find_unused_places(m, fd, &unused);
+	r = find_unused_places(m, &unused);
 	for (size_t i = 0; i < unused.count && r >= 0; i++) {
 		const struct unused_place *place = key_at(&unused, i);
 

@@ -20,7 +20,6 @@
 #include "bpf/groups.h"
 #include "cgroup/hierarchy.h"
 #include "basic/ids.h"
-#include "counters/cgroups_internal.h"
 #include "load/meter.h"
 
 #define DIRS_MAX 65536 /* looked at in one walk */
@@ -193,13 +192,6 @@ static int walk_tree(struct walk *w)
 
 /* ---- those that are gone ---- */
 
-static int visit_living(void *living, const void *key, const void *value)
-{
-	const struct group_entry *group = value;
-
-	return group->died_ns ? 0 : id_list_add(living, *(const uint64_t *)key);
-}
-
 /* Is nothing, or another group, at that path now?  Who cannot look does not know, and says no. */
 static bool is_gone(const struct walk *w, uint64_t id, const struct group_entry *group)
 {
@@ -257,12 +249,16 @@ int cgroups_walk(struct meter *m, struct error *err)
 {
 	struct walk w = { .meter = m,
 			  .groups_fd = objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") };
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_LIFE,
+								  "groups");
 	struct id_list living = {};
-	int r;
+	int r = 0;
 
-	/* Those that live before the walk: who is made meanwhile cannot be missed by it. */
-	r = entries_visit(w.groups_fd, sizeof(uint64_t), sizeof(struct group_entry), visit_living,
-			  &living);
+	/* Those that live before the walk, which cannot miss a group that is made meanwhile. */
+	while (r >= 0 && (r = entries_next(&e)) > 0) {
+		if (!((const struct group_entry *)e.value)->died_ns)
+			r = id_list_add(&living, *(const uint64_t *)e.key);
+	}
 	if (r >= 0)
 		r = walk_tree(&w);
 	if (r >= 0) {

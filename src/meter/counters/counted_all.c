@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "counters/counted_all.h"
+#include "counters/cgroups.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "basic/cleanup.h"
 #include "model/counted.h"
 #include "basic/error.h"
-#include "counters/cgroups.h"
 #include "load/meter.h"
 #include "counters/naming.h"
 #include "counters/task_metrics.h"

@@ -66,19 +66,20 @@ static struct finds *finds_of(const struct search *s, uint64_t cgroup)
 
 /* ---- out of the kernel's maps ---- */
 
-static int visit_map(const struct objects *objects, const char *name, entries_visitor visit,
-		     void *context)
+static int visit_map(const struct objects *objects, const char *name,
+		     int (*visit)(const struct search *search, const void *key, const void *value),
+		     const struct search *search)
 {
-	const struct object_map *map = objects_find_map(objects, OBJECT_FILES, name);
+	_cleanup_(entries_end) struct entries e = objects_entries(objects, OBJECT_FILES, name);
+	int r = 0;
 
-	return map ? entries_visit(map->fd, map->form.key_bytes, map->form.value_bytes, visit,
-				   context)
-		   : -ENOENT;
+	while (r >= 0 && (r = entries_next(&e)) > 0)
+		r = visit(search, e.key, e.value);
+	return r;
 }
 
-static int add_found(void *data, const void *key, const void *value)
+static int add_found(const struct search *search, const void *key, const void *value)
 {
-	const struct search *search = data;
 	const struct followed_key *its = key;
 	struct finds *finds = finds_of(search, its->cgroup);
 	const struct snapshot_mount *mount;
@@ -148,18 +149,18 @@ static void add_counts(struct followed_counts *to, const struct followed_counts 
 	to->read_high = read_high;
 }
 
-static int add_cpu(void *data, const void *key, const void *value)
+static int add_cpu(const struct search *search, const void *key, const void *value)
 {
-	struct found *found = find(data, key);
+	struct found *found = find(search, key);
 
 	if (found)
 		add_counts(&found->counts, value);
 	return 0;
 }
 
-static int add_dropped(void *data, const void *key, const void *value)
+static int add_dropped(const struct search *search, const void *key, const void *value)
 {
-	struct finds *finds = finds_of(data, ((const struct cgroup_cpu *)key)->cgroup);
+	struct finds *finds = finds_of(search, ((const struct cgroup_cpu *)key)->cgroup);
 
 	if (finds)
 		add_counts(&finds->dropped, value);
@@ -202,9 +203,8 @@ static const char *skip_root(const char *names, const char *root)
 	return names;
 }
 
-static int add_name(void *data, const void *key, const void *value)
+static int add_name(const struct search *search, const void *key, const void *value)
 {
-	const struct search *search = data;
 	struct naming *naming = place_names_naming(search->names);
 	struct found *found = find(search, key);
 	char names[NAMES_SIZE];
@@ -390,14 +390,14 @@ static int sum_files(struct finds *finds, struct hot_files *ret)
 	return 0;
 }
 
-static int count_file(void *data, const void *key UNUSED, const void *value)
+static int count_dropped(const struct search *search, const void *key UNUSED, const void *value)
 {
-	*(uint64_t *)data += *(const uint8_t *)value == 0; /* no directory */
+	search->finds->dropped_files += *(const uint8_t *)value == 0; /* no directory */
 	return 0;
 }
 
 /* Of one group. */
-static int sum_dropped(const struct objects *objects, struct finds *ret)
+static int sum_dropped(const struct objects *objects, const struct search *search)
 {
 	int cpus = libbpf_num_possible_cpus(),
 	    fd = objects_map_fd(objects, OBJECT_FILES, "unfollowed_counts");
@@ -410,8 +410,8 @@ static int sum_dropped(const struct objects *objects, struct finds *ret)
 	if (bpf_map_lookup_elem(fd, &zero, per_cpu) < 0)
 		return -errno;
 	for (int cpu = 0; cpu < cpus; cpu++)
-		add_counts(&ret->dropped, &per_cpu[cpu]);
-	return visit_map(objects, "unfollowed_files", count_file, &ret->dropped_files);
+		add_counts(&search->finds->dropped, &per_cpu[cpu]);
+	return visit_map(objects, "unfollowed_files", count_dropped, search);
 }
 
 /* A file without a stored name is shown by its mount only. */
@@ -442,7 +442,7 @@ static int search_maps(const struct meter *m, struct search *search)
 	if (r < 0)
 		return r;
 	return meter_only_cgroup(m)
-		       ? sum_dropped(objects, search->finds)
+		       ? sum_dropped(objects, search)
 		       : visit_map(objects, "unfollowed_by_cgroup", add_dropped, search);
 }
 

@@ -4,17 +4,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "load/entries.h"
 #include "basic/macro.h"
 #include "load/objects.h"
-#include "bpf/tasks.h"
-
-struct visit {
-	killed_visitor visit;
-	void *context;
-	uint64_t boot_ns, real_ns, page_bytes;
-};
 
 static struct value bytes_of(const struct oom_kill_entry *from, uint64_t pages, uint64_t page_bytes)
 {
@@ -41,38 +35,31 @@ struct oom_kill killed_describe(const struct oom_kill_entry *from, uint64_t boot
 	return oom_kill;
 }
 
-static int visit_one(void *context, const void *key, const void *value)
-{
-	const struct visit *v = context;
-	const struct cgroup_cpu *its = key;
-	struct oom_kill oom_kill = killed_describe(value, v->boot_ns, v->real_ns, v->page_bytes);
-
-	return v->visit(v->context, its->cgroup, &oom_kill);
-}
-
 int killed_visit(const struct objects *o, killed_visitor visit, void *context)
 {
-	struct visit v = { visit, context, clock_now_ns(CLOCK_BOOTTIME),
-			   clock_now_ns(CLOCK_REALTIME), (uint64_t)sysconf(_SC_PAGESIZE) };
-	int fd = objects_map_fd(o, OBJECT_TASKS, "oom_kills_by_task");
+	const uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME),
+		       real_ns = clock_now_ns(CLOCK_REALTIME);
+	const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	_cleanup_(entries_end) struct entries e = objects_entries(o, OBJECT_TASKS,
+								  "oom_kills_by_task");
+	int r = 0;
 
-	return fd < 0 ? 0
-		      : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct oom_kill_entry),
-				      visit_one, &v);
-}
+	while (e.fd >= 0 && r >= 0 && (r = entries_next(&e)) > 0) {
+		const struct oom_kill kill = killed_describe(e.value, boot_ns, real_ns, page_bytes);
 
-static int count_one(void *count, const void *key UNUSED, const void *value)
-{
-	*(uint64_t *)count += 1 + ((const struct oom_kill_entry *)value)->more;
-	return 0;
+		r = visit(context, ((const struct cgroup_cpu *)e.key)->cgroup, &kill);
+	}
+	return r;
 }
 
 int killed_count(const struct objects *o, uint64_t *ret)
 {
-	int fd = objects_map_fd(o, OBJECT_TASKS, "oom_kills_by_task");
+	_cleanup_(entries_end) struct entries e = objects_entries(o, OBJECT_TASKS,
+								  "oom_kills_by_task");
+	int r = 0;
 
 	*ret = 0;
-	return fd < 0 ? 0
-		      : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct oom_kill_entry),
-				      count_one, ret);
+	while (e.fd >= 0 && (r = entries_next(&e)) > 0)
+		*ret += 1 + ((const struct oom_kill_entry *)e.value)->more;
+	return r;
 }

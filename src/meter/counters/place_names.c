@@ -106,14 +106,6 @@ struct place_names *place_names_close(struct place_names *p)
 	return NULL;
 }
 
-/* If unknown: always. */
-static bool have_mounts_changed(const struct place_names *p)
-{
-	struct pollfd poll_fd = { .fd = p->watch_fd, .events = POLLPRI };
-
-	return p->watch_fd < 0 || poll(&poll_fd, 1, 0) != 0;
-}
-
 static void forget_unused(struct place_names *p)
 {
 	size_t kept = 0;
@@ -131,11 +123,13 @@ static void forget_unused(struct place_names *p)
 
 int place_names_refresh(struct place_names *p, int superblocks_fd, bool forgets, struct error *err)
 {
+	struct pollfd changed = { .fd = p->watch_fd, .events = POLLPRI };
+
 	if (forgets)
 		forget_unused(p);
 	naming_clear(&p->naming);
 	p->naming.superblocks_fd = superblocks_fd;
-	return have_mounts_changed(p) ? look_at_mounts(p, err) : 0;
+	return p->watch_fd < 0 || poll(&changed, 1, 0) != 0 ? look_at_mounts(p, err) : 0;
 }
 
 /* The index of @place, or where it belongs. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "counters/row_cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct row_key {
 	uint16_t cpu;
 	uint8_t op, interface;
 };
+static_assert(sizeof(struct row_key) == 16, "no padding: keys are compared as bytes");
 
 struct cgroup_keys {
 	uint64_t cgroup;
@@ -108,12 +110,6 @@ static int append_key(struct row_cache *b, struct cgroup_keys *k, const struct r
 	return 0;
 }
 
-static bool is_same_key(const struct row_key *a, const struct row_key *b)
-{
-	return a->place == b->place && a->is_trampolines == b->is_trampolines && a->cpu == b->cpu &&
-	       a->op == b->op && a->interface == b->interface;
-}
-
 /* Unless it is there: a row may be reported twice. */
 static int add_key(struct row_cache *b, const struct file_key *key)
 {
@@ -121,7 +117,7 @@ static int add_key(struct row_cache *b, const struct file_key *key)
 	struct row_key brief = short_key(key);
 
 	for (uint32_t i = 0; k && i < k->count; i++) {
-		if (is_same_key(&k->keys[i], &brief))
+		if (memcmp(&k->keys[i], &brief, sizeof(brief)) == 0)
 			return 0;
 	}
 	return k ? append_key(b, k, &brief) : -ENOMEM;
@@ -129,39 +125,29 @@ static int add_key(struct row_cache *b, const struct file_key *key)
 
 /* ---- reported rows ---- */
 
-static int note_cgroup(struct row_cache *b, uint64_t cgroup)
-{
-	if (b->now.count && b->now.items[b->now.count - 1] == cgroup)
-		return 0;
-	return id_list_add(&b->now, cgroup);
-}
-
 /* For ring_buffer__consume(), which continues in any case: a failure is stored. */
 static int take_told(void *account, void *data, size_t size)
 {
 	const struct file_key *key = data;
 	struct row_cache *b = account;
+	struct id_list *now = &b->now;
 
-	if (size < sizeof(*key) || note_cgroup(b, key->cgroup) < 0 || add_key(b, key) < 0)
+	if (size < sizeof(*key) ||
+	    ((!now->count || now->items[now->count - 1] != key->cgroup) &&
+	     id_list_add(now, key->cgroup) < 0) ||
+	    add_key(b, key) < 0)
 		b->is_whole = true;
 	return 0;
 }
 
-/* Those of this reading become those of the one before. */
-static void turn_page(struct row_cache *b)
-{
-	struct id_list list = b->before;
-
-	b->before = b->now;
-	list.count = 0;
-	b->now = list;
-}
-
 const uint64_t *row_cache_begin(struct row_cache *b, uint64_t boot_ns, size_t *ret_count)
 {
+	struct id_list before = b->before;
 	size_t count;
 
-	turn_page(b);
+	b->before = b->now;
+	b->now = before;
+	b->now.count = 0;
 	*ret_count = 0;
 	b->is_whole = !b->told || !b->whole_ns || boot_ns - b->whole_ns >= WHOLE_NS;
 	if (objects_begin_epoch(meter_objects(b->meter)))

@@ -74,56 +74,35 @@ static int collect_rows(int fd, struct syscalls *ret)
 
 /* ---- by cgroup ---- */
 
-struct search {
-	const struct details_of *of;
-	struct syscalls *ret;
-	uint64_t open;
-};
-
-static int visit_counts(void *context, const void *key, const void *value)
-{
-	const struct syscall_key *its = key;
-	const struct search *s = context;
-	size_t at = details_index(s->of, its->cgroup);
-	struct syscall_row row;
-
-	if (at == SIZE_MAX || is_idle(value))
-		return 0;
-	name_counts(its->row, value, &row);
-	return syscalls_add(&s->ret[at], &row);
-}
-
-static int visit_open(void *context, const void *key UNUSED, const void *value)
-{
-	struct search *s = context;
-
-	s->open += details_index(s->of, ((const struct syscall_now *)value)->cgroup) != SIZE_MAX;
-	return 0;
-}
-
 static int read_rows(const struct meter *m, const struct details_of *of, struct syscalls *ret)
 {
-	const char *map = meter_only_cgroup(m) ? "syscall_rows" : "syscalls_by_cgroup";
-	int fd = objects_map_fd(meter_objects(m), OBJECT_SYSCALLS, map);
-	struct search s = { .of = of, .ret = ret };
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_SYSCALLS,
+								  "syscalls_by_cgroup");
+	int r = 0;
 
-	if (fd < 0)
-		return fd;
-	return meter_only_cgroup(m)
-		       ? collect_rows(fd, ret)
-		       : entries_visit(fd, sizeof(struct syscall_key),
-				       sizeof(struct syscall_counts), visit_counts, &s);
+	while (r >= 0 && (r = entries_next(&e)) > 0) {
+		const struct syscall_key *key = e.key;
+		size_t at = details_index(of, key->cgroup);
+		struct syscall_row row;
+
+		if (at == SIZE_MAX || is_idle(e.value))
+			continue;
+		name_counts(key->row, e.value, &row);
+		r = syscalls_add(&ret[at], &row);
+	}
+	return r;
 }
 
 uint64_t syscalls_count_open(const struct meter *m, const struct details_of *of)
 {
-	int fd = objects_map_fd(meter_objects(m), OBJECT_SYSCALLS, "parked_syscalls");
-	struct search s = { .of = of };
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_SYSCALLS,
+								  "parked_syscalls");
+	uint64_t open = 0;
 
-	if (fd >= 0)
-		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct syscall_now), visit_open,
-				    &s);
-	return s.open;
+	while (e.fd >= 0 && entries_next(&e) > 0)
+		open += details_index(of, ((const struct syscall_now *)e.value)->cgroup) !=
+			SIZE_MAX;
+	return open;
 }
 
 int syscalls_read(const struct meter *m, const struct details_of *of, struct syscalls *ret,
@@ -135,7 +114,10 @@ int syscalls_read(const struct meter *m, const struct details_of *of, struct sys
 		return 0;
 	for (size_t i = 0; i < details_count(of); i++)
 		ret[i].is_known = true;
-	r = read_rows(m, of, ret);
+	r = meter_only_cgroup(m) ? collect_rows(objects_map_fd(meter_objects(m), OBJECT_SYSCALLS,
+							       "syscall_rows"),
+						ret)
+				 : read_rows(m, of, ret);
 	for (size_t i = 0; i < details_count(of); i++) {
 		if (r < 0)
 			syscalls_clear(&ret[i]);

@@ -8,15 +8,14 @@
 
 #include "basic/array.h"
 #include "basic/cleanup.h"
+#include "basic/ids.h"
 #include "basic/macro.h"
 #include "bpf/traffic.h"
-
-#define INDEX_MIN 64
 
 void task_sums_clear(struct sums *t)
 {
 	free(t->items);
-	free(t->index);
+	idmap_clear(&t->index);
 	*t = (struct sums){};
 }
 
@@ -64,77 +63,45 @@ void busiest_threads_raise(struct busiest_threads *to, const struct busiest_thre
 
 /* ---- items by cgroup ---- */
 
-static uint32_t *find_slot(const struct sums *t, uint64_t cgroup)
-{
-	size_t i = cgroup * UINT64_C(0x9E3779B97F4A7C15) >> 32;
-
-	for (;; i++) {
-		uint32_t *slot = &t->index[i & (t->index_size - 1)];
-
-		if (!*slot || t->items[*slot - 1].cgroup == cgroup)
-			return slot;
-	}
-}
-
-static int grow_index(struct sums *t)
-{
-	size_t size = t->index_size ? t->index_size * 2 : INDEX_MIN;
-	uint32_t *index = calloc(size, sizeof(*index));
-
-	if (!index)
-		return -ENOMEM;
-	free(t->index);
-	t->index = index;
-	t->index_size = size;
-	for (size_t i = 0; i < t->count; i++)
-		*find_slot(t, t->items[i].cgroup) = (uint32_t)(i + 1);
-	return 0;
-}
-
 /* NULL: no memory. */
 static struct cgroup_tasks *get_item(struct sums *t, uint64_t cgroup)
 {
-	uint32_t *slot;
+	uintptr_t number;
 
 	cgroup = t->only ? t->only : cgroup;
-	if ((t->count + 1) * 2 > t->index_size && grow_index(t) < 0)
+	number = (uintptr_t)idmap_get(&t->index, cgroup);
+	if (number)
+		return &t->items[number - 1];
+	if (array_reserve(&t->items, &t->room, t->count, sizeof(*t->items)) < 0 ||
+	    idmap_put(&t->index, cgroup, (void *)(t->count + 1)) < 0)
 		return NULL;
-	if (array_reserve(&t->items, &t->room, t->count, sizeof(*t->items)) < 0)
-		return NULL;
-	slot = find_slot(t, cgroup);
-	if (!*slot) {
-		t->items[t->count] = (struct cgroup_tasks){ .cgroup = cgroup, .uid = UINT32_MAX };
-		*slot = (uint32_t)++t->count;
-	}
-	return &t->items[*slot - 1];
-}
-
-static int compare_cgroups(const void *a, const void *b)
-{
-	const struct cgroup_tasks *x = a, *y = b;
-
-	return (x->cgroup > y->cgroup) - (x->cgroup < y->cgroup);
+	t->items[t->count] = (struct cgroup_tasks){ .cgroup = cgroup, .uid = UINT32_MAX };
+	return &t->items[t->count++];
 }
 
 void task_sums_settle(struct sums *t)
 {
-	free(t->index);
-	t->index = NULL;
-	t->index_size = 0;
+	idmap_clear(&t->index);
 	for (size_t i = 0; i < t->count; i++) {
 		if (t->items[i].unsettled > INT64_MAX) /* ends that were before us */
 			t->items[i].unsettled = 0;
 	}
 	if (t->count)
-		qsort(t->items, t->count, sizeof(*t->items), compare_cgroups);
+		qsort(t->items, t->count, sizeof(*t->items), ids_compare); /* a cgroup first */
 }
 
 /* ---- what is added to them ---- */
 
+/* Structs of @size bytes that are all 64-bit sums. */
+static void add_numbers(void *to, const void *from, size_t size)
+{
+	for (size_t i = 0; i < size / sizeof(uint64_t); i++)
+		((uint64_t *)to)[i] += ((const uint64_t *)from)[i];
+}
+
 static void add_counters(struct task_counters *to, const struct task_counters *from)
 {
-	for (size_t i = 0; i < TASK_COUNTERS; i++)
-		((uint64_t *)to)[i] += ((const uint64_t *)from)[i];
+	add_numbers(to, from, sizeof(*to));
 }
 
 /* Of several the smallest, so that it does not change with the order of CPUs. */
@@ -167,8 +134,7 @@ int task_sums_add_times(struct sums *t, uint64_t cgroup, const struct task_times
 
 	if (!item)
 		return -ENOMEM;
-	for (size_t i = 0; i < sizeof(*times) / sizeof(uint64_t); i++)
-		((uint64_t *)&item->times)[i] += ((const uint64_t *)times)[i];
+	add_numbers(&item->times, times, sizeof(*times));
 	return 0;
 }
 
@@ -178,9 +144,7 @@ int task_sums_add_polls(struct sums *t, uint64_t cgroup, const struct polls *pol
 
 	if (!item)
 		return -ENOMEM;
-	item->polls.polls += polls->polls;
-	item->polls.yields += polls->yields;
-	item->polls.ns += polls->ns;
+	add_numbers(&item->polls, polls, sizeof(*polls));
 	return 0;
 }
 
@@ -193,7 +157,7 @@ static_assert((int)TRAFFIC_TCP == SOCKET_TCP && (int)TRAFFIC_UDP == SOCKET_UDP &
 static_assert(sizeof(((struct traffic_counts *)NULL)->rtt_distribution) == sizeof(struct histogram),
 	      "and round-trip times");
 
-void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts *counts)
+static void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts *counts)
 {
 	struct network from = { .min_rtt_ns = counts->min_rtt_ns };
 
@@ -325,15 +289,6 @@ static void settle_process(struct task_record *threads, size_t count)
 		   &first->counters);
 }
 
-static void take_off_base(struct task_record *task)
-{
-	uint64_t *now = (uint64_t *)&task->counters;
-	const uint64_t *base = (const uint64_t *)&task->base;
-
-	for (size_t i = 0; i < TASK_COUNTERS; i++)
-		now[i] -= MIN(now[i], base[i]);
-}
-
 /* ---- both lists ---- */
 
 /* Tasks that ended, and that the totals do not hold yet.  What the iterator shows of them is
@@ -415,7 +370,11 @@ static int add_process(struct sums *t, struct task_record *threads, size_t count
 		item = get_item(t, threads[i].cgroup);
 		if (!item || (t->bases && note_base(t->bases, &threads[i]) < 0))
 			return -ENOMEM;
-		take_off_base(&threads[i]);
+		for (size_t n = 0; n < TASK_COUNTERS; n++) {
+			uint64_t *now = (uint64_t *)&threads[i].counters + n;
+
+			*now -= MIN(*now, ((const uint64_t *)&threads[i].base)[n]);
+		}
 		add_counters(&item->counters, &threads[i].counters);
 		note_uid(item, threads[i].uid);
 		if (!has_pid(leaving, threads[i].pid))

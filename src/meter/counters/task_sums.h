@@ -5,10 +5,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "basic/idmap.h"
 #include "counters/cgroups.h"
 
 struct traffic_counts;
@@ -19,8 +19,7 @@ struct sums {
 	uint64_t only; /* all is of this cgroup; 0: each of its own */
 	struct cgroup_tasks *items; /* sorted by cgroup once they are settled */
 	size_t count, room;
-	uint32_t *index; /* by hash of the cgroup: item plus one; 0: none */
-	size_t index_size;
+	struct idmap index; /* by cgroup: the item's index plus one */
 	struct task_bases *bases; /* the caller's, to which live tasks are added; NULL: they are not
 				     asked for */
 };
@@ -46,9 +45,6 @@ int task_sums_add_times(struct sums *t, uint64_t cgroup, const struct task_times
 
 /* Polls of one cgroup and CPU. */
 int task_sums_add_polls(struct sums *t, uint64_t cgroup, const struct polls *polls);
-
-/* The kernel side's counts of one kind of sockets, below TRAFFIC_KINDS. */
-void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts *counts);
 
 /* Traffic of one kind of sockets, of one cgroup and CPU. */
 int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind,

@@ -10,7 +10,6 @@
 #include "basic/array.h"
 #include "basic/cleanup.h"
 #include "load/entries.h"
-#include "basic/macro.h"
 #include "load/objects.h"
 #include "counters/task_sums.h"
 #include "load/meter.h"
@@ -18,51 +17,46 @@
 
 #define ZOMBIES_EVERY_MS 20 /* most tasks are freed sooner; the iterator looks at all tasks */
 
-static int visit_totals(void *sums, const void *key, const void *value)
-{
-	return task_sums_add_totals(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
-}
+enum source { TOTALS, TIMES, POLLS, TRAFFIC, SOURCE_COUNT };
 
-static int visit_times(void *sums, const void *key, const void *value)
-{
-	return task_sums_add_times(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
-}
-
-static int visit_polls(void *sums, const void *key, const void *value)
-{
-	return task_sums_add_polls(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
-}
-
-static int visit_traffic(void *sums, const void *key, const void *value)
-{
-	const struct traffic_key *its = key;
-
-	return its->kind < TRAFFIC_KINDS
-		       ? task_sums_add_traffic(sums, its->cgroup, its->kind, value)
-		       : 0;
-}
-
-static const struct source_map {
+static const struct {
 	enum object_id object;
-	const char *name;
-	size_t key_size, value_size;
-	int (*visit)(void *sums, const void *key, const void *value);
-} totals_map = { OBJECT_TASKS, "task_totals", sizeof(struct cgroup_cpu), sizeof(struct task_totals),
-		 visit_totals },
-  other_maps[] = {
-	  { OBJECT_TIME, "task_times", sizeof(struct cgroup_cpu), sizeof(struct task_times),
-	    visit_times },
-	  { OBJECT_FILES, "polls", sizeof(struct cgroup_cpu), sizeof(struct polls), visit_polls },
-	  { OBJECT_FILES, "traffic_rows", sizeof(struct traffic_key), sizeof(struct traffic_counts),
-	    visit_traffic },
-  };
+	const char *name; /* a map, whose keys begin with a cgroup */
+} sources[SOURCE_COUNT] = {
+	[TOTALS] = { OBJECT_TASKS, "task_totals" },
+	[TIMES] = { OBJECT_TIME, "task_times" },
+	[POLLS] = { OBJECT_FILES, "polls" },
+	[TRAFFIC] = { OBJECT_FILES, "traffic_rows" },
+};
 
-/* Nothing where its object is not there. */
-static int read_map(const struct objects *o, const struct source_map *map, struct sums *to)
+static int add_entry(struct sums *to, enum source source, const struct entries *e)
 {
-	int fd = objects_map_fd(o, map->object, map->name);
+	const uint64_t cgroup = *(const uint64_t *)e->key;
+	uint32_t kind;
 
-	return fd < 0 ? 0 : entries_visit(fd, map->key_size, map->value_size, map->visit, to);
+	switch (source) {
+	case TOTALS:
+		return task_sums_add_totals(to, cgroup, e->value);
+	case TIMES:
+		return task_sums_add_times(to, cgroup, e->value);
+	case POLLS:
+		return task_sums_add_polls(to, cgroup, e->value);
+	default:
+		kind = ((const struct traffic_key *)e->key)->kind;
+		return kind < TRAFFIC_KINDS ? task_sums_add_traffic(to, cgroup, kind, e->value) : 0;
+	}
+}
+
+/* Adds nothing where the object is not loaded. */
+static int read_map(const struct objects *o, enum source source, struct sums *to)
+{
+	_cleanup_(entries_end) struct entries e = objects_entries(o, sources[source].object,
+								  sources[source].name);
+	int r = 0;
+
+	while (e.fd >= 0 && r >= 0 && (r = entries_next(&e)) > 0)
+		r = add_entry(to, source, &e);
+	return r;
 }
 
 /* All the iterator's records, that the caller frees.  Without an iterator there are none. */
@@ -112,37 +106,29 @@ static void leaving_list_clear(struct leaving_list *l)
 	free(l->items);
 }
 
-static int visit_leaving(void *list, const void *key UNUSED, const void *value)
+static int read_leaving(const struct objects *o, struct leaving_list *l)
 {
-	struct leaving_list *l = list;
+	_cleanup_(entries_end) struct entries e = objects_entries(o, OBJECT_TASKS, "leaving_tasks");
+	int r = 0;
 
-	if (array_reserve(&l->items, &l->room, l->count, sizeof(*l->items)) < 0)
-		return -ENOMEM;
-	l->items[l->count++] = *(const struct leaving_task *)value;
-	return 0;
-}
-
-static int read_leaving(const struct objects *o, struct leaving_list *ret)
-{
-	return entries_visit(objects_map_fd(o, OBJECT_TASKS, "leaving_tasks"), sizeof(uint64_t),
-			     sizeof(struct leaving_task), visit_leaving, ret);
-}
-
-static int visit_settled(void *sum, const void *key UNUSED, const void *value)
-{
-	const struct task_totals *totals = value;
-
-	*(uint64_t *)sum += totals->exits - totals->frees;
-	return 0;
+	while (r >= 0 && (r = entries_next(&e)) > 0) {
+		r = array_reserve(&l->items, &l->room, l->count, sizeof(*l->items));
+		if (r == 0)
+			l->items[l->count++] = *(const struct leaving_task *)e.value;
+	}
+	return r;
 }
 
 static uint64_t count_leaving(const struct objects *o)
 {
+	_cleanup_(entries_end) struct entries e = objects_entries(o, OBJECT_TASKS, "task_totals");
 	uint64_t sum = 0;
 
-	(void)entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"),
-			    sizeof(struct cgroup_cpu), sizeof(struct task_totals), visit_settled,
-			    &sum);
+	while (entries_next(&e) > 0) {
+		const struct task_totals *totals = e.value;
+
+		sum += totals->exits - totals->frees;
+	}
 	return sum;
 }
 
@@ -203,7 +189,7 @@ static int read_tasks(const struct objects *o, struct sums *to)
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	/* The totals before the others: a task that is freed between is missed this time, and not
 	 * counted twice. */
-	r = read_map(o, &totals_map, to);
+	r = read_map(o, TOTALS, to);
 	if (r >= 0)
 		r = read_live_tasks(o, &live, &live_count);
 	if (r >= 0)
@@ -225,8 +211,8 @@ int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *ba
 	if (r >= 0)
 		r = objects_iterate(o, "charge_tasks"); /* waits that go on, and tasks not known yet
 							 */
-	for (size_t i = 0; i < ARRAY_SIZE(other_maps) && r >= 0; i++)
-		r = read_map(o, &other_maps[i], &t);
+	for (int source = TIMES; source < SOURCE_COUNT && r >= 0; source++)
+		r = read_map(o, (enum source)source, &t);
 	if (r < 0)
 		return r;
 	task_sums_settle(&t);

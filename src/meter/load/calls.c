@@ -3,11 +3,12 @@
 
 #include <assert.h>
 #include <linux/io_uring.h>
-#include <stddef.h>
 #include <sys/syscall.h>
 
 #include "basic/macro.h"
+#include "model/file_op.h"
 #include "model/reading.h"
+#include "model/cause.h"
 
 static_assert(FILES_BUCKETS == HISTOGRAM_BUCKETS, "the kernel side fills the model's histograms");
 static_assert(OP_COUNT <= FILES_OPS, "the kernel side has room for each operation");
@@ -31,6 +32,12 @@ static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE &&
 #define SYS_getxattrat 464
 #define SYS_listxattrat 465
 #define SYS_removexattrat 466
+#endif
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#ifndef SYS_futex_wait
+#define SYS_futex_wait 455
 #endif
 
 #define NO ARGUMENT_NONE
@@ -315,4 +322,159 @@ void mapping_calls_fill(int32_t *numbers, size_t count)
 {
 	for (size_t i = 0; i < MIN(ARRAY_SIZE(mapping_calls), count); i++)
 		numbers[i] = mapping_calls[i];
+}
+
+/* ---- what a thread that is blocked in a call waits for ---- */
+
+static_assert(TIME_CALLS == FILES_CALLS, "both tables are by the same numbers");
+static_assert((int)CAUSE_COUNT == TIME_CAUSES, "the kernel side has room for each cause");
+static_assert((int)CAUSE_PAGE_FAULT == TIME_PAGE_FAULT && (int)CAUSE_NETWORK == TIME_NETWORK &&
+		      (int)CAUSE_LOCK == TIME_LOCK && (int)CAUSE_CHILDREN == TIME_CHILDREN &&
+		      (int)CAUSE_PIPE == TIME_PIPE && (int)CAUSE_THREADS == TIME_THREADS &&
+		      (int)CAUSE_STOPPED == TIME_STOPPED && (int)CAUSE_OTHER == TIME_OTHER,
+	      "both number alike");
+
+#define STANDS_FOR(member, cause) \
+	(offsetof(struct blocked_times, member) == (cause) * sizeof(uint64_t))
+static_assert(STANDS_FOR(file_read, CAUSE_FILE_READ) && STANDS_FOR(file_write, CAUSE_FILE_WRITE) &&
+		      STANDS_FOR(file_meta, CAUSE_FILE_META) &&
+		      STANDS_FOR(file_async, CAUSE_FILE_ASYNC) && STANDS_FOR(sync, CAUSE_SYNC) &&
+		      STANDS_FOR(page_fault, CAUSE_PAGE_FAULT) &&
+		      STANDS_FOR(network, CAUSE_NETWORK) && STANDS_FOR(lock, CAUSE_LOCK) &&
+		      STANDS_FOR(pipe, CAUSE_PIPE) && STANDS_FOR(poll, CAUSE_POLL) &&
+		      STANDS_FOR(sleep, CAUSE_SLEEP) && STANDS_FOR(children, CAUSE_CHILDREN) &&
+		      STANDS_FOR(threads, CAUSE_THREADS) && STANDS_FOR(stopped, CAUSE_STOPPED) &&
+		      STANDS_FOR(other, CAUSE_OTHER),
+	      "each time has its place");
+
+#define IN_CALL(cause)              \
+	{                           \
+		cause, TIME_NO_FILE \
+	}
+#define ON_FILE(cause, argument) \
+	{                        \
+		cause, argument  \
+	} /* or what kind of file it is, if it is none on a file system */
+#define AS_BEFORE                            \
+	{                                    \
+		TIME_AS_BEFORE, TIME_NO_FILE \
+	}
+
+/* clang-format off */
+static const struct {
+	long nr;
+	struct call_cause cause;
+} causes[] = {
+	/* What goes on with a call that a signal interrupted. */
+	{ SYS_restart_syscall, AS_BEFORE },
+
+	{ SYS_sendfile,      ON_FILE(CAUSE_FILE_READ, 0) }, /* to a socket it waits for that */
+	{ SYS_vmsplice,      IN_CALL(CAUSE_PIPE) },
+	{ SYS_tee,           IN_CALL(CAUSE_PIPE) },
+	{ SYS_readahead,     IN_CALL(CAUSE_FILE_READ) },
+	{ SYS_fadvise64,     IN_CALL(CAUSE_FILE_READ) },
+	{ SYS_io_getevents,  IN_CALL(CAUSE_FILE_ASYNC) },
+	{ SYS_io_pgetevents, IN_CALL(CAUSE_FILE_ASYNC) },
+	{ SYS_io_destroy,    IN_CALL(CAUSE_FILE_ASYNC) },
+	{ SYS_io_uring_enter, IN_CALL(CAUSE_FILE_ASYNC) },
+
+	/* They bring pages in, as faults do. */
+	{ SYS_mmap,     IN_CALL(CAUSE_PAGE_FAULT) },
+	{ SYS_madvise,  IN_CALL(CAUSE_PAGE_FAULT) },
+	{ SYS_process_madvise, IN_CALL(CAUSE_PAGE_FAULT) },
+	{ SYS_mlock,    IN_CALL(CAUSE_PAGE_FAULT) },
+	{ SYS_mlock2,   IN_CALL(CAUSE_PAGE_FAULT) },
+	{ SYS_mlockall, IN_CALL(CAUSE_PAGE_FAULT) },
+
+	{ SYS_recvfrom, ON_FILE(CAUSE_NETWORK, 0) },
+	{ SYS_recvmsg,  ON_FILE(CAUSE_NETWORK, 0) },
+	{ SYS_recvmmsg, ON_FILE(CAUSE_NETWORK, 0) },
+	{ SYS_sendto,   ON_FILE(CAUSE_NETWORK, 0) },
+	{ SYS_sendmsg,  ON_FILE(CAUSE_NETWORK, 0) },
+	{ SYS_sendmmsg, ON_FILE(CAUSE_NETWORK, 0) },
+	{ SYS_connect,  ON_FILE(CAUSE_NETWORK, 0) },
+	{ SYS_accept,   ON_FILE(CAUSE_NETWORK, 0) },
+	{ SYS_accept4,  ON_FILE(CAUSE_NETWORK, 0) },
+	{ SYS_shutdown, ON_FILE(CAUSE_NETWORK, 0) },
+
+	{ SYS_futex,       IN_CALL(TIME_FUTEX) },
+	{ SYS_futex_waitv, IN_CALL(CAUSE_LOCK) },
+	{ SYS_futex_wait,  IN_CALL(CAUSE_LOCK) },
+	{ SYS_flock,       IN_CALL(CAUSE_LOCK) },
+	{ SYS_fcntl,       IN_CALL(CAUSE_LOCK) },
+	{ SYS_semop,       IN_CALL(CAUSE_LOCK) },
+	{ SYS_semtimedop,  IN_CALL(CAUSE_LOCK) },
+
+	{ SYS_mq_timedsend,    IN_CALL(CAUSE_PIPE) },
+	{ SYS_mq_timedreceive, IN_CALL(CAUSE_PIPE) },
+	{ SYS_msgsnd,          IN_CALL(CAUSE_PIPE) },
+	{ SYS_msgrcv,          IN_CALL(CAUSE_PIPE) },
+
+	{ SYS_ppoll,           IN_CALL(CAUSE_POLL) },
+	{ SYS_pselect6,        IN_CALL(CAUSE_POLL) },
+	{ SYS_epoll_pwait,     IN_CALL(CAUSE_POLL) },
+	{ SYS_epoll_pwait2,    IN_CALL(CAUSE_POLL) },
+	{ SYS_rt_sigtimedwait, IN_CALL(CAUSE_POLL) },
+	{ SYS_rt_sigsuspend,   IN_CALL(CAUSE_POLL) },
+
+	{ SYS_nanosleep,       IN_CALL(CAUSE_SLEEP) },
+	{ SYS_clock_nanosleep, IN_CALL(CAUSE_SLEEP) },
+
+	{ SYS_wait4,  IN_CALL(CAUSE_CHILDREN) },
+	{ SYS_waitid, IN_CALL(CAUSE_CHILDREN) },
+	{ SYS_clone,  IN_CALL(CAUSE_CHILDREN) }, /* CLONE_VFORK: until the child starts a program */
+	{ SYS_clone3, IN_CALL(CAUSE_CHILDREN) },
+
+#ifdef SYS_open /* newer machines have the others alone */
+	{ SYS_poll,       IN_CALL(CAUSE_POLL) },
+	{ SYS_select,     IN_CALL(CAUSE_POLL) },
+	{ SYS_epoll_wait, IN_CALL(CAUSE_POLL) },
+	{ SYS_pause,      IN_CALL(CAUSE_POLL) },
+	{ SYS_vfork,      IN_CALL(CAUSE_CHILDREN) },
+#endif
+};
+/* clang-format on */
+
+static enum cause cause_of_op(enum file_op op)
+{
+	switch (op) {
+	case OP_READ:
+		return CAUSE_FILE_READ;
+	case OP_WRITE:
+		return CAUSE_FILE_WRITE;
+	case OP_FSYNC:
+	case OP_FDATASYNC:
+	case OP_SYNC:
+		return CAUSE_SYNC;
+	default:
+		return CAUSE_FILE_META;
+	}
+}
+
+/* Of an operation on files. */
+static struct call_cause cause_of_call(const struct call_kind *kind)
+{
+	struct call_cause cause = { (uint8_t)cause_of_op((enum file_op)kind->op), TIME_NO_FILE };
+
+	if (kind->how == CALL_SUBMIT)
+		cause.cause = CAUSE_FILE_ASYNC;
+	else if (kind->how != CALL_EXEC && kind->traits & CALL_MOVES_DATA)
+		cause.file = kind->file;
+	return cause;
+}
+
+void causes_fill(struct call_cause *ret)
+{
+	struct call_kind kinds[FILES_CALLS] = {};
+
+	calls_fill(kinds);
+	for (size_t nr = 0; nr < TIME_CALLS; nr++) {
+		ret[nr] = (struct call_cause)IN_CALL(CAUSE_OTHER);
+		if (kinds[nr].how != CALL_IGNORED)
+			ret[nr] = cause_of_call(&kinds[nr]);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
+		assert(causes[i].nr >= 0 && causes[i].nr < TIME_CALLS);
+		ret[causes[i].nr] = causes[i].cause;
+	}
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/files.h"
+#include "bpf/task_times.h"
 
 /* Fill FILES_CALLS entries, by system call number. */
 void calls_fill(struct call_kind *kinds);
@@ -16,3 +17,7 @@ void call_positions_fill(struct call_position *positions);
 void requests_fill(struct request_kind *kinds);
 /* System calls that bring pages of mappings in; the rest of the @count numbers is left 0. */
 void mapping_calls_fill(int32_t *numbers, size_t count);
+
+/* What a thread that is blocked in each call waits for: for operations on files by the tables
+ * above, else CAUSE_OTHER.  Fill TIME_CALLS entries, by system call number. */
+void causes_fill(struct call_cause *ret);

@@ -1,10 +1,111 @@
 /* SPDX-License-Identifier: MIT */
 /* What a meter says of itself in a record: what was on, what was missing, what was lost. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "load/losses.h"
 #include "load/meter.h"
-#include "load/missing.h"
+#include "basic/cleanup.h"
+#include "load/hooks.h"
+#include "model/record.h"
+
+/* ---- hooks that are off ---- */
+
+/* The hooks of one tier. */
+struct listing {
+	const struct hook *hooks;
+	size_t count;
+	const char *tier;
+};
+
+static bool is_off(const struct listing *l, size_t i)
+{
+	return !l->hooks[i].is_on && strcmp(l->hooks[i].tier, l->tier) == 0;
+}
+
+static bool gives_same(const struct listing *l, size_t i, size_t k)
+{
+	return strcmp(l->hooks[i].tier, l->hooks[k].tier) == 0 &&
+	       strcmp(l->hooks[i].gives, l->hooks[k].gives) == 0;
+}
+
+static bool is_off_for_same(const struct listing *l, size_t i, size_t k)
+{
+	return is_off(l, k) && strcmp(l->hooks[i].why, l->hooks[k].why) == 0;
+}
+
+/* Was the reason of hook @i named before, with what it gives if @with_gift? */
+static bool is_told(const struct listing *l, size_t i, bool with_gift)
+{
+	for (size_t k = 0; k < i; k++) {
+		if (is_off_for_same(l, i, k) && (!with_gift || gives_same(l, i, k)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_given_in_part(const struct listing *l, size_t i)
+{
+	for (size_t k = 0; k < l->count; k++) {
+		if (l->hooks[k].is_on && gives_same(l, i, k))
+			return true;
+	}
+	return false;
+}
+
+static void tell_gift(const struct listing *l, size_t i, FILE *text)
+{
+	const char *between = " (";
+
+	fputs(l->hooks[i].gives, text);
+	if (!is_given_in_part(l, i))
+		return;
+	for (size_t k = i; k < l->count; k++) {
+		if (!is_off_for_same(l, i, k) || !gives_same(l, i, k))
+			continue;
+		fprintf(text, "%s%s", between, strchr(l->hooks[k].attach, '/') + 1);
+		between = ", ";
+	}
+	fputc(')', text);
+}
+
+/* Of all that is off for the reason of hook @i, which is the first. */
+static int tell_reason(const struct listing *l, size_t i, struct strings *ret)
+{
+	_cleanup_free_ char *gifts = NULL;
+	size_t size;
+	FILE *text = open_memstream(&gifts, &size);
+
+	if (!text)
+		return -ENOMEM;
+	for (size_t k = i; k < l->count; k++) {
+		if (!is_off_for_same(l, i, k) || is_told(l, k, true))
+			continue;
+		if (k > i)
+			fputs(", ", text);
+		tell_gift(l, k, text);
+	}
+	if (fclose(text) != 0)
+		return -ENOMEM;
+	return strings_add(ret, "%s: %s", gifts, l->hooks[i].why);
+}
+
+int missing_list(const struct hook *hooks, size_t count, const char *tier, struct strings *ret)
+{
+	const struct listing listing = { hooks, count, tier };
+	int r = 0;
+
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		if (is_off(&listing, i) && !is_told(&listing, i, false))
+			r = tell_reason(&listing, i, ret);
+	}
+	return r;
+}
+
+/* ---- a record ---- */
 
 struct tier_state {
 	size_t hooks, off;
@@ -88,26 +189,17 @@ static const char *why_all_off(const struct meter *m)
 	return first ? first->why : NULL;
 }
 
-static int describe_tiers(const struct meter *m, struct record *record)
-{
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < meter_tier_count; i++)
-		r = describe_tier(m, meter_tiers[i].name, meter_tiers[i].missing, record);
-	return r;
-}
-
 int meter_describe(const struct meter *m, const struct losses *losses, struct record *record)
 {
 	struct losses all;
 	struct tier_state t2 = state_of(m, "T2");
 	const char *why = why_all_off(m);
-	int r;
+	int r = 0;
 
 	if (why)
 		r = strings_add(&record->coverage.missing, "files by mount, wait times: %s", why);
-	else
-		r = describe_tiers(m, record);
+	for (size_t i = 0; !why && r >= 0 && i < meter_tier_count; i++)
+		r = describe_tier(m, meter_tiers[i].name, meter_tiers[i].missing, record);
 	if (r >= 0) /* on demand: without it there is none in the list */
 		r = describe_hooks(m, "T3", record);
 	if (why)

@@ -2,12 +2,10 @@
 #include "load/entries.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include <bpf/bpf.h>
 
-#include "basic/cleanup.h"
 #include "basic/macro.h"
 
 #define AT_ONCE_BYTES                                                               \
@@ -16,86 +14,102 @@
 #define AT_ONCE_MIN 512
 #define AT_ONCE_MAX (1U << 20)
 
-struct batch {
-	char *keys, *values;
-	uint32_t room;
-};
-
-static void batch_clear(struct batch *b)
+struct entries entries_of(int fd, size_t key_size, size_t value_size)
 {
-	free(b->keys);
-	free(b->values);
-	*b = (struct batch){};
+	return (struct entries){ .fd = fd, .key_size = key_size, .value_size = value_size };
 }
 
-static int make_room(struct batch *b, uint32_t room, size_t key_size, size_t value_size)
+void entries_end(struct entries *e)
 {
-	batch_clear(b);
-	b->keys = calloc(room, key_size);
-	b->values = calloc(room, value_size);
-	b->room = room;
-	return b->keys && b->values ? 0 : -ENOMEM;
+	free(e->keys);
+	free(e->values);
+	e->keys = e->values = NULL;
 }
 
-static int visit_one_by_one(int fd, size_t key_size, size_t value_size, entries_visitor visit,
-			    void *context)
+static int make_room(struct entries *e, uint32_t room)
 {
-	_cleanup_(batch_clear) struct batch b = {};
+	entries_end(e);
+	e->keys = calloc(room, e->key_size);
+	e->values = calloc(room, e->value_size);
+	e->room = room;
+	return e->keys && e->values ? 0 : -ENOMEM;
+}
+
+static int begin_one_by_one(struct entries *e)
+{
 	struct bpf_map_info info = {};
 	uint32_t size = sizeof(info);
-	int r = make_room(&b, 2, key_size, value_size); /* the second key is the one before */
+	int r = make_room(e, 2); /* the second key is the one before */
 
-	if (r >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) < 0)
+	if (r >= 0 && bpf_obj_get_info_by_fd(e->fd, &info, &size) < 0)
 		r = -errno;
-	for (uint32_t i = 0; r >= 0 && i < info.max_entries; i++) {
-		char *previous = b.keys + (i % 2 ? 0 : key_size),
-		     *key = b.keys + (i % 2 ? key_size : 0);
+	e->is_one_by_one = true;
+	e->count = info.max_entries;
+	e->at = 0;
+	return r;
+}
 
-		if (bpf_map_get_next_key(fd, i ? previous : NULL, key) < 0)
+static int next_one(struct entries *e)
+{
+	while (e->at < e->count) {
+		char *key = e->keys + e->at % 2 * e->key_size;
+		const char *previous = e->at ? e->keys + (e->at - 1) % 2 * e->key_size : NULL;
+
+		if (bpf_map_get_next_key(e->fd, previous, key) < 0)
 			return errno == ENOENT ? 0 : -errno;
-		if (bpf_map_lookup_elem(fd, key, b.values) == 0)
-			r = visit(context, key, b.values);
+		e->at++;
+		e->key = key;
+		e->value = e->values;
+		if (bpf_map_lookup_elem(e->fd, key, e->values) == 0)
+			return 1;
 	}
-	return r;
+	return 0;
 }
 
-/* libbpf says it by errno, and newer ones by the result too. */
-static int read_batch(int fd, const uint32_t *from, uint32_t *to, const struct batch *b,
-		      uint32_t *ret_count)
+static int read_batch(struct entries *e)
 {
-	*ret_count = b->room;
-	return bpf_map_lookup_batch(fd, (void *)from, to, b->keys, b->values, ret_count, NULL) < 0
-		       ? -errno
-		       : 0;
-}
+	uint32_t next = 0;
+	int r = 0;
 
-static uint32_t at_once(size_t entry_size)
-{
-	return (uint32_t)MAX(AT_ONCE_BYTES / entry_size, (size_t)AT_ONCE_MIN);
-}
-
-int entries_visit(int fd, size_t key_size, size_t value_size, entries_visitor visit, void *context)
-{
-	_cleanup_(batch_clear) struct batch b = {};
-	uint32_t place = 0, next = 0, count;
-	bool is_first = true;
-	int end = 0, r = make_room(&b, at_once(key_size + value_size), key_size, value_size);
-
-	while (r >= 0 && end == 0) {
-		end = read_batch(fd, is_first ? NULL : &place, &next, &b, &count);
-		if (end == -ENOSPC && b.room < AT_ONCE_MAX) { /* one bucket has more: the same again
-							       */
-			r = make_room(&b, b.room * 2, key_size, value_size);
-			end = 0;
-			continue;
-		}
-		if (end < 0 && end != -ENOENT) /* -ENOENT: that was the last part */
-			return is_first ? visit_one_by_one(fd, key_size, value_size, visit, context)
-					: end;
-		for (uint32_t i = 0; i < count && r >= 0; i++)
-			r = visit(context, b.keys + i * key_size, b.values + i * value_size);
-		place = next;
-		is_first = false;
+	if (e->fd < 0)
+		return e->fd;
+	if (!e->keys)
+		r = make_room(e, (uint32_t)MAX(AT_ONCE_BYTES / (e->key_size + e->value_size),
+					       (size_t)AT_ONCE_MIN));
+	if (r < 0)
+		return r;
+	e->count = e->room;
+	e->at = 0;
+	/* libbpf says it by errno, and newer ones by the result too. */
+	if (bpf_map_lookup_batch(e->fd, e->has_begun ? &e->place : NULL, &next, e->keys, e->values,
+				 &e->count, NULL) < 0)
+		r = -errno;
+	if (r == -ENOSPC && e->room < AT_ONCE_MAX) { /* one bucket has more: the same again */
+		r = make_room(e, e->room * 2);
+		return r < 0 ? r : read_batch(e);
 	}
-	return r;
+	e->is_last = r == -ENOENT;
+	if (r < 0 && !e->is_last)
+		return e->has_begun ? r : begin_one_by_one(e);
+	e->place = next;
+	e->has_begun = true;
+	return 0;
+}
+
+int entries_next(struct entries *e)
+{
+	while (!e->is_one_by_one && e->at == e->count) {
+		int r;
+
+		if (e->is_last)
+			return 0;
+		r = read_batch(e);
+		if (r < 0)
+			return r;
+	}
+	if (e->is_one_by_one)
+		return next_one(e);
+	e->key = e->keys + e->at * e->key_size;
+	e->value = e->values + e->at++ * e->value_size;
+	return 1;
 }

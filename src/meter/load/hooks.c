@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "basic/macro.h"
-#include "load/prototypes.h"
+#include "load/kernel_types.h"
 
 #define PATHS "file system of path operations"
 #define LIBAIO "bytes by libaio"
@@ -135,21 +135,6 @@ bool hooks_is_on(const struct hooks *hooks, const char *program)
 	return hook && hook->is_on;
 }
 
-/* Its row in the table, that hooks are made of. */
-static size_t find_row(const struct hook *hook)
-{
-	size_t i = 0;
-
-	while (strcmp(table[i].program, hook->program) != 0)
-		i++;
-	return i;
-}
-
-enum object_id hook_object(const struct hook *hook)
-{
-	return table[find_row(hook)].object;
-}
-
 bool hook_is_part(const struct hook *hook, const char *part)
 {
 	return !part || strcmp(hook->tier, part) == 0 || strcmp(hook->gives, part) == 0;
@@ -160,7 +145,7 @@ void hooks_refuse(struct hooks *hooks, enum object_id id, const char *part, cons
 	for (size_t i = 0; i < hooks->count; i++) {
 		struct hook *hook = &hooks->items[i];
 
-		if (hook_object(hook) == id && hook_is_part(hook, part) && !*hook->why)
+		if (hook->object == id && hook_is_part(hook, part) && !*hook->why)
 			snprintf(hook->why, sizeof(hook->why), "%s", why);
 	}
 }
@@ -170,8 +155,7 @@ bool hooks_is_first(const struct hooks *hooks, size_t i)
 	const struct hook *hook = &hooks->items[i];
 
 	for (size_t other = 0; other < i; other++) {
-		if (!*hooks->items[other].why &&
-		    hook_object(&hooks->items[other]) == hook_object(hook) &&
+		if (!*hooks->items[other].why && hooks->items[other].object == hook->object &&
 		    strcmp(hooks->items[other].gives, hook->gives) == 0)
 			return false;
 	}
@@ -207,15 +191,14 @@ bool hook_is_sampler(const struct hook *hook)
  * of a request may come in an interrupt. */
 bool hook_may_be_skipped(const struct hook *hook)
 {
-	return hook_is_trampoline(hook) || hook_object(hook) == OBJECT_BLOCK;
+	return hook_is_trampoline(hook) || hook->object == OBJECT_BLOCK;
 }
 
 bool hook_has_target(const struct hook *hook, const struct kernel_types *types)
 {
 	if (hook_is_sampler(hook)) /* 7c7e3d31e785 "bpf: Introduce helper bpf_find_vma", 5.17 */
 		return prototype_enum_value(types, "bpf_func_id", "BPF_FUNC_find_vma") >= 0;
-	return !hook_is_trampoline(hook) || table[find_row(hook)].module || /* else it were not
-									       listed */
+	return !hook_is_trampoline(hook) || hook->is_of_module ||
 	       prototype_has_function(types, hook_target(hook));
 }
 
@@ -250,7 +233,9 @@ void hooks_list(const struct kernel_types *types, unsigned int left_out, struct 
 		struct hook hook = { .tier = table[i].tier,
 				     .program = table[i].program,
 				     .attach = table[i].attach,
-				     .gives = table[i].gives };
+				     .gives = table[i].gives,
+				     .object = table[i].object,
+				     .is_of_module = table[i].module };
 
 		if (left_out & 1U << table[i].object)
 			continue;

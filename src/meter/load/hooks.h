@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 struct kernel_types;
+struct strings;
 
 /* Those before share their maps with those behind. */
 enum object_id {
@@ -34,6 +35,8 @@ struct hook {
 	bool is_on;
 	bool is_checked; /* it was seen to count right; without, a hook that is on is believed */
 	char why[160]; /* why not */
+	enum object_id object;
+	bool is_of_module; /* its function is a module's, which was seen to have it */
 };
 
 #define HOOKS_MAX 64
@@ -59,9 +62,6 @@ void hooks_refuse(struct hooks *hooks, enum object_id id, const char *part, cons
 /* Is it the first of its object, of those that may still be, that gives what it gives? */
 bool hooks_is_first(const struct hooks *hooks, size_t i);
 
-/* A hook that hooks_list() made. */
-enum object_id hook_object(const struct hook *hook);
-
 /* Is the hook of that tier, or does it give that?  NULL: any is. */
 bool hook_is_part(const struct hook *hook, const char *part);
 
@@ -82,6 +82,10 @@ const char *hook_target(const struct hook *hook);
 
 /* The kernel has the function that it is to be attached to. */
 bool hook_has_target(const struct hook *hook, const struct kernel_types *types);
+
+/* Add to @ret what hooks of @tier that are off would give, for each reason: "this, that: the
+ * reason". Where other hooks that give the same are on, those that are off stand in brackets. */
+int missing_list(const struct hook *hooks, size_t count, const char *tier, struct strings *ret);
 
 /*
  * Objects that run in their code for older kernels, since the kernel refused the code for newer

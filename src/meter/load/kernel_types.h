@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,3 +33,21 @@ int kernel_types_find(const struct kernel_types *types, const char *name, unsign
  * after @before; 0: there is no more. */
 uint32_t kernel_types_next(const struct kernel_types *types, const char *name, size_t length,
 			   uint32_t before);
+
+/* ---- functions and tracepoints; a NULL @types knows none ---- */
+
+/* The kernel has a function of that name, not inlined everywhere. */
+bool prototype_has_function(const struct kernel_types *types, const char *function);
+
+/* A loaded module has it. */
+bool prototype_is_in_module(const struct kernel_types *types, const char *module,
+			    const char *function);
+
+/* How many arguments a tracepoint hands out; -ENOENT: there is no such tracepoint. */
+int prototype_count_arguments(const struct kernel_types *types, const char *tracepoint);
+
+/* Is a function's second argument, and not its first, a struct dentry? */
+bool prototype_has_dentry_second(const struct kernel_types *types, const char *function);
+
+/* The kernel's number of a constant of a named enum; -ENOENT: there is none. */
+int prototype_enum_value(const struct kernel_types *types, const char *type, const char *name);

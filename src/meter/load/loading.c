@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "load/loading.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <linux/bpf.h>
 
 #include "load/kernel_types.h"
 #include "basic/macro.h"
@@ -16,11 +18,87 @@
 #include "bpf/settings.h"
 #include "load/skeletons.h"
 
-/* Until Linux 5.11 no kernel has it.  4cf1bc1f1045 "bpf: Implement task local storage" */
-static bool is_storage_in_tasks(void)
+/* ---- maps ---- */
+
+/* The map that @map of object @id, which need not be loaded, is one with: that of the same name of
+ * the first object before it that has one.  NULL: it is its own; so are all that libbpf makes of
+ * data. */
+static const struct bpf_map *find_shared(struct any_bpf *const *items, size_t id,
+					 const struct bpf_map *map)
 {
-	return libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0;
+	const struct bpf_map *found = NULL;
+
+	if (bpf_map__is_internal(map))
+		return NULL;
+	for (size_t owner = 0; owner < id && !found; owner++) {
+		if (items[owner])
+			found = bpf_object__find_map_by_name(items[owner]->object,
+							     bpf_map__name(map));
+	}
+	return found;
 }
+
+int maps_share(struct any_bpf *const *items, enum object_id id)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, items[id]->object)
+	{
+		const struct bpf_map *found = find_shared(items, id, map);
+		int r = found ? bpf_map__reuse_fd(map, bpf_map__fd(found)) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static struct map_form form_of(const struct bpf_map *map)
+{
+	struct map_form form = {
+		.type = bpf_map__type(map),
+		.flags = bpf_map__map_flags(map),
+		.key_bytes = bpf_map__key_size(map),
+		.value_bytes = bpf_map__value_size(map),
+		.entries = bpf_map__max_entries(map),
+	};
+
+	snprintf(form.name, sizeof(form.name), "%s", bpf_map__name(map));
+	return form;
+}
+
+void maps_list(struct any_bpf *const *items, struct map_list *ret)
+{
+	struct bpf_map *map;
+
+	ret->count = 0;
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (!items[id])
+			continue;
+		bpf_object__for_each_map(map, items[id]->object)
+		{
+			if (find_shared(items, id, map))
+				continue;
+			assert(ret->count < MAPS_MAX);
+			ret->maps[ret->count] = map;
+			ret->objects[ret->count] = (enum object_id)id;
+			ret->forms[ret->count++] = form_of(map);
+		}
+	}
+}
+
+void maps_size(struct any_bpf *const *items, const struct sizing *sizing, struct map_list *ret)
+{
+	maps_list(items, ret);
+	sizing_choose(sizing, ret->forms, ret->count);
+	for (size_t i = 0; i < ret->count; i++) {
+		if (ret->forms[i].type != BPF_MAP_TYPE_TASK_STORAGE) /* which has no bound */
+			bpf_map__set_max_entries(ret->maps[i], ret->forms[i].entries);
+		bpf_map__set_map_flags(ret->maps[i], ret->forms[i].flags);
+	}
+}
+
+/* ---- programs ---- */
 
 /* In words, where a load failed. */
 static void explain_load(struct loading *l, enum object_id id, const char *part, int error_number)
@@ -32,7 +110,8 @@ static void explain_load(struct loading *l, enum object_id id, const char *part,
 		snprintf(why, sizeof(why), "this kernel offers no fentry");
 	else if (error_number == -EPERM)
 		snprintf(why, sizeof(why), "the kernel does not permit BPF to this user");
-	else if (id == OBJECT_TIME && error_number == -EINVAL && !is_storage_in_tasks())
+	else if (id == OBJECT_TIME && error_number == -EINVAL && /* 4cf1bc1f1045, Linux 5.11 */
+		 libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) <= 0)
 		snprintf(why, sizeof(why), "this kernel offers no storage in tasks");
 	else
 		snprintf(why, sizeof(why), "cannot load: %.40s (%.100s)", strerror(-error_number),
@@ -75,35 +154,22 @@ static const char *types_path(const struct loading *l, enum object_id id)
 
 /* Such a program has a type of its own only from here on: else libbpf would read the kernel's types
  * before. */
-static int aim(struct bpf_program *program, const struct kernel_types *types, const char *prefix,
-	       unsigned int kind, struct bpf_prog_load_opts *options)
+static int aim(struct bpf_program *program, struct bpf_prog_load_opts *options, long types)
 {
-	const char *target = strchr(bpf_program__section_name(program), '/');
+	const char *section = bpf_program__section_name(program), *target = strchr(section, '/');
+	const bool is_iterator = strncmp(section, "iter/", 5) == 0;
 	char name[128];
 	int id;
 
 	if (!target)
 		return -EINVAL;
-	snprintf(name, sizeof(name), "%s%s", prefix, target + 1);
-	id = kernel_types_find(types, name, kind);
+	snprintf(name, sizeof(name), "%s%s", is_iterator ? "bpf_iter_" : "btf_trace_", target + 1);
+	id = kernel_types_find((const struct kernel_types *)types, name,
+			       is_iterator ? BTF_KIND_FUNC : BTF_KIND_TYPEDEF);
 	if (id < 0)
 		return id;
 	options->attach_btf_id = (uint32_t)id;
 	return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
-}
-
-static int aim_at_tracepoint(struct bpf_program *program, struct bpf_prog_load_opts *options,
-			     long types)
-{
-	return aim(program, (const struct kernel_types *)types, "btf_trace_", BTF_KIND_TYPEDEF,
-		   options);
-}
-
-static int aim_at_iterator(struct bpf_program *program, struct bpf_prog_load_opts *options,
-			   long types)
-{
-	return aim(program, (const struct kernel_types *)types, "bpf_iter_", BTF_KIND_FUNC,
-		   options);
 }
 
 /*
@@ -137,18 +203,16 @@ static void targets_stop(struct targets *targets)
  * failure nothing has changed. */
 static int targets_start(const struct kernel_types *types, struct targets *ret)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, tracepoint, .cookie = (long)types,
-		    .prog_prepare_load_fn = aim_at_tracepoint);
-	LIBBPF_OPTS(libbpf_prog_handler_opts, iterator, .cookie = (long)types,
-		    .prog_prepare_load_fn = aim_at_iterator);
+	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)types,
+		    .prog_prepare_load_fn = aim);
 
 	*ret = (struct targets){ -1, -1 };
 	if (keep_one_handler() < 0)
 		return -ENOTSUP;
 	ret->tracepoints = libbpf_register_prog_handler("tp_btf/", BPF_PROG_TYPE_RAW_TRACEPOINT,
-							BPF_TRACE_RAW_TP, &tracepoint);
+							BPF_TRACE_RAW_TP, &options);
 	ret->iterators = libbpf_register_prog_handler("iter/", BPF_PROG_TYPE_RAW_TRACEPOINT,
-						      BPF_TRACE_ITER, &iterator);
+						      BPF_TRACE_ITER, &options);
 	if (ret->tracepoints >= 0 && ret->iterators >= 0)
 		return 0;
 	targets_stop(ret);
@@ -206,9 +270,8 @@ static int load_object(struct loading *l, enum object_id id)
 	l->complaint = (struct complaint){};
 	if (r >= 0)
 		r = bpf_object__load_skeleton(bpf->skeleton);
-	if (r < 0) {
+	if (r < 0)
 		l->items[id] = skeleton_close(bpf);
-	}
 	return r;
 }
 
@@ -291,7 +354,7 @@ static bool refuse_bad_parts(struct loading *l, enum object_id id, bool is_older
 		const struct hook *hook = &l->hooks->items[i];
 		int r;
 
-		if (hook_object(hook) != id || strcmp(hook->tier, "T2+") != 0 ||
+		if (hook->object != id || strcmp(hook->tier, "T2+") != 0 ||
 		    !hooks_is_first(l->hooks, i))
 			continue;
 		r = try_part(l, id, is_older, hook->gives);
@@ -302,36 +365,24 @@ static bool refuse_bad_parts(struct loading *l, enum object_id id, bool is_older
 	return is_any;
 }
 
-/* Has it hooks of T2+, which it can do without? */
-static bool has_parts(enum object_id id)
-{
-	return id == OBJECT_FILES || id == OBJECT_FENTRY;
-}
-
-/* What is left of an object once parts of it were refused. */
-static int load_rest(struct loading *l, enum object_id id)
-{
-	int r = open_and_load(l, id, l->needs_older, NULL);
-
-	if (r >= 0 && l->needs_older)
-		older_note(&l->older, id, l->of_newer.text);
-	return r;
-}
-
 static int load_what_can_be(struct loading *l, enum object_id id)
 {
 	int r = load_either(l, id);
 	const struct complaint of_all = l->complaint;
 
-	if (r >= 0 || r == -EPERM || !has_parts(id))
-		return r;
+	if (r >= 0 || r == -EPERM || (id != OBJECT_FILES && id != OBJECT_FENTRY))
+		return r; /* the others have no hooks of T2+, which they can do without */
 	if (!l->needs_older && try_part(l, id, false, "T2") < 0) {
 		l->needs_older = true; /* then of others too */
 		l->of_newer = l->complaint;
 	}
-	if (refuse_bad_parts(l, id, l->needs_older))
-		return load_rest(l, id);
-	l->complaint = of_all;
+	if (!refuse_bad_parts(l, id, l->needs_older)) {
+		l->complaint = of_all;
+		return r;
+	}
+	r = open_and_load(l, id, l->needs_older, NULL); /* what is left of it */
+	if (r >= 0 && l->needs_older)
+		older_note(&l->older, id, l->of_newer.text);
 	return r;
 }
 

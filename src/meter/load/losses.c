@@ -2,7 +2,6 @@
 #include "load/losses.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -10,7 +9,6 @@
 #include "basic/cleanup.h"
 #include "load/entries.h"
 #include "basic/error.h"
-#include "basic/macro.h"
 #include "load/meter.h"
 #include "model/record.h"
 #include "bpf/tasks.h" /* the kernel side's */
@@ -75,25 +73,6 @@ void losses_sum(const struct meter *m, struct losses *ret)
 	ret->counts[LOSS_SKIPPED] = meter_skipped_runs(m);
 }
 
-struct loss_list {
-	struct cgroup_loss *items;
-	size_t count, room;
-};
-
-static int visit(void *context, const void *key, const void *value)
-{
-	const struct cgroup_cpu *its = key;
-	struct loss_list *l = context;
-
-	if (its->cpu >= LOST_COUNT)
-		return 0;
-	if (array_reserve(&l->items, &l->room, l->count, sizeof(*l->items)) < 0)
-		return -ENOMEM;
-	l->items[l->count++] = (struct cgroup_loss){ its->cgroup, its->cpu, 0,
-						     *(const uint64_t *)value };
-	return 0;
-}
-
 static int compare(const void *a, const void *b)
 {
 	const struct cgroup_loss *x = a, *y = b;
@@ -106,22 +85,31 @@ static int compare(const void *a, const void *b)
 int losses_read(const struct meter *m, struct cgroup_loss **ret, size_t *ret_count,
 		struct losses *ret_nowhere, struct error *err)
 {
-	int fd = objects_map_fd(meter_objects(m), OBJECT_LIFE, "lost_by_cgroup"), r = 0;
-	struct loss_list list = {};
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_LIFE,
+								  "lost_by_cgroup");
+	_cleanup_free_ struct cgroup_loss *losses = NULL;
+	size_t count = 0, room = 0;
+	int r = 0;
 
-	if (fd >= 0)
-		r = entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(uint64_t), visit, &list);
-	if (r < 0) {
-		free(list.items);
-		return error_set_errno(err, r, "cannot read what the kernel side lost");
+	while (e.fd >= 0 && r >= 0 && (r = entries_next(&e)) > 0) {
+		const struct cgroup_cpu *key = e.key;
+
+		if (key->cpu >= LOST_COUNT)
+			continue;
+		r = array_reserve(&losses, &room, count, sizeof(*losses));
+		if (r == 0)
+			losses[count++] = (struct cgroup_loss){ key->cgroup, key->cpu, 0,
+								*(const uint64_t *)e.value };
 	}
-	if (list.count)
-		qsort(list.items, list.count, sizeof(*list.items), compare);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read what the kernel side lost");
+	if (count)
+		qsort(losses, count, sizeof(*losses), compare);
 	for (unsigned int i = 0; i < LOST_COUNT; i++)
 		ret_nowhere->counts[i] = meter_lost(m, LOST_COUNT + i);
 	ret_nowhere->counts[LOSS_SKIPPED] = meter_skipped_runs(m);
-	*ret = list.items;
-	*ret_count = list.count;
+	*ret = TAKE_PTR(losses);
+	*ret_count = count;
 	return 0;
 }
 

@@ -15,12 +15,12 @@
 #include "cgroup/hierarchy.h"
 #include "basic/error.h"
 #include "load/kernel_types.h"
-#include "bpf/lost.h"
 #include "model/counted.h"
 #include "load/own_costs.h"
 #include "load/pinned.h"
-#include "load/prototypes.h"
+#include "basic/macro.h"
 #include "bpf/settings.h"
+#include "bpf/syscall_counts.h"
 
 struct meter {
 	struct meter_options options;
@@ -40,21 +40,35 @@ int meter_find_subsys(const struct hierarchy *h, const struct kernel_types *type
 	return number < 0 ? -1 : number;
 }
 
+static void set_watched(struct objects *o, uint64_t id)
+{
+	for (size_t i = 0; i < OBJECT_COUNT; i++) {
+		if (o->watches[i])
+			o->watches[i]->id = id;
+	}
+}
+
 void meter_watch(struct meter *m, uint64_t id)
 {
 	m->options.watched_id = id;
-	objects_watch(&m->objects, id);
+	set_watched(&m->objects, UINT64_MAX);
+	objects_forget_counts(&m->objects);
+	set_watched(&m->objects, id);
 	(void)objects_iterate(&m->objects, "charge_tasks"); /* which counts from here on */
 }
 
 void meter_follow_files(struct meter *m)
 {
-	objects_follow_files(&m->objects);
+	if (m->objects.watches[OBJECT_FILES])
+		m->objects.watches[OBJECT_FILES]->is_following = 1;
 }
 
 void meter_follow_syscalls(struct meter *m, bool is_from_program)
 {
-	objects_follow_syscalls(&m->objects, is_from_program);
+	if (m->objects.watches[OBJECT_SYSCALLS])
+		m->objects.watches[OBJECT_SYSCALLS]->is_following = is_from_program
+									    ? SYSCALL_FOLLOW_PROGRAM
+									    : SYSCALL_FOLLOW_ALL;
 }
 
 void meter_believe(struct meter *m, const char *program)
@@ -146,7 +160,12 @@ const char *meter_why_unpinned(const struct meter *m)
 
 int meter_seal(struct meter *m, struct error *err)
 {
-	return objects_seal(&m->objects, err);
+	struct objects *o = &m->objects;
+	int r = *o->pins.path && o->pinned_hooks_fd < 0 ? pinned_seal(o) : 0;
+
+	return r < 0 ? error_set_errno(err, r, "cannot pin what is known of hooks in '%s'",
+				       o->pins.path)
+		     : 0;
 }
 
 bool meter_has_removed_pins(const struct meter *m)
@@ -235,39 +254,32 @@ bool meter_has_any_tier(const struct meter *m)
 	return false;
 }
 
-static bool sees_block(const struct meter *m)
-{
-	const struct hooks *hooks = &m->objects.hooks;
-
-	return (hooks_is_on(hooks, "note_bio") || hooks_is_on(hooks, "note_bio_of_queue")) &&
-	       hooks_is_on(hooks, "count_bios") && hooks_is_on(hooks, "count_bio");
-}
-
-static bool names_syscalls(const struct meter *m)
-{
-	return hooks_is_on(&m->objects.hooks, "enter_syscall") &&
-	       hooks_is_on(&m->objects.hooks, "leave_syscall");
-}
-
 unsigned int meter_counted(const struct meter *m)
 {
-	/* which needs no other hook of the tier */
-	unsigned int counted = meter_is_on(m, "count_freed_task") ? COUNTED_TASKS : 0;
+	static const struct {
+		unsigned int counted;
+		const char *programs[4]; /* that all have to be on */
+	} needs[] = {
+		{ COUNTED_TASKS, { "count_freed_task" } },
+		{ COUNTED_LOOKS | COUNTED_NETWORK, { "leave_call" } },
+		{ COUNTED_SPINNING, { "leave_call", "sample_task" } },
+		{ COUNTED_CONNECTIONS | COUNTED_DETAILS, { "open_connection", "end_connection" } },
+		{ COUNTED_SYSCALLS, { "enter_syscall", "leave_syscall" } },
+		{ COUNTED_BLOCK, { "note_bio", "count_bios", "count_bio" } },
+		{ COUNTED_BLOCK, { "note_bio_of_queue", "count_bios", "count_bio" } },
+	};
+	unsigned int counted = meter_has_tier(m, METER_T1) ? COUNTED_TIMES : 0;
 
-	if (meter_has_tier(m, METER_T1))
-		counted |= COUNTED_TIMES;
-	if (meter_is_on(m, "leave_call"))
-		counted |= COUNTED_LOOKS | COUNTED_NETWORK;
-	if (meter_is_on(m, "leave_call") && meter_is_on(m, "sample_task"))
-		counted |= COUNTED_SPINNING;
-	if (hooks_is_on(&m->objects.hooks, "open_connection") &&
-	    hooks_is_on(&m->objects.hooks, "end_connection"))
-		counted |= COUNTED_CONNECTIONS | COUNTED_DETAILS;
-	if (names_syscalls(m))
-		counted |= COUNTED_SYSCALLS;
+	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
+		size_t on = 0;
+
+		while (needs[i].programs[on] && meter_is_on(m, needs[i].programs[on]))
+			on++;
+		counted |= needs[i].programs[on] ? 0 : needs[i].counted;
+	}
 	if (m->options.followed_max && meter_is_on(m, "leave_call"))
 		counted |= COUNTED_HOT_FILES;
-	return sees_block(m) ? counted | COUNTED_BLOCK : counted;
+	return counted;
 }
 
 static uint64_t sum_lost(int fd, uint32_t reason)
@@ -296,7 +308,19 @@ uint64_t meter_lost(const struct meter *m, unsigned int reason)
 
 uint64_t meter_skipped_runs(const struct meter *m)
 {
-	return objects_skipped_runs(&m->objects);
+	const struct objects *o = &m->objects;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < o->hooks.count; i++) {
+		struct bpf_prog_info info = {};
+		uint32_t size = sizeof(info);
+		int fd = o->attachments[i].program_fd;
+
+		if (fd >= 0 && hook_may_be_skipped(&o->hooks.items[i]) &&
+		    bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
+			sum += info.recursion_misses;
+	}
+	return sum;
 }
 
 size_t meter_list_maps(const struct meter *m, struct object_map *ret)

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "load/objects.h"
-#include "model/reading.h"
 #include "model/record.h"
 #include "load/tiers.h"
 

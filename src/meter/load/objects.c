@@ -7,22 +7,78 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <sys/syscall.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "load/entries.h"
 #include "bpf/groups.h"
 #include "basic/macro.h"
 #include "load/pinned.h"
 #include "bpf/tasks.h"
 #include "bpf/settings.h"
 #include "load/skeletons.h"
-#include "bpf/syscall_counts.h"
+#include "load/sizing.h"
+
+/* ---- clocks ---- */
+
+/* A clock of a CPU, which runs a BPF program at a fixed interval. */
+static int start_clock(unsigned int cpu, int program_fd, uint64_t interval_ns, int *ret)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = interval_ns,
+		.disabled = true,
+		.exclude_idle = true,
+	};
+	_cleanup_close_ int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, (int)cpu, -1,
+					      PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0 ||
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return -errno;
+	*ret = TAKE_FD(fd);
+	return 0;
+}
+
+static void cpu_clocks_stop(struct cpu_clocks *c)
+{
+	while (c->count > 0)
+		close(c->fds[--c->count]);
+	free(c->fds);
+	*c = (struct cpu_clocks){};
+}
+
+/* -ENODEV, -EACCES and what else perf_event_open(2) says: then there is none. */
+static int cpu_clocks_start(int program_fd, uint64_t interval_ns, struct cpu_clocks *ret)
+{
+	unsigned int cpus = sizing_cpus();
+	struct cpu_clocks c = { .fds = calloc(cpus, sizeof(*c.fds)) };
+	int r = c.fds ? 0 : -ENOMEM;
+
+	for (unsigned int cpu = 0; cpu < cpus && r >= 0; cpu++) {
+		r = start_clock(cpu, program_fd, interval_ns, &c.fds[c.count]);
+		if (r >= 0)
+			c.count++;
+		else if (r == -ENODEV) /* that CPU is offline */
+			r = 0;
+	}
+	if (r >= 0 && !c.count)
+		r = -ENODEV;
+	if (r < 0)
+		cpu_clocks_stop(&c);
+	else
+		*ret = c;
+	return r;
+}
 
 /* ---- from libbpf's hands into ours ---- */
 
@@ -38,16 +94,10 @@ static int copy_fd(int fd)
 	return copy < 0 ? -errno : copy;
 }
 
-/* Programs read it at each event: so it is written where they see it, each value at once. */
-static struct watch *map_watch(int fd)
-{
-	void *watch = mmap(NULL, sizeof(struct watch), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	return watch == MAP_FAILED ? NULL : watch;
-}
-
 int objects_add_map(struct objects *o, enum object_id id, const struct map_form *form, int fd)
 {
+	void *watch;
+
 	if (fd < 0)
 		return fd;
 	assert(o->map_count < MAPS_MAX);
@@ -55,8 +105,13 @@ int objects_add_map(struct objects *o, enum object_id id, const struct map_form 
 						       fd, id };
 	if (strcmp(form->name, ".data.watch") != 0)
 		return 0;
-	o->watches[id] = map_watch(fd);
-	return o->watches[id] ? 0 : -errno;
+	/* Programs read it at each event: so it is written where they see it, each value at once.
+	 */
+	watch = mmap(NULL, sizeof(struct watch), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (watch == MAP_FAILED)
+		return -errno;
+	o->watches[id] = watch;
+	return 0;
 }
 
 static int take_maps(struct objects *o, enum object_id id, const struct loading *l)
@@ -152,21 +207,18 @@ static void close_fd(int *fd)
 	*fd = -EBADF;
 }
 
-static void detach(struct objects *o, const struct hook *hook)
-{
-	if (hook_is_sampler(hook))
-		cpu_clocks_stop(&o->clocks);
-	close_fd(&attachment_of(o, hook)->link_fd); /* its pin goes as the hook's change is noted */
-}
-
 static void switch_off(struct objects *o, struct hook *hook, const char *why)
 {
 	hook->is_on = hook->is_checked = false;
 	if (why != hook->why)
 		snprintf(hook->why, sizeof(hook->why), "%s", why);
-	if (strcmp(hook->tier, "T2+") == 0)
-		detach(o, hook); /* so that it adds nothing wrong to what T2 counts */
-	pinned_note(o, hook);
+	if (strcmp(hook->tier, "T2+") == 0) { /* detach it: it adds nothing wrong to what T2 counts
+					       */
+		if (hook_is_sampler(hook))
+			cpu_clocks_stop(&o->clocks);
+		close_fd(&attachment_of(o, hook)->link_fd);
+	}
+	pinned_note(o, hook); /* which removes the link's pin */
 }
 
 /* Programs of which one is worth nothing without the others; NULL ends a list. */
@@ -197,7 +249,7 @@ static bool settle_together(struct objects *o, const char *const *programs)
 bool objects_has_program(const struct objects *o, enum object_id id)
 {
 	for (size_t i = 0; i < o->hooks.count; i++) {
-		if (hook_object(&o->hooks.items[i]) == id && o->attachments[i].program_fd >= 0)
+		if (o->hooks.items[i].object == id && o->attachments[i].program_fd >= 0)
 			return true;
 	}
 	return false;
@@ -218,29 +270,27 @@ static void settle_groups(struct objects *o)
 /* How much one group may take of what all share. */
 static void set_shares(struct objects *o, const struct sizing *sizing)
 {
+	static const struct {
+		const char *map;
+		enum share share;
+	} shared[] = {
+		{ "file_rows", SHARE_ROWS },	      { "file_histograms", SHARE_HISTOGRAMS },
+		{ "superblocks", SHARE_SUPERBLOCKS }, { "syscalls_by_cgroup", SHARE_SYSCALLS },
+		{ "followed_files", SHARE_FILES },    { "followed_counts", SHARE_FILE_COUNTS },
+		{ "open_files", SHARE_OPEN_FILES },
+	};
 	uint32_t shares[SHARES] = { [SHARE_GROUPS] = GROUPS_OF_ONE };
 
 	for (size_t i = 0; i < o->map_count; i++) {
-		const char *name = o->maps[i].form.name;
-		uint32_t share = sizing_share(name, o->maps[i].form.entries, &sizing->shape);
+		const struct map_form *form = &o->maps[i].form;
 
-		if (strcmp(name, "file_rows") == 0) {
-			shares[SHARE_ROWS] = share;
-			shares[SHARE_OTHER_ROWS] = share / 4;
+		for (size_t k = 0; k < ARRAY_SIZE(shared); k++) {
+			if (strcmp(form->name, shared[k].map) == 0)
+				shares[shared[k].share] = sizing_share(form->name, form->entries,
+								       &sizing->shape);
 		}
-		if (strcmp(name, "file_histograms") == 0)
-			shares[SHARE_HISTOGRAMS] = share;
-		if (strcmp(name, "superblocks") == 0)
-			shares[SHARE_SUPERBLOCKS] = share;
-		if (strcmp(name, "syscalls_by_cgroup") == 0)
-			shares[SHARE_SYSCALLS] = share;
-		if (strcmp(name, "followed_files") == 0)
-			shares[SHARE_FILES] = share;
-		if (strcmp(name, "followed_counts") == 0)
-			shares[SHARE_FILE_COUNTS] = share;
-		if (strcmp(name, "open_files") == 0)
-			shares[SHARE_OPEN_FILES] = share;
 	}
+	shares[SHARE_OTHER_ROWS] = shares[SHARE_ROWS] / 4;
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (o->watches[id])
 			memcpy(o->watches[id]->shares, shares, sizeof(shares));
@@ -298,14 +348,6 @@ static void pin(struct objects *o, const char *pin_dir, struct error *err)
 	pins_remove_root(pin_dir);
 }
 
-/* What is not asked for is nothing that is switched off. */
-static unsigned int left_out(const struct opening *opening)
-{
-	unsigned int demanded = 1U << OBJECT_SYSCALLS & ~opening->wanted;
-
-	return demanded | (opening->settings->has_groups ? 0 : 1U << OBJECT_LIFE);
-}
-
 void objects_open(const struct opening *opening, struct error *pin_error, struct objects *ret)
 {
 	struct loading loading;
@@ -313,7 +355,11 @@ void objects_open(const struct opening *opening, struct error *pin_error, struct
 
 	*ret = (struct objects){ .pinned_hooks_fd = -EBADF };
 	*pin_error = (struct error){};
-	hooks_list(opening->types, left_out(opening), &ret->hooks);
+	/* What is on demand and not asked for is not listed as switched off. */
+	hooks_list(opening->types,
+		   (1U << OBJECT_SYSCALLS & ~opening->wanted) |
+			   (opening->settings->has_groups ? 0 : 1U << OBJECT_LIFE),
+		   &ret->hooks);
 	for (size_t i = 0; i < ret->hooks.count; i++)
 		ret->attachments[i] = (struct attachment){ -EBADF, -EBADF };
 	loading_prepare(opening, &ret->hooks, &loading);
@@ -328,15 +374,6 @@ void objects_open(const struct opening *opening, struct error *pin_error, struct
 	if (*ret->pins.path && !ret->is_taken_over)
 		pin(ret, opening->pin_dir, pin_error);
 	loading_clear(&loading);
-}
-
-int objects_seal(struct objects *o, struct error *err)
-{
-	int r = *o->pins.path && o->pinned_hooks_fd < 0 ? pinned_seal(o) : 0;
-
-	return r < 0 ? error_set_errno(err, r, "cannot pin what is known of hooks in '%s'",
-				       o->pins.path)
-		     : 0;
 }
 
 void objects_believe(struct objects *o, const char *program)
@@ -407,6 +444,14 @@ int objects_map_fd(const struct objects *o, enum object_id id, const char *map)
 	return found ? found->fd : -ENOENT;
 }
 
+struct entries objects_entries(const struct objects *o, enum object_id id, const char *map)
+{
+	const struct object_map *found = objects_find_map(o, id, map);
+
+	return found ? entries_of(found->fd, found->form.key_bytes, found->form.value_bytes)
+		     : entries_of(-ENOENT, 0, 0);
+}
+
 static void empty_map(const struct object_map *map)
 {
 	char key[64];
@@ -459,14 +504,6 @@ static bool is_counting(const struct object_map *map)
 	return false;
 }
 
-static void set_watched(struct objects *o, uint64_t id)
-{
-	for (size_t i = 0; i < OBJECT_COUNT; i++) {
-		if (o->watches[i])
-			o->watches[i]->id = id;
-	}
-}
-
 bool objects_begin_epoch(const struct objects *o)
 {
 	bool has_missed = false;
@@ -482,10 +519,8 @@ bool objects_begin_epoch(const struct objects *o)
 	return has_missed;
 }
 
-/* Nobody is watched meanwhile: half of what a task did would be dropped, and half kept. */
-void objects_watch(struct objects *o, uint64_t id)
+void objects_forget_counts(struct objects *o)
 {
-	set_watched(o, UINT64_MAX);
 	for (size_t i = 0; i < o->map_count; i++) {
 		if (!is_counting(&o->maps[i]))
 			continue;
@@ -494,20 +529,6 @@ void objects_watch(struct objects *o, uint64_t id)
 		else
 			empty_map(&o->maps[i]);
 	}
-	set_watched(o, id);
-}
-
-void objects_follow_files(struct objects *o)
-{
-	if (o->watches[OBJECT_FILES])
-		o->watches[OBJECT_FILES]->is_following = 1;
-}
-
-void objects_follow_syscalls(struct objects *o, bool is_from_program)
-{
-	if (o->watches[OBJECT_SYSCALLS])
-		o->watches[OBJECT_SYSCALLS]->is_following = is_from_program ? SYSCALL_FOLLOW_PROGRAM
-									    : SYSCALL_FOLLOW_ALL;
 }
 
 int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count)
@@ -536,40 +557,17 @@ int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *re
 	return r;
 }
 
-static int count_one(void *count, const void *key UNUSED, const void *value UNUSED)
-{
-	++*(size_t *)count;
-	return 0;
-}
-
 size_t objects_count_entries(const struct objects *o, enum object_id id, const char *name)
 {
-	const struct object_map *map = objects_find_map(o, id, name);
+	_cleanup_(entries_end) struct entries e = objects_entries(o, id, name);
 	size_t count = 0;
 
-	if (map)
-		(void)entries_visit(map->fd, map->form.key_bytes, map->form.value_bytes, count_one,
-				    &count);
+	while (entries_next(&e) > 0)
+		count++;
 	return count;
 }
 
 /* ---- programs ---- */
-
-uint64_t objects_skipped_runs(const struct objects *o)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < o->hooks.count; i++) {
-		struct bpf_prog_info info = {};
-		uint32_t size = sizeof(info);
-		int fd = o->attachments[i].program_fd;
-
-		if (fd >= 0 && hook_may_be_skipped(&o->hooks.items[i]) &&
-		    bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
-			sum += info.recursion_misses;
-	}
-	return sum;
-}
 
 static const struct attachment *find_attachment(const struct objects *o, const char *program)
 {

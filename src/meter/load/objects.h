@@ -10,12 +10,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include "load/cpu_clocks.h"
+#include "load/entries.h"
 #include "load/hooks.h"
 #include "load/loading.h"
-#include "load/maps.h"
 #include "load/pins.h"
 
 struct error;
@@ -24,6 +22,11 @@ struct watch;
 /* Of one hook; negative: not loaded, not attached. */
 struct attachment {
 	int program_fd, link_fd;
+};
+
+struct cpu_clocks { /* one of each CPU that is online */
+	int *fds; /* of perf events; the program is detached as they are closed */
+	size_t count;
 };
 
 struct objects {
@@ -52,14 +55,14 @@ void objects_open(const struct opening *opening, struct error *pin_error, struct
 /* Give back all, and remove the pins unless they are kept. */
 void objects_close(struct objects *o);
 
-/* They are known to count right: from now on another process may take over what is pinned. */
-int objects_seal(struct objects *o, struct error *err);
-
 /* NULL: not loaded, or there is none of that name.  What objects share is the first one's. */
 const struct object_map *objects_find_map(const struct objects *o, enum object_id id,
 					  const char *map);
 /* The same map's descriptor, which stays the objects'; -ENOENT. */
 int objects_map_fd(const struct objects *o, enum object_id id, const char *map);
+
+/* To go over its entries; see entries.h. */
+struct entries objects_entries(const struct objects *o, enum object_id id, const char *map);
 
 /* How many entries that map has now; 0 where it is not loaded. */
 size_t objects_count_entries(const struct objects *o, enum object_id id, const char *map);
@@ -72,20 +75,13 @@ int objects_link_fd(const struct objects *o, const char *program);
 /* Run that iterator to its end, whose text nobody wants; 0 where it is not attached. */
 int objects_iterate(const struct objects *o, const char *program);
 
-/* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so
- * far. */
-void objects_watch(struct objects *o, uint64_t id);
+/* Drop what was counted so far.  No group may be watched meanwhile: half of what a task does would
+ * be dropped, and half kept. */
+void objects_forget_counts(struct objects *o);
 
 /* Rows that change from now on are told of anew: see bpf/rows.bpf.h.  Whether one could not be told
  * of since the last time. */
 bool objects_begin_epoch(const struct objects *o);
-
-/* From now on follow files one by one, if the settings say so. */
-void objects_follow_files(struct objects *o);
-
-/* From now on count system calls by name, if that object is loaded; or from when the next program
- * is started on. */
-void objects_follow_syscalls(struct objects *o, bool is_from_program);
 
 /* It was seen to count right, if it is on. */
 void objects_believe(struct objects *o, const char *program);
@@ -94,12 +90,7 @@ void objects_believe(struct objects *o, const char *program);
  * is detached. */
 void objects_disbelieve(struct objects *o, const char *program, const char *why);
 
-/* How often the kernel skipped programs: those that only fentry can attach, which is when one is
- * preempted and another task comes by, and those of requests to block devices, which is when one
- * ends while another is counted. */
-uint64_t objects_skipped_runs(const struct objects *o);
-
-/* ---- for who fills them ---- */
+/* ---- for the functions that fill them ---- */
 
 /* Takes @fd over, on failure too. */
 int objects_add_map(struct objects *o, enum object_id id, const struct map_form *form, int fd);

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/macro.h"
 #include "load/objects.h"
 #include "bpf/settings.h"
@@ -57,24 +57,16 @@ int own_costs_read(const struct objects *o, struct own_costs **ret, size_t *ret_
 	return 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 uint64_t own_costs_time_call(void)
 {
 	uint64_t fastest = UINT64_MAX;
 
 	for (int batch = 0; batch < BATCHES; batch++) {
-		uint64_t start = now_ns();
+		uint64_t start = clock_now_ns(CLOCK_MONOTONIC);
 
 		for (int i = 0; i < BATCH_CALLS; i++)
 			syscall(SYS_getppid);
-		fastest = MIN(fastest, (now_ns() - start) / BATCH_CALLS);
+		fastest = MIN(fastest, (clock_now_ns(CLOCK_MONOTONIC) - start) / BATCH_CALLS);
 	}
 	return fastest;
 }

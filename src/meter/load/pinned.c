@@ -3,19 +3,16 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "basic/cleanup.h"
 #include "basic/dir.h"
-#include "load/layout.h"
+#include "load/pins.h"
 #include "load/loading.h"
 #include "load/objects.h"
-#include "load/pins.h"
 
 _Static_assert(sizeof(((struct pinned_hook *)NULL)->why) == sizeof(((struct hook *)NULL)->why),
 	       "a reason fits");
@@ -32,14 +29,6 @@ static void format_map(enum object_id id, const char *map, char ret[static MAP_N
 
 /* ---- making ---- */
 
-static int put_map(const struct pins *pins, const struct object_map *map)
-{
-	char name[MAP_NAME_SIZE];
-
-	format_map(map->object, map->form.name, name);
-	return pins_put(pins, PINS_MAPS, name, map->fd);
-}
-
 static int put_attachment(const struct objects *o, size_t i)
 {
 	const struct attachment *attachment = &o->attachments[i];
@@ -53,20 +42,16 @@ static int put_attachment(const struct objects *o, size_t i)
 	return r;
 }
 
-static int make_array(const char *name, uint32_t value_size, uint32_t entries)
-{
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(uint32_t), value_size, entries,
-				NULL);
-
-	return fd < 0 ? -errno : fd;
-}
-
 int pinned_make(struct objects *o)
 {
 	int r = pins_make(&o->pins);
 
-	for (size_t i = 0; i < o->map_count && r >= 0; i++)
-		r = put_map(&o->pins, &o->maps[i]);
+	for (size_t i = 0; i < o->map_count && r >= 0; i++) {
+		char name[MAP_NAME_SIZE];
+
+		format_map(o->maps[i].object, o->maps[i].form.name, name);
+		r = pins_put(&o->pins, PINS_MAPS, name, o->maps[i].fd);
+	}
 	for (size_t i = 0; i < o->hooks.count && r >= 0; i++)
 		r = put_attachment(o, i);
 	if (r < 0)
@@ -83,15 +68,16 @@ static int write_hook(int fd, const struct objects *o, const struct hook *hook)
 
 	snprintf(pinned.program, sizeof(pinned.program), "%s", hook->program);
 	snprintf(pinned.why, sizeof(pinned.why), "%s", hook->why);
-	snprintf(pinned.why_older, sizeof(pinned.why_older), "%s", o->older.why[hook_object(hook)]);
+	snprintf(pinned.why_older, sizeof(pinned.why_older), "%s", o->older.why[hook->object]);
 	return bpf_map_update_elem(fd, &i, &pinned, BPF_ANY) < 0 ? -errno : 0;
 }
 
 int pinned_seal(struct objects *o)
 {
-	_cleanup_close_ int fd = make_array("hooks", sizeof(struct pinned_hook),
-					    (uint32_t)o->hooks.count);
-	int r = fd < 0 ? fd : 0;
+	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hooks", sizeof(uint32_t),
+						sizeof(struct pinned_hook),
+						(uint32_t)o->hooks.count, NULL);
+	int r = fd < 0 ? -errno : 0;
 
 	for (size_t i = 0; i < o->hooks.count && r >= 0; i++)
 		r = write_hook(fd, o, &o->hooks.items[i]);
@@ -183,7 +169,7 @@ static int take_hook(struct objects *o, size_t i)
 	hook->is_on = pinned.is_on;
 	hook->is_checked = pinned.is_checked;
 	memcpy(hook->why, pinned.why, sizeof(hook->why));
-	memcpy(o->older.why[hook_object(hook)], pinned.why_older, sizeof(pinned.why_older));
+	memcpy(o->older.why[hook->object], pinned.why_older, sizeof(pinned.why_older));
 	return 0;
 }
 
@@ -227,7 +213,9 @@ static int take_all(struct objects *o, const struct loading *l)
 	return r;
 }
 
-int pinned_take(struct objects *o, const struct loading *l)
+/* Take what is pinned at @o->pins, of the layout of @l, with its hooks as they were.  -ENOENT: it
+ * is incomplete; then @o is as it was. */
+static int pinned_take(struct objects *o, const struct loading *l)
 {
 	const struct hooks before = o->hooks;
 	int r = take_all(o, l);

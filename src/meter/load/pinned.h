@@ -28,10 +28,6 @@ int pinned_make(struct objects *o);
 /* Note the hooks; from then on the set is complete. */
 int pinned_seal(struct objects *o);
 
-/* Have what is pinned at @o->pins, of the layout that @l is of, with its hooks as they were.
- * -ENOENT: it is not complete, or a part is missing; then @o is as it was. */
-int pinned_take(struct objects *o, const struct loading *l);
-
 /* A hook is other than it was. */
 void pinned_note(const struct objects *o, const struct hook *hook);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "load/sizing.h"
 
-#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 

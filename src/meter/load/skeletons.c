@@ -9,7 +9,6 @@
 #include <bpf/libbpf.h>
 
 #include "load/calls.h"
-#include "load/causes.h"
 #include "bpf/files.h"
 #include "bpf/settings.h" /* the skeletons hold its structs */
 #include "bpf/block.skel.h"
@@ -23,7 +22,7 @@
 #include "bpf/life_old.skel.h"
 #include "basic/macro.h"
 #include "load/pseudo_fs.h"
-#include "load/prototypes.h"
+#include "load/kernel_types.h"
 #include "bpf/syscall_counts.h"
 #include "load/syscall_names.h"
 #include "bpf/syscalls.skel.h"

@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
-#include "counters/counted_all.h"
+#include "counters/cgroups.h"
 #include "counters/details.h"
 #include "counters/task_sums.h"
 #include "basic/error.h"
@@ -17,7 +15,6 @@
 #include "load/held.h"
 #include "selftest/selftest.h"
 #include "selftest/fixture.h"
-#include "selftest/syscall_selftest.h"
 #include "model/sections/syscalls.h"
 #include "selftest/verdict.h"
 
@@ -44,15 +41,6 @@ static int wait_for_selftest(const struct group *group, const struct held *canar
 	return 0;
 }
 
-static _Noreturn void be_canary(struct fixture *fixture, bool names_syscalls)
-{
-	int r = selftest_run(fixture);
-
-	if (names_syscalls)
-		syscall_selftest_run();
-	_exit(r < 0);
-}
-
 static int let_run(const struct group *group, struct fixture *fixture, bool names_syscalls,
 		   struct error *err)
 {
@@ -61,19 +49,13 @@ static int let_run(const struct group *group, struct fixture *fixture, bool name
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start a process");
-	if (canary.pid == 0)
-		be_canary(fixture, names_syscalls);
-	return wait_for_selftest(group, &canary, err);
-}
-
-static void apply(struct meter *m, const struct verdict *verdict)
-{
-	for (size_t i = 0; i < verdict->count; i++)
-		meter_believe(m, verdict->items[i].program);
-	for (size_t i = 0; i < verdict->count; i++) {
-		if (*verdict->items[i].why)
-			meter_disbelieve(m, verdict->items[i].program, "%s", verdict->items[i].why);
+	if (canary.pid == 0) {
+		r = selftest_run(fixture);
+		if (names_syscalls)
+			syscall_selftest_run();
+		_exit(r < 0);
 	}
+	return wait_for_selftest(group, &canary, err);
 }
 
 static bool has_doubts(const struct verdict *verdict)
@@ -95,11 +77,6 @@ static int judge_syscalls(const struct meter *m, struct verdict *verdict, struct
 	return r;
 }
 
-static size_t count_connections(const struct meter *m)
-{
-	return objects_count_entries(meter_objects(m), OBJECT_FILES, "connections");
-}
-
 static int run_and_judge(struct meter *m, const struct group *group, bool is_thorough,
 			 int settle_ms, struct verdict *ret, struct error *err)
 {
@@ -108,7 +85,8 @@ static int run_and_judge(struct meter *m, const struct group *group, bool is_tho
 	struct evidence evidence = { .reading = &reading, .settle_ms = settle_ms };
 	uint64_t skipped = meter_skipped_runs(m);
 	bool names_syscalls = meter_opened_with(m)->names_syscalls;
-	size_t followed = count_connections(m);
+	const struct objects *o = meter_objects(m);
+	size_t followed = objects_count_entries(o, OBJECT_FILES, "connections");
 	int r = fixture_open(is_thorough, &fixture, err);
 
 	fixture.has_libaio = is_thorough && meter_is_on(m, "end_libaio_request");
@@ -124,7 +102,8 @@ static int run_and_judge(struct meter *m, const struct group *group, bool is_tho
 	evidence.hooks = meter_hooks(m, &evidence.hook_count);
 	evidence.results = fixture.results;
 	evidence.talk = fixture.talk;
-	evidence.has_left_connections = count_connections(m) > followed;
+	evidence.has_left_connections = objects_count_entries(o, OBJECT_FILES, "connections") >
+					followed;
 	verdict_find(&evidence, ret);
 	return names_syscalls ? judge_syscalls(m, ret, err) : 0;
 }
@@ -154,8 +133,12 @@ int canary_run(struct meter *m, int root_fd, const struct hierarchy *h, uint64_t
 	     r >= 0 && selftests < SELFTESTS_MAX && (!selftests || has_doubts(&verdict));
 	     selftests++)
 		r = try_selftest(m, root_fd, h, is_thorough, SETTLE_MS << selftests, &verdict, err);
-	if (r >= 0)
-		apply(m, &verdict);
+	for (size_t i = 0; r >= 0 && i < verdict.count; i++)
+		meter_believe(m, verdict.items[i].program);
+	for (size_t i = 0; r >= 0 && i < verdict.count; i++) {
+		if (*verdict.items[i].why)
+			meter_disbelieve(m, verdict.items[i].program, "%s", verdict.items[i].why);
+	}
 	meter_watch(m, watched_id);
 	return r;
 }

@@ -13,7 +13,7 @@
 #include "selftest/canary.h"
 #include "basic/cleanup.h"
 #include "basic/file.h"
-#include "load/missing.h"
+#include "load/hooks.h"
 #include "basic/parse.h"
 #include "sources/hardware.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "selftest/costs.h"
+#include "selftest/checkup.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,10 +10,10 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
 #include "cgroup/group.h"
 #include "basic/macro.h"
@@ -53,14 +52,6 @@ struct worker {
 	int fd; /* a byte asks for a turn, which comes back */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
 static bool read_batch(int file_fd)
 {
 	char page[PAGE];
@@ -72,23 +63,18 @@ static bool read_batch(int file_fd)
 	return true;
 }
 
-static void call_batch(void)
-{
-	for (int i = 0; i < BATCH_CALLS; i++)
-		(void)syscall(SYS_getppid);
-}
-
 static bool take_turn(int file_fd, struct turn *ret)
 {
 	*ret = (struct turn){ UINT64_MAX, UINT64_MAX };
 	for (int i = 0; i < BATCHES; i++) {
-		uint64_t begin = now_ns(), between, end;
+		uint64_t begin = clock_now_ns(CLOCK_MONOTONIC), between, end;
 
 		if (!read_batch(file_fd))
 			return false;
-		between = now_ns();
-		call_batch();
-		end = now_ns();
+		between = clock_now_ns(CLOCK_MONOTONIC);
+		for (int call = 0; call < BATCH_CALLS; call++)
+			(void)syscall(SYS_getppid);
+		end = clock_now_ns(CLOCK_MONOTONIC);
 		ret->read_ns = MIN(ret->read_ns, between - begin);
 		ret->call_ns = MIN(ret->call_ns, end - between);
 	}
@@ -142,14 +128,6 @@ static void worker_end(struct worker *w)
 		;
 }
 
-static int worker_ask(const struct worker *w, struct turn *ret, struct error *err)
-{
-	if (send(w->fd, "", 1, MSG_NOSIGNAL) != 1 ||
-	    recv(w->fd, ret, sizeof(*ret), MSG_WAITALL) != sizeof(*ret))
-		return error_set(err, -EIO, "the process that is to be measured has ended");
-	return 0;
-}
-
 /* One turn under one setting.  1: its hooks are not all on, and nothing is known. */
 static int measure_turn(const struct meter_options *options, const struct worker *worker,
 			struct turn *ret, struct error *err)
@@ -164,7 +142,10 @@ static int measure_turn(const struct meter_options *options, const struct worker
 		if (!meter_has_tier(meter, (enum meter_tier)options->tiers))
 			return 1;
 	}
-	return worker_ask(worker, ret, err);
+	if (send(worker->fd, "", 1, MSG_NOSIGNAL) != 1 ||
+	    recv(worker->fd, ret, sizeof(*ret), MSG_WAITALL) != sizeof(*ret))
+		return error_set(err, -EIO, "the process that is to be measured has ended");
+	return 0;
 }
 
 struct turns {
@@ -241,7 +222,7 @@ int costs_measure(int root_fd, const struct hierarchy *h, struct costs *ret, str
 	_cleanup_(worker_end) struct worker worker = {};
 	struct meter_options options = { .root_fd = root_fd, .hierarchy = h };
 	struct turns turns = {};
-	uint64_t begin = now_ns();
+	uint64_t begin = clock_now_ns(CLOCK_MONOTONIC);
 	int r = group_make(root_fd, h, "jobmeter-costs", &group, err);
 
 	if (r < 0)
@@ -251,7 +232,7 @@ int costs_measure(int root_fd, const struct hierarchy *h, struct costs *ret, str
 	if (r >= 0)
 		r = group_add_process(group, worker.pid, err);
 	while (r >= 0 && turns.rounds < ROUNDS_MAX &&
-	       (turns.rounds < ROUNDS_MIN || now_ns() - begin < TIME_NS))
+	       (turns.rounds < ROUNDS_MIN || clock_now_ns(CLOCK_MONOTONIC) - begin < TIME_NS))
 		r = measure_round(&options, &worker, &turns, err);
 	if (r < 0)
 		return r;

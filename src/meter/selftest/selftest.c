@@ -7,21 +7,21 @@
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
+#include <inttypes.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "basic/macro.h"
 #include "selftest/fixture.h"
-
-#define NAP_US (SELFTEST_SLEEP_NS / 1000) /* until a signal ends it */
+#include "model/sections/syscalls.h"
+#include "selftest/verdict.h"
 
 /* Arguments that stand for something of the stage. */
 #define FD(file) (-1000000L - FIXTURE_##file)
@@ -188,24 +188,29 @@ static void wake_up(int number)
 	(void)number;
 }
 
-/* Sleep in a read until SIGALRM ends it, so that it is parked and comes back with EINTR. */
-static long nap(struct fixture *s)
+/* Let SIGALRM come each @us from now on, and end calls that sleep with EINTR; 0: no more. */
+static void set_alarm(long us)
 {
 	const struct sigaction action = { .sa_handler = wake_up }; /* no SA_RESTART */
-	const struct itimerval timer = { .it_value = { .tv_usec = NAP_US },
-					 .it_interval = { .tv_usec = NAP_US } };
-	const struct itimerval off = {};
+	const struct itimerval timer = { { .tv_usec = us }, { .tv_usec = us } };
 	sigset_t alarm;
-	char byte;
-	long result;
 
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);
-	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
 	sigaction(SIGALRM, &action, NULL);
+	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* Sleep in a read until a signal ends it, so that it is parked and comes back with EINTR. */
+static long nap(struct fixture *s)
+{
+	char byte;
+	long result;
+
+	set_alarm(SELFTEST_SLEEP_NS / 1000);
 	result = read(s->files[FIXTURE_PIPE_OUT], &byte, 1) < 0 ? -errno : 0;
-	setitimer(ITIMER_REAL, &off, NULL);
+	set_alarm(0);
 	return result;
 }
 
@@ -375,4 +380,58 @@ int selftest_run(struct fixture *s)
 		s->results[i] = run_case(s, &cases[i]);
 	talk_to_self(s->talk);
 	return s->files[FIXTURE_FILE] < 0 ? -EIO : 0;
+}
+
+/* ---- system calls by name ---- */
+
+#define ASKED 3 /* times for the parent's id, which nothing else in the self-test asks for */
+#define REFUSED 2
+
+void syscall_selftest_run(void)
+{
+	const struct timespec nap = { .tv_nsec = (long)SELFTEST_SLEEP_NS };
+
+	for (int i = 0; i < ASKED; i++)
+		(void)syscall(SYS_getppid);
+	for (int i = 0; i < REFUSED; i++)
+		(void)syscall(SYS_getpgid, -1);
+	(void)syscall(SYS_nanosleep, &nap, NULL);
+	set_alarm(SELFTEST_SLEEP_NS / 1000); /* ends it with EINTR; one that comes too early is
+						followed by more */
+	(void)syscall(SYS_ppoll, NULL, 0, NULL, NULL, 8);
+	set_alarm(0);
+}
+
+/* @least_ns: 0: any. */
+static void judge(const struct syscalls *s, const char *program, const char *call, uint64_t calls,
+		  uint64_t errors, uint64_t least_ns, struct verdict *v)
+{
+	const struct syscall_row *row = syscalls_find(s, call);
+	uint64_t was = row ? syscall_number(row, METRIC_SYSCALL_CALLS).number : 0;
+	uint64_t failed = row ? syscall_number(row, METRIC_SYSCALL_ERRORS).number : 0;
+	uint64_t ns = row ? syscall_number(row, METRIC_SYSCALL_SECONDS).number : 0;
+	struct judged *judged;
+
+	if (v->count == VERDICT_MAX)
+		return;
+	judged = &v->items[v->count++];
+	*judged = (struct judged){ .program = program };
+	if (was != calls || failed != errors)
+		snprintf(judged->why, sizeof(judged->why),
+			 "of %" PRIu64 " calls of %s, %" PRIu64 " failed, it saw %" PRIu64
+			 " and %" PRIu64,
+			 calls, call, errors, was, failed);
+	else if (ns < least_ns)
+		snprintf(judged->why, sizeof(judged->why),
+			 "%s took %" PRIu64 " ns at least, and %" PRIu64 " by it", call, least_ns,
+			 ns);
+}
+
+void syscall_selftest_judge(const struct syscalls *counted, struct verdict *v)
+{
+	judge(counted, "enter_syscall", "getppid", ASKED, 0, 0, v);
+	judge(counted, "leave_syscall", "getpgid", REFUSED, REFUSED, 0, v);
+	judge(counted, "park_syscall", "nanosleep", 1, 0, SELFTEST_SLEEP_NS, v);
+	judge(counted, "end_syscall", "exit_group", 1, 0, 0, v);
+	judge(counted, "settle_syscall", "ppoll", 1, 1, 0, v);
 }

@@ -26,6 +26,8 @@ enum case_place {
 };
 
 struct fixture;
+struct syscalls;
+struct verdict;
 
 /* One system call, or what a function does. */
 struct case_ {
@@ -47,3 +49,8 @@ const struct case_ *selftest_cases(size_t *ret_count);
 /* In the canary, once: run, and note the results, a case each.  Nothing is given back: the process
  * ends. -EIO: too little of it was possible to judge by. */
 int selftest_run(struct fixture *s);
+
+/* The part for system calls by name: to be followed by the process' end. */
+void syscall_selftest_run(void);
+/* Add to @v which of their hooks counted it right, as of @counted. */
+void syscall_selftest_judge(const struct syscalls *counted, struct verdict *v);

@@ -56,29 +56,23 @@ static bool is_tier_on(const struct evidence *e, const char *tier)
 	return true;
 }
 
-static struct judged *get_judged(struct verdict *v, const char *program)
+/* Note that @program counted right, or why not: by @format, unless a reason stands there. */
+static void judge(struct verdict *v, const char *program, bool is_right, const char *format, ...)
 {
-	for (size_t i = 0; i < v->count; i++) {
-		if (strcmp(v->items[i].program, program) == 0)
-			return &v->items[i];
-	}
-	if (v->count == VERDICT_MAX)
-		return NULL;
-	v->items[v->count] = (struct judged){ .program = program };
-	return &v->items[v->count++];
-}
-
-static void believe(struct verdict *v, const char *program)
-{
-	(void)get_judged(v, program);
-}
-
-static void doubt(struct verdict *v, const char *program, const char *format, ...)
-{
-	struct judged *judged = get_judged(v, program);
+	struct judged *judged;
 	va_list args;
+	size_t i = 0;
 
-	if (!judged || *judged->why) /* the first reason is the nearest */
+	while (i < v->count && strcmp(v->items[i].program, program) != 0)
+		i++;
+	if (i == VERDICT_MAX)
+		return;
+	judged = &v->items[i];
+	if (i == v->count) {
+		*judged = (struct judged){ .program = program };
+		v->count++;
+	}
+	if (is_right || *judged->why) /* the first reason is the nearest */
 		return;
 	va_start(args, format);
 	vsnprintf(judged->why, sizeof(judged->why), format, args);
@@ -86,15 +80,6 @@ static void doubt(struct verdict *v, const char *program, const char *format, ..
 }
 
 /* ---- how much ---- */
-
-static void add_result(struct op_counts *to, enum file_op op, long result)
-{
-	to->calls++;
-	if (result < 0)
-		to->errors++;
-	else if (op < OP_DATA_COUNT)
-		to->bytes += (uint64_t)result;
-}
 
 /* What was run of an operation by one way. */
 static struct op_counts sum_selftest(const long *results, enum file_op op,
@@ -107,17 +92,13 @@ static struct op_counts sum_selftest(const long *results, enum file_op op,
 	for (size_t i = 0; i < count; i++) {
 		if (results[i] == CASE_NOT_RUN || cases[i].interface != interface)
 			continue;
-		if (cases[i].op == op || (cases[i].is_copy && op == OP_WRITE))
-			add_result(&sum, op, results[i]);
+		if (cases[i].op != op && !(cases[i].is_copy && op == OP_WRITE))
+			continue;
+		sum.calls++;
+		sum.errors += results[i] < 0;
+		sum.bytes += op < OP_DATA_COUNT && results[i] > 0 ? (uint64_t)results[i] : 0;
 	}
 	return sum;
-}
-
-static void take_off(struct op_counts *from, const struct op_counts *part)
-{
-	from->calls -= part->calls;
-	from->bytes -= part->bytes;
-	from->errors -= part->errors;
 }
 
 /* What was counted of it, over all rows that are a group's. */
@@ -137,8 +118,13 @@ static struct op_counts sum_reading(const struct reading *reading, enum file_op 
 		}
 		op_counts_add(&sum, &row->ops[op]);
 		for (size_t other = INTERFACE_CALL + 1;
-		     op < OP_DATA_COUNT && other < INTERFACE_MAPPING; other++)
-			take_off(&sum, &row->interfaces[other][op]);
+		     op < OP_DATA_COUNT && other < INTERFACE_MAPPING; other++) {
+			const struct op_counts *part = &row->interfaces[other][op];
+
+			sum.calls -= part->calls;
+			sum.bytes -= part->bytes;
+			sum.errors -= part->errors;
+		}
 	}
 	return sum;
 }
@@ -148,30 +134,22 @@ static bool are_equal(const struct op_counts *a, const struct op_counts *b)
 	return a->calls == b->calls && a->bytes == b->bytes && a->errors == b->errors;
 }
 
-/* What the canary's own program and libraries cost in page-ins is in it, where they were not in
- * memory. */
-static bool is_right(const struct op_counts *is, const struct op_counts *should, enum file_op op,
-		     enum file_interface interface)
-{
-	if (interface == INTERFACE_MAPPING && op == OP_READ)
-		return is->calls >= should->calls && is->bytes >= should->bytes;
-	return are_equal(is, should);
-}
-
 static void judge_count(const struct evidence *e, enum file_op op, enum file_interface interface,
 			struct verdict *v)
 {
 	struct op_counts should = sum_selftest(e->results, op, interface);
 	struct op_counts is = sum_reading(e->reading, op, interface);
 	const char *const *programs = programs_of(op, interface);
+	bool is_right = are_equal(&is, &should);
 
 	if (should.calls == 0 && interface != INTERFACE_CALL)
 		return;
+	/* Page-ins of the canary's own program and libraries are counted too. */
+	if (interface == INTERFACE_MAPPING && op == OP_READ)
+		is_right = is.calls >= should.calls && is.bytes >= should.bytes;
 	for (size_t i = 0; i < RESTS_MAX && programs[i]; i++) {
-		if (is_right(&is, &should, op, interface))
-			believe(v, programs[i]);
-		else if (interface != INTERFACE_LIBAIO || !e->is_disturbed)
-			doubt(v, programs[i],
+		if (is_right || interface != INTERFACE_LIBAIO || !e->is_disturbed)
+			judge(v, programs[i], is_right,
 			      "the self-test's %s%s%s of %" PRIu64 " calls, %" PRIu64
 			      " bytes, %" PRIu64 " errors was counted as %" PRIu64 ", %" PRIu64
 			      " and %" PRIu64,
@@ -198,16 +176,11 @@ static void judge_sleep(const struct evidence *e, struct verdict *v)
 	const struct mount_row *pipe = reading_find_mount(e->reading, ROW_PIPE,
 							  row_kind_name(ROW_PIPE), NULL);
 
-	if (pipe && pipe->has_seconds && !pipe->ops[OP_READ].ns) /* of a call that was forgotten
-								    there is none */
-		doubt(v, "park_call", "the self-test's sleep in a read was not timed");
-	else if (pipe && pipe->has_seconds)
-		believe(v, "park_call");
-	if (lacks_interrupted(e))
-		doubt(v, "settle_interrupted_call",
-		      "the self-test's read that a signal ended was not counted");
-	else
-		believe(v, "settle_interrupted_call");
+	if (pipe && pipe->has_seconds) /* a call that was forgotten has no time */
+		judge(v, "park_call", pipe->ops[OP_READ].ns,
+		      "the self-test's sleep in a read was not timed");
+	judge(v, "settle_interrupted_call", !lacks_interrupted(e),
+	      "the self-test's read that a signal ended was not counted");
 }
 
 static void judge_files(const struct evidence *e, struct verdict *v)
@@ -247,17 +220,14 @@ static void judge_traffic(const struct evidence *e, struct verdict *v)
 	const struct network *n = &e->reading->network;
 
 	for (size_t i = 0; i < RESTS_MAX && rests_of_calls[i]; i++) {
-		if (is_traffic_right(n, e->talk))
-			believe(v, rests_of_calls[i]);
-		else
-			doubt(v, rests_of_calls[i],
-			      "the self-test's %u calls and %u bytes each way by TCP were counted as %" PRIu64
-			      " and %" PRIu64 " sent, %" PRIu64 " and %" PRIu64 " received",
-			      e->talk->calls, e->talk->bytes,
-			      network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS),
-			      network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES),
-			      network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_CALLS),
-			      network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_BYTES));
+		judge(v, rests_of_calls[i], is_traffic_right(n, e->talk),
+		      "the self-test's %u calls and %u bytes each way by TCP were counted as %" PRIu64
+		      " and %" PRIu64 " sent, %" PRIu64 " and %" PRIu64 " received",
+		      e->talk->calls, e->talk->bytes,
+		      network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS),
+		      network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES),
+		      network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_CALLS),
+		      network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_BYTES));
 	}
 }
 
@@ -268,20 +238,19 @@ static void judge_connection(const struct evidence *e, struct verdict *v)
 	uint64_t opened = network_number(n, SOCKET_TCP, METRIC_NETWORK_OPENED);
 	uint64_t accepted = network_number(n, SOCKET_TCP, METRIC_NETWORK_ACCEPTED);
 	uint64_t segments = network_number(n, SOCKET_TCP, METRIC_NETWORK_SEGMENTS);
+	bool is_right;
 
 	if (!is_on(e, "open_connection") || !is_on(e, "end_connection"))
 		return;
-	if (opened == 1 && accepted == 1 && segments == e->talk->calls)
-		believe(v, "open_connection");
-	else if (!e->is_disturbed)
-		doubt(v, "open_connection",
+	is_right = opened == 1 && accepted == 1 && segments == e->talk->calls;
+	if (is_right || !e->is_disturbed)
+		judge(v, "open_connection", is_right,
 		      "the self-test's connection to itself and its %u segments were counted as %" PRIu64
 		      " opened, %" PRIu64 " accepted and %" PRIu64 " segments",
 		      e->talk->calls, opened, accepted, segments);
-	if (!e->has_left_connections)
-		believe(v, "end_connection");
-	else if (!e->is_disturbed)
-		doubt(v, "end_connection", "the end of the self-test's connection was not seen");
+	if (!e->has_left_connections || !e->is_disturbed)
+		judge(v, "end_connection", !e->has_left_connections,
+		      "the end of the self-test's connection was not seen");
 }
 
 /* ---- where ---- */
@@ -334,22 +303,12 @@ static void judge_place(const struct evidence *e, enum file_op op, const struct 
 	for (size_t i = 0; i < count; i++) {
 		if (cases[i].op != op || !cases[i].placed_by)
 			continue;
-		if (is == should)
-			believe(v, cases[i].placed_by);
-		else if (!e->is_disturbed)
-			doubt(v, cases[i].placed_by,
+		if (is == should || !e->is_disturbed)
+			judge(v, cases[i].placed_by, is == should,
 			      "of the self-test's %" PRIu64 " calls of %s %" PRIu64
 			      " were placed on its file system",
 			      should, file_op_name(op), is);
 	}
-}
-
-static void judge_places(const struct evidence *e, struct verdict *v)
-{
-	const struct mount_row *fixture = find_stage(e->reading);
-
-	for (size_t op = OP_DATA_COUNT; fixture && op < OP_COUNT; op++)
-		judge_place(e, (enum file_op)op, fixture, v);
 }
 
 /* ---- the tasks' own counters ---- */
@@ -372,59 +331,46 @@ static void judge_tasks(const struct evidence *e, struct verdict *v)
 	const struct value *values = e->reading->values;
 
 	if (!e->is_settled) {
-		doubt(v, "count_freed_task", "the self-test's end was not seen in %d ms",
+		judge(v, "count_freed_task", false, "the self-test's end was not seen in %d ms",
 		      e->settle_ms);
 		return;
 	}
-	believe(v, "count_exit");
-	if (values[METRIC_IO_CHARS_READ].number == read_bytes &&
-	    values[METRIC_IO_CHARS_WRITTEN].number == written)
-		believe(v, "count_freed_task");
-	else
-		doubt(v, "count_freed_task",
-		      "the self-test's %" PRIu64 " and %" PRIu64 " bytes were counted as %" PRIu64
-		      " and %" PRIu64,
-		      read_bytes, written, values[METRIC_IO_CHARS_READ].number,
-		      values[METRIC_IO_CHARS_WRITTEN].number);
-}
-
-/* The program that sees tasks leave a CPU; NULL: there is none. */
-static const char *find_switch(const struct evidence *e)
-{
-	static const char *const programs[] = { "charge_switch", "charge_switch_unstated" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
-		if (is_on(e, programs[i]))
-			return programs[i];
-	}
-	return NULL;
+	judge(v, "count_exit", true, "");
+	judge(v, "count_freed_task",
+	      values[METRIC_IO_CHARS_READ].number == read_bytes &&
+		      values[METRIC_IO_CHARS_WRITTEN].number == written,
+	      "the self-test's %" PRIu64 " and %" PRIu64 " bytes were counted as %" PRIu64
+	      " and %" PRIu64,
+	      read_bytes, written, values[METRIC_IO_CHARS_READ].number,
+	      values[METRIC_IO_CHARS_WRITTEN].number);
 }
 
 /* The canary slept in a read of a pipe, unless it came to it late; and before that until it was let
  * go. */
 static void judge_times(const struct evidence *e, struct verdict *v)
 {
-	const char *program = find_switch(e);
+	const char *program = is_on(e, "charge_switch") ? "charge_switch"
+							: "charge_switch_unstated";
 	const struct value *slept = &e->reading->values[METRIC_BLOCKED_PIPE];
 
-	if (!program)
+	if (!is_on(e, program))
 		return;
-	if (slept->number >= SELFTEST_SLEEP_NS / 10 &&
-	    slept->number < SELFTEST_SLEEP_NS * NAP_LONGEST)
-		believe(v, program);
-	else
-		doubt(v, program,
-		      "the self-test's sleep of %" PRIu64 " us in a read was counted as %" PRIu64
-		      " us",
-		      SELFTEST_SLEEP_NS / 1000, slept->number / 1000);
+	judge(v, program,
+	      slept->number >= SELFTEST_SLEEP_NS / 10 &&
+		      slept->number < SELFTEST_SLEEP_NS * NAP_LONGEST,
+	      "the self-test's sleep of %" PRIu64 " us in a read was counted as %" PRIu64 " us",
+	      SELFTEST_SLEEP_NS / 1000, slept->number / 1000);
 }
 
 void verdict_find(const struct evidence *e, struct verdict *ret)
 {
 	*ret = (struct verdict){};
 	if (is_tier_on(e, "T2")) {
+		const struct mount_row *fixture = find_stage(e->reading);
+
 		judge_files(e, ret);
-		judge_places(e, ret);
+		for (size_t op = OP_DATA_COUNT; fixture && op < OP_COUNT; op++)
+			judge_place(e, (enum file_op)op, fixture, ret);
 		if (e->talk && e->talk->is_made) {
 			judge_traffic(e, ret);
 			judge_connection(e, ret);
