@@ -2,6 +2,7 @@
 #include "model/metric.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /* clang-format off */
@@ -793,6 +794,26 @@ const char *metric_part(const struct metric *metric)
 		   *point = strrchr(section, '.');
 
 	return point ? point + 1 : section;
+}
+
+const char *metric_path(const struct metric *metric, char ret[METRIC_PATH_SIZE])
+{
+	snprintf(ret, METRIC_PATH_SIZE, "%s.%s", metric->section, metric->key);
+	return ret;
+}
+
+enum metric_id metric_of_path(const char *path)
+{
+	size_t id = 0;
+
+	for (; id < METRIC_JOB_COUNT; id++) {
+		const size_t length = strlen(metrics[id].section);
+
+		if (strncmp(path, metrics[id].section, length) == 0 && path[length] == '.' &&
+		    strcmp(path + length + 1, metrics[id].key) == 0)
+			break;
+	}
+	return (enum metric_id)id;
 }
 
 enum metric_id metric_id_of(const struct metric *metric)

@@ -457,6 +457,11 @@ const struct metric *metric_find(const char *section, const char *key);
 #define SCOPE_LABELS_MAX 6
 const char *const *metric_labels(enum metric_scope scope);
 
+/* Section and key: "cpu.user_seconds"; and the metric of a job so called, else METRIC_JOB_COUNT. */
+#define METRIC_PATH_SIZE 96
+const char *metric_path(const struct metric *metric, char ret[METRIC_PATH_SIZE]);
+enum metric_id metric_of_path(const char *path);
+
 /* The last part of its section: "read" of "ways.read"; "" where it has none. */
 const char *metric_part(const struct metric *metric);
 

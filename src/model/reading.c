@@ -15,7 +15,7 @@
 #define UNPLACED_SHARE_MAX 100 /* a part of this is next to none */
 
 /* clang-format off */
-static const char *const row_names[ROW_KIND_COUNT] = {
+const char *const row_kind_names[ROW_KIND_COUNT] = {
 	[ROW_PIPE] = "(pipe)", [ROW_SOCKET] = "(socket)", [ROW_PSEUDO] = "(pseudo)", [ROW_EXEC] = "(exec)",
 	[ROW_KERNEL] = "(kernel)", [ROW_UNRESOLVED] = "(unresolved)", [ROW_OTHER] = "(other)",
 };
@@ -58,13 +58,13 @@ const enum metric_id mount_sum_metrics[MOUNT_SUMS] = { METRIC_READ_BYTES, METRIC
 const char *row_kind_name(enum row_kind kind)
 {
 	assert(kind < ROW_KIND_COUNT);
-	return row_names[kind];
+	return row_kind_names[kind];
 }
 
 enum row_kind row_kind_of(const char *mount)
 {
 	for (size_t kind = 0; kind < ROW_KIND_COUNT; kind++) {
-		if (row_names[kind] && strcmp(row_names[kind], mount) == 0)
+		if (row_kind_names[kind] && strcmp(row_kind_names[kind], mount) == 0)
 			return (enum row_kind)kind;
 	}
 	return ROW_MOUNT;
@@ -257,7 +257,7 @@ static void merge_numbers(struct mount_row *to, const struct mount_row *from)
 /* The row of what finds no room: the last mount becomes it.  NULL: no memory. */
 static struct mount_row *get_other(struct reading *r)
 {
-	struct mount_row *row = reading_find_mount(r, ROW_OTHER, row_names[ROW_OTHER], NULL);
+	struct mount_row *row = reading_find_mount(r, ROW_OTHER, row_kind_names[ROW_OTHER], NULL);
 	size_t last = r->mount_count - 1;
 	char *name;
 
@@ -265,7 +265,7 @@ static struct mount_row *get_other(struct reading *r)
 		return row;
 	while (last > 0 && r->mounts[last].kind != ROW_MOUNT)
 		last--;
-	name = strdup(row_names[ROW_OTHER]);
+	name = strdup(row_kind_names[ROW_OTHER]);
 	if (!name)
 		return NULL;
 	row = &r->mounts[last];

@@ -99,6 +99,7 @@ struct reading {
 };
 
 /* "(pipe)"...; NULL for ROW_MOUNT. */
+extern const char *const row_kind_names[ROW_KIND_COUNT];
 const char *row_kind_name(enum row_kind kind);
 /* Is it the job's own: no kernel thread's? */
 bool row_is_own(const struct mount_row *row);

@@ -2,12 +2,14 @@
 #include "model/shape.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
+#include "basic/parse.h"
 #include "basic/text.h"
 #include "model/document.h"
 #include "model/histogram_json.h"
@@ -128,6 +130,27 @@ static bool is_idle(const struct field *f, const void *of)
 	return true;
 }
 
+/* ---- whole numbers, of any size ---- */
+
+static uint64_t get_uint(const struct field *f, const void *of)
+{
+	const void *from = at(f, of);
+
+	return f->size == 1   ? *(const uint8_t *)from
+	       : f->size == 4 ? *(const uint32_t *)from
+			      : *(const uint64_t *)from;
+}
+
+static void set_uint(const struct field *f, void *of, uint64_t number)
+{
+	if (f->size == 1)
+		*(uint8_t *)at(f, of) = (uint8_t)number;
+	else if (f->size == 4)
+		*(uint32_t *)at(f, of) = (uint32_t)number;
+	else
+		*(uint64_t *)at(f, of) = number;
+}
+
 /* ---- lists ---- */
 
 struct list { /* however its items are declared */
@@ -147,9 +170,8 @@ static const char *text_of(const struct field *f, const void *of)
 
 static bool is_same_key(const struct field *f, const void *a, const void *b)
 {
-	return f->kind == SHAPE_WORD
-		       ? *(const unsigned int *)at(f, a) == *(const unsigned int *)at(f, b)
-		       : text_is_equal(text_of(f, a), text_of(f, b));
+	return f->kind == SHAPE_WORD ? get_uint(f, a) == get_uint(f, b)
+				     : text_is_equal(text_of(f, a), text_of(f, b));
 }
 
 static bool has_same_keys(const struct shape *rows, const void *a, const void *b)
@@ -282,7 +304,7 @@ static void free_field(const struct field *f, void *of)
 		free(*texts);
 	for (size_t i = 0; f->kind == SHAPE_LIST && i < l->count; i++)
 		free_strings(f->rows, row_of(f->rows, l, i));
-	if (f->kind == SHAPE_LIST)
+	if (f->kind == SHAPE_LIST || f->kind == SHAPE_TUPLES)
 		free(l->items);
 }
 
@@ -364,10 +386,33 @@ static void format_strings(const struct walk *w UNUSED, const struct field *f, c
 	document_end_list(d);
 }
 
-static void format_word(const struct walk *w UNUSED, const struct field *f, const void *of,
+/* What a field of one value is as an item of a list, too. */
+static void format_item(const struct walk *w UNUSED, const struct field *f, const void *of,
 			struct document *d)
 {
-	document_put_string(d, f->key, f->names[*(const unsigned int *)at(f, of)]);
+	char text[24];
+
+	if (f->kind == SHAPE_WORD) {
+		document_string(d, f->names[get_uint(f, of)]);
+	} else if (f->kind == SHAPE_ID) {
+		snprintf(text, sizeof(text), "%" PRIu64, *(const uint64_t *)at(f, of));
+		document_string(d, text);
+	} else if (f->kind == SHAPE_UINT) {
+		document_unsigned(d, MIN(get_uint(f, of), (uint64_t)INT64_MAX));
+	}
+	for (size_t i = 0; f->kind == SHAPE_UINTS && i < f->size; i++)
+		document_unsigned(d, MIN(((const uint64_t *)at(f, of))[i], (uint64_t)INT64_MAX));
+}
+
+static void format_member(const struct walk *w, const struct field *f, const void *of,
+			  struct document *d)
+{
+	document_key(d, f->key);
+	if (f->kind == SHAPE_UINTS)
+		document_begin_flat_list(d);
+	format_item(w, f, of, d);
+	if (f->kind == SHAPE_UINTS)
+		document_end_list(d);
 }
 
 static void format_time(const struct walk *w UNUSED, const struct field *f, const void *of,
@@ -444,6 +489,22 @@ static void format_job_values(const struct walk *w UNUSED, const struct field *f
 	values_format_all(at(f, of), d);
 }
 
+static void format_metrics(const struct walk *w UNUSED, const struct field *f, const void *of,
+			   struct document *d)
+{
+	const struct value *values = at(f, of);
+
+	document_begin_flat_map_of(d, f->key);
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		const struct metric *metric = metric_get((enum metric_id)i);
+		char name[METRIC_PATH_SIZE];
+
+		if (values[i].is_known)
+			document_put_unsigned(d, metric_path(metric, name), values[i].number);
+	}
+	document_end_map(d);
+}
+
 static void format_map(const struct walk *w, const struct field *f, const void *of,
 		       struct document *d)
 {
@@ -504,6 +565,47 @@ static void format_list(const struct walk *w, const struct field *f, const void 
 	document_end_list(d);
 }
 
+static void format_tuples(const struct walk *w, const struct field *f, const void *of,
+			  struct document *d)
+{
+	const struct list l = list_of(f, of);
+	const bool is_flat = f->flags & SHAPE_FLAT;
+
+	if (is_flat)
+		document_begin_flat_list_of(d, f->key);
+	else
+		document_begin_list_of(d, f->key);
+	for (size_t i = 0; i < l.count; i++) {
+		if (!is_flat)
+			document_begin_flat_list(d);
+		for (size_t k = 0; k < f->rows->count; k++)
+			format_item(w, &f->rows->fields[k], row_of(f->rows, &l, i), d);
+		if (!is_flat)
+			document_end_list(d);
+	}
+	document_end_list(d);
+}
+
+static bool is_omitted(const struct field *f, const void *of)
+{
+	switch (f->kind) {
+	case SHAPE_STRING:
+	case SHAPE_STRINGS:
+		return !*(char *const *)at(f, of);
+	case SHAPE_BOOL:
+		return !*(const bool *)at(f, of);
+	case SHAPE_WORD:
+	case SHAPE_UINT:
+		return !get_uint(f, of);
+	case SHAPE_VALUE:
+		return !get(f, of, 0).is_known;
+	case SHAPE_TUPLES:
+		return !list_of(f, of).count;
+	default: /* the first number of several */
+		return !*(const uint64_t *)at(f, of);
+	}
+}
+
 /* ---- reading ---- */
 
 static int parse_fields(const struct walk *w, const struct shape *s, bool are_keys,
@@ -550,18 +652,86 @@ static int parse_strings(const struct walk *w UNUSED, const struct field *f,
 	return r;
 }
 
-static int parse_word(const struct walk *w UNUSED, const struct field *f, const struct place *place,
-		      const json_t *map, void *ret)
+static int parse_uint(const struct place *place, const char *key, const json_t *json, uint64_t most,
+		      uint64_t *ret)
 {
-	const char *word = json_string_value(place_member(map, f->key));
+	if (!json_is_integer(json))
+		return place_refuse(place, key,
+				    "has something else where a whole number should be");
+	if (json_integer_value(json) < 0 || (uint64_t)json_integer_value(json) > most)
+		return place_refuse(place, key, "is out of range");
+	*ret = (uint64_t)json_integer_value(json);
+	return 0;
+}
 
-	for (unsigned int i = 0; word && i < f->size; i++) {
-		if (strcmp(f->names[i], word) == 0) {
-			*(unsigned int *)at(f, ret) = i;
+static int parse_word(const struct field *f, const struct place *place, const char *key,
+		      const json_t *json, void *ret)
+{
+	const char *word = json_string_value(json);
+
+	for (uint64_t i = 0; word && i < f->most; i++) {
+		if (text_is_equal(f->names[i], word)) {
+			set_uint(f, ret, i);
 			return 0;
 		}
 	}
-	return place_refuse(place, f->key, "is none of its words");
+	return place_refuse(place, key, "is none of its words");
+}
+
+/* @key: "" in a list. */
+static int parse_item(const struct field *f, const struct place *place, const char *key,
+		      const json_t *json, void *ret)
+{
+	uint64_t number = 0;
+	int r = 0;
+
+	if (f->kind == SHAPE_WORD)
+		return parse_word(f, place, key, json, ret);
+	if (f->kind == SHAPE_UINT)
+		r = parse_uint(place, key, json, f->most ? f->most : INT64_MAX, &number);
+	else if (!json_is_string(json) || parse_u64(json_string_value(json), &number) < 0 ||
+		 !number)
+		return place_refuse(place, key, "is no number as a string");
+	if (r == 0 && f->kind == SHAPE_ID)
+		*(uint64_t *)at(f, ret) = number;
+	else if (r == 0)
+		set_uint(f, ret, number);
+	return r;
+}
+
+static int parse_member(const struct walk *w UNUSED, const struct field *f,
+			const struct place *place, const json_t *map, void *ret)
+{
+	const json_t *json = place_member(map, f->key);
+
+	if (!json && f->kind == SHAPE_WORD && !(f->flags & SHAPE_OMIT))
+		return place_refuse(place, f->key, "is missing");
+	return json ? parse_item(f, place, f->key, json, ret) : 0;
+}
+
+static int parse_uints(const struct field *f, const struct place *place, const json_t *list,
+		       size_t first, void *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < f->size; i++)
+		r = parse_uint(place, "", json_array_get(list, first + i), INT64_MAX,
+			       (uint64_t *)at(f, ret) + i);
+	return r;
+}
+
+static int parse_list_of_uints(const struct walk *w UNUSED, const struct field *f,
+			       const struct place *place, const json_t *map, void *ret)
+{
+	const struct place here = place_below(place, f->key);
+	const json_t *list;
+	int r = place_get(place, map, f->key, JSON_ARRAY, &list);
+
+	if (r < 0 || !list)
+		return r;
+	return json_array_size(list) == f->size
+		       ? parse_uints(f, &here, list, 0, ret)
+		       : place_refuse(place, f->key, "should be a list of %zu", f->size);
 }
 
 static int parse_time(const struct walk *w UNUSED, const struct field *f, const struct place *place,
@@ -651,6 +821,34 @@ static int parse_job_values(const struct walk *w UNUSED, const struct field *f,
 	return values_take_all(place, map, at(f, ret));
 }
 
+static int parse_metrics(const struct walk *w UNUSED, const struct field *f,
+			 const struct place *place, const json_t *map, void *ret)
+{
+	const struct place here = place_below(place, f->key);
+	struct value *values = at(f, ret);
+	const char *name;
+	json_t *json;
+	int r = place_get(place, map, f->key, JSON_OBJECT, &map);
+
+	if (r == 0 && !map && !(f->flags & SHAPE_OMIT))
+		return place_refuse(place, f->key, "is missing");
+	if (r < 0 || !map)
+		return r;
+	json_object_foreach((json_t *)map, name, json)
+	{
+		const enum metric_id id = metric_of_path(name);
+		uint64_t number = 0;
+
+		if (id == METRIC_JOB_COUNT)
+			return place_refuse(&here, "", "has something else: '%.40s'", name);
+		r = parse_uint(&here, name, json, VALUE_MAX, &number);
+		if (r < 0)
+			return r;
+		values[id] = (struct value){ number, true };
+	}
+	return 0;
+}
+
 static int parse_map(const struct walk *w, const struct field *f, const struct place *place,
 		     const json_t *map, void *ret)
 {
@@ -731,6 +929,62 @@ static int parse_list(const struct walk *w, const struct field *f, const struct 
 	return r;
 }
 
+static size_t count_items(const struct shape *rows)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		count += rows->fields[i].kind == SHAPE_UINTS ? rows->fields[i].size : 1;
+	return count;
+}
+
+/* The items of @list from @first on. */
+static int parse_tuple(const struct shape *rows, const struct place *place, const json_t *list,
+		       size_t first, void *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < rows->count; i++) {
+		const struct field *f = &rows->fields[i];
+
+		r = f->kind == SHAPE_UINTS
+			    ? parse_uints(f, place, list, first, ret)
+			    : parse_item(f, place, "", json_array_get(list, first), ret);
+		first += f->kind == SHAPE_UINTS ? f->size : 1;
+	}
+	return r == 0 && rows->check ? rows->check(place, ret) : r;
+}
+
+static int parse_tuples(const struct walk *w UNUSED, const struct field *f,
+			const struct place *place, const json_t *map, void *ret)
+{
+	const struct shape *rows = f->rows;
+	const size_t items = count_items(rows), step = f->flags & SHAPE_FLAT ? items : 1;
+	struct list *l = at(f, ret);
+	const json_t *list;
+	int r = place_get(place, map, f->key, JSON_ARRAY, &list);
+
+	if (r == 0 && !list && f->flags & SHAPE_NEEDED)
+		return place_refuse(place, f->key, "is missing");
+	if (r == 0 && (json_array_size(list) % step || json_array_size(list) / step > rows->max))
+		return place_refuse(place, f->key,
+				    "should have at most %zu entries, all of them whole",
+				    rows->max);
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i += step) {
+		const struct place here = place_item(place, f->key, i);
+		const json_t *one = f->flags & SHAPE_FLAT ? list : json_array_get(list, i);
+		void *row = append(rows, l, NULL);
+
+		if (!row)
+			return -ENOMEM;
+		r = one == list || (json_is_array(one) && json_array_size(one) == items)
+			    ? parse_tuple(rows, &here, one, one == list ? i : 0, row)
+			    : place_refuse(&here, "", "should be a list of %zu", items);
+	}
+	sort(rows, l);
+	return r;
+}
+
 /* ---- of each kind ---- */
 
 static const struct kind {
@@ -742,7 +996,10 @@ static const struct kind {
 	[SHAPE_TEXT] = { format_text, parse_text },
 	[SHAPE_STRING] = { format_text, parse_string },
 	[SHAPE_STRINGS] = { format_strings, parse_strings },
-	[SHAPE_WORD] = { format_word, parse_word },
+	[SHAPE_WORD] = { format_member, parse_member },
+	[SHAPE_UINT] = { format_member, parse_member },
+	[SHAPE_UINTS] = { format_member, parse_list_of_uints },
+	[SHAPE_ID] = { format_member, parse_member },
 	[SHAPE_TIME] = { format_time, parse_time },
 	[SHAPE_BOOL] = { format_bool, parse_bool },
 	[SHAPE_SIGNED] = { format_signed, parse_signed },
@@ -751,9 +1008,11 @@ static const struct kind {
 	[SHAPE_NUMBERS] = { format_numbers, parse_numbers },
 	[SHAPE_VALUES] = { format_numbers, parse_numbers },
 	[SHAPE_JOB_VALUES] = { format_job_values, parse_job_values },
+	[SHAPE_METRICS] = { format_metrics, parse_metrics },
 	[SHAPE_MAP] = { format_map, parse_map },
 	[SHAPE_NAMED] = { format_named, parse_named },
 	[SHAPE_LIST] = { format_list, parse_list },
+	[SHAPE_TUPLES] = { format_tuples, parse_tuples },
 	[SHAPE_ARRAY] = { format_list, parse_list },
 };
 
@@ -762,8 +1021,12 @@ static void format_fields(const struct walk *above, const struct shape *s, const
 {
 	const struct walk w = walk_below(above, s, of);
 
-	for (size_t i = 0; i < s->count; i++)
-		kinds[s->fields[i].kind].format(&w, &s->fields[i], of, d);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct field *f = &s->fields[i];
+
+		if (!(f->flags & SHAPE_OMIT) || !is_omitted(f, of))
+			kinds[f->kind].format(&w, f, of, d);
+	}
 }
 
 void shape_format(const struct shape *s, const void *of, struct document *d)
@@ -771,11 +1034,33 @@ void shape_format(const struct shape *s, const void *of, struct document *d)
 	format_fields(&(struct walk){ s, (void *)of, (void *)of }, s, of, d);
 }
 
+bool shape_has_key(const struct shape *s, const char *key)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (text_is_equal(s->fields[i].key, key))
+			return true;
+	}
+	return false;
+}
+
+static int check_keys(const struct shape *s, const struct place *place, const json_t *map)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)map, key, value)
+	{
+		if (!shape_has_key(s, key) || json_is_null(value))
+			return place_refuse(place, "", "has something else: '%.40s'", key);
+	}
+	return 0;
+}
+
 static int parse_fields(const struct walk *above, const struct shape *s, bool are_keys,
 			const struct place *place, const json_t *map, void *ret)
 {
 	const struct walk w = walk_below(above, s, ret);
-	int r = 0;
+	int r = s->is_strict ? check_keys(s, place, map) : 0;
 
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
 		const struct field *f = &s->fields[i];

@@ -23,7 +23,11 @@ enum field_kind {
 	SHAPE_TEXT, /* char[size]; when rows are joined, the first row's text stays */
 	SHAPE_STRING, /* char *, owned; NULL: absent */
 	SHAPE_STRINGS, /* char *[size], owned; NULL ends them; further ones are left out */
-	SHAPE_WORD, /* an enum, by its word in names[size] */
+	SHAPE_WORD, /* an unsigned integer of @size bytes, by its word in names[most]; no word: NULL
+		     */
+	SHAPE_UINT, /* an unsigned integer of @size bytes, at most @most */
+	SHAPE_UINTS, /* a list of @size uint64_t */
+	SHAPE_ID, /* a uint64_t above 0 as a text, since it uses all 64 bits */
 	SHAPE_TIME, /* uint64_t, ns since the epoch; 0: absent */
 	SHAPE_BOOL,
 	SHAPE_SIGNED, /* int or int64_t, as @size says; below 0: absent */
@@ -33,9 +37,12 @@ enum field_kind {
 			  The metric's kind says how it is joined */
 	SHAPE_VALUES, /* the same as struct value, without a histogram */
 	SHAPE_JOB_VALUES, /* struct value[METRIC_JOB_COUNT], a map for each section */
+	SHAPE_METRICS, /* the same as one map of what is known, in stored units, by section and key
+			*/
 	SHAPE_MAP, /* a structure of @rows; left out if it is empty */
 	SHAPE_NAMED, /* a map of @size structures of @rows, by names[]; empty ones are left out */
 	SHAPE_LIST, /* an owned pointer to @rows, followed by a size_t with their number */
+	SHAPE_TUPLES, /* a list likewise, of lists of the fields' values; flat: all are one list */
 	SHAPE_ARRAY, /* room for @rows->max of them, and likewise */
 };
 
@@ -49,6 +56,7 @@ enum field_flag {
 			      */
 	SHAPE_FLAT = 32, /* a map on one line */
 	SHAPE_OR_NULL = 64, /* 0 and "" are written as null */
+	SHAPE_OMIT = 512, /* left out if 0, "", NULL, not known or without rows */
 	SHAPE_ALONE = 128, /* a number that is not joined */
 };
 
@@ -83,6 +91,7 @@ struct shape {
 	/* Of rows. */
 	bool is_flat; /* one line each */
 	size_t max;
+	bool is_strict; /* nothing else is in it, and no null */
 	bool has_other; /* further rows are added up in one more, whose texts are all SHAPE_OTHER;
 			   else in the last */
 	int (*order)(const void *a, const void *b); /* NULL: in order of arrival */
@@ -102,6 +111,8 @@ bool shape_subtract(const struct shape *s, void *later, const void *earlier);
 /* As the members of a map, or as a list. */
 void shape_format(const struct shape *s, const void *of, struct document *d);
 int shape_parse(const struct shape *s, const struct place *place, const json_t *json, void *ret);
+/* A member of the map that it is has that key. */
+bool shape_has_key(const struct shape *s, const char *key);
 
 /* ---- structures with a list ---- */
 

@@ -5,13 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "model/document.h"
-#include "model/json_place.h"
+#include "model/shape.h"
 #include "basic/macro.h"
 #include "jobs/registry_internal.h"
-#include "jobs/state_values.h"
-
-#define NUMBERS (2 + TASK_COUNTERS) /* of a task: its pid, when it started, its counters */
 
 /* In each job that the task's group is one of. */
 static int keep_base(struct registry *r, const struct task_base *base)
@@ -120,62 +116,17 @@ int registry_resume(struct registry *r, bool is_taken_over, uint64_t boot_ns)
 
 /* ---- in a state ---- */
 
-static void put_base(struct document *d, const struct task_base *base)
-{
-	document_begin_flat_list(d);
-	document_unsigned(d, base->pid);
-	document_unsigned(d, base->started_ns);
-	for (size_t i = 0; i < TASK_COUNTERS; i++)
-		document_unsigned(d,
-				  MIN(((const uint64_t *)&base->counters)[i], (uint64_t)INT64_MAX));
-	document_end_list(d);
-}
-
-void registry_gaps_format(const struct registry_job *j, struct document *d)
-{
-	if (!j->counted_until_ns)
-		return;
-	document_put_unsigned(d, "counted_until_ns", j->counted_until_ns);
-	document_put_boolean(d, "is_put_aside", j->is_put_aside);
-	document_begin_list_of(d, "tasks");
-	for (size_t i = 0; i < j->bases.count; i++)
-		put_base(d, &j->bases.items[i]);
-	document_end_list(d);
-}
-
-static int take_base(const struct place *place, const json_t *list, struct task_bases *to)
-{
-	struct task_base base = {};
-	uint64_t pid = 0;
-	int r = state_check_length(place, list, NUMBERS);
-
-	if (r == 0)
-		r = state_number_at(place, list, 0, UINT32_MAX, &pid);
-	if (r == 0)
-		r = state_number_at(place, list, 1, INT64_MAX, &base.started_ns);
-	for (size_t i = 0; r == 0 && i < TASK_COUNTERS; i++)
-		r = state_number_at(place, list, 2 + i, INT64_MAX,
-				    &((uint64_t *)&base.counters)[i]);
-	base.pid = (uint32_t)pid;
-	return r < 0 ? r : task_bases_add(to, &base);
-}
-
-int registry_gaps_parse(const struct place *place, const json_t *root, struct registry_job *j)
-{
-	const json_t *list;
-	bool is_known;
-	int r = state_take_number(place, root, "counted_until_ns", INT64_MAX, &j->counted_until_ns,
-				  &is_known);
-
-	if (r < 0 || !is_known)
-		return r;
-	r = place_take_boolean(place, root, "is_put_aside", &j->is_put_aside);
-	if (r == 0)
-		r = state_need_list(place, root, "tasks", BASES_MAX, &list);
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_item(place, "tasks", i);
-
-		r = take_base(&here, json_array_get(list, i), &j->bases);
-	}
-	return r;
-}
+/* clang-format off */
+static const struct field base_fields[] = {
+	{ NULL, SHAPE_UINT, 0, offsetof(struct task_base, pid), sizeof(uint32_t), .most = UINT32_MAX },
+	{ NULL, SHAPE_UINT, 0, offsetof(struct task_base, started_ns), sizeof(uint64_t) },
+	{ NULL, SHAPE_UINTS, 0, offsetof(struct task_base, counters), TASK_COUNTERS },
+};
+static const struct shape base_shape = { SHAPE_OF(struct task_base, base_fields), .max = BASES_MAX };
+static const struct field gap_fields[] = {
+	{ "counted_until_ns", SHAPE_UINT, 0, offsetof(struct registry_job, counted_until_ns), sizeof(uint64_t) },
+	{ "is_put_aside", SHAPE_BOOL, 0, offsetof(struct registry_job, is_put_aside) },
+	{ "tasks", SHAPE_TUPLES, 0, offsetof(struct registry_job, bases), .rows = &base_shape },
+};
+/* clang-format on */
+const struct shape registry_gaps_shape = { SHAPE_OF(struct registry_job, gap_fields) };

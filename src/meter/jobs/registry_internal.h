@@ -19,6 +19,7 @@
 struct document;
 struct place;
 struct registry_job;
+struct shape;
 
 #define MEMBERS_MAX 3 /* a `run` in a pod in a container */
 #define MOUNTS_MAX 16384 /* names of mounts, of all jobs */
@@ -173,9 +174,7 @@ int registry_ports_parse(const struct place *place, const json_t *root, struct r
 /* ---- gaps ---- */
 
 #define BASES_MAX 8192 /* of tasks of one job */
-void registry_gaps_format(const struct registry_job *j, struct document *d);
-int registry_gaps_parse(const struct place *place, const json_t *root,
-			struct registry_job *j); /* -EINVAL, -ENOMEM */
+extern const struct shape registry_gaps_shape; /* of struct registry_job, in its state */
 
 /* ---- losses ---- */
 
@@ -200,20 +199,6 @@ int registry_traces_parse(const struct place *place, const json_t *root, struct 
 void registry_losses_format(const struct registry_job *j, struct document *d);
 int registry_losses_parse(const struct place *place, const json_t *root,
 			  struct registry_job *j); /* -EINVAL, -ENOMEM */
-
-/* ---- rows of a state ---- */
-
-struct state_mounts { /* begins as {} */
-	struct snapshot_mount *items;
-	size_t count;
-};
-void state_mounts_clear(struct state_mounts *m);
-
-/* Read the job's folded rows and histograms, which name mounts by where these stand in @ret until
- * state_mounts_place() gives them slots of the registry.  -EINVAL, -ENOMEM. */
-int state_take_rows(const struct place *place, const json_t *root, struct registry_job *j,
-		    struct state_mounts *ret);
-int state_mounts_place(const struct state_mounts *mounts, struct registry_job *j);
 
 /* ---- jobs ---- */
 

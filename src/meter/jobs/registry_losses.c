@@ -12,7 +12,6 @@
 #include "model/json_place.h"
 #include "basic/macro.h"
 #include "jobs/registry_internal.h"
-#include "jobs/state_values.h"
 
 static struct losses *get_losses(struct registry_job *j)
 {
@@ -178,7 +177,6 @@ int registry_losses_parse(const struct place *place, const json_t *root, struct 
 	if (r == 0 && map && json_object_size(map) && !get_losses(j))
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && map && j->losses && i < LOSSES; i++)
-		r = state_take_number(&here, map, name_of(i), INT64_MAX, &j->losses->counts[i],
-				      &is_known);
+		r = place_take_number(&here, map, name_of(i), 0, &j->losses->counts[i], &is_known);
 	return r;
 }

@@ -15,8 +15,6 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "jobs/registry_internal.h"
-#include "jobs/registry_state.h"
-#include "jobs/state_values.h"
 #include "model/document.h"
 #include "model/json_place.h"
 #include "model/sections.h"

@@ -46,10 +46,13 @@ static void join(void *to, const void *from)
 
 /* clang-format off */
 static const struct field entry_fields[] = {
-	{ "component", SHAPE_WORD, SHAPE_KEY, ENTRY(part), ENERGY_PART_COUNT, .names = energy_part_names },
+	{ "component", SHAPE_WORD, SHAPE_KEY, ENTRY(part), sizeof(enum energy_part),
+	  .most = ENERGY_PART_COUNT, .names = energy_part_names },
 	{ "source", SHAPE_TEXT, SHAPE_KEY, ENTRY(source), ENERGY_SOURCE_SIZE },
-	{ "level", SHAPE_WORD, SHAPE_KEY, ENTRY(level), ENERGY_LEVEL_COUNT, .names = energy_level_names },
-	{ "quality", SHAPE_WORD, SHAPE_KEY, ENTRY(quality), ENERGY_QUALITY_COUNT, .names = energy_quality_names },
+	{ "level", SHAPE_WORD, SHAPE_KEY, ENTRY(level), sizeof(enum energy_level),
+	  .most = ENERGY_LEVEL_COUNT, .names = energy_level_names },
+	{ "quality", SHAPE_WORD, SHAPE_KEY, ENTRY(quality), sizeof(enum energy_quality),
+	  .most = ENERGY_QUALITY_COUNT, .names = energy_quality_names },
 	{ "idle_policy", SHAPE_TEXT, SHAPE_KEY, ENTRY(idle_policy), ENERGY_POLICY_SIZE },
 	{ "uncertainty", SHAPE_NUMBER, SHAPE_OR_NULL | SHAPE_ALONE, ENTRY(uncertainty_permille),
 	  .unit = UNIT_CORES /* thousandths, too */, .most = 1000000 },
