@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "model/document.h"
+#include "model/reading.h"
 #include "basic/macro.h"
 
 #define WRITTEN_PLACES 6
@@ -44,6 +45,11 @@ struct amount amount_left(struct amount a, struct amount b)
 struct amount amount_of_metric(enum metric_id id, uint64_t stored)
 {
 	return amount_of((double)stored / pow(10, metric_unit_places(metric_get(id)->unit)));
+}
+
+struct amount amount_of_value(enum metric_id id, const struct value *v)
+{
+	return v->is_known ? amount_of_metric(id, v->number) : (struct amount){};
 }
 
 struct dimension dimension_of_metric(enum metric_id id)
@@ -95,7 +101,6 @@ struct human dimension_name(struct dimension d)
 	return h;
 }
 
-/* Beyond 64 bits nothing is told in detail. */
 static uint64_t whole(double number)
 {
 	return number >= 1.8e19 ? UINT64_MAX : (uint64_t)(number + 0.5);
@@ -120,19 +125,14 @@ static struct human format_positive(double number, struct dimension d)
 	return format_plain(number);
 }
 
-static const char *suffix_of(struct dimension d)
-{
-	return d.seconds == -1 && (d.bytes == 0 || d.bytes == 1) ? "/s" : "";
-}
-
 struct human amount_format(struct amount a, struct dimension d)
 {
+	const bool is_rate = d.seconds == -1 && (d.bytes == 0 || d.bytes == 1);
 	struct human h;
 
-	if (!a.is_known)
-		return (struct human){ "-" };
-	if (snprintf(h.text, sizeof(h.text), "%s%s%s", a.number < 0 ? "-" : "",
-		     format_positive(fabs(a.number), d).text, suffix_of(d)) >= (int)sizeof(h.text))
+	if (!a.is_known || snprintf(h.text, sizeof(h.text), "%s%s%s", a.number < 0 ? "-" : "",
+				    format_positive(fabs(a.number), d).text,
+				    is_rate ? "/s" : "") >= (int)sizeof(h.text))
 		return (struct human){ "-" };
 	return h;
 }
@@ -161,7 +161,7 @@ struct human amount_format_memory(struct amount bytes)
 	return h;
 }
 
-/* What is beyond the digits is whole. */
+/* Too large for the decimals: a whole number. */
 void amount_write(struct amount a, struct document *d)
 {
 	double scaled = a.number * pow(10, WRITTEN_PLACES);
@@ -174,4 +174,10 @@ void amount_write(struct amount a, struct document *d)
 		document_signed(d, -(int64_t)MIN(whole(-a.number), (uint64_t)INT64_MAX));
 	else
 		document_unsigned(d, whole(a.number));
+}
+
+void amount_put(struct document *d, const char *key, struct amount a)
+{
+	document_key(d, key);
+	amount_write(a, d);
 }

@@ -9,19 +9,15 @@
 #include "model/record.h"
 #include "codec/record_format.h"
 
-static int find_patterns(const struct rules *rules, const struct record *record,
-			 struct patterns **ret)
-{
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? patterns_find(&rules->pattern_settings, record, *ret) : -ENOMEM;
-}
-
 int analysis_make(const struct rules *rules, const struct record *record, struct analysis *ret)
 {
 	const struct billing *billing = billings_find(&rules->billings, record->job.partition);
 	struct analysis analysis = { .efficiency = efficiency_of(record, billing) };
-	int r = find_patterns(rules, record, &analysis.patterns);
+	int r = -ENOMEM;
 
+	analysis.patterns = calloc(1, sizeof(*analysis.patterns));
+	if (analysis.patterns)
+		r = patterns_find(&rules->pattern_settings, record, analysis.patterns);
 	if (r == 0)
 		r = classes_find(rules, record, analysis.patterns, &analysis.classes);
 	if (r == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis - all that is concluded from one record: its classes, its efficiency, what the rules
- * say, and what it did over time. */
+/* analysis - the conclusions from one record: its classes, efficiency, findings of rules, and
+ * patterns over time. */
 #pragma once
 
 #include <stdio.h>

@@ -69,7 +69,7 @@ static int compare_ratios(const void *a, const void *b)
 	return strcmp(((const struct ratio *)a)->node, ((const struct ratio *)b)->node);
 }
 
-/* Of jobs that are alike; what they add to the list. */
+/* Of similar jobs; returns how many were added. */
 static size_t add_ratios(const struct anomaly_job *jobs, size_t count, double *numbers,
 			 struct ratio *ret)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * anomalies - what differs from its like: a job from the earlier jobs like it, a node from its
- * peers on like jobs, a rank from the others of its job.
+ * anomalies - outliers: a job against earlier similar jobs, a node against its peers on similar
+ * jobs, a rank against the others of its job.
  *
- * One that differs lies further from the median of the others than five times their scatter (1.4826
- * times the median distance: Huber 1981) and than a quarter of that median.  Of fewer than
- * ANOMALY_LIKE_MIN others nothing is said.  Pure.
+ * An outlier is further from the median of the others than five times their scatter (1.4826 times
+ * the median distance: Huber 1981) and than a quarter of that median. Fewer than ANOMALY_LIKE_MIN
+ * others give no result. Pure.
  */
 #pragma once
 
@@ -35,13 +35,13 @@ struct anomaly_job {
 
 struct anomaly {
 	const struct anomaly_job *job; /* NULL: of a node */
-	const char *node; /* whose jobs took more or less time than like jobs on its peers; NULL: of
-			     a job */
+	const char *node; /* whose jobs took more or less time than similar jobs on its peers; NULL:
+			     of a job */
 	size_t number; /* of a job: which of its numbers */
 	struct deviation deviation; /* of a node: of the median of time / usual time */
 };
 
-/* Jobs are put in order: those alike together, the earliest first.  @take is called for each that
- * differs; what it returns that is negative ends it.  -ENOMEM. */
+/* Sorts the jobs: similar ones together, the earliest first. @take is called for each outlier; a
+ * negative result ends the search. -ENOMEM. */
 int anomalies_find(struct anomaly_job *jobs, size_t count,
 		   int (*take)(void *context, const struct anomaly *anomaly), void *context);

@@ -21,7 +21,7 @@ static const struct {
 	const char *name;
 	bool is_measured, has_suffix;
 	enum resource resource;
-	double unit; /* of the number as it stands there */
+	double unit; /* of the number as written */
 } types[] = {
 	{ "CPU", true, false, RESOURCE_CORES, 1 },
 	{ "Mem", true, true, RESOURCE_MEMORY, MIB },
@@ -37,7 +37,7 @@ static const struct {
 	{ .name = "VMem" },
 };
 
-/* Its index; ARRAY_SIZE(types): there is none. */
+/* Its index; ARRAY_SIZE(types): unknown. */
 static size_t find_type(const char *name)
 {
 	size_t length = strcspn(name, "/"), i = 0;
@@ -163,13 +163,27 @@ void billing_clear(struct billing *b)
 	*b = (struct billing){};
 }
 
-static const struct billing *find(const struct billings *billings, const char *partition)
+static struct billing *find(const struct billings *billings, const char *partition)
 {
 	for (size_t i = 0; i < billings->count; i++) {
 		if (strcmp(billings->items[i].partition, partition) == 0)
 			return &billings->items[i];
 	}
 	return NULL;
+}
+
+struct billing *billings_get(struct billings *billings, const char *partition)
+{
+	struct billing *found = find(billings, partition), *larger;
+
+	if (found)
+		return found;
+	larger = reallocarray(billings->items, billings->count + 1, sizeof(*larger));
+	if (!larger)
+		return NULL;
+	billings->items = larger;
+	larger[billings->count] = (struct billing){ .partition = strdup(partition) };
+	return larger[billings->count].partition ? &larger[billings->count++] : NULL;
 }
 
 const struct billing *billings_find(const struct billings *billings, const char *partition)

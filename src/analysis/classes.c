@@ -10,18 +10,6 @@
 #include "model/document.h"
 #include "model/reading.h"
 
-static int add_unknown(struct classes *classes, const struct rule *rule, char **names)
-{
-	struct unknown_rule *larger = reallocarray(classes->unknown, classes->unknown_count + 1,
-						   sizeof(*larger));
-
-	if (!larger)
-		return -ENOMEM;
-	classes->unknown = larger;
-	larger[classes->unknown_count++] = (struct unknown_rule){ rule, TAKE_PTR(*names) };
-	return 0;
-}
-
 /* Kept by share, the greatest first; of equals as the file has them. */
 static int add_class(struct classes *classes, const struct class *class)
 {
@@ -45,14 +33,16 @@ static int ask(struct classes *classes, const struct rule *rule)
 	int r = rule_ask(rule, &classes->subject, &names);
 
 	if (r == TRUTH_UNKNOWN)
-		return add_unknown(classes, rule, &names);
+		return unknown_rule_add(&classes->unknown, &classes->unknown_count, rule, &names);
 	if (r != TRUTH_YES)
 		return r < 0 ? r : 0;
 	class.share = expression_number(rule->share, &classes->subject);
 	text = template_format(rule->text, &classes->subject);
 	if (!text || !class.share.is_known) { /* it holds, but how much is not known */
 		names = rule_unknown_names(rule, &classes->subject);
-		return names ? add_unknown(classes, rule, &names) : -ENOMEM;
+		return names ? unknown_rule_add(&classes->unknown, &classes->unknown_count, rule,
+						&names)
+			     : -ENOMEM;
 	}
 	class.text = text;
 	r = add_class(classes, &class);
@@ -79,7 +69,7 @@ int classes_find(const struct rules *rules, const struct record *record,
 	return 0;
 }
 
-/* Of a class none is of one mount. */
+/* No class is of one mount. */
 static bool needs_rows(const struct variable *variable)
 {
 	const struct variable *part;
@@ -131,24 +121,9 @@ void classes_clear(struct classes *classes)
 {
 	for (size_t i = 0; i < classes->count; i++)
 		free(classes->items[i].text);
-	for (size_t i = 0; i < classes->unknown_count; i++)
-		free(classes->unknown[i].names);
+	unknown_rules_free(classes->unknown, classes->unknown_count);
 	free(classes->items);
-	free(classes->unknown);
 	*classes = (struct classes){};
-}
-
-static void format_class(const struct class *class, const struct subject *subject,
-			 struct document *d)
-{
-	document_begin_map(d);
-	document_put_string(d, "id", class->rule->id);
-	document_key(d, "share");
-	amount_write(class->share, d);
-	document_put_string(d, "text", class->text);
-	document_key(d, "evidence");
-	rule_format_evidence(class->rule, subject, d);
-	document_end_map(d);
 }
 
 void classes_format(const struct classes *classes, struct document *d)
@@ -156,8 +131,17 @@ void classes_format(const struct classes *classes, struct document *d)
 	document_begin_map(d);
 	document_put_string(d, "primary", classes->count ? classes->items[0].rule->id : NULL);
 	document_begin_list_of(d, "classes");
-	for (size_t i = 0; i < classes->count; i++)
-		format_class(&classes->items[i], &classes->subject, d);
+	for (size_t i = 0; i < classes->count; i++) {
+		const struct class *class = &classes->items[i];
+
+		document_begin_map(d);
+		document_put_string(d, "id", class->rule->id);
+		amount_put(d, "share", class->share);
+		document_put_string(d, "text", class->text);
+		document_key(d, "evidence");
+		rule_format_evidence(class->rule, &classes->subject, d);
+		document_end_map(d);
+	}
 	document_end_list(d);
 	document_begin_flat_list_of(d, "unknown");
 	for (size_t i = 0; i < classes->unknown_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* classes - what kind of job it was: each class that holds, with its share of the job. */
+/* classes - the kinds of a job: each class that holds, with its share. */
 #pragma once
 
 #include <stddef.h>
@@ -21,11 +21,10 @@ struct classes { /* begins as {}; must not outlive the rules and the record */
 	size_t unknown_count;
 };
 
-/* @patterns: what was found in the record's timeline; NULL: nothing was looked for.  They must
- * outlive the classes.  -ENOMEM. */
+/* @patterns: those of the record's timeline, or NULL; they outlive the classes. -ENOMEM. */
 int classes_find(const struct rules *rules, const struct record *record,
 		 const struct patterns *patterns, struct classes *ret);
-/* Whether any looks at more of files than their sums by mount (struct mount_sum). */
+/* Whether any needs more of files than their sums by mount (struct mount_sum). */
 bool classes_need_rows(const struct rules *rules);
 void classes_clear(struct classes *classes);
 

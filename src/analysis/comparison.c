@@ -30,12 +30,6 @@ static unsigned int place_of(const struct variable *variable)
 	return 0;
 }
 
-static bool is_compared(const struct variable *variable)
-{
-	return variable->source != VARIABLE_FORMULA ||
-	       !formula_get(variable->formula)->is_of_record;
-}
-
 /* Smaller differences are noise. */
 static double noise_of(struct dimension d)
 {
@@ -98,38 +92,24 @@ static int add_change(struct comparison *c, const struct variable *variable, con
 	return 0;
 }
 
-static int add_of_job(struct comparison *c, const struct variables *variables,
-		      const struct subject *before, const struct subject *after)
+/* All numbers of the job, or of the mount that both subjects are. */
+static int add_all(struct comparison *c, const struct variables *variables,
+		   const struct subject *before, const struct subject *after, const char *mount)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < variables->count; i++) {
-		const struct variable *variable = &variables->items[i];
+		const struct variable *v = &variables->items[i];
 
-		if (!variable->is_mount && is_compared(variable))
-			r = add_change(c, variable, NULL, variable_get(variable, before),
-				       variable_get(variable, after));
+		if (v->is_mount == !!before->row &&
+		    (v->source != VARIABLE_FORMULA || !formula_get(v->formula)->is_of_record))
+			r = add_change(c, v, mount, variable_get(v, before),
+				       variable_get(v, after));
 	}
 	return r;
 }
 
-static int add_of_mount(struct comparison *c, const struct variables *variables,
-			const struct subject *before, const struct subject *after,
-			const char *mount)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < variables->count; i++) {
-		const struct variable *variable = &variables->items[i];
-
-		if (variable->is_mount)
-			r = add_change(c, variable, mount, variable_get(variable, before),
-				       variable_get(variable, after));
-	}
-	return r;
-}
-
-/* What one of both did not touch: nothing was done there, and that is known. */
+/* A mount that only one record has: known to be unused in the other. */
 static const struct mount_row untouched = { .has_seconds = true, .has_histograms = true };
 
 /* The rows of @of, each with that of the other record; of both only once. */
@@ -155,7 +135,7 @@ static int add_rows(struct comparison *c, const struct variables *variables,
 			found = &untouched;
 		first.row = of == before ? row : found;
 		second.row = of == before ? found : row;
-		r = add_of_mount(c, variables, &first, &second, row->mount);
+		r = add_all(c, variables, &first, &second, row->mount);
 	}
 	return r;
 }
@@ -163,7 +143,6 @@ static int add_rows(struct comparison *c, const struct variables *variables,
 static int compare_changes(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
-	int mount;
 
 	if (x->place != y->place) /* 0 is behind all others */
 		return x->place - 1 < y->place - 1 ? -1 : 1;
@@ -173,8 +152,7 @@ static int compare_changes(const void *a, const void *b)
 		return x->weight > y->weight ? -1 : 1;
 	if (x->variable != y->variable)
 		return x->variable < y->variable ? -1 : 1;
-	mount = strcmp(x->mount ? x->mount : "", y->mount ? y->mount : "");
-	return mount;
+	return strcmp(x->mount ? x->mount : "", y->mount ? y->mount : "");
 }
 
 int comparison_make(const struct variables *variables, const struct record *before,
@@ -182,7 +160,7 @@ int comparison_make(const struct variables *variables, const struct record *befo
 {
 	struct subject first = { .record = before }, second = { .record = after };
 	_cleanup_(comparison_clear) struct comparison c = {};
-	int r = add_of_job(&c, variables, &first, &second);
+	int r = add_all(&c, variables, &first, &second, NULL);
 
 	if (r == 0 && before->reading.has_mounts && after->reading.has_mounts) {
 		r = add_rows(&c, variables, before, after, after);
@@ -214,12 +192,6 @@ struct amount change_ratio(const struct change *change)
 	return amount_of(change->after.number / change->before.number);
 }
 
-static void format_amount(const char *key, struct amount a, struct document *d)
-{
-	document_key(d, key);
-	amount_write(a, d);
-}
-
 void comparison_format(const struct comparison *c, struct document *d)
 {
 	document_begin_list(d);
@@ -228,13 +200,12 @@ void comparison_format(const struct comparison *c, struct document *d)
 
 		document_begin_flat_map(d);
 		document_put_string(d, "name", change->variable->name);
-		if (change->mount) {
+		if (change->mount)
 			document_put_string(d, "mount", change->mount);
-		}
-		format_amount("before", change->before, d);
-		format_amount("after", change->after, d);
-		format_amount("difference", change_difference(change), d);
-		format_amount("ratio", change_ratio(change), d);
+		amount_put(d, "before", change->before);
+		amount_put(d, "after", change->after);
+		amount_put(d, "difference", change_difference(change));
+		amount_put(d, "ratio", change_ratio(change));
 		document_put_boolean(d, "is_large", change->is_large);
 		document_end_map(d);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* comparison - what is different in a record from what it was in another, number by number. */
+/* comparison - the differences between two records, number by number. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,8 +17,7 @@ struct change {
 			       not one of them */
 	double weight; /* how much it changed, the same for up and down; from or to nothing is the
 			  most */
-	bool is_large; /* not only noise: a twentieth at least, and so much that somebody would
-			  notice */
+	bool is_large; /* not noise: at least a twentieth, and enough to be noticed */
 };
 
 /* What everybody asks of a job first, in this order. */
@@ -30,7 +29,7 @@ extern const struct first_number first_numbers[FIRST_NUMBERS];
 
 struct comparison { /* begins as {}; must not outlive the variables and both records */
 	struct change *items; /* elapsed and CPU time, cores, memory, bytes read and written, then
-				 what changed most, noise behind it */
+				 by the size of the change, noise last */
 	size_t count;
 };
 

@@ -90,7 +90,7 @@ static bool take_series(const struct timeline *timeline, enum metric_id id,
 	return true;
 }
 
-/* False: the timeline does not tell of all of it. */
+/* False: the timeline does not cover it. */
 static bool take_buckets(const struct record *r, struct buckets *b)
 {
 	const struct timeline *timeline = &r->timeline;
@@ -111,8 +111,7 @@ static bool take_buckets(const struct record *r, struct buckets *b)
 	return is_known;
 }
 
-/* The bucket's part, which is taken off what is left: in the end that is the time before the first
- * one. */
+/* Takes the bucket's part off the rest, which ends as the time before the first bucket. */
 static double take_off(double *left, uint64_t ns)
 {
 	*left -= (double)ns / 1e9;
@@ -136,15 +135,6 @@ static struct interval take_bucket(const struct buckets *b, size_t i, double cor
 	return interval;
 }
 
-static void share_out_rest(struct interval *left, struct core_time *t)
-{
-	left->on_cpu = fmax(0, left->on_cpu);
-	for (size_t c = 0; c < LOST_COUNT; c++)
-		left->waits[c] = fmax(0, left->waits[c]);
-	if (left->core > 1e-6 * t->core) /* more than rounding */
-		share_out(left, t);
-}
-
 /* A bucket may hold more CPU time than its cores could give, since readings do not fall on its
  * edges. What the others then have too much is taken off them all alike, so that the parts are the
  * whole. */
@@ -161,28 +151,27 @@ static void settle(struct core_time *t)
 	t->idle *= t->unused / sum;
 }
 
-static void share_out_buckets(const struct buckets *b, const struct interval *whole, double cores,
-			      struct core_time *t)
-{
-	struct interval left = *whole;
-
-	for (size_t i = 0; i < b->count; i++) {
-		struct interval interval = take_bucket(b, i, cores, whole->core / cores, &left);
-
-		share_out(&interval, t);
-	}
-	share_out_rest(&left, t);
-	settle(t);
-}
-
 static void share_out_all(const struct record *r, const struct interval *whole, double cores,
 			  struct core_time *t)
 {
 	struct buckets *b = cores > 0 ? calloc(1, sizeof(*b)) : NULL;
 
-	if (b && take_buckets(r, b))
-		share_out_buckets(b, whole, cores, t);
-	else
+	if (b && take_buckets(r, b)) {
+		struct interval left = *whole;
+
+		for (size_t i = 0; i < b->count; i++) {
+			struct interval interval = take_bucket(b, i, cores, whole->core / cores,
+							       &left);
+
+			share_out(&interval, t);
+		}
+		left.on_cpu = fmax(0, left.on_cpu);
+		for (size_t c = 0; c < LOST_COUNT; c++)
+			left.waits[c] = fmax(0, left.waits[c]);
+		if (left.core > 1e-6 * t->core) /* more than rounding */
+			share_out(&left, t);
+		settle(t);
+	} else
 		share_out(whole, t);
 	free(b);
 }

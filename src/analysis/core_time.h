@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_time - where a job's core time (allocated cores times elapsed time) went.
+ * core_time - where a job's core time (allocated cores times elapsed time) went: on a CPU, lost to
+ * a cause, or idle.
  *
- * On a CPU, lost to a cause, or idle; the three are the whole.  A core that nobody used was lost to
- * what threads were blocked on meanwhile, as far as there were such threads: unused time is shared
- * out over the causes in which waiting is loss (cause_is_lost(), and waiting for a CPU) in
- * proportion, and none gets more than threads waited for it.  The rest is idle: nothing was there
- * to run.  What a hypervisor or interrupts took of a core on which a thread was is lost before
- * that, all of it, since it is core time itself.
+ * Unused core time is lost to the causes on which threads were blocked meanwhile: it is divided in
+ * proportion over causes of loss (cause_is_lost(), and waiting for a CPU), and none gets more than
+ * threads waited for it. The rest is idle. Time that a hypervisor or interrupts took from a core
+ * with a thread on it is lost before that, in full, since it is core time itself.
  *
- * It is done for each bucket of the record's timeline, where that tells of all of it, and for the
- * time before it; else over the whole, which takes waiting beside full cores for loss.
+ * This is done for each bucket of the record's timeline, if that is complete, and for the time
+ * before it; else over the whole, which takes waiting beside full cores for loss.
  */
 #pragma once
 
@@ -21,15 +20,14 @@
 
 struct record;
 
-/* The causes, and behind them waiting for a CPU, and what was stolen of one. */
+/* The causes, then waiting for a CPU, then stolen time. */
 #define LOST_RUN_QUEUE CAUSE_COUNT
 #define LOST_STOLEN (CAUSE_COUNT + 1)
 #define LOST_COUNT (CAUSE_COUNT + 2)
 
 struct core_time { /* in seconds */
 	bool is_known; /* allocated cores, elapsed and CPU time are */
-	bool has_causes; /* and what threads were blocked on: else what was lost and idle is not
-			    known */
+	bool has_causes; /* and wait times: else lost and idle time are not known */
 	bool knows_stolen; /* records of before do not; it is taken for 0 there */
 	double core, on_cpu, unused;
 	double lost[LOST_COUNT]; /* 0 for causes in which nothing is lost */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * correlation - whether two series of a timeline rise and fall together: Pearson's r.
+ * correlation - Pearson's r of two series of a timeline.
  *
- * Its n says how many readings it is of, which may be fewer than buckets: a timeline divides what
- * came between two readings over the buckets in between, so that these are one look and not many.
+ * Its n is the number of readings, which may be less than that of buckets: a timeline divides the
+ * change between two readings over the buckets in between, which are then one observation.
  */
 #pragma once
 
@@ -18,9 +18,9 @@ struct correlation {
 };
 
 /*
- * Of @count buckets, TIMELINE_BUCKETS_MAX at most, those in which both are known (NAN: not known).
- * Neighbours in which both are the same to a millionth are of one reading (as are two in which
- * nothing happened), and a single bucket beside such a run is a mix of two.
- * False: too few readings, or one of the series stands still.
+ * Over @count buckets (at most TIMELINE_BUCKETS_MAX) in which both are known (NAN: not known).
+ * Neighbours in which both are equal to a millionth are of one reading (so are two without
+ * activity), and a single bucket beside such a run mixes two. False: too few readings, or a
+ * constant series.
  */
 bool correlation_of(const double *x, const double *y, size_t count, struct correlation *ret);

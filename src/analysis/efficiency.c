@@ -17,34 +17,23 @@ const char *resource_name(enum resource resource)
 	return resource_names[resource];
 }
 
-static struct amount divide(struct amount a, struct amount b)
-{
-	return a.is_known && b.is_known ? amount_of(a.number / b.number) : (struct amount){};
-}
-
-static struct amount value_of(const struct record *r, enum metric_id id)
-{
-	const struct value *value = &r->reading.values[id];
-
-	return value->is_known ? amount_of_metric(id, value->number) : (struct amount){};
-}
-
 static void take_uses(struct efficiency *e, const struct record *r)
 {
 	struct use *cores = &e->uses[RESOURCE_CORES], *memory = &e->uses[RESOURCE_MEMORY];
+	const struct value *values = r->reading.values;
 	uint64_t millicores;
 
 	if (record_cores_busy(r, &millicores))
 		cores->used = amount_of((double)millicores / 1000);
-	cores->allocated = value_of(r, METRIC_CPU_ALLOCATED);
+	cores->allocated = amount_of_value(METRIC_CPU_ALLOCATED, &values[METRIC_CPU_ALLOCATED]);
 	if (e->core_time.is_known && e->core_time.core > 0)
 		cores->share = amount_of(e->core_time.on_cpu / e->core_time.core);
-	memory->used = value_of(r, METRIC_MEMORY_PEAK);
-	memory->allocated = value_of(r, METRIC_MEMORY_LIMIT);
+	memory->used = amount_of_value(METRIC_MEMORY_PEAK, &values[METRIC_MEMORY_PEAK]);
+	memory->allocated = amount_of_value(METRIC_MEMORY_LIMIT, &values[METRIC_MEMORY_LIMIT]);
 	if (record_reached_memory_limit(r))
 		memory->used = memory->allocated;
-	if (r->merged_records <= 1) /* else a peak of one stands against limits of all */
-		memory->share = divide(memory->used, memory->allocated);
+	if (r->merged_records <= 1) /* else a peak of one is compared with limits of all */
+		memory->share = amount_divide(memory->used, memory->allocated);
 }
 
 /* What is left of each step of the core time: lost to causes, then to waiting for a CPU, or for one
@@ -69,8 +58,8 @@ static void take_chain(struct efficiency *e, const struct record *r)
 	struct amount product = { 1, true };
 
 	if (touched->is_known)
-		e->chain[CHAIN_USED] = divide(amount_of((double)touched->number),
-					      e->uses[RESOURCE_CORES].allocated);
+		e->chain[CHAIN_USED] = amount_divide(amount_of((double)touched->number),
+						     e->uses[RESOURCE_CORES].allocated);
 	if (balance->is_known)
 		e->chain[CHAIN_BALANCE] = amount_of((double)balance->number / LOAD_BALANCE_ONE);
 	take_losses(e);
@@ -78,7 +67,7 @@ static void take_chain(struct efficiency *e, const struct record *r)
 		product.is_known &= e->chain[i].is_known;
 		product.number *= e->chain[i].number;
 	}
-	e->chain[CHAIN_OTHER] = divide(e->uses[RESOURCE_CORES].share, product);
+	e->chain[CHAIN_OTHER] = amount_divide(e->uses[RESOURCE_CORES].share, product);
 }
 
 static void take_coverage(struct efficiency *e)
@@ -101,8 +90,7 @@ static void take_coverage(struct efficiency *e)
 	e->coverage = amount_of(1 - (double)e->missing_count / EFFICIENCY_PARTS);
 }
 
-/* The bill, and 100 times what was used of it.  A resource of which either is not known is not on
- * it. */
+/* The bill, and 100 times its used part. A resource with an unknown part is not on it. */
 static void take_score(struct efficiency *e)
 {
 	static const double cores_alone[RESOURCE_COUNT] = { [RESOURCE_CORES] = 1 };
@@ -145,15 +133,9 @@ struct efficiency efficiency_of(const struct record *r, const struct billing *bi
 
 /* ---- writing ---- */
 
-static void format_amount(const char *key, struct amount a, struct document *d)
-{
-	document_key(d, key);
-	amount_write(a, d);
-}
-
 static void format_seconds(const char *key, bool is_known, double seconds, struct document *d)
 {
-	format_amount(key, is_known ? amount_of(seconds) : (struct amount){}, d);
+	amount_put(d, key, is_known ? amount_of(seconds) : (struct amount){});
 }
 
 static void format_use(const char *name, const char *unit, const struct use *use,
@@ -163,10 +145,10 @@ static void format_use(const char *name, const char *unit, const struct use *use
 
 	document_begin_flat_map_of(d, name);
 	snprintf(key, sizeof(key), "used_%s", unit);
-	format_amount(key, use->used, d);
+	amount_put(d, key, use->used);
 	snprintf(key, sizeof(key), "allocated_%s", unit);
-	format_amount(key, use->allocated, d);
-	format_amount("share", use->share, d);
+	amount_put(d, key, use->allocated);
+	amount_put(d, "share", use->share);
 	document_end_map(d);
 }
 
@@ -183,7 +165,7 @@ static void format_billing(const struct efficiency *e, struct document *d)
 	document_put_string(d, "partition", e->billing->partition);
 	document_begin_flat_map_of(d, "parts");
 	for (size_t i = 0; i < RESOURCE_COUNT; i++)
-		format_amount(resource_names[i], e->parts[i], d);
+		amount_put(d, resource_names[i], e->parts[i]);
 	document_end_map(d);
 	document_begin_flat_list_of(d, "left_out");
 	for (size_t i = 0; i < e->billing->left_out_count; i++)
@@ -192,16 +174,11 @@ static void format_billing(const struct efficiency *e, struct document *d)
 	document_end_map(d);
 }
 
-static void format_chain(const struct efficiency *e, struct document *d)
+static void format_core_time(const struct core_time *t, struct document *d)
 {
-	document_begin_flat_map_of(d, "chain");
-	for (size_t i = 0; i < CHAIN_COUNT; i++)
-		format_amount(chain_names[i], e->chain[i], d);
-	document_end_map(d);
-}
-
-static void format_lost(const struct core_time *t, struct document *d)
-{
+	document_begin_map_of(d, "core_time");
+	format_seconds("seconds", t->is_known, t->core, d);
+	format_seconds("on_cpu_seconds", t->is_known, t->on_cpu, d);
 	document_begin_flat_map_of(d, "lost");
 	for (size_t cause = 0; cause < LOST_COUNT; cause++) {
 		char key[48];
@@ -213,14 +190,6 @@ static void format_lost(const struct core_time *t, struct document *d)
 			       t->lost[cause], d);
 	}
 	document_end_map(d);
-}
-
-static void format_core_time(const struct core_time *t, struct document *d)
-{
-	document_begin_map_of(d, "core_time");
-	format_seconds("seconds", t->is_known, t->core, d);
-	format_seconds("on_cpu_seconds", t->is_known, t->on_cpu, d);
-	format_lost(t, d);
 	format_seconds("idle_seconds", t->has_causes, t->idle, d);
 	document_put_unsigned(d, "intervals", t->intervals);
 	document_end_map(d);
@@ -230,16 +199,19 @@ void efficiency_format(const struct efficiency *e, struct document *d)
 {
 	document_begin_map(d);
 	document_put_unsigned(d, "formula", EFFICIENCY_FORMULA);
-	format_amount("score", e->score, d);
+	amount_put(d, "score", e->score);
 	format_billing(e, d);
-	format_amount("coverage", e->coverage, d);
+	amount_put(d, "coverage", e->coverage);
 	document_begin_flat_list_of(d, "missing");
 	for (size_t i = 0; i < e->missing_count; i++)
 		document_string(d, e->missing[i]);
 	document_end_list(d);
 	format_use("cores", "cores", &e->uses[RESOURCE_CORES], d);
 	format_use("memory", "bytes", &e->uses[RESOURCE_MEMORY], d);
-	format_chain(e, d);
+	document_begin_flat_map_of(d, "chain");
+	for (size_t i = 0; i < CHAIN_COUNT; i++)
+		amount_put(d, chain_names[i], e->chain[i]);
+	document_end_map(d);
 	format_core_time(&e->core_time, d);
 	document_end_map(d);
 }

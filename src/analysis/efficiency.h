@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * efficiency - how much of what was allocated was used, why not more, and a score that says so.
+ * efficiency - used over allocated, the reasons for the difference, and a score.
  *
- * The score is 100 times the mean of used over allocated, weighted by what of each resource is
- * billed; without a site's weights the cores are all that counts.  What is not known is left out,
- * and named: it is never zero.
+ * The score is 100 times the mean of used over allocated, weighted by the bill of each resource;
+ * without a site's weights only cores count. Unknown parts are left out, and listed: they are never
+ * zero.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ enum chain_link {
 			      locks... */
 	CHAIN_NOT_WAITING, /* of the rest: not lost to waiting for a CPU, or for one that was stolen
 			    */
-	CHAIN_OTHER, /* what is left: work did not last all of the time */
+	CHAIN_OTHER, /* the rest: work did not last all of the time */
 	CHAIN_COUNT,
 };
 
@@ -46,15 +46,15 @@ struct efficiency {
 	struct core_time core_time;
 	struct amount score; /* 0 to 100 */
 	const struct billing *billing; /* the site's weights; NULL: cores alone */
-	struct amount parts[RESOURCE_COUNT]; /* of the bill that the score is of: 0 to 1 each, 1
-						in all; not known: left out */
+	struct amount parts[RESOURCE_COUNT]; /* of the score's bill: 0 to 1 each, 1 together; not
+						known: left out */
 	struct amount coverage; /* known parts over all: the uses, cores touched, their balance,
 				   causes */
 	const char *missing[EFFICIENCY_PARTS];
 	size_t missing_count;
 };
 
-/* @billing: NULL, or what must outlive it. */
+/* @billing: outlives it, or NULL. */
 struct efficiency efficiency_of(const struct record *r, const struct billing *billing);
 
 const char *resource_name(enum resource resource); /* "cores"... */

@@ -110,35 +110,18 @@ static bool holds(enum node_type type, double a, double b)
 	}
 }
 
-/* So many times what the other side was. */
-static struct amount multiple_of(const struct expression *e, const struct node *multiple,
-				 size_t other, const struct subject *subject)
-{
-	struct amount base = subject->baseline ? number_of(e, other, subject->baseline)
-					       : (struct amount){};
-
-	return base.is_known ? amount_of(multiple->number * base.number) : base;
-}
-
+/* One side of a comparison; "1.1x" is a multiple of the other side in the baseline. */
 static struct amount side_of(const struct expression *e, size_t i, size_t other,
 			     const struct subject *subject)
 {
-	return e->nodes[i].is_multiple ? multiple_of(e, &e->nodes[i], other, subject)
-				       : number_of(e, i, subject);
+	if (!e->nodes[i].is_multiple)
+		return number_of(e, i, subject);
+	return subject->baseline ? amount_multiply(amount_of(e->nodes[i].number),
+						   number_of(e, other, subject->baseline))
+				 : (struct amount){};
 }
 
-static enum truth compare(const struct expression *e, const struct node *node,
-			  const struct subject *subject)
-{
-	struct amount a = side_of(e, node->left, node->right, subject);
-	struct amount b = side_of(e, node->right, node->left, subject);
-
-	if (!a.is_known || !b.is_known)
-		return TRUTH_UNKNOWN;
-	return holds(node->type, a.number, b.number) ? TRUTH_YES : TRUTH_NO;
-}
-
-/* The side that settles it alone is asked for: "no" of an and, "yes" of an or. */
+/* The result that one side decides alone: "no" of an and, "yes" of an or. */
 static enum truth join(enum truth a, enum truth b, enum truth settling)
 {
 	if (a == settling || b == settling)
@@ -151,8 +134,14 @@ static enum truth truth_of(const struct expression *e, size_t i, const struct su
 	const struct node *node = &e->nodes[i];
 	enum truth a, b;
 
-	if (node->type < NODE_NOT)
-		return compare(e, node, subject);
+	if (node->type < NODE_NOT) {
+		struct amount x = side_of(e, node->left, node->right, subject),
+			      y = side_of(e, node->right, node->left, subject);
+
+		if (!x.is_known || !y.is_known)
+			return TRUTH_UNKNOWN;
+		return holds(node->type, x.number, y.number) ? TRUTH_YES : TRUTH_NO;
+	}
 	a = truth_of(e, node->left, subject);
 	if (node->type == NODE_NOT)
 		return a == TRUTH_UNKNOWN ? a : a == TRUTH_YES ? TRUTH_NO : TRUTH_YES;

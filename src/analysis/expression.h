@@ -41,14 +41,14 @@ struct names {
 	const struct constant *constants;
 	size_t constant_count;
 	bool has_mount; /* those of one mount, too */
-	bool has_baseline; /* "1.1x": so many times what the other side is in another record */
+	bool has_baseline; /* "1.1x": a multiple of the other side in another record */
 };
 
 enum expression_kind { EXPRESSION_NUMBER, EXPRESSION_CONDITION };
 
 struct expression; /* opaque */
 
-/* -EINVAL: *err says "column N: what is wrong".  @text is not kept. */
+/* -EINVAL: *err is "column N: REASON". @text is not kept. */
 int expression_parse(const char *text, enum expression_kind kind, const struct names *names,
 		     struct expression **ret, struct error *err);
 struct expression *expression_free(struct expression *e); /* NULL is fine; returns NULL */
@@ -62,5 +62,5 @@ bool expression_is_constant(const struct expression *e, struct constant *ret);
 struct amount expression_number(const struct expression *e, const struct subject *subject);
 enum truth expression_truth(const struct expression *e, const struct subject *subject);
 
-/* The variables that stand in it, in the order of the text, each once.  NULL: there are no more. */
+/* Its variables in the order of the text, each once. NULL: no more. */
 const struct variable *expression_variable(const struct expression *e, size_t i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* expression_parts - what the reader of expressions makes, and who computes them walks. */
+/* expression_internal - parsed expressions, shared by parser and evaluation. */
 #pragma once
 
 #include "analysis/expression.h"
@@ -33,7 +33,7 @@ struct node {
 	bool is_multiple; /* "1.1x" */
 	double number; /* of NODE_NUMBER */
 	const struct variable *variable;
-	unsigned short left, right; /* indexes; both stand before the node */
+	unsigned short left, right; /* indexes; both come before the node */
 };
 
 struct expression {
@@ -44,5 +44,5 @@ struct expression {
 	size_t variable_count;
 };
 
-/* Of NODE_ADD to NODE_MAX: what comes of two numbers. */
+/* The result of NODE_ADD to NODE_MAX for two numbers. */
 double node_compute(enum node_type type, double a, double b);

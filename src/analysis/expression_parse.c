@@ -25,8 +25,8 @@
  *   compared = sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
  *   sum     = product { ("+" | "-") product }
  *   product = signed { ("*" | "/") signed }
- *   signed  = [ "-" ] cgroup
- *   cgroup    = NUMBER [UNIT] | NAME | ("min" | "max") "(" either "," either ")" | "(" either ")"
+ *   signed  = [ "-" ] operand
+ *   operand = NUMBER [UNIT] | NAME | ("min" | "max") "(" either "," either ")" | "(" either ")"
  */
 struct reader {
 	const char *text, *at;
@@ -115,7 +115,7 @@ static bool take_sign(struct reader *reader, const char *sign)
 	return true;
 }
 
-/* What stands there, for a message. */
+/* The next word or sign, for a message. */
 static struct human found(const struct reader *reader)
 {
 	size_t length = word_length(reader->at);
@@ -192,7 +192,7 @@ static int adapt_one(const struct reader *reader, const char *at, struct node *b
 	return 0;
 }
 
-/* Both sides of what can only be done with two of a kind. */
+/* Both sides must be of one kind. */
 static int match(const struct reader *reader, const char *at, size_t left, size_t right)
 {
 	struct node *a = node_at(reader, left), *b = node_at(reader, right);
@@ -210,26 +210,19 @@ static int match(const struct reader *reader, const char *at, size_t left, size_
 		      dimension_name(a->dimension).text, dimension_name(b->dimension).text);
 }
 
-/* What is the same always is computed now.  Its parts are the last two nodes. */
-static int fold_numbers(struct reader *reader, const char *at, const struct node *node, size_t *ret)
-{
-	struct node *a = node_at(reader, node->left), *b = node_at(reader, node->right);
-	struct node folded = *node;
-
-	folded.type = NODE_NUMBER;
-	folded.number = node_compute(node->type, a->number, b->number);
-	folded.is_bare = a->is_bare && b->is_bare;
-	if (!isfinite(folded.number))
-		return refuse(reader, at, "this is no number");
-	reader->e->count -= 2;
-	return add_node(reader, &folded, ret);
-}
-
+/* What is constant is computed now: its parts are the last two nodes. */
 static int add_binary(struct reader *reader, const char *at, struct node *node, size_t *ret)
 {
-	if (node_at(reader, node->left)->type == NODE_NUMBER &&
-	    node_at(reader, node->right)->type == NODE_NUMBER)
-		return fold_numbers(reader, at, node, ret);
+	const struct node *a = node_at(reader, node->left), *b = node_at(reader, node->right);
+
+	if (a->type != NODE_NUMBER || b->type != NODE_NUMBER)
+		return add_node(reader, node, ret);
+	node->number = node_compute(node->type, a->number, b->number);
+	node->type = NODE_NUMBER;
+	node->is_bare = a->is_bare && b->is_bare;
+	if (!isfinite(node->number))
+		return refuse(reader, at, "this is no number");
+	reader->e->count -= 2;
 	return add_node(reader, node, ret);
 }
 
@@ -288,7 +281,7 @@ static int add_product(struct reader *reader, const char *at, enum node_type typ
 	return add_binary(reader, at, &node, ret);
 }
 
-/* ---- leaves ---- */
+/* ---- operands ---- */
 
 static int read_either(struct reader *reader, size_t *ret);
 
@@ -310,16 +303,6 @@ static const struct unit *take_unit(struct reader *reader)
 	return NULL;
 }
 
-static int read_multiple(struct reader *reader, const char *at, struct node *node, size_t *ret)
-{
-	if (!reader->names->has_baseline)
-		return refuse(reader, at,
-			      "'x' compares with another record, and there is none here");
-	reader->at++;
-	node->is_multiple = true;
-	return add_node(reader, node, ret);
-}
-
 /* Digits with a point, without the exponents and words that strtod() takes. */
 static int read_digits(struct reader *reader, double *ret)
 {
@@ -338,13 +321,6 @@ static int read_digits(struct reader *reader, double *ret)
 	return 0;
 }
 
-/* A word that could only be a unit. */
-static bool has_word_behind(struct reader *reader)
-{
-	skip_blanks(reader);
-	return word_length(reader->at) > 0 && !is_word(reader, "and") && !is_word(reader, "or");
-}
-
 static int read_number(struct reader *reader, size_t *ret)
 {
 	struct node node = { .type = NODE_NUMBER, .is_bare = true };
@@ -354,19 +330,27 @@ static int read_number(struct reader *reader, size_t *ret)
 
 	if (r < 0)
 		return r;
-	if (*reader->at == 'x' && !is_name_byte(reader->at[1]))
-		return read_multiple(reader, at, &node, ret);
+	if (*reader->at == 'x' && !is_name_byte(reader->at[1])) {
+		if (!reader->names->has_baseline)
+			return refuse(reader, at,
+				      "'x' compares with another record, and there is none here");
+		reader->at++;
+		node.is_multiple = true;
+		return add_node(reader, &node, ret);
+	}
 	unit = take_unit(reader);
 	if (unit) {
 		node.number = node.number * unit->factor / unit->divisor;
 		node.dimension = unit->dimension;
 		node.is_bare = false;
-	} else if (has_word_behind(reader)) {
+		return add_node(reader, &node, ret);
+	}
+	skip_blanks(reader);
+	if (word_length(reader->at) > 0 && !is_word(reader, "and") && !is_word(reader, "or"))
 		return refuse(
 			reader, reader->at,
 			"there is no unit %s; there are %% B K M G T (KiB...) ns us ms s min h d",
 			found(reader).text);
-	}
 	return add_node(reader, &node, ret);
 }
 
@@ -397,19 +381,11 @@ static int refuse_name(const struct reader *reader, const char *name, size_t len
 		      text);
 }
 
-static void note_variable(struct expression *e, const struct variable *variable)
-{
-	for (size_t i = 0; i < e->variable_count; i++) {
-		if (e->variables[i] == variable)
-			return;
-	}
-	if (e->variable_count < ARRAY_SIZE(e->variables))
-		e->variables[e->variable_count++] = variable;
-}
-
 static int read_variable(struct reader *reader, const char *name, size_t length, size_t *ret)
 {
 	const struct variable *variable = variables_find(reader->names->variables, name, length);
+	struct expression *e = reader->e;
+	size_t i = 0;
 
 	if (!variable)
 		return refuse_name(reader, name, length);
@@ -417,7 +393,10 @@ static int read_variable(struct reader *reader, const char *name, size_t length,
 		return refuse(reader, name, "'%s' is of one mount; it wants 'each: mount'",
 			      variable->name);
 	reader->at += length;
-	note_variable(reader->e, variable);
+	while (i < e->variable_count && e->variables[i] != variable)
+		i++;
+	if (i == e->variable_count && i < ARRAY_SIZE(e->variables))
+		e->variables[e->variable_count++] = variable;
 	return add_node(reader,
 			&(struct node){ .type = NODE_VARIABLE,
 					.variable = variable,
@@ -468,7 +447,7 @@ static int read_extreme(struct reader *reader, enum node_type type, size_t *ret)
 	return r < 0 ? r : add_alike(reader, at, type, left, right, ret);
 }
 
-static int read_cgroup(struct reader *reader, size_t *ret)
+static int read_operand(struct reader *reader, size_t *ret)
 {
 	int r;
 
@@ -489,7 +468,7 @@ static int read_cgroup(struct reader *reader, size_t *ret)
 	return read_name(reader, ret);
 }
 
-/* ---- what joins them ---- */
+/* ---- operators ---- */
 
 static int read_signed(struct reader *reader, size_t *ret)
 {
@@ -498,9 +477,9 @@ static int read_signed(struct reader *reader, size_t *ret)
 	int r;
 
 	if (!take_sign(reader, "-"))
-		return read_cgroup(reader, ret);
+		return read_operand(reader, ret);
 	at = reader->at;
-	r = read_cgroup(reader, ret);
+	r = read_operand(reader, ret);
 	if (r == 0)
 		r = want_number(reader, at, *ret);
 	if (r < 0)
@@ -517,51 +496,45 @@ static int read_signed(struct reader *reader, size_t *ret)
 			ret);
 }
 
-static int read_product(struct reader *reader, size_t *ret)
+/* Operands of @read, joined by any of two @signs. */
+static int read_chain(struct reader *reader, const char *signs,
+		      int (*read)(struct reader *reader, size_t *ret), size_t *ret)
 {
-	int r = read_signed(reader, ret);
+	int r = read(reader, ret);
 
 	while (r == 0) {
 		size_t left = *ret, right;
 		const char *at;
-		bool is_product;
 
 		skip_blanks(reader);
 		at = reader->at;
-		is_product = take_sign(reader, "*");
-		if (!is_product && !take_sign(reader, "/"))
+		if (!*at || !strchr(signs, *at))
 			return 0;
-		r = read_signed(reader, &right);
-		if (r == 0)
-			r = add_product(reader, at, is_product ? NODE_MULTIPLY : NODE_DIVIDE, left,
+		reader->at++;
+		r = read(reader, &right);
+		if (r < 0)
+			return r;
+		if (*at == '*' || *at == '/')
+			r = add_product(reader, at, *at == '*' ? NODE_MULTIPLY : NODE_DIVIDE, left,
 					right, ret);
+		else
+			r = add_alike(reader, at, *at == '+' ? NODE_ADD : NODE_SUBTRACT, left,
+				      right, ret);
 	}
 	return r;
+}
+
+static int read_product(struct reader *reader, size_t *ret)
+{
+	return read_chain(reader, "*/", read_signed, ret);
 }
 
 static int read_sum(struct reader *reader, size_t *ret)
 {
-	int r = read_product(reader, ret);
-
-	while (r == 0) {
-		size_t left = *ret, right;
-		const char *at;
-		bool is_sum;
-
-		skip_blanks(reader);
-		at = reader->at;
-		is_sum = take_sign(reader, "+");
-		if (!is_sum && !take_sign(reader, "-"))
-			return 0;
-		r = read_product(reader, &right);
-		if (r == 0)
-			r = add_alike(reader, at, is_sum ? NODE_ADD : NODE_SUBTRACT, left, right,
-				      ret);
-	}
-	return r;
+	return read_chain(reader, "+-", read_product, ret);
 }
 
-/* Longer signs stand before those with which they begin. */
+/* Longer signs come before their prefixes. */
 static bool take_comparison(struct reader *reader, enum node_type *ret)
 {
 	static const struct {
@@ -676,27 +649,12 @@ static int read_either(struct reader *reader, size_t *ret)
 	return r;
 }
 
-static int read_whole(struct reader *reader, enum expression_kind kind)
-{
-	size_t root;
-	int r = read_either(reader, &root);
-
-	if (r < 0)
-		return r;
-	skip_blanks(reader);
-	if (*reader->at)
-		return refuse(reader, reader->at, "the end must stand here, and not %s",
-			      found(reader).text);
-	assert(root == reader->e->count - 1);
-	return kind == EXPRESSION_CONDITION ? want_condition(reader, reader->text, root)
-					    : want_number(reader, reader->text, root);
-}
-
 int expression_parse(const char *text, enum expression_kind kind, const struct names *names,
 		     struct expression **ret, struct error *err)
 {
 	_cleanup_(expression_freep) struct expression *e = calloc(1, sizeof(*e));
 	struct reader reader = { .text = text, .at = text, .names = names, .e = e, .err = err };
+	size_t root;
 	int r;
 
 	if (!e)
@@ -704,7 +662,16 @@ int expression_parse(const char *text, enum expression_kind kind, const struct n
 	if (strlen(text) > EXPRESSION_BYTES_MAX)
 		return error_set(err, -EINVAL, "column %d: this is too long",
 				 EXPRESSION_BYTES_MAX + 1);
-	r = read_whole(&reader, kind);
+	r = read_either(&reader, &root);
+	if (r < 0)
+		return r;
+	skip_blanks(&reader);
+	if (*reader.at)
+		return refuse(&reader, reader.at, "the end must stand here, and not %s",
+			      found(&reader).text);
+	assert(root == e->count - 1);
+	r = kind == EXPRESSION_CONDITION ? want_condition(&reader, text, root)
+					 : want_number(&reader, text, root);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(e);

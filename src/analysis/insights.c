@@ -11,9 +11,9 @@
 #include "analysis/core_time.h"
 #include "model/document.h"
 #include "analysis/formula.h"
-#include "analysis/storage.h"
 #include "basic/ids.h"
 #include "basic/macro.h"
+#include "basic/text.h"
 #include "model/record.h"
 
 #define ALL_MOUNTS "all mounts together"
@@ -86,7 +86,7 @@ static bool is_too_short_for(const struct rule *rule, const struct subject *subj
 	return is_short;
 }
 
-/* If its condition is not known, what is missing there; else what is missing in the sentence. */
+/* The unknown part of its condition or, if that is known, of its sentence. */
 static struct evidence needs_of(const struct rule *rule, const struct subject *subject)
 {
 	struct evidence e = {};
@@ -138,38 +138,76 @@ void rule_format_evidence(const struct rule *rule, const struct subject *subject
 	struct evidence e = rule_evidence(rule);
 
 	document_begin_flat_map(d);
-	for (size_t i = 0; i < e.count; i++) {
-		document_key(d, e.items[i]->name);
-		amount_write(variable_get(e.items[i], subject), d);
-	}
+	for (size_t i = 0; i < e.count; i++)
+		amount_put(d, e.items[i]->name, variable_get(e.items[i], subject));
 	document_end_map(d);
 }
 
 /* ---- finding ---- */
 
-static int add_unknown(struct insights *insights, const struct rule *rule, char **names)
+int unknown_rule_add(struct unknown_rule **list, size_t *count, const struct rule *rule,
+		     char **names)
 {
-	struct unknown_rule *larger = reallocarray(insights->unknown, insights->unknown_count + 1,
-						   sizeof(*larger));
+	struct unknown_rule *larger = reallocarray(*list, *count + 1, sizeof(*larger));
 
 	if (!larger)
 		return -ENOMEM;
-	insights->unknown = larger;
-	larger[insights->unknown_count++] = (struct unknown_rule){ rule, TAKE_PTR(*names) };
+	*list = larger;
+	larger[(*count)++] = (struct unknown_rule){ rule, TAKE_PTR(*names) };
 	return 0;
 }
 
-static char *format_optional(const struct template *t, const struct subject *subject)
+void unknown_rules_free(struct unknown_rule *list, size_t count)
 {
-	return t ? template_format(t, subject) : NULL;
+	for (size_t i = 0; i < count; i++)
+		free(list[i].names);
+	free(list);
 }
 
-/* What to do depends on what files are on. */
+static int add_unknown(struct insights *insights, const struct rule *rule, char **names)
+{
+	return unknown_rule_add(&insights->unknown, &insights->unknown_count, rule, names);
+}
+
+static enum storage storage_of(const struct mount_row *row)
+{
+	return file_system_of(row->fstype)->storage;
+}
+
+static uint64_t count_calls(const struct mount_row *row)
+{
+	uint64_t calls = 0;
+
+	for (size_t op = 0; op < OP_COUNT; op++)
+		calls += row->ops[op].calls;
+	return calls;
+}
+
+/* Of the subject's row; without one, or of all mounts together, that with the most calls. */
+static enum storage storage_of_subject(const struct subject *subject)
+{
+	const struct reading *reading = &subject->record->reading;
+	enum storage storage = subject->row ? storage_of(subject->row) : STORAGE_UNKNOWN;
+	uint64_t calls[STORAGE_COUNT] = {};
+
+	if (storage != STORAGE_UNKNOWN || (subject->row && subject->row->kind == ROW_MOUNT))
+		return storage;
+	for (size_t i = 0; i < reading->mount_count; i++)
+		calls[storage_of(&reading->mounts[i])] += count_calls(&reading->mounts[i]);
+	for (size_t i = STORAGE_UNKNOWN + 1; i < STORAGE_COUNT; i++) {
+		if (calls[i] > (storage ? calls[storage] : 0))
+			storage = (enum storage)i;
+	}
+	return storage;
+}
+
+/* Advice may depend on the storage. */
 static char *format_advice(const struct rule *rule, const struct subject *subject)
 {
 	const struct template *t = rule->advice_on[storage_of_subject(subject)];
 
-	return format_optional(t ? t : rule->advice, subject);
+	t = t ? t : rule->advice;
+	return t ? template_format(t, subject) : NULL;
 }
 
 static int add_insight(struct insights *insights, const struct rule *rule,
@@ -186,7 +224,7 @@ static int add_insight(struct insights *insights, const struct rule *rule,
 		.subject = *subject,
 		.text = TAKE_PTR(*text),
 		.advice = format_advice(rule, subject),
-		.directive = format_optional(rule->directive, subject),
+		.directive = rule->directive ? template_format(rule->directive, subject) : NULL,
 		.lost = rule->lost ? expression_number(rule->lost, subject) : (struct amount){}
 	};
 	return 0;
@@ -214,22 +252,13 @@ static int ask(struct insights *insights, const struct rule *rule, const struct 
 	return r < 0 ? r : 1;
 }
 
-static int ask_record(struct insights *insights, const struct rule *rule,
-		      const struct record *record, const struct patterns *patterns)
+/* Of the record, or of the row of all mounts together. */
+static int ask_one(struct insights *insights, const struct rule *rule, struct subject *subject)
 {
-	struct subject subject = { .record = record,
-				   .times = insights->times,
-				   .patterns = patterns };
 	_cleanup_free_ char *names = NULL;
-	int r = ask(insights, rule, &subject, &names);
+	int r = ask(insights, rule, subject, &names);
 
 	return r == -ENODATA ? add_unknown(insights, rule, &names) : MIN(r, 0);
-}
-
-/* Of what is by path, a row that is no mount tells of failures alone. */
-static bool rule_is_for(const struct rule *rule, const struct mount_row *row)
-{
-	return rule->is_by_path ? row->kind == ROW_MOUNT : row_is_of_files(row);
 }
 
 static uint64_t time_in_calls(const struct mount_row *row)
@@ -241,8 +270,7 @@ static uint64_t time_in_calls(const struct mount_row *row)
 	return ns;
 }
 
-/* What the busiest mounts took at least, and how many of those that took just so much are among
- * them. */
+/* The least time of the busiest mounts, and how many of them have just that. */
 static int find_busiest(const struct reading *reading, struct busiest *ret)
 {
 	size_t count = reading->mount_count, least = count - INSIGHTS_MOUNTS_MAX;
@@ -273,28 +301,26 @@ static bool take_busy(struct busiest *left, const struct mount_row *row)
 	return ns > left->least_ns;
 }
 
-/* Asks for the busiest mounts alone: for each, a rule may add up all of them.  One line says that
- * it is not known, of however many mounts. */
-static int ask_each(struct insights *insights, const struct rule *rule, const struct record *record,
-		    const struct patterns *patterns, bool lacks_places)
+/* Only the busiest mounts, since a rule may add up all of them for each. One entry says that a
+ * rule is unknown, for however many mounts. */
+static int ask_each(struct insights *insights, const struct rule *rule, struct subject *subject)
 {
-	const struct reading *reading = &record->reading;
+	const struct reading *reading = &subject->record->reading;
 	_cleanup_free_ char *unknown = NULL;
 	struct busiest left = insights->busiest;
 	size_t found = 0;
 
 	for (size_t i = 0; i < reading->mount_count && found < INSIGHTS_PER_RULE_MAX; i++) {
-		struct subject subject = { .record = record,
-					   .row = &reading->mounts[i],
-					   .times = insights->times,
-					   .lacks_places = lacks_places,
-					   .patterns = patterns };
+		const struct mount_row *row = &reading->mounts[i];
 		_cleanup_free_ char *names = NULL;
 		int r;
 
-		if (!take_busy(&left, subject.row) || !rule_is_for(rule, subject.row))
+		/* by path, a row that is no mount has failures alone */
+		if (!take_busy(&left, row) ||
+		    !(rule->is_by_path ? row->kind == ROW_MOUNT : row_is_of_files(row)))
 			continue;
-		r = ask(insights, rule, &subject, &names);
+		subject->row = row;
+		r = ask(insights, rule, subject, &names);
 		if (r < 0 && r != -ENODATA)
 			return r;
 		found += r == 1;
@@ -304,39 +330,23 @@ static int ask_each(struct insights *insights, const struct rule *rule, const st
 	return unknown ? add_unknown(insights, rule, &unknown) : 0;
 }
 
-/* The row that stands for all mounts. */
-static int ask_together(struct insights *insights, const struct rule *rule,
-			const struct record *record, const struct patterns *patterns)
+static int ask_mounts(struct insights *insights, const struct rule *rule, struct subject *subject)
 {
-	struct subject subject = { .record = record,
-				   .times = insights->times,
-				   .patterns = patterns };
-	_cleanup_free_ char *names = NULL;
-	int r;
-
-	if (!insights->together)
-		insights->together = reading_sum_rows(&record->reading, ALL_MOUNTS);
-	if (!insights->together)
-		return -ENOMEM;
-	subject.row = insights->together;
-	r = ask(insights, rule, &subject, &names);
-	return r == -ENODATA ? add_unknown(insights, rule, &names) : MIN(r, 0);
-}
-
-static int ask_mounts(struct insights *insights, const struct rule *rule,
-		      const struct record *record, const struct patterns *patterns)
-{
-	const struct reading *reading = &record->reading;
-	bool lacks_places = !reading_paths_are_placed(reading);
+	const struct reading *reading = &subject->record->reading;
 	_cleanup_free_ char *unknown = NULL;
 
 	if (!reading->has_mounts) {
 		unknown = strdup("io");
 		return unknown ? add_unknown(insights, rule, &unknown) : -ENOMEM;
 	}
-	if (rule->is_by_path && lacks_places)
-		return ask_together(insights, rule, record, patterns);
-	return ask_each(insights, rule, record, patterns, lacks_places);
+	subject->lacks_places = !reading_paths_are_placed(reading);
+	if (!rule->is_by_path || !subject->lacks_places)
+		return ask_each(insights, rule, subject);
+	if (!insights->together)
+		insights->together = reading_sum_rows(reading, ALL_MOUNTS);
+	subject->lacks_places = false;
+	subject->row = insights->together;
+	return subject->row ? ask_one(insights, rule, subject) : -ENOMEM;
 }
 
 /* Of the core time or the limit of memory: how much of it was lost.  0: not said. */
@@ -376,12 +386,7 @@ static void sort(struct insights *insights, const struct record *record)
 	}
 }
 
-static bool is_same_group(const struct insight *a, const struct insight *b)
-{
-	return a->rule->group && b->rule->group && strcmp(a->rule->group, b->rule->group) == 0;
-}
-
-/* Of two mounts that are known one says nothing of the other. */
+/* Two known mounts say nothing of each other. */
 static bool is_of_another_mount(const struct insights *insights, const struct insight *a,
 				const struct insight *b)
 {
@@ -396,7 +401,8 @@ static bool insight_explains(const struct insights *insights, const struct insig
 {
 	if (a->rule == b->rule || is_of_another_mount(insights, a, b))
 		return false;
-	return rule_explains(a->rule, b->rule) || (is_same_group(a, b) && a->rule < b->rule);
+	return rule_explains(a->rule, b->rule) || (a->rule < b->rule && a->rule->group &&
+						   text_is_equal(a->rule->group, b->rule->group));
 }
 
 static void insight_clear(struct insight *insight)
@@ -406,7 +412,7 @@ static void insight_clear(struct insight *insight)
 	free(insight->directive);
 }
 
-/* In the order of the file; what is explained itself explains nothing. */
+/* In the order of the file; an explained finding explains nothing. */
 static void leave_out_explained(struct insights *insights)
 {
 	struct insight *items = insights->items;
@@ -442,11 +448,14 @@ int insights_find(const struct rules *rules, const struct record *record,
 	*insights.times = record_times_of(record);
 	for (size_t i = 0; i < rules->insights.count; i++) {
 		const struct rule *rule = &rules->insights.items[i];
+		struct subject subject = { .record = record,
+					   .times = insights.times,
+					   .patterns = patterns };
 
-		r = 0;
-		if (!rule->is_disabled)
-			r = rule->is_each_mount ? ask_mounts(&insights, rule, record, patterns)
-						: ask_record(&insights, rule, record, patterns);
+		if (rule->is_disabled)
+			continue;
+		r = rule->is_each_mount ? ask_mounts(&insights, rule, &subject)
+					: ask_one(&insights, rule, &subject);
 		if (r < 0)
 			return r;
 	}
@@ -470,34 +479,14 @@ void insights_clear(struct insights *insights)
 {
 	for (size_t i = 0; i < insights->count; i++)
 		insight_clear(&insights->items[i]);
-	for (size_t i = 0; i < insights->unknown_count; i++)
-		free(insights->unknown[i].names);
+	unknown_rules_free(insights->unknown, insights->unknown_count);
 	mount_row_free(insights->together);
 	free(insights->times);
 	free(insights->items);
-	free(insights->unknown);
 	*insights = (struct insights){};
 }
 
 /* ---- writing ---- */
-
-static void format_lost(const struct insight *insight, struct document *d)
-{
-	const struct rule *rule = insight->rule;
-	struct dimension dimension = rule->lost ? expression_dimension(rule->lost)
-						: DIMENSION_NUMBER;
-
-	document_put_string(d, "resource", rule->resource);
-	document_key(d, dimension_is_equal(dimension, DIMENSION_BYTES) ? "lost_bytes"
-								       : "lost_seconds");
-	amount_write(insight->lost, d);
-}
-
-/* Null: of all mounts together. */
-static const char *mount_of(const struct insight *insight, const struct insights *insights)
-{
-	return insight->subject.row == insights->together ? NULL : insight->subject.row->mount;
-}
 
 static void format_insight(const struct insights *insights, size_t i, struct document *d)
 {
@@ -506,14 +495,23 @@ static void format_insight(const struct insights *insights, size_t i, struct doc
 	document_begin_map(d);
 	document_put_string(d, "id", insight->rule->id);
 	document_put_string(d, "severity", severity_name(insight->rule->severity));
-	if (insight->subject.row) {
-		document_put_string(d, "mount", mount_of(insight, insights));
-	}
+	if (insight->subject.row) /* null: of all mounts together */
+		document_put_string(d, "mount",
+				    insight->subject.row == insights->together
+					    ? NULL
+					    : insight->subject.row->mount);
 	document_put_string(d, "text", insight->text);
 	document_put_string(d, "advice", insight->advice);
 	document_put_string(d, "directive", insight->directive);
-	if (insight->rule->lost)
-		format_lost(insight, d);
+	if (insight->rule->lost) {
+		struct dimension dimension = expression_dimension(insight->rule->lost);
+
+		document_put_string(d, "resource", insight->rule->resource);
+		amount_put(d,
+			   dimension_is_equal(dimension, DIMENSION_BYTES) ? "lost_bytes"
+									  : "lost_seconds",
+			   insight->lost);
+	}
 	document_key(d, "evidence");
 	rule_format_evidence(insight->rule, &insight->subject, d);
 	document_put_string(d, "condition", insight->rule->condition);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * insights - what the rules say of one record: what is so, with its numbers, and what to do.
+ * insights - the findings of rules in one record, with numbers and advice.
  *
- * A rule of which a number is not known says nothing; it is listed with the names that were
- * missing.  One cause is told once: what a finding explains is left out, and so are rules of its
- * group that stand behind it in the file.
+ * A rule with an unknown number has no finding; it is listed with the missing names. Each cause is
+ * reported once: a finding hides those that it explains, and later rules of its group.
  */
 #pragma once
 
@@ -22,9 +21,9 @@ struct patterns;
 	8 /* of a rule that is asked for each mount: those with most bytes \
 	   */
 
-#define INSIGHTS_MOUNTS_MAX 64 /* mounts that rules look at: those with most time in calls */
+#define INSIGHTS_MOUNTS_MAX 64 /* mounts that rules look at: those with the most time in calls */
 
-struct busiest { /* mounts: those with more time than that, and so many with just that */
+struct busiest { /* mounts: those above a time, and some of those with just that time */
 	uint64_t least_ns;
 	size_t equal;
 };
@@ -35,8 +34,8 @@ struct insight {
 	char *text;
 	char *advice, *directive; /* NULL: none, or a number in it is not known */
 	struct amount lost;
-	double weight; /* what was lost, of all that there was */
-	bool is_explained; /* while they are looked for: another one is its cause */
+	double weight; /* the lost share of the resource */
+	bool is_explained; /* during the search: another one is its cause */
 };
 
 struct unknown_rule {
@@ -44,9 +43,14 @@ struct unknown_rule {
 	char *names; /* "cpu_throttled_seconds, cores_used" */
 };
 
+/* Add to a list of them; takes *names over.  -ENOMEM. */
+int unknown_rule_add(struct unknown_rule **list, size_t *count, const struct rule *rule,
+		     char **names);
+void unknown_rules_free(struct unknown_rule *list, size_t count);
+
 struct insights { /* begins as {}; must not outlive the rules and the record */
-	/* The severest first, and of these in the order of the file; of several mounts what lost
-	 * most.  What another one explains is left out. */
+	/* By severity, then in the order of the file; several mounts of a rule by loss.
+	 * Explained ones are left out. */
 	struct insight *items;
 	size_t count;
 	/* The row of all mounts, where it is not known on which of them operations by path were;
@@ -61,8 +65,7 @@ struct insights { /* begins as {}; must not outlive the rules and the record */
 	bool is_too_short;
 };
 
-/* @patterns: what was found in the record's timeline; NULL: nothing was looked for.  They must
- * outlive the insights.  -ENOMEM. */
+/* @patterns: those of the record's timeline, or NULL; they outlive the insights. -ENOMEM. */
 int insights_find(const struct rules *rules, const struct record *record,
 		  const struct patterns *patterns, struct insights *ret);
 void insights_clear(struct insights *insights);
@@ -82,7 +85,7 @@ int rule_ask(const struct rule *rule, const struct subject *subject, char **ret_
 /* What is not known of its condition, or if that is known, of its sentence.  NULL: no memory. */
 char *rule_unknown_names(const struct rule *rule, const struct subject *subject);
 
-/* The variables that the rule looks at and tells of; what it only advises is no evidence. */
+/* The variables of the rule's condition and sentence; those of its advice are no evidence. */
 #define EVIDENCE_MAX 64
 struct evidence {
 	const struct variable *items[EVIDENCE_MAX]; /* each once */
@@ -90,6 +93,6 @@ struct evidence {
 };
 struct evidence rule_evidence(const struct rule *rule);
 
-/* A map of the variables that the rule looks at and tells of, with their values. */
+/* Writes them as a map, with their values. */
 void rule_format_evidence(const struct rule *rule, const struct subject *subject,
 			  struct document *d);

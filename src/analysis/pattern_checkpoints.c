@@ -14,8 +14,6 @@
  * The cost is the CPU time that is missing in bursts, and behind them until half of the mean rate
  * between them is there again (data go to storage after they were written), over that rate.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/pattern_internal.h"
@@ -46,18 +44,7 @@ static double written(const struct bursts *b, size_t i)
 
 /* ---- bursts ---- */
 
-static size_t take_known(const struct bursts *b, double ret[TIMELINE_BUCKETS_MAX])
-{
-	size_t known = 0;
-
-	for (size_t i = 0; i < b->r->count; i++) {
-		if (!isnan(written(b, i)))
-			ret[known++] = written(b, i);
-	}
-	return known;
-}
-
-/* False: nothing stands out. */
+/* False: there is no burst. */
 static bool set_threshold(struct bursts *b, double *values, size_t known)
 {
 	double peak;
@@ -68,7 +55,7 @@ static bool set_threshold(struct bursts *b, double *values, size_t known)
 	return peak > 0 && peak >= b->settings->above * b->usual;
 }
 
-/* The bytes of a burst that stand in bucket @i beside it. */
+/* The bytes of a burst in bucket @i beside it. */
 static double spilled(const struct bursts *b, size_t i)
 {
 	double bytes = i < b->r->count ? (written(b, i) - b->usual) * b->r->width[i] : 0;
@@ -109,17 +96,6 @@ static void take_bursts(struct bursts *b)
 
 /* ---- are they regular? ---- */
 
-static double distance(const struct bursts *b, size_t i)
-{
-	return (double)b->items[i + 1].first - (double)b->items[i].first;
-}
-
-/* Readings do not fall on the bursts: a bucket more or less means nothing. */
-static bool is_period(const struct bursts *b, double buckets)
-{
-	return fabs(buckets - b->period) <= fmax(1, b->settings->tolerance * b->period);
-}
-
 static bool keeps_period(struct bursts *b)
 {
 	double distances[BURSTS_MAX];
@@ -127,46 +103,30 @@ static bool keeps_period(struct bursts *b)
 
 	for (size_t i = 0; i + 1 < b->count; i++) {
 		if (!b->items[i + 1].is_after_gap)
-			distances[known++] = distance(b, i);
+			distances[known++] = (double)b->items[i + 1].first -
+					     (double)b->items[i].first;
 	}
 	b->period = robust_median(distances, known);
+	/* readings do not coincide with bursts: a bucket more or less means nothing */
 	for (size_t i = 0; i < known; i++)
-		right += is_period(b, distances[i]);
+		right += fabs(distances[i] - b->period) <=
+			 fmax(1, b->settings->tolerance * b->period);
 	return (double)known + 1 >= b->settings->count && b->period >= b->settings->buckets &&
 	       (double)right >= b->settings->regular * (double)known;
 }
 
-static double median_bytes(const struct bursts *b)
+static bool keeps_size(const struct bursts *b)
 {
-	double bytes[BURSTS_MAX];
+	double bytes[BURSTS_MAX], usual;
+	size_t right = 0;
 
 	for (size_t i = 0; i < b->count; i++)
 		bytes[i] = b->items[i].bytes;
-	return robust_median(bytes, b->count);
-}
-
-static bool keeps_size(const struct bursts *b)
-{
-	double usual = median_bytes(b);
-	size_t right = 0;
-
+	usual = robust_median(bytes, b->count);
 	for (size_t i = 0; i < b->count; i++)
 		right += b->items[i].bytes >= usual / 2 && b->items[i].bytes <= usual * 2;
 	return usual >= b->settings->bytes &&
 	       (double)right >= b->settings->regular * (double)b->count;
-}
-
-static bool is_spread(const struct bursts *b)
-{
-	double from = (double)b->items[0].first, to = (double)b->items[b->count - 1].end;
-
-	return (to - from) >= b->settings->span * (double)b->r->count;
-}
-
-static bool are_checkpoints(struct bursts *b)
-{
-	return (double)b->count >= b->settings->count && keeps_period(b) && keeps_size(b) &&
-	       is_spread(b);
 }
 
 /* ---- numbers ---- */
@@ -189,28 +149,10 @@ static double period_of(const struct bursts *b)
 	return (n * xy - x * y) / (n * xx - x * x) * b->r->interval;
 }
 
-static double mean_bytes(const struct bursts *b)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < b->count; i++)
-		sum += b->items[i].bytes;
-	return sum / (double)b->count;
-}
-
-static double mean_duration(const struct bursts *b)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < b->count; i++)
-		sum += rates_seconds(b->r, b->items[i].first, b->items[i].end);
-	return sum / (double)b->count;
-}
-
 /* ---- cost ---- */
 
-/* The mean of what was on CPU between the first and the last, outside of what is marked: before and
- * behind them the job may do something else. */
+/* The mean on CPU between the first and the last burst, outside the marks: before and after, the
+ * job may do something else. */
 static double usual_cores(const struct bursts *b, const bool *is_marked)
 {
 	const struct rates *r = b->r;
@@ -275,45 +217,43 @@ static void add_checkpoints(const struct bursts *b, struct patterns *patterns)
 {
 	struct pattern *p = pattern_add(patterns, PATTERN_CHECKPOINTS, b->r, b->items[0].first,
 					b->items[b->count - 1].end);
+	double bytes = 0, seconds = 0;
 
+	for (size_t i = 0; i < b->count; i++) {
+		bytes += b->items[i].bytes;
+		seconds += rates_seconds(b->r, b->items[i].first, b->items[i].end);
+	}
 	p->numbers[CHECKPOINT_COUNT] = amount_of((double)b->count);
 	p->numbers[CHECKPOINT_PERIOD] = amount_of(period_of(b));
-	p->numbers[CHECKPOINT_DURATION] = amount_of(mean_duration(b));
-	p->numbers[CHECKPOINT_BYTES] = amount_of(mean_bytes(b));
+	p->numbers[CHECKPOINT_DURATION] = amount_of(seconds / (double)b->count);
+	p->numbers[CHECKPOINT_BYTES] = amount_of(bytes / (double)b->count);
 	if (b->r->is_known[RATE_ON_CPU])
 		add_cost(b, p);
 	patterns->counts[PATTERN_CHECKPOINTS] = p->numbers[CHECKPOINT_COUNT];
 }
 
-static void find(struct bursts *b, struct patterns *patterns)
+void find_checkpoints(const struct checkpoint_settings *settings, const struct rates *r,
+		      struct patterns *patterns)
 {
-	double least = b->settings->count * b->settings->buckets; /* buckets */
-	double values[TIMELINE_BUCKETS_MAX];
-	size_t known = take_known(b, values);
+	struct bursts b = { .settings = settings, .r = r };
+	double least = settings->count * settings->buckets; /* buckets */
+	double values[TIMELINE_BUCKETS_MAX], spread;
+	size_t known = 0;
 
-	patterns->counts[PATTERN_CHECKPOINTS] =
-		b->r->elapsed > 0 && b->r->elapsed < least * b->r->interval ? amount_of(0)
-									    : (struct amount){};
+	for (size_t i = 0; i < r->count; i++) {
+		if (!isnan(written(&b, i)))
+			values[known++] = written(&b, i);
+	}
+	pattern_begin(patterns, PATTERN_CHECKPOINTS, r, least * r->interval);
 	if ((double)known < least)
 		return;
 	patterns->counts[PATTERN_CHECKPOINTS] = amount_of(0);
-	if (!set_threshold(b, values, known))
+	if (!set_threshold(&b, values, known))
 		return;
-	take_bursts(b);
-	if (are_checkpoints(b))
-		add_checkpoints(b, patterns);
-}
-
-int find_checkpoints(const struct checkpoint_settings *settings, const struct rates *r,
-		     struct patterns *patterns)
-{
-	struct bursts *b = calloc(1, sizeof(*b));
-
-	if (!b)
-		return -ENOMEM;
-	b->settings = settings;
-	b->r = r;
-	find(b, patterns);
-	free(b);
-	return 0;
+	take_bursts(&b);
+	if ((double)b.count < settings->count || !keeps_period(&b) || !keeps_size(&b))
+		return;
+	spread = (double)b.items[b.count - 1].end - (double)b.items[0].first;
+	if (spread >= settings->span * (double)r->count)
+		add_checkpoints(&b, patterns);
 }

@@ -3,8 +3,8 @@
  * Times in which a job did nothing.
  *
  * idle tail: jobstats (Princeton) issue 28; TaskMaster's indicator of a job whose processes have
- * ended.  hang: less than 1 % on CPU and no I/O for ten minutes after work.  homogeneity: XDMoD
- * (SUPReMM), 1 - 1/(1 + 1000 c), with c the least ratio of the mean rate after a moment by that
+ * ended. hang: less than 1 % on CPU and no I/O for ten minutes after work. homogeneity: XDMoD
+ * (SUPReMM), 1 - 1/(1 + 1000 c), with c the least ratio of the mean rate after a moment to that
  * before it; there of loads from the L1 cache, here of CPU time.
  */
 #include "analysis/pattern_internal.h"
@@ -35,48 +35,28 @@ static size_t idle_from(const struct idle_settings *s, const struct rates *r, si
 	return end;
 }
 
-/* Of a job that is shorter than the pattern there is no doubt. */
-static bool is_too_short(const struct rates *r, double time)
-{
-	return r->elapsed > 0 && r->elapsed < time;
-}
-
 /* ---- idle tail ---- */
-
-static double seconds_of_work(const struct idle_settings *s, const struct rates *r, size_t end)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < end; i++)
-		sum += is_known_at(r, i) && !is_idle_at(s, r, i) ? r->width[i] : 0;
-	return sum;
-}
-
-static void add_idle_tail(const struct rates *r, size_t first, double seconds,
-			  struct patterns *patterns)
-{
-	struct pattern *p = pattern_add(patterns, PATTERN_IDLE_TAIL, r, first, r->count);
-
-	p->numbers[IDLE_TAIL_SECONDS] = amount_of(seconds);
-	p->numbers[IDLE_TAIL_SHARE] = amount_of(seconds / fmax(r->elapsed, seconds));
-	p->numbers[IDLE_TAIL_LOST] = amount_of(seconds * r->cores);
-}
 
 void find_idle_tail(const struct idle_settings *s, const struct rates *r, struct patterns *patterns)
 {
-	double seconds;
+	struct pattern *p;
+	double seconds, work = 0;
 	size_t first;
 
-	patterns->counts[PATTERN_IDLE_TAIL] = is_too_short(r, s->time) ? amount_of(0)
-								       : (struct amount){};
+	pattern_begin(patterns, PATTERN_IDLE_TAIL, r, s->time);
 	if (!has_rates(r) || !is_known_at(r, r->count - 1))
 		return;
 	first = idle_from(s, r, r->count);
 	seconds = rates_seconds(r, first, r->count);
 	patterns->counts[PATTERN_IDLE_TAIL] = amount_of(0);
-	if (seconds >= s->time && seconds >= s->part * r->elapsed &&
-	    seconds_of_work(s, r, first) >= s->work)
-		add_idle_tail(r, first, seconds, patterns);
+	for (size_t i = 0; i < first; i++)
+		work += is_known_at(r, i) && !is_idle_at(s, r, i) ? r->width[i] : 0;
+	if (seconds < s->time || seconds < s->part * r->elapsed || work < s->work)
+		return;
+	p = pattern_add(patterns, PATTERN_IDLE_TAIL, r, first, r->count);
+	p->numbers[IDLE_TAIL_SECONDS] = amount_of(seconds);
+	p->numbers[IDLE_TAIL_SHARE] = amount_of(seconds / fmax(r->elapsed, seconds));
+	p->numbers[IDLE_TAIL_LOST] = amount_of(seconds * r->cores);
 }
 
 /* ---- hang ---- */
@@ -96,7 +76,7 @@ static double cores_before(const struct rates *r, size_t end, double time)
 }
 
 struct hang {
-	size_t first, end; /* equal: there is none */
+	size_t first, end; /* equal: none */
 	double seconds, before;
 };
 
@@ -111,15 +91,6 @@ static struct hang hang_before(const struct idle_settings *s, const struct rates
 	if (h.seconds < s->time || !(h.before >= s->busy))
 		return (struct hang){ .first = h.first, .end = h.first };
 	return h;
-}
-
-static void add_hang(const struct rates *r, const struct hang *h, struct patterns *patterns)
-{
-	struct pattern *p = pattern_add(patterns, PATTERN_HANG, r, h->first, h->end);
-
-	p->numbers[HANG_SECONDS] = amount_of(h->seconds);
-	p->numbers[HANG_CORES_BEFORE] = amount_of(h->before);
-	p->numbers[HANG_TO_END] = amount_of(h->end == r->count);
 }
 
 /* That at the end, if it is one; else the longest. */
@@ -142,16 +113,20 @@ static struct hang worst_hang(const struct idle_settings *s, const struct rates 
 void find_hang(const struct idle_settings *s, const struct rates *r, bool has_ended_well,
 	       struct patterns *patterns)
 {
+	struct pattern *p;
 	struct hang worst;
 
-	patterns->counts[PATTERN_HANG] = is_too_short(r, s->time) ? amount_of(0)
-								  : (struct amount){};
+	pattern_begin(patterns, PATTERN_HANG, r, s->time);
 	if (!has_rates(r) || !is_known_at(r, r->count - 1))
 		return;
 	patterns->counts[PATTERN_HANG] = amount_of(0);
 	worst = worst_hang(s, r, has_ended_well);
-	if (worst.seconds > 0)
-		add_hang(r, &worst, patterns);
+	if (worst.seconds <= 0)
+		return;
+	p = pattern_add(patterns, PATTERN_HANG, r, worst.first, worst.end);
+	p->numbers[HANG_SECONDS] = amount_of(worst.seconds);
+	p->numbers[HANG_CORES_BEFORE] = amount_of(worst.before);
+	p->numbers[HANG_TO_END] = amount_of(worst.end == r->count);
 }
 
 /* ---- homogeneity ---- */
@@ -198,24 +173,15 @@ static double least_ratio(const struct death_settings *s, const struct rates *r,
 	return least;
 }
 
-static size_t count_known(const struct rates *r)
-{
-	size_t known = 0;
-
-	for (size_t i = 0; i < r->count; i++)
-		known += !isnan(r->of[RATE_ON_CPU][i]);
-	return known;
-}
-
 void find_death(const struct death_settings *s, const struct rates *r, struct patterns *patterns)
 {
 	double ratio, homogeneity;
-	size_t at = 0;
+	size_t at = 0, known = 0;
 
-	patterns->counts[PATTERN_DIED_INSIDE] = is_too_short(r, s->time) ? amount_of(0)
-									 : (struct amount){};
-	if (!r->count || rates_seconds(r, 0, r->count) < s->time ||
-	    (double)count_known(r) < s->buckets)
+	for (size_t i = 0; i < r->count; i++)
+		known += !isnan(r->of[RATE_ON_CPU][i]);
+	pattern_begin(patterns, PATTERN_DIED_INSIDE, r, s->time);
+	if (!r->count || rates_seconds(r, 0, r->count) < s->time || (double)known < s->buckets)
 		return;
 	patterns->counts[PATTERN_DIED_INSIDE] = amount_of(0);
 	ratio = least_ratio(s, r, &at);

@@ -2,17 +2,13 @@
 /*
  * A leak: memory that grows along a line through the second half of a job.
  *
- * The slope is the median of those between all pairs of points (Theil 1950, Sen 1968); that it is a
- * leak, ClusterCockpit's rule asks for a slope after ten minutes, too.  A slope alone is no line:
- * what walks at random has one as well.  So the growth must be many times the scatter around the
- * line, and many times what steps of the size seen would make of a walk without a direction (the
- * second half is cut into BLOCKS parts, whose medians make the steps).  And since the kernel counts
- * the page cache as the job's memory, it must be more than the job has read and written meanwhile:
- * else it may be that.
+ * The slope is the median of the slopes between all pairs of points (Theil 1950, Sen 1968);
+ * ClusterCockpit's rule asks for a slope after ten minutes, too. A slope alone proves nothing: a
+ * random walk has one as well. So the growth must be many times the scatter around the line, and
+ * many times that of a random walk with steps of this size (the second half has BLOCKS parts, whose
+ * medians make the steps). And since the kernel counts the page cache as the job's memory, growth
+ * must be more than the bytes read and written meanwhile.
  */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "basic/macro.h"
 #include "analysis/pattern_internal.h"
 #include "analysis/robust.h"
@@ -27,11 +23,6 @@ struct line {
 	double scatter;
 	double pairs[POINTS_MAX * (POINTS_MAX - 1) / 2];
 };
-
-static double second_of(const struct rates *r, double bucket)
-{
-	return (bucket + 0.5) * r->interval;
-}
 
 static size_t count_known(const struct rates *r, size_t first)
 {
@@ -50,7 +41,7 @@ static void take_points(const struct rates *r, size_t first, struct line *line)
 	for (size_t i = first; i < r->count; i++) {
 		if (isnan(r->of[RATE_MEMORY][i]) || known++ % step)
 			continue;
-		line->at[line->count] = second_of(r, (double)i);
+		line->at[line->count] = ((double)i + 0.5) * r->interval;
 		line->bytes[line->count++] = r->of[RATE_MEMORY][i];
 	}
 }
@@ -72,8 +63,7 @@ static void fit(struct line *line)
 	line->scatter = robust_scatter(rest, line->count, line->begin);
 }
 
-/* Growth by what a walk at random with steps like these would come to (its standard deviation).
- * NAN: a part is not known. */
+/* Growth over the standard deviation of a random walk with such steps. NAN: a part is not known. */
 static double steadiness(const struct rates *r, size_t first)
 {
 	double medians[BLOCKS], values[TIMELINE_BUCKETS_MAX], rise, mean, sum = 0;
@@ -121,44 +111,27 @@ static bool is_leak(const struct leak_settings *s, const struct rates *r, size_t
 	       growth > s->cache * io_bytes(r, first);
 }
 
-static void add_leak(const struct rates *r, size_t first, const struct line *line, double limit,
-		     struct patterns *patterns)
-{
-	struct pattern *p = pattern_add(patterns, PATTERN_LEAK, r, first, r->count);
-	double end = line->begin + line->slope * second_of(r, (double)r->count - 0.5);
-
-	p->numbers[LEAK_RATE] = amount_of(line->slope);
-	p->numbers[LEAK_GROWTH] = amount_of(growth_of(r, first, line));
-	if (!isnan(limit))
-		p->numbers[LEAK_LIMIT_SECONDS] = amount_of(fmax(0, (limit - end) / line->slope));
-}
-
-static void find(const struct leak_settings *s, const struct rates *r, double limit,
-		 struct line *line, struct patterns *patterns)
+void find_leak(const struct leak_settings *s, const struct rates *r, double limit,
+	       struct patterns *patterns)
 {
 	size_t first = r->count / 2, known = count_known(r, first);
+	struct line line = {};
+	struct pattern *p;
+	double end;
 
-	patterns->counts[PATTERN_LEAK] = r->elapsed > 0 && r->elapsed < 2 * s->time
-						 ? amount_of(0)
-						 : (struct amount){};
+	pattern_begin(patterns, PATTERN_LEAK, r, 2 * s->time);
 	if ((double)known < s->buckets || 2 * known < r->count - first ||
 	    rates_seconds(r, first, r->count) < s->time || isnan(io_bytes(r, first)))
 		return;
 	patterns->counts[PATTERN_LEAK] = amount_of(0);
-	take_points(r, first, line);
-	fit(line);
-	if (line->slope > 0 && is_leak(s, r, first, line))
-		add_leak(r, first, line, limit, patterns);
-}
-
-int find_leak(const struct leak_settings *settings, const struct rates *r, double limit,
-	      struct patterns *patterns)
-{
-	struct line *line = calloc(1, sizeof(*line));
-
-	if (!line)
-		return -ENOMEM;
-	find(settings, r, limit, line, patterns);
-	free(line);
-	return 0;
+	take_points(r, first, &line);
+	fit(&line);
+	if (line.slope <= 0 || !is_leak(s, r, first, &line))
+		return;
+	p = pattern_add(patterns, PATTERN_LEAK, r, first, r->count);
+	p->numbers[LEAK_RATE] = amount_of(line.slope);
+	p->numbers[LEAK_GROWTH] = amount_of(growth_of(r, first, &line));
+	end = line.begin + line.slope * ((double)r->count * r->interval);
+	if (!isnan(limit))
+		p->numbers[LEAK_LIMIT_SECONDS] = amount_of(fmax(0, (limit - end) / line.slope));
 }

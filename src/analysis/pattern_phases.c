@@ -10,9 +10,6 @@
  * and if the rate jumps there as it does nowhere else; the worst one goes first, until all are
  * right.
  */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "basic/macro.h"
 #include "analysis/pattern_internal.h"
 #include "analysis/robust.h"
@@ -20,11 +17,11 @@
 #define SIGNALS 2 /* cores, and bytes read and written */
 #define JUMP_BUCKETS 4 /* on each side of an edge */
 #define CORES_MIN 0.1 /* less is nothing */
-#define NOISE_MIN 0.01 /* of the scale: what differs by less is the same */
+#define NOISE_MIN 0.01 /* of the scale: smaller differences are none */
 
 struct signal {
-	double scale; /* what a change is a share of */
-	double least; /* and what it is at least */
+	double scale; /* changes are relative to this */
+	double least; /* and the least change */
 	double noise, usual_jump;
 	double values[TIMELINE_BUCKETS_MAX];
 	double sum[TIMELINE_BUCKETS_MAX + 1], squares[TIMELINE_BUCKETS_MAX + 1]; /* up to there */
@@ -37,7 +34,7 @@ struct division {
 	size_t buckets[TIMELINE_BUCKETS_MAX]; /* which these are */
 	struct signal signals[SIGNALS];
 	size_t signal_count;
-	/* Where phases begin, 0 first; behind the last stands the count. */
+	/* The beginnings of phases, 0 first; then the count. */
 	size_t edges[TIMELINE_BUCKETS_MAX + 1];
 	size_t phase_count;
 };
@@ -125,14 +122,6 @@ static bool has_io(const struct rates *r)
 	return r->is_known[RATE_READ] && r->is_known[RATE_WRITE];
 }
 
-static void take_buckets(struct division *d, const struct rates *r)
-{
-	for (size_t i = 0; i < r->count; i++) {
-		if (!isnan(r->of[RATE_ON_CPU][i]) && !(has_io(r) && isnan(rates_io(r, i))))
-			d->buckets[d->count++] = i;
-	}
-}
-
 static void take_signals(struct division *d, const struct rates *r)
 {
 	double io = has_io(r) ? greatest_of(d, r, true) : 0, cores = greatest_of(d, r, false);
@@ -171,24 +160,20 @@ static size_t best_beginning(const struct division *d, const struct signal *s, c
 	return best;
 }
 
-/* Each signal by itself: the bursts of one must not hide the edges of the other. */
-static void mark_edges(const struct division *d, const struct signal *s, bool *is_edge)
-{
-	double costs[TIMELINE_BUCKETS_MAX + 1] = {};
-	size_t from[TIMELINE_BUCKETS_MAX + 1] = {};
-
-	for (size_t end = d->length; end <= d->count; end++)
-		from[end] = best_beginning(d, s, costs, end, &costs[end]);
-	for (size_t at = d->count; at > 0; at = from[at])
-		is_edge[from[at]] = true;
-}
-
 static void divide(struct division *d)
 {
 	bool is_edge[TIMELINE_BUCKETS_MAX] = {};
 
-	for (size_t k = 0; k < d->signal_count; k++)
-		mark_edges(d, &d->signals[k], is_edge);
+	/* each signal by itself: the bursts of one must not hide the edges of the other */
+	for (size_t k = 0; k < d->signal_count; k++) {
+		double costs[TIMELINE_BUCKETS_MAX + 1] = {};
+		size_t from[TIMELINE_BUCKETS_MAX + 1] = {};
+
+		for (size_t end = d->length; end <= d->count; end++)
+			from[end] = best_beginning(d, &d->signals[k], costs, end, &costs[end]);
+		for (size_t at = d->count; at > 0; at = from[at])
+			is_edge[from[at]] = true;
+	}
 	for (size_t i = 0; i < d->count; i++) {
 		if (is_edge[i])
 			d->edges[d->phase_count++] = i;
@@ -198,7 +183,7 @@ static void divide(struct division *d)
 
 /* ---- which edges are true ---- */
 
-/* The least of what it has by what it must have, of one signal; below 1 it is none. */
+/* The smallest ratio to a required value, of one signal; below 1 it is no edge. */
 static double score_of(const struct division *d, const struct signal *s, size_t edge)
 {
 	size_t before = d->edges[edge - 1], at = d->edges[edge], end = d->edges[edge + 1];
@@ -238,13 +223,6 @@ static size_t worst_edge(const struct division *d, double *ret)
 	return worst;
 }
 
-static void remove_edge(struct division *d, size_t edge)
-{
-	for (size_t i = edge; i < d->phase_count; i++)
-		d->edges[i] = d->edges[i + 1];
-	d->phase_count--;
-}
-
 /* Of two that are nearer than a phase is long, the worse one; 0: there are none.  Both signals may
  * have found the same edge. */
 static size_t crowded_edge(const struct division *d)
@@ -266,56 +244,41 @@ static void weed_out(struct division *d)
 			crowded = crowded_edge(d);
 		if (score >= 1 && !crowded && d->phase_count <= PHASES_MAX)
 			return;
-		remove_edge(d, crowded ? crowded : worst);
+		for (size_t i = crowded ? crowded : worst; i < d->phase_count; i++)
+			d->edges[i] = d->edges[i + 1];
+		d->phase_count--;
 	}
 }
 
-/* ---- telling ---- */
-
-static void add_phase(const struct division *d, const struct rates *r, size_t phase,
-		      struct patterns *patterns)
+void find_phases(const struct phase_settings *settings, const struct rates *r,
+		 struct patterns *patterns)
 {
-	size_t first = d->buckets[d->edges[phase]];
-	size_t end = phase + 1 < d->phase_count ? d->buckets[d->edges[phase + 1]] : r->count;
-	struct pattern *p = pattern_add(patterns, PATTERN_PHASE, r, phase ? first : 0, end);
+	struct division d = { .settings = settings };
 
-	p->numbers[PHASE_CORES] = amount_of(rates_mean(r, RATE_ON_CPU, first, end));
-	p->numbers[PHASE_READ_RATE] = amount_of(rates_mean(r, RATE_READ, first, end));
-	p->numbers[PHASE_WRITE_RATE] = amount_of(rates_mean(r, RATE_WRITE, first, end));
-}
-
-static void find(struct division *d, const struct rates *r, struct patterns *patterns)
-{
-	take_buckets(d, r);
+	for (size_t i = 0; i < r->count; i++) {
+		if (!isnan(r->of[RATE_ON_CPU][i]) && !(has_io(r) && isnan(rates_io(r, i))))
+			d.buckets[d.count++] = i;
+	}
 	/* a job of fewer buckets is too short for phases */
-	patterns->counts[PATTERN_PHASE] = r->elapsed > 0 && r->elapsed < d->settings->buckets *
-										 r->interval
-						  ? amount_of(0)
-						  : (struct amount){};
-	if ((double)d->count < fmax(d->settings->buckets, 2 * d->settings->length))
+	pattern_begin(patterns, PATTERN_PHASE, r, settings->buckets * r->interval);
+	if ((double)d.count < fmax(settings->buckets, 2 * settings->length))
 		return;
 	patterns->counts[PATTERN_PHASE] = amount_of(0);
-	take_signals(d, r);
-	if (!d->signal_count)
+	take_signals(&d, r);
+	if (!d.signal_count)
 		return;
-	divide(d);
-	weed_out(d);
-	if (d->phase_count < 2)
+	divide(&d);
+	weed_out(&d);
+	if (d.phase_count < 2)
 		return;
-	patterns->counts[PATTERN_PHASE] = amount_of((double)d->phase_count);
-	for (size_t phase = 0; phase < d->phase_count; phase++)
-		add_phase(d, r, phase, patterns);
-}
+	patterns->counts[PATTERN_PHASE] = amount_of((double)d.phase_count);
+	for (size_t i = 0; i < d.phase_count; i++) {
+		size_t first = d.buckets[d.edges[i]];
+		size_t end = i + 1 < d.phase_count ? d.buckets[d.edges[i + 1]] : r->count;
+		struct pattern *p = pattern_add(patterns, PATTERN_PHASE, r, i ? first : 0, end);
 
-int find_phases(const struct phase_settings *settings, const struct rates *r,
-		struct patterns *patterns)
-{
-	struct division *d = calloc(1, sizeof(*d));
-
-	if (!d)
-		return -ENOMEM;
-	d->settings = settings;
-	find(d, r, patterns);
-	free(d);
-	return 0;
+		p->numbers[PHASE_CORES] = amount_of(rates_mean(r, RATE_ON_CPU, first, end));
+		p->numbers[PHASE_READ_RATE] = amount_of(rates_mean(r, RATE_READ, first, end));
+		p->numbers[PHASE_WRITE_RATE] = amount_of(rates_mean(r, RATE_WRITE, first, end));
+	}
 }

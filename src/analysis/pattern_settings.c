@@ -88,48 +88,13 @@ static int find_kind(const char *id, enum pattern_kind *ret, struct error *err)
 			 id);
 }
 
-static const struct threshold *find_threshold(enum pattern_kind kind, const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(thresholds); i++) {
-		if (thresholds[i].kind == kind && strcmp(thresholds[i].name, name) == 0)
-			return &thresholds[i];
-	}
-	return NULL;
-}
-
-static const struct constant *find_constant(const struct rule *rule, const char *name)
-{
-	for (size_t i = 0; i < rule->threshold_count; i++) {
-		if (strcmp(rule->thresholds[i].name, name) == 0)
-			return &rule->thresholds[i];
-	}
-	return NULL;
-}
-
-static int check_names(enum pattern_kind kind, const struct rule *rule, struct error *err)
-{
-	for (size_t i = 0; i < rule->threshold_count; i++) {
-		if (!find_threshold(kind, rule->thresholds[i].name))
-			return error_set(err, -EINVAL, "thresholds: '%s' has no '%s'", rule->id,
-					 rule->thresholds[i].name);
-	}
-	return 0;
-}
-
-static bool is_of(const struct constant *c, const struct threshold *t)
-{
-	return dimension_is_equal(c->dimension, t->dimension) &&
-	       c->dimension.is_share == t->dimension.is_share;
-}
-
 static int take(struct pattern_settings *settings, const struct threshold *t,
-		const struct rule *rule, struct error *err)
+		const struct constant *c, struct error *err)
 {
-	const struct constant *c = find_constant(rule, t->name);
-
 	if (!c)
 		return error_set(err, -EINVAL, "thresholds: '%s' is missing", t->name);
-	if (!is_of(c, t))
+	if (!dimension_is_equal(c->dimension, t->dimension) ||
+	    c->dimension.is_share != t->dimension.is_share)
 		return error_set(err, -EINVAL, "thresholds: %s: %s must stand here, and not %s",
 				 t->name, dimension_name(t->dimension).text,
 				 dimension_name(c->dimension).text);
@@ -144,14 +109,25 @@ static int take(struct pattern_settings *settings, const struct threshold *t,
 int pattern_settings_add(struct pattern_settings *settings, const struct rule *rule,
 			 struct error *err)
 {
+	const struct constant *of[ARRAY_SIZE(thresholds)] = {};
 	enum pattern_kind kind = PATTERN_KINDS;
 	int r = find_kind(rule->id, &kind, err);
 
-	if (r == 0)
-		r = check_names(kind, rule, err);
+	for (size_t k = 0; r == 0 && k < rule->threshold_count; k++) {
+		const char *name = rule->thresholds[k].name;
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(thresholds) &&
+		       (thresholds[i].kind != kind || strcmp(thresholds[i].name, name) != 0))
+			i++;
+		if (i == ARRAY_SIZE(thresholds))
+			return error_set(err, -EINVAL, "thresholds: '%s' has no '%s'", rule->id,
+					 name);
+		of[i] = &rule->thresholds[k];
+	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(thresholds); i++) {
 		if (thresholds[i].kind == kind)
-			r = take(settings, &thresholds[i], rule, err);
+			r = take(settings, &thresholds[i], of[i], err);
 	}
 	if (r == 0)
 		settings->is_asked[kind] = !rule->is_disabled;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pattern_settings - which patterns are looked for, and the thresholds of each: the section
- * `patterns` of the file of rules.
+ * pattern_settings - the thresholds of each pattern, from the section `patterns` of the file of
+ * rules.
  */
 #pragma once
 
@@ -22,14 +22,14 @@ enum pattern_kind {
 };
 
 struct phase_settings {
-	double buckets; /* fewer known ones tell nothing */
+	double buckets; /* known ones, at least */
 	double length; /* buckets that a phase has at least, and */
 	double part; /* the part of the timeline */
 	double penalty; /* of each edge, times the logarithm of how many buckets there are */
 	double change; /* at an edge, of the greatest rate */
 	double rate; /* and for bytes at least that */
 	double apart; /* how many standard deviations of the wilder side the means are apart */
-	double jump; /* and the jump, in scatters of what is usual over as few buckets */
+	double jump; /* and the jump, in usual scatters over as few buckets */
 };
 
 struct checkpoint_settings {
@@ -55,23 +55,23 @@ struct idle_settings {
 
 struct leak_settings {
 	double time; /* in which it grew, at least */
-	double buckets; /* fewer known ones tell nothing */
-	double growth; /* of what was used */
+	double buckets; /* known ones, at least */
+	double growth; /* of the memory used */
 	double bytes;
 	double scatter; /* growth over the scatter around the line */
 	double steady; /* growth over that of a walk at random */
-	double cache; /* and over what the page cache may hold: all that was read and written */
+	double cache; /* and over the possible page cache: all bytes read and written */
 };
 
 struct death_settings {
 	double least; /* below that homogeneity */
 	double time; /* of the timeline, at least */
-	double buckets; /* fewer known ones tell nothing */
+	double buckets; /* known ones, at least */
 	double part; /* of the timeline that must lie before and behind */
 	double busy; /* after that many cores on average */
 };
 
-struct pattern_settings { /* {}: nothing is looked for */
+struct pattern_settings { /* {}: no pattern is wanted */
 	bool is_asked[PATTERN_KINDS];
 	struct phase_settings phases;
 	struct checkpoint_settings checkpoints;
@@ -83,7 +83,7 @@ struct pattern_settings { /* {}: nothing is looked for */
 /* "phase"... */
 const char *pattern_id(enum pattern_kind kind);
 
-/* Take the thresholds of @rule, whose id names the pattern: each that it has must stand there, of
- * its kind and within its bounds, and no other.  -EINVAL: *err says what is wrong. */
+/* Take the thresholds of @rule, whose id names the pattern: all of its thresholds must be there,
+ * of the right kind and within bounds, and no others. -EINVAL, with a reason. */
 int pattern_settings_add(struct pattern_settings *settings, const struct rule *rule,
 			 struct error *err);

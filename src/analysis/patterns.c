@@ -85,6 +85,13 @@ struct pattern *pattern_add(struct patterns *patterns, enum pattern_kind kind,
 	return p;
 }
 
+void pattern_begin(struct patterns *patterns, enum pattern_kind kind, const struct rates *r,
+		   double seconds)
+{
+	patterns->counts[kind] = r->elapsed > 0 && r->elapsed < seconds ? amount_of(0)
+									: (struct amount){};
+}
+
 static bool has_ended_well(const struct record *record)
 {
 	bool is_completed = record->job.state && strcmp(record->job.state, "COMPLETED") == 0;
@@ -93,7 +100,7 @@ static bool has_ended_well(const struct record *record)
 	       ((record->job.exit_code == 0 && !record->job.signal) || is_completed);
 }
 
-/* The sum over nodes against the sum of limits would say nothing of any of them. */
+/* A sum over nodes against the sum of their limits says nothing of any node. */
 static double limit_of(const struct record *record)
 {
 	const struct value *limit = &record->reading.values[METRIC_MEMORY_LIMIT];
@@ -101,29 +108,22 @@ static double limit_of(const struct record *record)
 	return limit->is_known && record->merged_records <= 1 ? (double)limit->number : NAN;
 }
 
-static int find_all(const struct pattern_settings *s, const struct record *record,
-		    const struct rates *r, struct patterns *patterns)
+static void find_all(const struct pattern_settings *s, const struct record *record,
+		     const struct rates *r, struct patterns *patterns)
 {
-	int e = 0;
-
 	if (s->is_asked[PATTERN_PHASE])
-		e = find_phases(&s->phases, r, patterns);
-	if (e == 0 && s->is_asked[PATTERN_CHECKPOINTS])
-		e = find_checkpoints(&s->checkpoints, r, patterns);
+		find_phases(&s->phases, r, patterns);
+	if (s->is_asked[PATTERN_CHECKPOINTS])
+		find_checkpoints(&s->checkpoints, r, patterns);
 	if (s->is_asked[PATTERN_IDLE_TAIL])
 		find_idle_tail(&s->idle_tail, r, patterns);
 	if (s->is_asked[PATTERN_HANG])
 		find_hang(&s->hang, r, has_ended_well(record), patterns);
-	if (e == 0 && s->is_asked[PATTERN_LEAK])
-		e = find_leak(&s->leak, r, limit_of(record), patterns);
+	if (s->is_asked[PATTERN_LEAK])
+		find_leak(&s->leak, r, limit_of(record), patterns);
 	if (s->is_asked[PATTERN_DIED_INSIDE])
 		find_death(&s->death, r, patterns);
-	return e;
-}
-
-/* What rules may ask for: of kinds that there is one of. */
-static void take_numbers(struct patterns *patterns)
-{
+	/* rules may ask for numbers of kinds of which there is one at most */
 	for (size_t i = 0; i < patterns->count; i++) {
 		const struct pattern *p = &patterns->items[i];
 
@@ -137,20 +137,16 @@ static void take_numbers(struct patterns *patterns)
 int patterns_find(const struct pattern_settings *settings, const struct record *record,
 		  struct patterns *ret)
 {
-	_cleanup_free_ struct patterns *patterns = calloc(1, sizeof(*patterns));
 	_cleanup_free_ struct rates *rates = malloc(sizeof(*rates));
-	int r;
 
-	if (!patterns || !rates)
+	if (!rates)
 		return -ENOMEM;
 	rates_take(record, rates);
-	patterns->has_timeline = rates->count > 0;
-	patterns->start_ns = record->time.start_ns ? record->time.start_ns : rates->start_ns;
-	r = patterns->has_timeline ? find_all(settings, record, rates, patterns) : 0;
-	if (r < 0)
-		return r;
-	take_numbers(patterns);
-	*ret = *patterns;
+	*ret = (struct patterns){ .has_timeline = rates->count > 0,
+				  .start_ns = record->time.start_ns ? record->time.start_ns
+								    : rates->start_ns };
+	if (ret->has_timeline)
+		find_all(settings, record, rates, ret);
 	return 0;
 }
 
@@ -167,78 +163,53 @@ static struct human say_time(const struct patterns *patterns, uint64_t ns)
 	return humanize_duration(ns > patterns->start_ns ? ns - patterns->start_ns : 0);
 }
 
-static int tell_phase(const struct patterns *patterns, const struct pattern *p, char **ret)
+char *pattern_text(const struct patterns *patterns, const struct pattern *p)
 {
-	return asprintf(ret, "From %s to %s: %s cores, read %s, written %s.",
-			say_time(patterns, p->from_ns).text, say_time(patterns, p->to_ns).text,
-			say(p, PHASE_CORES).text, say(p, PHASE_READ_RATE).text,
-			say(p, PHASE_WRITE_RATE).text);
-}
+	char more[128] = "", *text;
+	int r = -1;
 
-static int tell_checkpoints(const struct pattern *p, char **ret)
-{
-	int r;
-
-	if (!p->numbers[CHECKPOINT_COST].is_known)
-		return asprintf(ret, "%s bursts of writes, one each %s: %s in %s.",
-				say(p, CHECKPOINT_COUNT).text, say(p, CHECKPOINT_PERIOD).text,
-				say(p, CHECKPOINT_BYTES).text, say(p, CHECKPOINT_DURATION).text);
-	r = asprintf(ret, "%s bursts of writes, one each %s: %s in %s; they cost %s in all (%s).",
-		     say(p, CHECKPOINT_COUNT).text, say(p, CHECKPOINT_PERIOD).text,
-		     say(p, CHECKPOINT_BYTES).text, say(p, CHECKPOINT_DURATION).text,
-		     say(p, CHECKPOINT_COST).text, say(p, CHECKPOINT_COST_SHARE).text);
-	return r;
-}
-
-static int tell_hang(const struct patterns *patterns, const struct pattern *p, char **ret)
-{
-	return asprintf(ret, "Nothing was done for %s from %s on, after %s cores were busy%s.",
-			say(p, HANG_SECONDS).text, say_time(patterns, p->from_ns).text,
-			say(p, HANG_CORES_BEFORE).text,
-			p->numbers[HANG_TO_END].number > 0 ? "" : "; then it went on");
-}
-
-static int tell_leak(const struct pattern *p, char **ret)
-{
-	if (!p->numbers[LEAK_LIMIT_SECONDS].is_known)
-		return asprintf(ret, "Memory grew along a line, by %s: %s in the second half.",
-				say(p, LEAK_RATE).text, say(p, LEAK_GROWTH).text);
-	return asprintf(ret,
-			"Memory grew along a line, by %s: %s in the second half; it would reach "
-			"its limit %s after this.",
-			say(p, LEAK_RATE).text, say(p, LEAK_GROWTH).text,
-			say(p, LEAK_LIMIT_SECONDS).text);
-}
-
-static int tell(const struct patterns *patterns, const struct pattern *p, char **ret)
-{
 	switch (p->kind) {
 	case PATTERN_PHASE:
-		return tell_phase(patterns, p, ret);
+		r = asprintf(&text, "From %s to %s: %s cores, read %s, written %s.",
+			     say_time(patterns, p->from_ns).text, say_time(patterns, p->to_ns).text,
+			     say(p, PHASE_CORES).text, say(p, PHASE_READ_RATE).text,
+			     say(p, PHASE_WRITE_RATE).text);
+		break;
 	case PATTERN_CHECKPOINTS:
-		return tell_checkpoints(p, ret);
+		if (p->numbers[CHECKPOINT_COST].is_known)
+			snprintf(more, sizeof(more), "; they cost %s in all (%s)",
+				 say(p, CHECKPOINT_COST).text, say(p, CHECKPOINT_COST_SHARE).text);
+		r = asprintf(&text, "%s bursts of writes, one each %s: %s in %s%s.",
+			     say(p, CHECKPOINT_COUNT).text, say(p, CHECKPOINT_PERIOD).text,
+			     say(p, CHECKPOINT_BYTES).text, say(p, CHECKPOINT_DURATION).text, more);
+		break;
 	case PATTERN_IDLE_TAIL:
-		return asprintf(ret, "Nothing was done in the last %s (%s), from %s on.",
-				say(p, IDLE_TAIL_SECONDS).text, say(p, IDLE_TAIL_SHARE).text,
-				say_time(patterns, p->from_ns).text);
+		r = asprintf(&text, "Nothing was done in the last %s (%s), from %s on.",
+			     say(p, IDLE_TAIL_SECONDS).text, say(p, IDLE_TAIL_SHARE).text,
+			     say_time(patterns, p->from_ns).text);
+		break;
 	case PATTERN_HANG:
-		return tell_hang(patterns, p, ret);
+		r = asprintf(&text,
+			     "Nothing was done for %s from %s on, after %s cores were busy%s.",
+			     say(p, HANG_SECONDS).text, say_time(patterns, p->from_ns).text,
+			     say(p, HANG_CORES_BEFORE).text,
+			     p->numbers[HANG_TO_END].number > 0 ? "" : "; then it went on");
+		break;
 	case PATTERN_LEAK:
-		return tell_leak(p, ret);
+		if (p->numbers[LEAK_LIMIT_SECONDS].is_known)
+			snprintf(more, sizeof(more), "; it would reach its limit %s after this",
+				 say(p, LEAK_LIMIT_SECONDS).text);
+		r = asprintf(&text, "Memory grew along a line, by %s: %s in the second half%s.",
+			     say(p, LEAK_RATE).text, say(p, LEAK_GROWTH).text, more);
+		break;
 	case PATTERN_DIED_INSIDE:
-		return asprintf(ret, "Next to no CPU time from %s on (homogeneity %s).",
-				say_time(patterns, p->from_ns).text, say(p, HOMOGENEITY).text);
+		r = asprintf(&text, "Next to no CPU time from %s on (homogeneity %s).",
+			     say_time(patterns, p->from_ns).text, say(p, HOMOGENEITY).text);
+		break;
 	case PATTERN_KINDS:
 		break;
 	}
-	return -1;
-}
-
-char *pattern_text(const struct patterns *patterns, const struct pattern *pattern)
-{
-	char *text;
-
-	return tell(patterns, pattern, &text) < 0 ? NULL : text;
+	return r < 0 ? NULL : text;
 }
 
 static void format_pattern(const struct patterns *patterns, const struct pattern *p,
@@ -251,10 +222,8 @@ static void format_pattern(const struct patterns *patterns, const struct pattern
 	document_put_time(d, "from", p->from_ns);
 	document_put_time(d, "to", p->to_ns);
 	for (size_t n = 0; n < PATTERN_NUMBERS; n++) {
-		if (numbers[n].kind != p->kind)
-			continue;
-		document_key(d, numbers[n].key);
-		amount_write(p->numbers[n], d);
+		if (numbers[n].kind == p->kind)
+			amount_put(d, numbers[n].key, p->numbers[n]);
 	}
 	document_put_string(d, "text", text);
 	document_end_map(d);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patterns - what a job did over time, found in its record's timeline: phases, checkpoints, an idle
+ * patterns - what a job did over time, from its record's timeline: phases, checkpoints, an idle
  * tail, a hang, a leak, death inside.
  *
- * A pattern that could not be looked for (no timeline, a series that nobody measured, too few
- * buckets that are known) is unknown; it is not "none".  A job that is shorter than a pattern has
- * none.  docs/internals/insights.md tells how each is found.
+ * A pattern that cannot be searched for (no timeline, a series that is missing, too few known
+ * buckets) is unknown, not "none". A job shorter than a pattern has none.
+ * docs/internals/insights.md describes the methods.
  */
 #pragma once
 
@@ -56,7 +56,7 @@ struct patterns { /* begins as {}: nothing is known */
 	uint64_t start_ns; /* of the job */
 	struct pattern items[PATTERNS_MAX]; /* in the order of the kinds, then of time */
 	size_t count;
-	struct amount counts[PATTERN_KINDS]; /* how many there are; not known: not looked for */
+	struct amount counts[PATTERN_KINDS]; /* how many; not known: no search */
 	struct amount numbers[PATTERN_NUMBERS]; /* of those kinds of which there is one at most */
 };
 
@@ -81,5 +81,5 @@ struct pattern_name {
  * name: there are several. */
 const struct pattern_name *pattern_name(size_t i);
 #define PATTERN_NAMES (PATTERN_KINDS + PATTERN_NUMBERS)
-/* @patterns may be NULL: nothing was looked for. */
+/* @patterns may be NULL. */
 struct amount pattern_amount(const struct patterns *patterns, size_t i);

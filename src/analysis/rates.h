@@ -34,7 +34,7 @@ struct rates {
 	size_t count; /* 0: there is no timeline */
 	uint64_t start_ns, interval_ns;
 	double interval; /* in seconds */
-	double elapsed; /* of the job; the timeline may tell of a part of it */
+	double elapsed; /* of the job; the timeline may cover a part of it */
 	double cores; /* allocated; where that is not known, the greatest that were used */
 	bool is_known[RATE_COUNT]; /* anywhere */
 	double width[TIMELINE_BUCKETS_MAX]; /* seconds in which the job ran */

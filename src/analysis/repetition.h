@@ -24,7 +24,7 @@ struct repetition {
 	double limit; /* how far from the median no run is an outlier; INFINITY of few runs */
 };
 
-/* Of @variable, which is of no mount, over @count records.  -ENOMEM. */
+/* Of @variable, not of a mount, over @count records. -ENOMEM. */
 int repetition_make(const struct variable *variable, struct record *const *records, size_t count,
 		    struct repetition *ret);
 

@@ -26,31 +26,30 @@ static struct names names_of(const struct rules_reader *reader)
 			       .has_mount = reader->rule->is_each_mount };
 }
 
-static int copy_text(const char *text, char **at)
+/* The readers of keys; @at is a member of the rule. */
+
+static int read_string(struct rules_reader *reader UNUSED, const struct yaml_node *o, void *at)
 {
-	*at = strdup(text);
-	return *at ? 0 : -ENOMEM;
+	char *copy = strdup(o->text);
+
+	*(char **)at = copy;
+	return copy ? 0 : -ENOMEM;
 }
 
-static int read_id(struct rules_reader *reader, const struct yaml_node *o)
-{
-	return copy_text(o->text, &reader->rule->id);
-}
-
-static int read_enabled(struct rules_reader *reader, const struct yaml_node *o)
+static int read_enabled(struct rules_reader *reader, const struct yaml_node *o, void *at)
 {
 	bool is_enabled = true;
 	int r = rules_read_yes_no(reader, o, &is_enabled);
 
-	reader->rule->is_disabled = !is_enabled;
+	*(bool *)at = !is_enabled;
 	return r;
 }
 
-static int read_severity(struct rules_reader *reader, const struct yaml_node *o)
+static int read_severity(struct rules_reader *reader, const struct yaml_node *o, void *at)
 {
 	for (size_t i = 0; severities[i]; i++) {
 		if (strcmp(severities[i], o->text) == 0) {
-			reader->rule->severity = (enum severity)i;
+			*(enum severity *)at = (enum severity)i;
 			return 0;
 		}
 	}
@@ -59,7 +58,7 @@ static int read_severity(struct rules_reader *reader, const struct yaml_node *o)
 			    o->text);
 }
 
-static int read_each(struct rules_reader *reader, const struct yaml_node *o)
+static int read_each(struct rules_reader *reader, const struct yaml_node *o, void *at)
 {
 	reader->rule->is_by_path = strcmp(o->text, "mount by path") == 0;
 	if (!reader->rule->is_by_path && strcmp(o->text, "mount") != 0)
@@ -67,7 +66,7 @@ static int read_each(struct rules_reader *reader, const struct yaml_node *o)
 			reader, o->line,
 			"each: a rule can be asked for each 'mount' or 'mount by path', and not for each '%.64s'",
 			o->text);
-	reader->rule->is_each_mount = true;
+	*(bool *)at = true;
 	return 0;
 }
 
@@ -108,7 +107,6 @@ static int add_threshold(struct rules_reader *reader, const struct yaml_node *o,
 	struct rule *rule = reader->rule;
 	const struct variable *variable = variables_find(reader->rules->variables, o->key,
 							 strlen(o->key));
-	int r;
 
 	if (!rules_is_word(o->key, "_"))
 		return rules_refuse(
@@ -122,12 +120,12 @@ static int add_threshold(struct rules_reader *reader, const struct yaml_node *o,
 		return rules_refuse(reader, o->line, "thresholds: there are more than %d",
 				    THRESHOLDS_MAX);
 	rule->thresholds[rule->threshold_count] = *c;
-	r = copy_text(o->key, &rule->thresholds[rule->threshold_count].name);
-	rule->threshold_count += r == 0;
-	return r;
+	rule->thresholds[rule->threshold_count].name = strdup(o->key);
+	return rule->thresholds[rule->threshold_count].name ? (rule->threshold_count++, 0)
+							    : -ENOMEM;
 }
 
-/* Of its kind: what asks for it was written for that. */
+/* Of the same kind, since conditions rely on it. */
 static int change_threshold(struct rules_reader *reader, const struct yaml_node *o,
 			    const struct constant *c, struct constant *known)
 {
@@ -163,8 +161,8 @@ static int read_threshold(struct rules_reader *reader, const struct yaml_node *o
 	return known ? change_threshold(reader, o, &c, known) : add_threshold(reader, o, &c);
 }
 
-/* Those of all files; who changes a rule without its condition changes thresholds, and adds none.
- */
+/* Those of all files; a file that changes a rule without its condition changes thresholds, and
+ * adds none. */
 static int read_thresholds(struct rules_reader *reader, const struct rule_maps *maps)
 {
 	bool is_new = true;
@@ -190,10 +188,10 @@ static int read_thresholds(struct rules_reader *reader, const struct rule_maps *
 
 /* ---- what a number must at least be ---- */
 
-/* Below a second nothing is worth a word but what says otherwise. */
+/* The least elapsed time of a rule, unless it has its own. */
 #define LEAST_ELAPSED "elapsed"
 
-/* Where it stands already, or is added. */
+/* The present entry, or the next free one. */
 static struct least *find_least(const struct rule *rule, const struct variable *variable)
 {
 	size_t i = 0;
@@ -263,13 +261,6 @@ static int read_least(struct rules_reader *reader, const struct rule_maps *maps)
 	return r;
 }
 
-/* ---- what uses them ---- */
-
-static int read_source(struct rules_reader *reader, const struct yaml_node *o)
-{
-	return copy_text(o->text, &reader->rule->source);
-}
-
 static int read_expression(struct rules_reader *reader, const struct yaml_node *o,
 			   enum expression_kind kind, struct expression **at)
 {
@@ -279,36 +270,35 @@ static int read_expression(struct rules_reader *reader, const struct yaml_node *
 	return r < 0 ? rules_refuse_within(reader, o, r) : 0;
 }
 
-static int read_when(struct rules_reader *reader, const struct yaml_node *o)
+static int read_when(struct rules_reader *reader, const struct yaml_node *o, void *at)
 {
 	int r = read_expression(reader, o, EXPRESSION_CONDITION, &reader->rule->when);
 
 	if (r == 0 && !expression_variable(reader->rule->when, 0))
 		return rules_refuse(reader, o->line, "when: this asks nothing of the record");
-	return r < 0 ? r : copy_text(o->text, &reader->rule->condition);
+	return r < 0 ? r : read_string(reader, o, at);
 }
 
-static int read_lost(struct rules_reader *reader, const struct yaml_node *o)
+static int read_number(struct rules_reader *reader, const struct yaml_node *o, void *at)
 {
-	return read_expression(reader, o, EXPRESSION_NUMBER, &reader->rule->lost);
+	return read_expression(reader, o, EXPRESSION_NUMBER, at);
 }
 
-static int read_share(struct rules_reader *reader, const struct yaml_node *o)
+static int read_share(struct rules_reader *reader, const struct yaml_node *o, void *at)
 {
+	int r = read_expression(reader, o, EXPRESSION_NUMBER, at);
 	struct dimension dimension;
-	int r = read_expression(reader, o, EXPRESSION_NUMBER, &reader->rule->share);
 
 	if (r < 0)
 		return r;
 	dimension = expression_dimension(reader->rule->share);
-	if (!dimension_is_plain(dimension))
-		return rules_refuse(reader, o->line, "share: a share must stand here, and not %s",
-				    dimension_name(dimension).text);
-	return 0;
+	return dimension_is_plain(dimension)
+		       ? 0
+		       : rules_refuse(reader, o->line, "share: a share must stand here, and not %s",
+				      dimension_name(dimension).text);
 }
 
-static int read_template(struct rules_reader *reader, const struct yaml_node *o,
-			 struct template **at)
+static int read_template(struct rules_reader *reader, const struct yaml_node *o, void *at)
 {
 	struct names names = names_of(reader);
 	int r = template_parse(o->text, &names, at, reader->err);
@@ -316,10 +306,10 @@ static int read_template(struct rules_reader *reader, const struct yaml_node *o,
 	return r < 0 ? rules_refuse_within(reader, o, r) : 0;
 }
 
-/* Nothing is said without a number. */
-static int read_text(struct rules_reader *reader, const struct yaml_node *o)
+/* A finding needs a number. */
+static int read_text(struct rules_reader *reader, const struct yaml_node *o, void *at)
 {
-	int r = read_template(reader, o, &reader->rule->text);
+	int r = read_template(reader, o, at);
 
 	if (r == 0 && !template_expression(reader->rule->text, 0))
 		return rules_refuse(reader, o->line,
@@ -327,77 +317,42 @@ static int read_text(struct rules_reader *reader, const struct yaml_node *o)
 	return r;
 }
 
-static int read_advice(struct rules_reader *reader, const struct yaml_node *o)
-{
-	return read_template(reader, o, &reader->rule->advice);
-}
-
-static int read_advice_on_network(struct rules_reader *reader, const struct yaml_node *o)
-{
-	return read_template(reader, o, &reader->rule->advice_on[STORAGE_NETWORK]);
-}
-
-static int read_advice_on_disk(struct rules_reader *reader, const struct yaml_node *o)
-{
-	return read_template(reader, o, &reader->rule->advice_on[STORAGE_DISK]);
-}
-
-static int read_advice_on_memory(struct rules_reader *reader, const struct yaml_node *o)
-{
-	return read_template(reader, o, &reader->rule->advice_on[STORAGE_MEMORY]);
-}
-
-static int read_directive(struct rules_reader *reader, const struct yaml_node *o)
-{
-	return read_template(reader, o, &reader->rule->directive);
-}
-
-static int read_resource(struct rules_reader *reader, const struct yaml_node *o)
-{
-	return copy_text(o->text, &reader->rule->resource);
-}
-
-static int read_group(struct rules_reader *reader, const struct yaml_node *o)
-{
-	return copy_text(o->text, &reader->rule->group);
-}
-
-static int read_explains(struct rules_reader *reader, const struct yaml_node *o)
-{
-	return copy_text(o->text, &reader->rule->explains);
-}
-
 /* ---- the keys ---- */
 
-/* In the order in which they are read: what others use comes first. */
+#define AT(member) offsetof(struct rule, member)
+
+/* In the order in which they are read: later ones use earlier ones. */
+/* clang-format off */
 static const struct rule_key {
 	const char *name;
 	unsigned int entries; /* which may have it */
 	bool is_required;
-	/* What the last file says of it that says anything; all of them: */
-	int (*read)(struct rules_reader *reader, const struct yaml_node *o);
+	size_t at; /* in struct rule */
+	/* From the last file that has it, or from all of them: */
+	int (*read)(struct rules_reader *reader, const struct yaml_node *o, void *at);
 	int (*read_all)(struct rules_reader *reader, const struct rule_maps *maps);
 } keys[] = {
-	{ "id", ENTRY_ANY, true, read_id, NULL },
-	{ "enabled", ENTRY_ANY, false, read_enabled, NULL },
-	{ "severity", ENTRY_RULE, true, read_severity, NULL },
-	{ "each", ENTRY_RULE, false, read_each, NULL },
-	{ "thresholds", ENTRY_ANY, false, NULL, read_thresholds },
-	{ "least", ENTRY_RULE, false, NULL, read_least },
-	{ "source", ENTRY_ANY, true, read_source, NULL },
-	{ "when", ENTRY_RULE | ENTRY_CLASS, true, read_when, NULL },
-	{ "share", ENTRY_CLASS, true, read_share, NULL },
-	{ "text", ENTRY_RULE | ENTRY_CLASS, true, read_text, NULL },
-	{ "advice", ENTRY_RULE, false, read_advice, NULL },
-	{ "advice_on_network", ENTRY_RULE, false, read_advice_on_network, NULL },
-	{ "advice_on_disk", ENTRY_RULE, false, read_advice_on_disk, NULL },
-	{ "advice_on_memory", ENTRY_RULE, false, read_advice_on_memory, NULL },
-	{ "directive", ENTRY_RULE, false, read_directive, NULL },
-	{ "resource", ENTRY_RULE, false, read_resource, NULL },
-	{ "lost", ENTRY_RULE, false, read_lost, NULL },
-	{ "group", ENTRY_RULE, false, read_group, NULL },
-	{ "explains", ENTRY_RULE, false, read_explains, NULL },
+	{ "id", ENTRY_ANY, true, AT(id), read_string, NULL },
+	{ "enabled", ENTRY_ANY, false, AT(is_disabled), read_enabled, NULL },
+	{ "severity", ENTRY_RULE, true, AT(severity), read_severity, NULL },
+	{ "each", ENTRY_RULE, false, AT(is_each_mount), read_each, NULL },
+	{ "thresholds", ENTRY_ANY, false, 0, NULL, read_thresholds },
+	{ "least", ENTRY_RULE, false, 0, NULL, read_least },
+	{ "source", ENTRY_ANY, true, AT(source), read_string, NULL },
+	{ "when", ENTRY_RULE | ENTRY_CLASS, true, AT(condition), read_when, NULL },
+	{ "share", ENTRY_CLASS, true, AT(share), read_share, NULL },
+	{ "text", ENTRY_RULE | ENTRY_CLASS, true, AT(text), read_text, NULL },
+	{ "advice", ENTRY_RULE, false, AT(advice), read_template, NULL },
+	{ "advice_on_network", ENTRY_RULE, false, AT(advice_on[STORAGE_NETWORK]), read_template, NULL },
+	{ "advice_on_disk", ENTRY_RULE, false, AT(advice_on[STORAGE_DISK]), read_template, NULL },
+	{ "advice_on_memory", ENTRY_RULE, false, AT(advice_on[STORAGE_MEMORY]), read_template, NULL },
+	{ "directive", ENTRY_RULE, false, AT(directive), read_template, NULL },
+	{ "resource", ENTRY_RULE, false, AT(resource), read_string, NULL },
+	{ "lost", ENTRY_RULE, false, AT(lost), read_number, NULL },
+	{ "group", ENTRY_RULE, false, AT(group), read_string, NULL },
+	{ "explains", ENTRY_RULE, false, AT(explains), read_string, NULL },
 };
+/* clang-format on */
 
 static bool is_allowed(const struct rules_reader *reader, const struct rule_key *key)
 {
@@ -432,20 +387,14 @@ static int check_keys(const struct rules_reader *reader, const struct yaml_node 
 	return 0;
 }
 
-static const struct rule_list *list_of(const struct rules_reader *reader)
-{
-	const struct rules *rules = reader->rules;
-
-	return reader->entry == ENTRY_CLASS	? &rules->classes
-	       : reader->entry == ENTRY_PATTERN ? &rules->patterns
-						: &rules->insights;
-}
-
 /* Who means to change a rule that is there may have missed its name. */
 static int refuse_missing(struct rules_reader *reader, const struct rule_maps *maps,
 			  const struct rule_key *key)
 {
-	const struct rule_list *list = list_of(reader);
+	const struct rules *rules = reader->rules;
+	const struct rule_list *list = reader->entry == ENTRY_CLASS	? &rules->classes
+				       : reader->entry == ENTRY_PATTERN ? &rules->patterns
+									: &rules->insights;
 	const char *guess = NULL;
 
 	for (reader->layer = 0; !maps->of[reader->layer];)
@@ -480,10 +429,10 @@ static int read_key(struct rules_reader *reader, const struct rule_key *key,
 		return key->is_required ? refuse_missing(reader, maps, key) : 0;
 	reader->layer = layer;
 	r = rules_want_text(reader, o);
-	return r < 0 ? r : key->read(reader, o);
+	return r < 0 ? r : key->read(reader, o, (char *)reader->rule + key->at);
 }
 
-/* The last file that says anything of the rule. */
+/* The last file that mentions the rule. */
 static const struct yaml_node *last_map(struct rules_reader *reader, const struct rule_maps *maps)
 {
 	reader->layer = reader->layer_count - 1;
@@ -504,28 +453,20 @@ static int blame(struct rules_reader *reader, const struct rule_maps *maps, int 
 			    last->line);
 }
 
-/* A pattern's thresholds are for those that look for it: each must be there. */
-static int read_settings(struct rules_reader *reader, const struct rule_maps *maps)
-{
-	const struct yaml_node *last = last_map(reader, maps);
-	int r = pattern_settings_add(&reader->rules->pattern_settings, reader->rule, reader->err);
-
-	return r < 0 ? error_prefix(reader->err, r, "%s:%u", reader->rules->files[reader->layer],
-				    last->line)
-		     : 0;
-}
-
 static int check_rule(struct rules_reader *reader, const struct rule_maps *maps)
 {
-	const struct rule *rule = reader->rule;
+	const struct yaml_node *last = last_map(reader, maps);
+	struct rules *rules = reader->rules;
+	int r = 0;
 
-	if (rule->lost && !rule->resource) {
-		const struct yaml_node *last = last_map(reader, maps);
-
+	if (reader->rule->lost && !reader->rule->resource)
 		return rules_refuse(reader, last->line,
 				    "'resource' is missing here: what is lost?");
-	}
-	return reader->entry == ENTRY_PATTERN ? read_settings(reader, maps) : 0;
+	if (reader->entry == ENTRY_PATTERN)
+		r = pattern_settings_add(&rules->pattern_settings, reader->rule, reader->err);
+	return r < 0 ? error_prefix(reader->err, r, "%s:%u", rules->files[reader->layer],
+				    last->line)
+		     : 0;
 }
 
 int rules_read_rule(struct rules_reader *reader, const struct rule_maps *maps, struct rule *rule)

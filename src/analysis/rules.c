@@ -16,6 +16,8 @@
 #include "analysis/variables.h"
 
 #define TEXT_MAX 1024
+#define BILLINGS_MAX 64
+#define PARTITION_MAX 64
 
 /* ---- what is read ---- */
 
@@ -101,10 +103,11 @@ const struct yaml_node *rules_find_child(const struct yaml_node *map, const char
 	return NULL;
 }
 
-int rules_read_each(struct rules_reader *reader, const char *name, enum yaml_node_kind kind,
-		    int (*read)(struct rules_reader *reader, const struct yaml_node *entry,
-				void *context),
-		    void *context)
+/* Read each entry of the list or map of that name, file by file; it may be absent. */
+static int read_each(struct rules_reader *reader, const char *name, enum yaml_node_kind kind,
+		     int (*read)(struct rules_reader *reader, const struct yaml_node *entry,
+				 void *context),
+		     void *context)
 {
 	int r = 0;
 
@@ -123,7 +126,7 @@ int rules_read_each(struct rules_reader *reader, const char *name, enum yaml_nod
 
 /* ---- lists, of which all files have a part ---- */
 
-struct entries { /* what the files say, by id, in the order in which ids first stand there */
+struct entries { /* by id, in order of first mention */
 	const char *section;
 	struct rule_maps maps[RULES_MAX];
 	const char *ids[RULES_MAX];
@@ -184,7 +187,7 @@ static int read_list(struct rules_reader *reader, const char *section, enum entr
 	if (!entries)
 		return -ENOMEM;
 	entries->section = section;
-	r = rules_read_each(reader, section, YAML_NODE_LIST, add_entry, entries);
+	r = read_each(reader, section, YAML_NODE_LIST, add_entry, entries);
 	if (r < 0)
 		return r;
 	list->items = calloc(entries->count + 1, sizeof(*list->items));
@@ -196,9 +199,109 @@ static int read_list(struct rules_reader *reader, const char *section, enum entr
 	return r;
 }
 
+/* ---- the maps billing and variables ---- */
+
+static int read_billing(struct rules_reader *reader, const struct yaml_node *o,
+			void *context UNUSED)
+{
+	struct billings *billings = &reader->rules->billings;
+	_cleanup_(billing_clear) struct billing read = {};
+	struct billing *billing;
+	int r = rules_want_text(reader, o);
+
+	if (r < 0)
+		return r;
+	if (strlen(o->key) > PARTITION_MAX)
+		return rules_refuse(reader, o->line, "billing: '%.16s...' is longer than %d bytes",
+				    o->key, PARTITION_MAX);
+	r = billing_parse(o->text, &read, reader->err);
+	if (r < 0)
+		return rules_refuse_within(reader, o, r);
+	billing = billings_get(billings, o->key);
+	if (!billing)
+		return -ENOMEM;
+	if (billings->count > BILLINGS_MAX)
+		return rules_refuse(reader, o->line, "billing: there are more than %d",
+				    BILLINGS_MAX);
+	read.partition = TAKE_PTR(billing->partition);
+	billing_clear(billing);
+	*billing = read;
+	read = (struct billing){};
+	return 0;
+}
+
+/* Words of expressions and sentences. */
+static const char *const reserved[] = { "and", "or", "not", "min", "max", "mount" };
+
+static int check_name(const struct rules_reader *reader, const struct yaml_node *o)
+{
+	const struct variables *variables = reader->rules->variables;
+	const struct variable *variable = variables_find(variables, o->key, strlen(o->key));
+
+	if (!rules_is_word(o->key, "_"))
+		return rules_refuse(
+			reader, o->line,
+			"variables: '%.64s' is no word of small letters, digits and '_'", o->key);
+	for (size_t i = 0; i < ARRAY_SIZE(reserved); i++) {
+		if (strcmp(reserved[i], o->key) == 0)
+			return rules_refuse(reader, o->line,
+					    "variables: '%s' is a word of the language", o->key);
+	}
+	if (variable && !variable_is_own(variable))
+		return rules_refuse(reader, o->line,
+				    "variables: '%s' is the name of a number of the record",
+				    o->key);
+	return 0;
+}
+
+/* A variable uses numbers of the record, never other variables: so its cost is bounded. */
+static int check_names_in(const struct rules_reader *reader, const struct yaml_node *o,
+			  const struct expression *e)
+{
+	const struct variable *variable;
+	size_t i = 0;
+
+	while ((variable = expression_variable(e, i++)) != NULL) {
+		if (variable_is_own(variable))
+			return rules_refuse(reader, o->line,
+					    "%s: '%s' is a variable itself; names of the record "
+					    "may stand here",
+					    o->key, variable->name);
+	}
+	return i > 1 ? 0
+		     : rules_refuse(reader, o->line, "%s: no number of the record stands in this",
+				    o->key);
+}
+
+static int read_variable(struct rules_reader *reader, const struct yaml_node *o,
+			 void *context UNUSED)
+{
+	_cleanup_(expression_freep) struct expression *e = NULL;
+	struct names names = { .variables = reader->rules->variables, .has_mount = true };
+	int r = rules_want_text(reader, o);
+
+	if (r == 0)
+		r = check_name(reader, o);
+	if (r < 0)
+		return r;
+	r = expression_parse(o->text, EXPRESSION_NUMBER, &names, &e, reader->err);
+	if (r < 0)
+		return rules_refuse_within(reader, o, r);
+	r = check_names_in(reader, o, e);
+	if (r < 0)
+		return r;
+	r = variables_set_own(reader->rules->variables, o->key, o->text, e);
+	if (r == -ENOSPC)
+		return rules_refuse(reader, o->line, "variables: there are more than %d",
+				    VARIABLES_OWN_MAX);
+	if (r == 0)
+		TAKE_PTR(e);
+	return r;
+}
+
 /* ---- what explains what ---- */
 
-/* The next of the words that stand in @text by ", "; NULL: there are no more. */
+/* The next of the words of @text, separated by ", "; NULL: no more. */
 static const char *next_word(const char *text, size_t *length)
 {
 	text += strspn(text, ", ");
@@ -248,35 +351,12 @@ static int check_explains(const struct rules_reader *reader, const struct rule *
 	return 0;
 }
 
-static int read_rules(struct rules_reader *reader)
-{
-	struct rule_list *list = &reader->rules->insights;
-	int r = read_list(reader, "rules", ENTRY_RULE, list);
-
-	for (size_t i = 0; r == 0 && i < list->count; i++)
-		r = check_explains(reader, &list->items[i]);
-	return r;
-}
-
 /* ---- files ---- */
 
 static const char *const sections[] = { "alone", "billing", "variables",
 					"rules", "classes", "patterns" };
 
-static int check_section(const struct rules_reader *reader, const struct yaml_node *o)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		if (strcmp(o->key, sections[i]) == 0)
-			return 0;
-	}
-	return rules_refuse(
-		reader, o->line,
-		"there is no '%.64s' here; there are alone, billing, variables, rules, classes and "
-		"patterns",
-		o->key);
-}
-
-/* What stands alone has nothing below it. */
+/* A file with `alone` hides those below it. */
 static int read_alone(struct rules_reader *reader)
 {
 	const struct yaml_node *o = rules_find_child(reader->roots[reader->layer], "alone");
@@ -292,27 +372,40 @@ static int read_alone(struct rules_reader *reader)
 
 static int read_roots(struct rules_reader *reader)
 {
+	struct rules *rules = reader->rules;
 	int r = 0;
 
 	for (reader->layer = 0; r == 0 && reader->layer < reader->layer_count; reader->layer++) {
 		const struct yaml_node *root = reader->roots[reader->layer];
 
 		r = rules_want(reader, root, YAML_NODE_MAP);
-		for (const struct yaml_node *o = root->first; r == 0 && o; o = o->next)
-			r = check_section(reader, o);
+		for (const struct yaml_node *o = root->first; r == 0 && o; o = o->next) {
+			size_t i = 0;
+
+			while (i < ARRAY_SIZE(sections) && strcmp(o->key, sections[i]) != 0)
+				i++;
+			if (i == ARRAY_SIZE(sections))
+				r = rules_refuse(
+					reader, o->line,
+					"there is no '%.64s' here; there are alone, billing, variables, rules, "
+					"classes and patterns",
+					o->key);
+		}
 		if (r == 0)
 			r = read_alone(reader);
 	}
 	if (r == 0)
-		r = rules_read_billing(reader);
+		r = read_each(reader, "billing", YAML_NODE_MAP, read_billing, NULL);
 	if (r == 0)
-		r = rules_read_variables(reader);
+		r = read_each(reader, "variables", YAML_NODE_MAP, read_variable, NULL);
 	if (r == 0)
-		r = read_rules(reader);
+		r = read_list(reader, "rules", ENTRY_RULE, &rules->insights);
+	for (size_t i = 0; r == 0 && i < rules->insights.count; i++)
+		r = check_explains(reader, &rules->insights.items[i]);
 	if (r == 0)
-		r = read_list(reader, "classes", ENTRY_CLASS, &reader->rules->classes);
+		r = read_list(reader, "classes", ENTRY_CLASS, &rules->classes);
 	if (r == 0)
-		r = read_list(reader, "patterns", ENTRY_PATTERN, &reader->rules->patterns);
+		r = read_list(reader, "patterns", ENTRY_PATTERN, &rules->patterns);
 	return r;
 }
 

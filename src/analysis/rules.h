@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rules - what is told about a job, and when: rules, classes and patterns (share/insights.yaml),
- * names of a site's own, and what it bills by.
+ * rules - findings about a job and their conditions: rules, classes and patterns
+ * (share/insights.yaml), a site's own names, and its billing.
  *
- * Files join in layers: what a later one says of an id or a name stands for what an earlier one
- * says, key by key and threshold by threshold.  Each is checked when it is read: each name, each
- * unit and each sentence, with its line.  A rule that was read can be asked of any record.
+ * Files join in layers: a later one replaces keys and thresholds of an id or a name of an earlier
+ * one. Names, units and sentences are checked when a file is read, with line numbers. A rule
+ * applies to any record.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "analysis/billing.h"
 #include "analysis/expression.h"
 #include "analysis/pattern_settings.h"
-#include "analysis/storage.h"
+#include "model/file_system.h"
 #include "analysis/template.h"
 
 struct error;
@@ -24,13 +24,13 @@ struct error;
 #define THRESHOLDS_MAX 8
 #define LEAST_MAX 8
 #define RULES_LAYERS_MAX 4
-/* What a rule takes where it does not say otherwise. */
+/* The default of a rule. */
 #define RULES_LEAST_ELAPSED "1 s"
 #define RULES_LEAST_ELAPSED_NS 1000000000
 
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 
-struct rule_place { /* that a file tells of the rule */
+struct rule_place { /* in a file that mentions the rule */
 	const char *file; /* the rules' */
 	unsigned int line;
 };
@@ -55,12 +55,12 @@ struct rule { /* or a class, or a pattern, of which only thresholds and source a
 	char *source; /* where the thresholds are from */
 	char *condition; /* the text of when */
 	struct expression *when;
-	struct template *text; /* what is so */
-	struct template *advice; /* what to do; NULL: none is known */
+	struct template *text; /* the finding */
+	struct template *advice; /* NULL: none */
 	struct template *advice_on[STORAGE_COUNT]; /* where files are on such; NULL: the same */
-	struct template *directive; /* how to say it to the manager; NULL: none */
-	char *resource; /* what is lost: "memory"; NULL: nothing */
-	char *group; /* of rules that say the same more or less exactly; NULL: none */
+	struct template *directive; /* an option for the manager; NULL: none */
+	char *resource; /* lost resource: "memory"; NULL: none */
+	char *group; /* of rules with the same subject; NULL: none */
 	char *explains; /* ids of rules and groups of which it is the cause, by ", "; NULL: none */
 	struct expression *lost; /* how much of it; NULL: not said */
 	struct expression *share; /* of a class: how much of it the job is */
@@ -76,19 +76,19 @@ struct rule_list {
 struct rules {
 	struct variables *variables;
 	struct rule_list insights, classes, patterns;
-	struct pattern_settings pattern_settings; /* what the patterns' thresholds say */
+	struct pattern_settings pattern_settings; /* from the patterns' thresholds */
 	struct billings billings;
 	char *files[RULES_LAYERS_MAX]; /* the names of those that they are from */
 };
 
 struct rules_text { /* a file's, all NUL-ended; nothing is kept */
-	const char *name; /* stands before line numbers in errors */
+	const char *name; /* before line numbers in errors */
 	const char *text;
 	size_t length;
 };
 
-/* Those of all @texts (at most RULES_LAYERS_MAX), the first at the bottom.  -EINVAL: *err says
- * "NAME:LINE: what is wrong". */
+/* Those of all @texts (at most RULES_LAYERS_MAX), the lowest first. -EINVAL: *err is "NAME:LINE:
+ * REASON". */
 int rules_join(const struct rules_text *texts, size_t count, struct rules **ret, struct error *err);
 
 /* One file alone. */

@@ -14,11 +14,12 @@
 #include "analysis/variables.h"
 
 enum part_format { FORMAT_KIND, FORMAT_MEMORY, FORMAT_WHOLE, FORMAT_SIGNAL };
+static const char *const formats[] = { "", ":memory", ":whole", ":signal" };
 
-/* What stands in a sentence and is no number. */
+/* A word of a sentence that is no number. */
 struct word {
 	const char *name;
-	bool is_mount; /* of rules that are asked for each mount */
+	bool is_mount; /* of rules for each mount */
 	void (*write)(const struct subject *subject, FILE *out);
 };
 
@@ -111,15 +112,6 @@ static const struct word words[] = {
 	{ "oom_command", false, write_oom_command },
 };
 
-static const struct word *find_word(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (strcmp(words[i].name, name) == 0)
-			return &words[i];
-	}
-	return NULL;
-}
-
 /* ---- formats ---- */
 
 /* Cut ":memory" off the text. */
@@ -128,19 +120,16 @@ static int take_format(char *text, size_t at, enum part_format *ret, struct erro
 	char *colon = strrchr(text, ':');
 
 	*ret = FORMAT_KIND;
-	if (!colon)
+	for (size_t i = FORMAT_MEMORY; colon && i < ARRAY_SIZE(formats); i++) {
+		if (strcmp(colon, formats[i]) != 0)
+			continue;
+		*ret = (enum part_format)i;
+		*colon = '\0';
 		return 0;
-	if (strcmp(colon, ":memory") == 0)
-		*ret = FORMAT_MEMORY;
-	else if (strcmp(colon, ":whole") == 0)
-		*ret = FORMAT_WHOLE;
-	else if (strcmp(colon, ":signal") == 0)
-		*ret = FORMAT_SIGNAL;
-	else
-		return refuse(err, at + (size_t)(colon - text),
-			      "there are ':memory', ':whole' and ':signal'");
-	*colon = '\0';
-	return 0;
+	}
+	return colon ? refuse(err, at + (size_t)(colon - text),
+			      "there are ':memory', ':whole' and ':signal'")
+		     : 0;
 }
 
 static int check_format(const struct part *part, size_t at, struct error *err)
@@ -170,7 +159,7 @@ static int move_column(size_t by, struct error *err)
 	return -EINVAL;
 }
 
-/* What stands in braces, from @at on. */
+/* The text in braces, from @at on. */
 static int read_number(const char *text, size_t at, size_t length, const struct names *names,
 		       struct template *t, struct part *part, struct error *err)
 {
@@ -179,7 +168,10 @@ static int read_number(const char *text, size_t at, size_t length, const struct 
 
 	if (!copy)
 		return -ENOMEM;
-	part->word = find_word(copy);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(words[i].name, copy) == 0)
+			part->word = &words[i];
+	}
 	if (part->word)
 		return names->has_mount || !part->word->is_mount
 			       ? 0

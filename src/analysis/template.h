@@ -3,12 +3,11 @@
  * template - a sentence with numbers in it: "{memory_peak_bytes} of {memory_limit_bytes} were
  * used".
  *
- * What stands in braces is an expression that is a number, shown by what it counts; ":memory"
- * behind it shows bytes as Slurm's --mem takes them, ":whole" a number rounded up, ":signal" the
- * name of a signal.  Words: "{mount}" is the name of the mount, "{on_mount}" is " on /scratch", or
- * nothing where it is not known, "{command}" the command's name without its directory,
- * "{oom_command}" that of the largest process that was killed for want of memory; both can begin a
- * sentence where the name is not known.
+ * Braces hold an expression, shown by its dimension; ":memory" behind it shows bytes as Slurm's
+ * --mem takes them, ":whole" a number rounded up, ":signal" the name of a signal. Words: "{mount}"
+ * is the name of the mount, "{on_mount}" is " on /scratch" or nothing, "{command}" the command's
+ * name without its directory, "{oom_command}" that of the largest process that was killed for want
+ * of memory; the last two can begin a sentence if the name is not known.
  */
 #pragma once
 
@@ -22,7 +21,7 @@
 
 struct template; /* opaque */
 
-/* -EINVAL: *err says "column N: what is wrong". */
+/* -EINVAL: *err is "column N: REASON". */
 int template_parse(const char *text, const struct names *names, struct template **ret,
 		   struct error *err);
 struct template *template_free(struct template *t); /* NULL is fine; returns NULL */

@@ -104,36 +104,24 @@ static int add_interfaces(struct variables *v, struct variable variable,
 	return r;
 }
 
-static int add_file_metric(struct variables *v, struct variable variable,
-			   const struct metric *metric)
-{
-	const char *part = metric_part(metric);
-	bool is_at_top = strcmp(part, metric->section) == 0;
-
-	variable.source = VARIABLE_FILES;
-	return add(v, &variable, "files_%s%s%s", is_at_top ? "" : part, is_at_top ? "" : "_",
-		   metric->key);
-}
-
-static bool is_of_cause(enum metric_id id)
-{
-	return id >= cause_metric((enum cause)0) &&
-	       id <= cause_metric((enum cause)(CAUSE_COUNT - 1));
-}
-
 static int add_metric(struct variables *v, const struct metric *metric)
 {
 	enum metric_id id = metric_id_of(metric);
 	struct variable variable = { .id = id,
 				     .dimension = dimension_of_metric(id),
 				     .help = metric->help };
+	bool is_at_top;
 	int r;
 
 	switch (metric->scope) {
 	case SCOPE_JOB:
 	case SCOPE_JOB_ENERGY:
 		variable.source = VARIABLE_VALUE;
-		return add(v, &variable, "%s_%s", is_of_cause(id) ? "blocked" : metric->section,
+		return add(v, &variable, "%s_%s",
+			   id >= cause_metric((enum cause)0) &&
+					   id <= cause_metric((enum cause)(CAUSE_COUNT - 1))
+				   ? "blocked"
+				   : metric->section,
 			   metric->key);
 	case SCOPE_MOUNT:
 		variable.source = VARIABLE_ROWS;
@@ -154,7 +142,10 @@ static int add_metric(struct variables *v, const struct metric *metric)
 		variable.source = VARIABLE_GPU;
 		return add(v, &variable, "gpu_%s", metric->key);
 	case SCOPE_FILE:
-		return add_file_metric(v, variable, metric);
+		variable.source = VARIABLE_FILES;
+		is_at_top = strcmp(metric_part(metric), metric->section) == 0;
+		return add(v, &variable, "files_%s%s%s", is_at_top ? "" : metric_part(metric),
+			   is_at_top ? "" : "_", metric->key);
 	default:
 		return 0; /* in no record, or of no fixed names */
 	}
@@ -193,19 +184,6 @@ static int add_lost(struct variables *v, size_t cause)
 	return r < 0 ? r : add(v, &variable, "working_%s_share", lost_name(cause));
 }
 
-static int add_causes(struct variables *v)
-{
-	int r = 0;
-
-	for (size_t cause = 0; r == 0 && cause < CAUSE_COUNT; cause++)
-		r = add_blocked(v, cause);
-	for (size_t cause = 0; r == 0 && cause < LOST_COUNT; cause++) {
-		if (lost_can_be(cause))
-			r = add_lost(v, cause);
-	}
-	return r;
-}
-
 static int add_formula(struct variables *v, size_t i)
 {
 	const struct formula *formula = formula_get(i);
@@ -221,20 +199,9 @@ static int add_formula(struct variables *v, size_t i)
 	return add(v, &variable, MOUNT_PREFIX "%s", formula->name);
 }
 
-static int add_pattern(struct variables *v, size_t i)
-{
-	const struct pattern_name *name = pattern_name(i);
-	struct variable variable = { .source = VARIABLE_PATTERN, .pattern = i };
-
-	if (!name)
-		return 0;
-	variable.dimension = name->dimension;
-	variable.help = name->help;
-	return add(v, &variable, "%s", name->name);
-}
-
 static int fill(struct variables *v)
 {
+	struct variable *larger;
 	int r = 0;
 
 	for (size_t id = 0; r == 0 && id < METRIC_RECORD_END; id++) {
@@ -243,21 +210,28 @@ static int fill(struct variables *v)
 		if (metric->kind != KIND_HISTOGRAM)
 			r = add_metric(v, metric);
 	}
-	if (r == 0)
-		r = add_causes(v);
+	for (size_t cause = 0; r == 0 && cause < CAUSE_COUNT; cause++)
+		r = add_blocked(v, cause);
+	for (size_t cause = 0; r == 0 && cause < LOST_COUNT; cause++) {
+		if (lost_can_be(cause))
+			r = add_lost(v, cause);
+	}
 	for (size_t i = 0; r == 0 && i < formula_count(); i++)
 		r = add_formula(v, i);
-	for (size_t i = 0; r == 0 && i < PATTERN_NAMES; i++)
-		r = add_pattern(v, i);
-	return r;
-}
+	for (size_t i = 0; r == 0 && i < PATTERN_NAMES; i++) {
+		const struct pattern_name *name = pattern_name(i);
 
-/* Room for a site's own, so that none moves that expressions point to. */
-static int make_room(struct variables *v)
-{
-	struct variable *larger = reallocarray(v->items, v->count + VARIABLES_OWN_MAX,
-					       sizeof(*larger));
-
+		if (name)
+			r = add(v,
+				&(struct variable){ .source = VARIABLE_PATTERN,
+						    .pattern = i,
+						    .dimension = name->dimension,
+						    .help = name->help },
+				"%s", name->name);
+	}
+	/* room for a site's own, so that those do not move to which expressions point */
+	larger = r < 0 ? NULL
+		       : reallocarray(v->items, v->count + VARIABLES_OWN_MAX, sizeof(*larger));
 	if (!larger)
 		return -ENOMEM;
 	v->items = larger;
@@ -289,7 +263,7 @@ struct variables *variables_new(void)
 {
 	_cleanup_(variables_freep) struct variables *v = calloc(1, sizeof(*v));
 
-	if (!v || fill(v) < 0 || make_room(v) < 0 || read_formulas(v) < 0)
+	if (!v || fill(v) < 0 || read_formulas(v) < 0)
 		return NULL;
 	return TAKE_PTR(v);
 }
@@ -312,24 +286,10 @@ static bool is_of_mount(const struct expression *e)
 	return false;
 }
 
-static void put_own(struct variable *at, char **name, char **text, struct expression *e)
-{
-	free(at->name);
-	free(at->text);
-	expression_free(at->expression);
-	*at = (struct variable){ .name = TAKE_PTR(*name),
-				 .source = VARIABLE_OWN,
-				 .is_mount = is_of_mount(e),
-				 .dimension = expression_dimension(e),
-				 .help = *text,
-				 .expression = e,
-				 .text = *text };
-	*text = NULL;
-}
-
 int variables_set_own(struct variables *v, const char *name, const char *text, struct expression *e)
 {
 	_cleanup_free_ char *own_name = strdup(name), *own_text = strdup(text);
+	struct variable *at;
 	size_t i = v->own_begin;
 
 	if (!own_name || !own_text)
@@ -340,40 +300,41 @@ int variables_set_own(struct variables *v, const char *name, const char *text, s
 		return -ENOSPC;
 	if (i == v->count)
 		v->items[v->count++] = (struct variable){};
-	put_own(&v->items[i], &own_name, &own_text, e);
+	at = &v->items[i];
+	free(at->name);
+	free(at->text);
+	expression_free(at->expression);
+	*at = (struct variable){ .name = TAKE_PTR(own_name),
+				 .source = VARIABLE_OWN,
+				 .is_mount = is_of_mount(e),
+				 .dimension = expression_dimension(e),
+				 .help = own_text,
+				 .expression = e,
+				 .text = own_text };
+	own_text = NULL;
 	return 0;
 }
 
 /* ---- finding ---- */
-
-static bool is_named(const struct variable *variable, const char *name, size_t length)
-{
-	return strncmp(variable->name, name, length) == 0 && !variable->name[length];
-}
-
-/* But for the unit at the end. */
-static bool is_nearly_named(const struct variable *variable, const char *name, size_t length)
-{
-	const char *unit = variable->name + length;
-
-	return strncmp(variable->name, name, length) == 0 &&
-	       (strcmp(unit, "_seconds") == 0 || strcmp(unit, "_bytes") == 0);
-}
 
 const struct variable *variables_find(const struct variables *v, const char *name, size_t length)
 {
 	const struct variable *found = NULL;
 
 	for (size_t i = 0; i < v->count; i++) {
-		if (is_named(&v->items[i], name, length))
+		if (strncmp(v->items[i].name, name, length) == 0 && !v->items[i].name[length])
 			return &v->items[i];
 	}
 	for (size_t i = 0; i < v->count; i++) {
-		if (variable_is_own(&v->items[i]) || !is_nearly_named(&v->items[i], name, length))
+		const struct variable *variable = &v->items[i];
+		const char *unit = variable->name + length;
+
+		if (variable_is_own(variable) || strncmp(variable->name, name, length) != 0 ||
+		    (strcmp(unit, "_seconds") != 0 && strcmp(unit, "_bytes") != 0))
 			continue;
 		if (found)
 			return NULL; /* bytes or seconds? */
-		found = &v->items[i];
+		found = variable;
 	}
 	return found;
 }
@@ -382,7 +343,7 @@ const struct variable *variables_find(const struct variables *v, const char *nam
 
 static bool row_number(const struct variable *variable, const struct mount_row *row, uint64_t *ret)
 {
-	struct mount_row *at = (struct mount_row *)(uintptr_t)row; /* it is only looked at */
+	struct mount_row *at = (struct mount_row *)(uintptr_t)row; /* read only */
 
 	if (!mount_row_knows(row, variable->id))
 		return false;
@@ -400,34 +361,23 @@ static struct amount get_of_rows(const struct variable *variable, const struct s
 	const struct reading *reading = &subject->record->reading;
 	uint64_t total = 0, number;
 
+	bool is_known = reading->has_mounts;
+
 	if (variable->is_mount)
-		return row_number(variable, subject->row, &number)
-			       ? amount_of_metric(variable->id, number)
-			       : (struct amount){};
-	if (variable->source == VARIABLE_ROWS)
-		return reading_total(reading, variable->id, &total)
-			       ? amount_of_metric(variable->id, total)
-			       : (struct amount){};
-	if (!reading->has_mounts)
-		return (struct amount){};
-	for (size_t i = 0; i < reading->mount_count; i++) {
-		if (!row_is_own(&reading->mounts[i]))
-			continue;
-		if (!row_number(variable, &reading->mounts[i], &number))
-			return (struct amount){};
-		total += number;
-	}
-	return amount_of_metric(variable->id, total);
+		is_known = row_number(variable, subject->row, &total);
+	else if (variable->source == VARIABLE_ROWS)
+		is_known = reading_total(reading, variable->id, &total);
+	else
+		for (size_t i = 0; is_known && i < reading->mount_count; i++) {
+			if (!row_is_own(&reading->mounts[i]))
+				continue;
+			is_known = row_number(variable, &reading->mounts[i], &number);
+			total += is_known ? number : 0;
+		}
+	return is_known ? amount_of_metric(variable->id, total) : (struct amount){};
 }
 
-static struct amount get_value(const struct variable *variable, const struct record *record)
-{
-	const struct value *value = &record->reading.values[variable->id];
-
-	return value->is_known ? amount_of_metric(variable->id, value->number) : (struct amount){};
-}
-
-/* Of what was not followed nothing is known in detail: then the sum is not, either. */
+/* If some files were not followed in detail, the sum is not known. */
 static struct amount get_of_files(const struct variable *variable, const struct record *record)
 {
 	const struct hot_files *files = &record->files;
@@ -437,42 +387,6 @@ static struct amount get_of_files(const struct variable *variable, const struct 
 	    (files->total.lacks_order && hot_file_is_order(variable->id)))
 		return (struct amount){};
 	return amount_of_metric(variable->id, hot_file_get(&files->total, variable->id));
-}
-
-static struct amount get_blocked_share(const struct variable *variable, const struct record *record)
-{
-	const struct value *value = &record->reading.values[variable->id];
-	struct amount all = thread_time(record);
-
-	if (!value->is_known || !all.is_known)
-		return (struct amount){};
-	return amount_of(amount_of_metric(variable->id, value->number).number / all.number);
-}
-
-/* Over all kinds of sockets. */
-static struct amount get_of_network(const struct variable *variable, const struct record *record)
-{
-	const struct network *n = &record->reading.network;
-
-	return network_knows(n, variable->id)
-		       ? amount_of_metric(variable->id, network_total(n, variable->id))
-		       : (struct amount){};
-}
-
-/* Over all devices. */
-static struct amount get_of_block(const struct variable *variable, const struct record *record)
-{
-	const struct block *b = &record->reading.block;
-
-	return b->is_known ? amount_of_metric(variable->id, block_total(b, variable->id))
-			   : (struct amount){};
-}
-
-static struct amount get_of_gpus(const struct variable *variable, const struct record *record)
-{
-	const struct value v = job_gpus_total(job_gpus_of(record), variable->id);
-
-	return v.is_known ? amount_of_metric(variable->id, v.number) : (struct amount){};
 }
 
 static struct amount get_lost(const struct variable *variable, const struct subject *subject)
@@ -504,7 +418,7 @@ static struct amount get_of_formula(const struct variable *variable, const struc
 	if (formula->expression)
 		return expression_number(variable->expression, &of_job);
 	if (formula->compute)
-		return formula->compute(variable->is_mount ? subject : &of_job);
+		return formula->compute(variable->is_mount ? subject : &of_job, formula);
 	value = (const struct value *)((const char *)subject->record + formula->value);
 	return value->is_known ? amount_of((double)value->number /
 					   (formula->divisor > 0 ? formula->divisor : 1))
@@ -513,25 +427,36 @@ static struct amount get_of_formula(const struct variable *variable, const struc
 
 struct amount variable_get(const struct variable *variable, const struct subject *subject)
 {
+	const struct record *record = subject->record;
+	const struct reading *reading = &record->reading;
+	const enum metric_id id = variable->id;
+	struct value v = {};
+
 	if (variable->is_mount && !subject->row)
 		return (struct amount){};
 	switch (variable->source) {
 	case VARIABLE_VALUE:
-		return get_value(variable, subject->record);
+		return amount_of_value(id, &reading->values[id]);
 	case VARIABLE_ROWS:
 	case VARIABLE_OP:
 	case VARIABLE_INTERFACE:
 		return get_of_rows(variable, subject);
 	case VARIABLE_FILES:
-		return get_of_files(variable, subject->record);
-	case VARIABLE_NETWORK:
-		return get_of_network(variable, subject->record);
-	case VARIABLE_BLOCK:
-		return get_of_block(variable, subject->record);
+		return get_of_files(variable, record);
+	case VARIABLE_NETWORK: /* all kinds of sockets */
+		if (network_knows(&reading->network, id))
+			v = (struct value){ network_total(&reading->network, id), true };
+		return amount_of_value(id, &v);
+	case VARIABLE_BLOCK: /* all devices */
+		if (reading->block.is_known)
+			v = (struct value){ block_total(&reading->block, id), true };
+		return amount_of_value(id, &v);
 	case VARIABLE_GPU:
-		return get_of_gpus(variable, subject->record);
+		v = job_gpus_total(job_gpus_of(record), id);
+		return amount_of_value(id, &v);
 	case VARIABLE_BLOCKED_SHARE:
-		return get_blocked_share(variable, subject->record);
+		return amount_divide(amount_of_value(id, &reading->values[id]),
+				     thread_time(record));
 	case VARIABLE_LOST:
 	case VARIABLE_LOST_SHARE:
 		return get_lost(variable, subject);

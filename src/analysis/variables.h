@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variables - the names that rules may use, and how each is computed from a record.
+ * variables - the names that rules may use, and their values in a record.
  *
  * Every scalar metric of the model's table has one (cpu_user_seconds, memory_peak_bytes,
- * read_calls, open_errors), and beside them those that follow from others by a formula
- * (cpu_efficiency, memory_usage).  What is summed over rows of files is so over all but the kernel
- * threads' row. "mount_" before such a name is the same of one mount, for rules that are asked for
- * each mount.
+ * read_calls, open_errors), and so have formulas (cpu_efficiency, memory_usage). Sums over rows of
+ * files leave out the row of kernel threads. The prefix "mount_" means one mount, for rules that
+ * are evaluated for each mount.
  *
- * What is not known stays so: it is never zero.
+ * Unknown values are never zero.
  */
 #pragma once
 
@@ -28,13 +27,12 @@ struct record;
 /* What a value is taken from. */
 struct subject {
 	const struct record *record;
-	const struct mount_row *row; /* of a rule that is asked for each mount; else NULL */
+	const struct mount_row *row; /* of a rule for each mount; else NULL */
 	bool lacks_places; /* the record does not know where operations by path were: a row's
 			    * failures are not all of its mount */
 	const struct record_times *times; /* of the record; NULL: taken at each question */
-	const struct patterns *patterns; /* what was found in its timeline; NULL: nothing was
-					  * looked for */
-	const struct subject *baseline; /* what "1.1x" is a multiple of; else NULL */
+	const struct patterns *patterns; /* patterns of its timeline, or NULL */
+	const struct subject *baseline; /* for multiples such as "1.1x"; else NULL */
 };
 
 enum variable_source {
@@ -46,12 +44,12 @@ enum variable_source {
 	VARIABLE_NETWORK, /* of all kinds of sockets together */
 	VARIABLE_BLOCK, /* of all block devices together */
 	VARIABLE_GPU, /* of all GPUs that it held together */
-	VARIABLE_BLOCKED_SHARE, /* of the threads' time: what they were blocked on one cause */
+	VARIABLE_BLOCKED_SHARE, /* time blocked on one cause, as a share of the threads' time */
 	VARIABLE_LOST, /* core time that was lost to one cause */
 	VARIABLE_LOST_SHARE,
-	VARIABLE_WORKING_SHARE, /* of the working time: what went by in one cause */
+	VARIABLE_WORKING_SHARE, /* time in one cause, as a share of the working time */
 	VARIABLE_FORMULA,
-	VARIABLE_PATTERN, /* what was found in the timeline */
+	VARIABLE_PATTERN, /* a pattern of the timeline */
 	VARIABLE_OWN, /* a site's, made of others */
 };
 
@@ -84,17 +82,16 @@ struct variables *variables_new(void); /* NULL: no memory */
 struct variables *variables_free(struct variables *v); /* NULL is fine; returns NULL */
 void variables_freep(struct variables **v);
 
-/* Add one of a site's own, or change it.  @e is of names that are in the table, and none of them a
- * site's own; it is taken over on success.  -ENOSPC: there are VARIABLES_OWN_MAX already. */
+/* Add or change a site's own. @e uses other names of the table only, and is taken over on
+ * success. -ENOSPC: there are VARIABLES_OWN_MAX already. */
 int variables_set_own(struct variables *v, const char *name, const char *text,
 		      struct expression *e);
 
 bool variable_is_own(const struct variable *variable);
 
-/* By its name, from which "_seconds" or "_bytes" at the end may be left out where that names one
- * only, and no site's own.
- * @length: of the name, which need not end there.  NULL: there is none. */
+/* By its name, without "_seconds" or "_bytes" at its end where that is unambiguous (not of a
+ * site's own). @length: of the name, which need not end there. NULL: unknown. */
 const struct variable *variables_find(const struct variables *v, const char *name, size_t length);
 
-/* The value for @subject; not known as well if it is of a mount, and the subject has no row. */
+/* The value for @subject; unknown if it is of a mount and the subject has no row. */
 struct amount variable_get(const struct variable *variable, const struct subject *subject);

@@ -30,24 +30,18 @@ static bool is_in_calls(size_t cause)
 	       cause == CAUSE_SYNC;
 }
 
-/* Data of what is no file may be waited for without any loss: pipes, sockets, terminals. */
-static bool is_meant(const struct mount_row *row, enum cause cause)
-{
-	bool is_data = cause == CAUSE_FILE_READ || cause == CAUSE_FILE_WRITE;
-
-	return is_data ? row_is_of_files(row) && !row_holds_devices(row) : row_is_own(row);
-}
-
 /* Seconds inside calls.  False: not known. */
 static bool take_inside(const struct record *r, enum cause cause, double *ret)
 {
+	const bool is_data = cause == CAUSE_FILE_READ || cause == CAUSE_FILE_WRITE;
 	const struct reading *reading = &r->reading;
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < reading->mount_count; i++) {
 		const struct mount_row *row = &reading->mounts[i];
 
-		if (!is_meant(row, cause))
+		/* data of pipes, sockets and terminals may be waited for without loss */
+		if (is_data ? !row_is_of_files(row) || row_holds_devices(row) : !row_is_own(row))
 			continue;
 		if (!row->has_seconds)
 			return false;

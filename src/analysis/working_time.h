@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * working_time - what a job's threads did while they worked: the time of all of them on a CPU,
- * stolen from there, waiting for a CPU, and blocked where waiting is loss (cause_is_lost()).
+ * working_time - the time in which a job's threads worked: on a CPU, stolen, waiting for a CPU, and
+ * blocked where waiting is loss (cause_is_lost()).
  *
- * A call on files takes CPU time, too: reads of cached files take nothing else.  So the part of
- * reads, writes, metadata and sync is the time inside such calls, whether on a CPU or blocked, and
- * computing is the CPU time outside of them (reports show as computing what of it was user time).
- * Inside a call a thread may also wait for a CPU, or have it stolen; how long is not measured
- * there, and is taken for as large a part as it is of all time that was not blocked.  Waiting for a
- * CPU and stolen time are whole, so that all parts make up the sum.
+ * File calls take CPU time, too; reads of cached files take nothing else. So the part of reads,
+ * writes, metadata and sync is the time inside such calls, on a CPU or blocked, and computing is
+ * the CPU time outside of them (reports show its user time as computing). Waiting for a CPU and
+ * stolen time inside calls are not measured: they are assumed to have the same share there as in
+ * all time that was not blocked. Waiting for a CPU and stolen time are whole, so that the parts add
+ * up.
  */
 #pragma once
 
@@ -19,8 +19,8 @@
 
 struct working_time { /* in seconds, over all threads */
 	bool is_known; /* CPU time, waiting for a CPU and all causes are */
-	bool knows_calls; /* times inside calls are; else parts are what threads were blocked, and
-			     computing is all CPU time */
+	bool knows_calls; /* times inside calls are; else parts are blocked time, and computing is
+			     all CPU time */
 	double seconds; /* the whole */
 	double computing;
 	double parts[LOST_COUNT]; /* 0 for causes in which nothing is lost */
@@ -38,7 +38,7 @@ struct record_times record_times_of(const struct record *r);
 
 struct working_time working_time_of(const struct record *r);
 
-/* What is spent @inside calls of that kind, which is all or a part of what the record has, as a
- * share of the working time.  @cause: one of reads, writes, metadata, sync. */
+/* The share of working time of @inside, time in calls of that kind (all or a part of the
+ * record's). @cause: one of reads, writes, metadata, sync. */
 struct amount working_time_share(const struct working_time *t, enum cause cause,
 				 struct amount inside);

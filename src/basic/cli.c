@@ -168,23 +168,12 @@ static void print_wrapped(const char *text, size_t indent)
 	putchar('\n');
 }
 
-/* Where there is a choice that the help does not list: ": these, those". */
-static void add_words(const struct cli_option *option, const void *target, FILE *out)
-{
-	const char *word;
-
-	if (!option->word || !option->word(target, 0) || !option->word(target, 1) ||
-	    strstr(option->help, option->word(target, 1)))
-		return;
-	for (size_t i = 0; (word = option->word(target, i)); i++)
-		fprintf(out, "%s%s", i ? ", " : ": ", word);
-}
-
 static void print_option(const struct cli_option *option, const void *target)
 {
 	_cleanup_free_ char *help = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&help, &length);
+	const char *word;
 	char text[64];
 	int used;
 
@@ -196,7 +185,12 @@ static void print_option(const struct cli_option *option, const void *target)
 	if (!out)
 		return;
 	fputs(option->help, out);
-	add_words(option, target, out);
+	/* a choice that the help does not list: ": these, those" */
+	if (option->word && option->word(target, 0) && option->word(target, 1) &&
+	    !strstr(option->help, option->word(target, 1))) {
+		for (size_t i = 0; (word = option->word(target, i)); i++)
+			fprintf(out, "%s%s", i ? ", " : ": ", word);
+	}
 	if (fclose(out) != 0)
 		return;
 	printf("%-*s  ", HELP_COLUMN, text);
@@ -219,16 +213,6 @@ static const char *name_of(const struct cli_command *command)
 	return command && command->name ? command->name : "";
 }
 
-static void print_terms(const struct cli_term *terms)
-{
-	puts("\nHow to read it:\n");
-	for (; terms->word; terms++) {
-		printf("  %s\n", terms->word);
-		printf("%*s", TERM_INDENT, "");
-		print_wrapped(terms->text, TERM_INDENT);
-	}
-}
-
 static void print_help(const struct state *state)
 {
 	const struct cli_command *command = state->command;
@@ -247,12 +231,11 @@ static void print_help(const struct state *state)
 	if (command->details)
 		printf("\n%s", command->details);
 	if (command->terms)
-		print_terms(command->terms);
-}
-
-static bool is_help(const char *word)
-{
-	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+		puts("\nHow to read it:\n");
+	for (const struct cli_term *term = command->terms; term && term->word; term++) {
+		printf("  %s\n%*s", term->word, TERM_INDENT, "");
+		print_wrapped(term->text, TERM_INDENT);
+	}
 }
 
 /* One word that begins with '-'. */
@@ -282,7 +265,7 @@ int cli_parse(const struct cli_command *command, const struct cli_options *group
 			argv[kept++] = word;
 			continue;
 		}
-		if (is_help(word)) {
+		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
 			print_help(&state);
 			return 0;
 		}

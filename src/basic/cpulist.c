@@ -12,11 +12,6 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 
-static bool has_cpu(const struct cpulist *list, unsigned int cpu)
-{
-	return cpu < CPULIST_MAX && (list->bits[cpu / 64] >> (cpu % 64) & 1);
-}
-
 bool cpulist_contains(const struct cpulist *list, unsigned int cpu)
 {
 	return cpu < CPULIST_MAX && list->bits[cpu / 64] >> cpu % 64 & 1;
@@ -99,9 +94,9 @@ char *cpulist_format(const struct cpulist *list)
 
 		if (!list->bits[first / 64])
 			first |= 63; /* most of a list is empty */
-		if (!has_cpu(list, first))
+		if (!cpulist_contains(list, first))
 			continue;
-		while (has_cpu(list, last + 1))
+		while (cpulist_contains(list, last + 1))
 			last++;
 		fprintf(out, last > first ? "%s%u-%u" : "%s%u", comma, first, last);
 		comma = ",";

@@ -11,20 +11,13 @@
 static const uint64_t powers[] = { 1,	   10,	    100,      1000,	 10000,
 				   100000, 1000000, 10000000, 100000000, 1000000000 };
 
-static unsigned int count_digits(uint64_t value)
-{
-	unsigned int digits = 1;
-
-	for (; value >= 10; value /= 10)
-		digits++;
-	return digits;
-}
-
 char *decimal_format(char buffer[DECIMAL_SIZE], uint64_t value, unsigned int places)
 {
-	unsigned int digits = count_digits(value);
-	unsigned int drop = digits > DIGITS_MAX ? MIN(digits - DIGITS_MAX, places) : 0;
+	unsigned int digits = 1, drop;
 
+	for (uint64_t rest = value; rest >= 10; rest /= 10)
+		digits++;
+	drop = digits > DIGITS_MAX ? MIN(digits - DIGITS_MAX, places) : 0;
 	assert(places < ARRAY_SIZE(powers));
 	value = value / powers[drop] + (drop && value % powers[drop] >= powers[drop] / 2);
 	return decimal_format_exact(buffer, value, places - drop);

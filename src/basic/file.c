@@ -83,14 +83,21 @@ int file_read_small(int dir_fd, const char *path, char *buffer, size_t size)
 	return (int)n;
 }
 
+int file_read_one_line(int dir_fd, const char *path, char *buffer, size_t size)
+{
+	int r = file_read_small(dir_fd, path, buffer, size);
+
+	buffer[strcspn(buffer, "\n")] = '\0';
+	return r;
+}
+
 int file_read_u64(int dir_fd, const char *path, uint64_t *ret)
 {
 	char text[64];
-	int r = file_read_small(dir_fd, path, text, sizeof(text));
+	int r = file_read_one_line(dir_fd, path, text, sizeof(text));
 
 	if (r < 0)
 		return r;
-	text[strcspn(text, "\n")] = '\0';
 	if (strcmp(text, "max") == 0)
 		return -ENODATA;
 	return parse_u64(text, ret);

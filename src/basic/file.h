@@ -20,6 +20,9 @@ int file_read_fd(int fd, size_t max_bytes, char **ret, size_t *ret_length);
  * Returns the length, or -Exxx; -EFBIG: it does not fit.  Then @buffer is "". */
 int file_read_small(int dir_fd, const char *path, char *buffer, size_t size);
 
+/* The same up to the first newline. */
+int file_read_one_line(int dir_fd, const char *path, char *buffer, size_t size);
+
 /* The one number that the file holds.  "max" is -ENODATA (no limit). */
 int file_read_u64(int dir_fd, const char *path, uint64_t *ret);
 

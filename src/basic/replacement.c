@@ -65,12 +65,6 @@ static int open_temporary(struct replacement *r, unsigned int mode)
 	return fchmod(fd, mode & ~mask) < 0 ? -errno : 0;
 }
 
-static int open_directly(struct replacement *r)
-{
-	r->stream = fopen(r->path, "we");
-	return r->stream ? 0 : -errno;
-}
-
 /* Whether the directory that holds @path takes a new file; @path is cut for that. */
 static int check_dir(char *path)
 {
@@ -117,10 +111,14 @@ int replacement_open(const char *path, unsigned int mode, struct replacement *re
 	int result = target ? check_target(target) : -ENOMEM;
 
 	r.path = follow(path);
-	if (result >= 0 && r.path)
-		result = is_irregular(r.path) ? open_directly(&r) : open_temporary(&r, mode);
-	else if (result >= 0)
+	if (result >= 0 && !r.path)
 		result = -ENOMEM;
+	if (result >= 0 && !is_irregular(r.path)) {
+		result = open_temporary(&r, mode);
+	} else if (result >= 0) {
+		r.stream = fopen(r.path, "we");
+		result = r.stream ? 0 : -errno;
+	}
 	if (result < 0) {
 		replacement_abandon(&r);
 		return error_set_errno(err, result, "cannot write '%s'", path);
@@ -140,13 +138,6 @@ static int place_new(const char *temporary, const char *path)
 	return renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) < 0 ? -errno : 0;
 }
 
-static int take_place(const struct replacement *r)
-{
-	if (r->must_be_new)
-		return place_new(r->temporary, r->path);
-	return rename(r->temporary, r->path) < 0 ? -errno : 0;
-}
-
 static int finish(struct replacement *r)
 {
 	int result;
@@ -157,7 +148,10 @@ static int finish(struct replacement *r)
 		return 0;
 	if (fsync(fileno(r->stream)) < 0)
 		return -errno;
-	result = take_place(r);
+	if (r->must_be_new)
+		result = place_new(r->temporary, r->path);
+	else
+		result = rename(r->temporary, r->path) < 0 ? -errno : 0;
 	if (result < 0)
 		return result;
 	free(r->temporary);

@@ -60,18 +60,10 @@ static void sweep(const char *prefix)
 	globfree(&found);
 }
 
-/* Another's sweep may have been faster than our lock. */
-static bool is_there(const struct scratch *s)
-{
-	struct stat held, named;
-
-	return s->fd >= 0 && fstat(s->fd, &held) == 0 && stat(s->path, &named) == 0 &&
-	       held.st_ino == named.st_ino;
-}
-
 int scratch_make(const char *prefix, struct scratch *ret)
 {
 	struct scratch s = SCRATCH_NONE;
+	struct stat held, named;
 
 	sweep(prefix);
 	for (int tries = 0; tries < TRIES; tries++) {
@@ -81,7 +73,9 @@ int scratch_make(const char *prefix, struct scratch *ret)
 		if (!mkdtemp(s.path))
 			return -errno;
 		s.fd = hold(s.path);
-		if (is_there(&s)) {
+		/* another's sweep may have been faster than our lock */
+		if (s.fd >= 0 && fstat(s.fd, &held) == 0 && stat(s.path, &named) == 0 &&
+		    held.st_ino == named.st_ino) {
 			*ret = s;
 			return 0;
 		}

@@ -63,15 +63,9 @@ static size_t continuation_of(unsigned char first, uint32_t *ret)
 	return 0;
 }
 
-static bool is_valid(uint32_t c, size_t continuation)
-{
-	static const uint32_t smallest[] = { 0, 0x80, 0x800, 0x10000 };
-
-	return c >= smallest[continuation] && c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
-}
-
 uint32_t utf8_next(const char **text)
 {
+	static const uint32_t smallest[] = { 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *p = (const unsigned char *)*text;
 	uint32_t c = *p;
 	size_t more;
@@ -89,7 +83,7 @@ uint32_t utf8_next(const char **text)
 			return UTF8_REPLACEMENT;
 		c = c << 6 | (p[i] & 0x3f);
 	}
-	if (!is_valid(c, more))
+	if (c < smallest[more] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
 		return UTF8_REPLACEMENT;
 	*text += more;
 	return c;
