@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 from agent import PROGRAM
+from repository import REPOSITORY
 
 HIDING = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh"]
 SYS_PTRACE = 1 << 19
@@ -109,7 +110,9 @@ def whole_log():
 @pytest.mark.usefixtures("whole_log")
 def test_what_the_agent_calls_is_not_refused(bench, start_agent, groups, work):
     """A trace of a user's, a job, a page, a reload, an end: nothing of it stands in the kernel's log."""
-    program = shutil.copy(PROGRAM, bench.folder / "jobmeter-agent")  # the log has calls of others, too
+    (bench.folder / "bin").mkdir()
+    program = shutil.copy(PROGRAM, bench.folder / "bin")  # the log has calls of others, too
+    shutil.copytree(REPOSITORY / "share/probes", bench.folder / "share/probes")
 
     def refused():
         log = subprocess.run(["dmesg"], capture_output=True, text=True).stdout.splitlines()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Noise, in which there is no pattern: in how many of a thousand made timelines one is found.
- * docs/internals/insights.md tells the numbers. */
+/* Noise, in which there is no pattern: in how many of a thousand made timelines one is found, or of
+ * as many as JOBMETER_NOISE_SEEDS says.  docs/internals/insights.md tells the numbers. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "basic/cleanup.h"
 #include "made_rates.h"
@@ -13,12 +14,11 @@
 #define MIB (1024.0 * 1024)
 #define GIB (1024.0 * MIB)
 
-#define SEEDS 1000
 #define NOISE_BUCKETS 256
 #define SAW_BUCKETS 12 /* less than a twentieth */
 
 struct false_findings {
-	unsigned int of[PATTERN_KINDS];
+	unsigned int of[PATTERN_KINDS]; /* of a thousand, rounded up */
 };
 
 static struct false_findings ask_noise(void (*make)(struct made_rates *rates,
@@ -26,9 +26,11 @@ static struct false_findings ask_noise(void (*make)(struct made_rates *rates,
 {
 	struct false_findings findings = {};
 	_cleanup_(rules_freep) struct rules *rules = NULL;
+	const char *wanted = getenv("JOBMETER_NOISE_SEEDS");
+	const unsigned int seeds = wanted ? (unsigned int)atoi(wanted) : 1000;
 
 	ASSERT_OK(rules_load_built_in(&rules, NULL));
-	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+	for (unsigned int seed = 0; seed < seeds; seed++) {
 		struct made_rates rates = made_rates(NOISE_BUCKETS);
 		struct chance chance = chance_of(seed);
 		_cleanup_(record_freep) struct record *r = NULL;
@@ -40,6 +42,8 @@ static struct false_findings ask_noise(void (*make)(struct made_rates *rates,
 		for (size_t kind = 0; kind < PATTERN_KINDS; kind++)
 			findings.of[kind] += patterns.counts[kind].number > 0;
 	}
+	for (size_t kind = 0; kind < PATTERN_KINDS; kind++)
+		findings.of[kind] = (findings.of[kind] * 1000 + seeds - 1) / seeds;
 	return findings;
 }
 
