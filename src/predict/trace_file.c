@@ -137,7 +137,7 @@ int trace_file_parse_swf(char *text, struct trace_file *ret, struct error *err)
 /* clang-format off */
 enum sacct_field {
 	ID, USER, ACCOUNT, PARTITION, QOS, NAME, STATE, SUBMIT, END, ELAPSED, LIMIT, CORES,
-	NODES, MEMORY, PEAK, CPU_S, JOULES, SACCT_FIELDS,
+	NODES, MEMORY, PEAK, CPU_S, JOULES, LIMIT_S, GPUS, SACCT_FIELDS,
 };
 /* clang-format on */
 /* clang-format off */
@@ -152,6 +152,11 @@ static const struct {
 	{ "ReqNodes", NODES }, { "NNodes", NODES }, { "AllocNodes", NODES },
 	{ "ReqMem", MEMORY }, { "MaxRSS", PEAK }, { "CPUTimeRAW", CPU_S },
 	{ "ConsumedEnergyRaw", JOULES },
+	/* NREL's eagle-jobs, with commas between */
+	{ "job_id", ID }, { "user", USER }, { "account", ACCOUNT }, { "partition", PARTITION }, { "qos", QOS },
+	{ "name", NAME }, { "state", STATE }, { "submit_time", SUBMIT }, { "end_time", END },
+	{ "run_time", ELAPSED }, { "wallclock_req", LIMIT_S }, { "processors_req", CORES },
+	{ "nodes_req", NODES }, { "gpus_req", GPUS },
 };
 /* clang-format on */
 #define COLUMNS_MAX 256
@@ -159,6 +164,7 @@ static const struct {
 struct sacct_head {
 	int of[COLUMNS_MAX]; /* enum sacct_field; -1: nothing of ours */
 	size_t count;
+	const char *separator;
 };
 
 static void parse_head(char *line, struct sacct_head *ret)
@@ -166,7 +172,8 @@ static void parse_head(char *line, struct sacct_head *ret)
 	bool is_there[SACCT_FIELDS] = {};
 	const char *word;
 
-	while (ret->count < COLUMNS_MAX && (word = strsep(&line, "|"))) {
+	ret->separator = strchr(line, '|') ? "|" : ",";
+	while (ret->count < COLUMNS_MAX && (word = strsep(&line, ret->separator))) {
 		ret->of[ret->count] = -1;
 		for (size_t i = 0; i < ARRAY_SIZE(sacct_names); i++) {
 			enum sacct_field field = sacct_names[i].field;
@@ -182,13 +189,17 @@ static void parse_head(char *line, struct sacct_head *ret)
 
 static uint64_t moment_of(const char *text)
 {
-	char whole[TIMESTAMP_SIZE];
+	char whole[TIMESTAMP_SIZE], *blank;
 	uint64_t ns = 0, seconds;
 
 	if (parse_u64(text, &seconds) == 0)
 		return seconds < SECONDS_MAX ? seconds * NS : 0;
-	if (snprintf(whole, sizeof(whole), "%sZ", text) >= (int)sizeof(whole) ||
-	    timestamp_parse(whole, &ns) < 0)
+	if (snprintf(whole, sizeof(whole), "%sZ", text) >= (int)sizeof(whole))
+		return 0;
+	blank = strchr(whole, ' '); /* "2026-01-01 08:55:55" */
+	if (blank)
+		*blank = 'T';
+	if (timestamp_parse(whole, &ns) < 0)
 		return 0;
 	return ns;
 }
@@ -239,7 +250,7 @@ static int take_sacct(char *line, const struct sacct_head *head, struct trace_fi
 
 	for (size_t i = 0; i < SACCT_FIELDS; i++)
 		fields[i] = "";
-	while ((word = strsep(&line, "|"))) {
+	while ((word = strsep(&line, head->separator))) {
 		if (column < head->count && head->of[column] >= 0)
 			fields[head->of[column]] = word;
 		column++;
@@ -277,6 +288,8 @@ static int take_sacct(char *line, const struct sacct_head *head, struct trace_fi
 	(void)parse_number(fields[NODES], &job->request.nodes);
 	if (parse_number(fields[LIMIT], &job->request.limit_s))
 		job->request.limit_s *= 60;
+	(void)parse_number(fields[LIMIT_S], &job->request.limit_s);
+	(void)parse_number(fields[GPUS], &job->request.gpus);
 	job->request.memory_bytes = fmax(0, bytes_of(fields[MEMORY]));
 	job->outcome.is_lower_bound = is_killed;
 	job->outcome.end_ns = moment_of(fields[END]);
@@ -311,7 +324,7 @@ int trace_file_parse_sacct(char *text, struct trace_file *ret, struct error *err
 		if (!is_there)
 			return error_set(err, -EINVAL,
 					 "its head lacks %s: it is to be the output of 'sacct -P "
-					 "-o ...'",
+					 "-o ...', or the CSV of eagle-jobs",
 					 words[i]);
 	}
 	while (r == 0 && (line = parse_next_line(&text))) {

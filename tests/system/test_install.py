@@ -30,7 +30,7 @@ OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jo
              "share/jobmeter/postgresql/role.sql", "share/jobmeter/postgresql/timescaledb.sql",
              "share/jobmeter/slurm/prolog-jobmeter.sh", "share/jobmeter/slurm/epilog-jobmeter.sh",
              "share/jobmeter/slurm/task-epilog-jobmeter.sh",
-             "share/jobmeter/slurm/cli_filter.lua",
+             "share/jobmeter/slurm/cli_filter.lua", "share/jobmeter/slurm/job_submit.lua", "share/jobmeter/slurm/energy-qos.sh",
              "share/jobmeter/examples/hog.c", "share/jobmeter/examples/locks.c", "share/jobmeter/examples/matrix.c",
              "share/jobmeter/examples/ranks.c", "share/jobmeter/examples/pack-headers",
              "share/jobmeter/examples/call-reader.py", "share/jobmeter/examples/trace-reader.py", "share/jobmeter/insights.yaml",

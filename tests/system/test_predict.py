@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a job will take, before it is submitted: from its user's own jobs, by command and by HTTP."""
 
+import importlib.util
 import json
 import math
 import os
@@ -10,6 +11,7 @@ import time
 
 import pytest
 
+import learned_beside
 from made_records import line, record
 from server import BUILD
 from serving import Serving, batches, folder, wait_for  # noqa: F401
@@ -215,6 +217,22 @@ def test_jobs_of_the_past_are_replayed_by_one_command(server, tmp_path_factory):
     assert server.run("predict").returncode == 2 and server.run("backup", "x", "--swf", trace).returncode == 2
 
 
+def test_ridge_and_forest_are_as_good_as_those_of_scikit_learn(folder, demand):  # noqa: F811
+    demand(importlib.util.find_spec("sklearn"), "needs python3-sklearn")
+    chance, trace = random.Random(13), folder / "made.swf"
+    rows = []
+    for i in range(1, 3001):  # the cores say the runtime of one program, the user that of the other
+        user, program, cores = chance.randrange(7), chance.randrange(2), round(math.exp(chance.uniform(0, 5)))
+        seconds = round((20 * cores if program else 300 * (user + 1)) * math.exp(chance.gauss(0, 0.4)))
+        rows.append(f"{i} {i * 100} 5 {max(seconds, 1)} {cores} -1 -1 {cores} 86400 -1 1 {user} 1 {program} 1 1 -1 -1\n")
+    trace.write_text("; synthetic=1\n" + "".join(rows))
+    own, other = learned_beside.ours(trace), learned_beside.theirs(trace)
+    assert own["ridge"][0] < 1.02 * other["ridge"][0] < 1.05 * own["ridge"][0], (own, other)
+    if "forest" in own:  # else libxgboost is not installed
+        assert own["forest"][0] < 1.05 * other["forest"][0] < 1.15 * own["forest"][0], (own, other)
+        assert own["forest"][0] < own["ridge"][0] < own["m0"][0]
+
+
 def test_advice_says_the_chance_of_being_killed(server):
     lines = [job(i, ALICE, 100 + i, peak=i << 20) for i in range(1, 40)] + [job(40, ALICE, 50, "OUT_OF_MEMORY", peak=1 << 20)]
     for batch in batches(lines):
@@ -286,6 +304,7 @@ def test_the_best_start_is_that_of_the_forecast_with_its_gain_and_error(forecast
     assert f"Start: --begin={stamp(server.best)[:-1]} emits 75 % less CO2e than now, ±0 %: 100 g of 400 g" in text, text
     assert "Start: now; no later start emits less" in advise(server, ALICE, "--slack", "3h", *question).stdout
     assert "Start" not in advise(server, ALICE, *question).stdout
+    assert f"Start: --begin={stamp(server.best)[:-1]}" in advise(server, ALICE, "--slack", "12h", "--job", "99", *question).stdout
     assert "Cost: 0.375 EUR" in predict(server, ALICE, *question).stdout
     # longer than the forecast, or of an unknown length
     assert "Start: not known: no forecast" in advise(server, BOB, "--slack", "12h", "--", "-t", "5-0").stdout

@@ -4,6 +4,8 @@
 import os
 import pwd
 import shutil
+import signal
+import time
 
 import pytest
 
@@ -16,24 +18,28 @@ from slurm import USERS, Slurm, missing_program
 pytestmark = pytest.mark.node
 
 ANN, BOB = USERS
-FILTER = REPOSITORY / "share/slurm/cli_filter.lua"
+SHARE = REPOSITORY / "share/slurm"
+HOUR = 3600
 
 
 @pytest.fixture
 def slurm(demand, filtered):
     demand(os.geteuid() == 0 and not missing_program(), "needs root and Slurm")
-    with Slurm(more="CliFilterPlugins=cli_filter/lua") as slurm:
+    with Slurm(more="CliFilterPlugins=cli_filter/lua\nJobSubmitPlugins=lua") as slurm:
         yield slurm
 
 
 @pytest.fixture
 def filtered(monkeypatch):
-    """Its script lies beside slurm.conf from the start."""
+    """The scripts lie beside slurm.conf from the start; the forecast, which slurmctld reads, may come later."""
     prepare = Slurm.prepare
 
     def prepare_with_filter(self):
         prepare(self)
-        shutil.copy(FILTER, self.folder / "cli_filter.lua")
+        for name in ("cli_filter.lua", "job_submit.lua"):
+            shutil.copy(SHARE / name, self.folder)
+        self.forecast = self.folder / "forecast"
+        self.environment["JOBMETER_FORECAST"] = str(self.forecast)
 
     monkeypatch.setattr(Slurm, "prepare", prepare_with_filter)
 
@@ -56,6 +62,19 @@ def test_a_batch_job_keeps_a_prediction_and_waits_for_none(slurm, folder, keeper
         (value,), = server.ask_database("SELECT value_milli FROM predictions WHERE target = 'runtime'")
         assert 60_000 <= value <= 75_000
 
+        # what was answered when the job had been submitted is printed: this sbatch lasts as long
+        answered = slurm.out / "answered"
+        program = slurm.folder / "program"
+        program.write_text(f'#!/bin/sh\n"{BUILD.resolve()}/jobmeter" "$@"\ntouch {answered}\n')
+        program.chmod(0o755)
+        slurm.environment["JOBMETER"] = str(program)
+        with open(slurm.folder / "cli_filter.lua", "a") as script:
+            script.write("local submitted = slurm_cli_post_submit\nfunction slurm_cli_post_submit(...)\n"
+                         f"os.execute('until test -e {answered}; do sleep 0.1; done')\nreturn submitted(...)\nend\n")
+        done = slurm.run("sbatch", "-N1", "-t", "5", "-J", "it's 9", "-o", "/dev/null", "--wrap", "true", user=ANN)
+        assert "jobmeter expects: runtime 1 m 0" in done.stderr and "), peak memory 3" in done.stderr and "energy" not in done.stderr, done.stderr
+        shutil.copy(SHARE / "cli_filter.lua", slurm.folder)
+
     # no server, and no program: jobs run as before
     second = slurm.submit("true", user=ANN)
     slurm.environment["JOBMETER"] = "/nonexistent/jobmeter"
@@ -73,3 +92,58 @@ def test_names_are_one_word_of_the_shell(slurm, folder):  # noqa: F811
     slurm.submit("true", user=ANN, name=f"x' ; touch {marker}")
     slurm.wait_until_over()
     assert not marker.exists()
+
+
+def late(slurm, job):
+    """The seconds until it may begin, as Slurm has it."""
+    account, partition, start, end = slurm.facts_of(job)
+    return start - time.time()
+
+
+def test_a_job_for_which_less_emission_is_worth_waiting_waits(slurm):
+    now = int(time.time())
+    rows = [(now // 60 * 60 + i * HOUR, 100 if i == 3 else 400) for i in range(24)]
+    forecast = "".join(f"{at} {at + HOUR} {grams}\n" for at, grams in rows)
+    slurm.forecast.write_text(forecast)
+    eco = ["--comment=eco", "-t", "60"]
+    done = slurm.run("sbatch", "--parsable", *eco, "-o", "/dev/null", "--wrap", "true", user=ANN)
+    assert "emits 75 % less CO2e by the forecast" in done.stderr
+    waits = int(done.stdout)
+    assert slurm.facts_of(waits)[2] == rows[3][0] and slurm.states(waits) == {"PENDING"}
+    assert slurm.facts_of(slurm.submit("true", "--comment=eco:4h", "-t", "60", user=ANN))[2] == rows[3][0]
+    own = slurm.submit("true", *eco, "--begin=now+1hour", user=ANN)
+    assert abs(late(slurm, own) - HOUR) < HOUR / 2
+    # too short a slack, no limit that says how long it runs, longer than the forecast, another comment
+    at_once = [slurm.submit("true", *options, user=ANN) for options in
+               (["--comment=eco:2h", "-t", "60"], ["--comment=eco"], ["--comment=eco", "-t", "2-0"], ["--comment=economy", "-t", "60"],
+                ["--comment=eco:9999h", "-t", "60"], ["-t", "60"])]
+    # no forecast, or one that is none: old, flat, empty, of bytes, without an end, a folder
+    old = "".join(f"{at - 30 * 24 * HOUR} {at - 29 * 24 * HOUR} {grams}\n" for at, grams in rows)
+    flat = "".join(f"{at} {at + HOUR} 400\n" for at, _ in rows)
+    for text in (old, flat, "", "\0\xff" * 999, "1 " * 10**6, "nan inf -1\n" * 99, f"{now - 9} {now + 10**6} 0\n", forecast.replace(" ", ","),
+                 "".join(f"{now - 9 + i} {now + 10**6} {400 - i}\n" for i in range(3000))):
+        slurm.forecast.write_text(text)
+        at_once.append(slurm.submit("true", *eco, user=ANN))
+    slurm.forecast.unlink()
+    at_once.append(slurm.submit("true", *eco, user=ANN))
+    slurm.forecast.mkdir()
+    at_once.append(slurm.submit("true", *eco, user=ANN))
+    for job in at_once:
+        slurm.wait_for(lambda: slurm.states(job) == {"COMPLETED"})
+    assert slurm.states(waits) == {"PENDING"}
+
+
+@pytest.mark.parametrize("program", ["#!/bin/sh\nsleep 1000\n", "#!/bin/sh\nkill -9 $$\n", "#!/bin/sh\nyes runtime\n", "#!/bin/sh\nexit 1\n"],
+                         ids=["slow", "killed", "endless", "failed"])
+def test_sbatch_waits_for_no_answer(slurm, program, tmp_path_factory):
+    asked = slurm.folder / "program"
+    asked.write_text(program.replace("yes", f"echo $$ >>{slurm.out}/asked; exec yes").replace("sleep", f"echo $$ >>{slurm.out}/asked; exec sleep"))
+    asked.chmod(0o755)
+    slurm.environment["JOBMETER"] = str(asked)
+    job = slurm.submit("true", user=ANN)
+    slurm.wait_for(lambda: slurm.states(job) == {"COMPLETED"})  # while what was asked still runs
+    for pid in (slurm.out / "asked").read_text().split() if (slurm.out / "asked").exists() else []:
+        try:
+            os.kill(int(pid), signal.SIGKILL)
+        except ProcessLookupError:
+            pass

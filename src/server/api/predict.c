@@ -202,30 +202,6 @@ static int read_body(const struct api_call *c, json_t **ret, struct error *err)
 	return place_parse_map(text ? text : "", c->request->body_length, ret, err);
 }
 
-/* What the caller asks for, and what is said of it. */
-static int predict(struct api_call *c, json_t *root, struct predictor **ret_predictor,
-		   struct job_request *ret_request, struct error *err)
-{
-	const struct caller *caller = c->request->caller;
-	const struct store_who own = { .uid = caller->uid };
-	struct place place = { .err = err };
-	size_t jobs = 0;
-	int r;
-
-	*ret_request = (struct job_request){ .user = PREDICT_ONE_USER,
-					     .submit_ns = clock_now_ns(CLOCK_REALTIME) };
-	r = take_request(&place, root, ret_request);
-	if (r == 0)
-		r = predict_read_history(c->server->store, &(struct job_filter){}, &own,
-					 ret_predictor, &jobs, err);
-	if (r < 0)
-		return r;
-	document_begin_map(c->document);
-	document_put_string(c->document, "schema", SCHEMA);
-	document_put_unsigned(c->document, "jobs", jobs);
-	return 0;
-}
-
 /* What the caller would best ask for, and what is asked for, each with the chance that one of the
  * like jobs needs more: which kills it, or, of cores, makes it slower. */
 static void put_advice(const struct predictor *p, const struct job_request *request,
@@ -262,29 +238,64 @@ static void put_advice(const struct predictor *p, const struct job_request *requ
 	document_end_map(d);
 }
 
-static void put_estimates(struct api_call *c, const struct predictor *p,
-			  const struct job_request *request,
-			  const struct estimate estimates[TARGETS])
+struct prediction {
+	struct predictor *predictor; /* owned */
+	struct job_request request;
+	double slack_s; /* negative: nothing is asked of the start */
+	size_t jobs;
+	struct estimate estimates[TARGETS];
+};
+
+static void prediction_clear(struct prediction *p)
+{
+	predictor_free(p->predictor);
+}
+
+/* What @root asks for, by the best model of each target: M0 where none was trained. */
+static int predict(struct api_call *c, json_t *root, struct prediction *ret, struct error *err)
+{
+	const struct store_who own = { .uid = c->request->caller->uid };
+	const struct place place = { .err = err };
+	struct server *s = c->server;
+	uint64_t slack = 0;
+	bool is_known = false;
+	int r = place_take_number(&place, root, SLACK, PLACES, &slack, &is_known);
+
+	json_object_del(root, SLACK);
+	if (is_known)
+		ret->slack_s = (double)slack / pow(10, PLACES);
+	ret->request = (struct job_request){ .user = PREDICT_ONE_USER,
+					     .submit_ns = clock_now_ns(CLOCK_REALTIME) };
+	if (r == 0)
+		r = take_request(&place, root, &ret->request);
+	if (r == 0)
+		r = predict_read_history(s->store, &(struct job_filter){}, &own, &ret->predictor,
+					 &ret->jobs, err);
+	if (r < 0)
+		return r;
+	predictor_estimate(ret->predictor, &ret->request, ret->estimates);
+	models_apply(served_models(&s->served, s->config->model_file), &ret->request,
+		     ret->estimates);
+	return 0;
+}
+
+static void put_prediction(struct api_call *c, const struct prediction *p)
 {
 	struct document *d = c->document;
 
+	document_begin_map(d);
+	document_put_string(d, "schema", SCHEMA);
+	document_put_unsigned(d, "jobs", p->jobs);
 	put_real(d, "nominal", PREDICTOR_NOMINAL);
 	document_begin_map_of(d, "targets");
 	for (enum target t = 0; t < TARGETS; t++)
-		put_target(d, t, &estimates[t]);
+		put_target(d, t, &p->estimates[t]);
 	document_end_map(d);
-	put_emission(c->server, &estimates[TARGET_ENERGY], d);
-	put_advice(p, request, d);
+	put_emission(c->server, &p->estimates[TARGET_ENERGY], d);
+	put_advice(p->predictor, &p->request, d);
+	if (p->slack_s >= 0)
+		put_start(c->server, p->estimates, &p->request, p->slack_s, d);
 	document_end_map(d);
-}
-
-/* By the best model of each target: M0 where none was trained. */
-static void estimate(struct api_call *c, const struct predictor *p,
-		     const struct job_request *request, struct estimate ret[TARGETS])
-{
-	predictor_estimate(p, request, ret);
-	models_apply(served_models(&c->server->served, c->server->config->model_file), request,
-		     ret);
 }
 
 /* ---- what if ---- */
@@ -365,29 +376,14 @@ static int put_what_if(struct api_call *c, const json_t *root, struct error *err
 
 /* ---- the routes ---- */
 
-/* @slack_s: negative: nothing is asked of the start. */
-static int put_prediction(struct api_call *c, json_t *root, double slack_s, struct error *err)
+static int answer(struct api_call *c, json_t *root, double slack_s, struct error *err)
 {
-	_cleanup_(predictor_freep) struct predictor *p = NULL;
-	const struct place place = { .err = err };
-	struct estimate estimates[TARGETS];
-	struct job_request request;
-	uint64_t slack = 0;
-	bool is_known = false;
-	int r = place_take_number(&place, root, SLACK, PLACES, &slack, &is_known);
+	_cleanup_(prediction_clear) struct prediction prediction = { .slack_s = slack_s };
+	int r = predict(c, root, &prediction, err);
 
-	json_object_del(root, SLACK);
-	if (is_known)
-		slack_s = (double)slack / pow(10, PLACES);
 	if (r == 0)
-		r = predict(c, root, &p, &request, err);
-	if (r < 0)
-		return r;
-	estimate(c, p, &request, estimates);
-	if (slack_s >= 0)
-		put_start(c->server, estimates, &request, slack_s, c->document);
-	put_estimates(c, p, &request, estimates);
-	return 0;
+		put_prediction(c, &prediction);
+	return r;
 }
 
 int api_put_prediction(struct api_call *c, struct error *err)
@@ -397,7 +393,7 @@ int api_put_prediction(struct api_call *c, struct error *err)
 
 	if (r < 0)
 		return r;
-	return is_usage(root) ? put_what_if(c, root, err) : put_prediction(c, root, -1, err);
+	return is_usage(root) ? put_what_if(c, root, err) : answer(c, root, -1, err);
 }
 
 int api_put_schedule(struct api_call *c, struct error *err)
@@ -405,7 +401,7 @@ int api_put_schedule(struct api_call *c, struct error *err)
 	_cleanup_(json_freep) json_t *root = NULL;
 	int r = read_body(c, &root, err);
 
-	return r < 0 ? r : put_prediction(c, root, SLACK_STANDARD_S, err);
+	return r < 0 ? r : answer(c, root, SLACK_STANDARD_S, err);
 }
 
 int api_put_forecast(struct api_call *c, struct error *err UNUSED)
@@ -462,13 +458,11 @@ int api_put_models(struct api_call *c, struct error *err UNUSED)
 int api_keep_prediction(struct api_call *c, struct error *err)
 {
 	const struct caller *caller = c->request->caller;
-	_cleanup_(predictor_freep) struct predictor *p = NULL;
+	_cleanup_(prediction_clear) struct prediction prediction = { .slack_s = -1 };
 	_cleanup_(json_freep) json_t *root = NULL;
 	_cleanup_free_ char *job = NULL;
 	const struct place place = { .err = err };
 	struct store *store = c->server->store;
-	struct estimate estimates[TARGETS];
-	struct job_request request;
 	int r = read_body(c, &root, err);
 
 	if (r == 0)
@@ -477,13 +471,12 @@ int api_keep_prediction(struct api_call *c, struct error *err)
 	if (r == 0 && (!job || !*job || strlen(job) > JOB_ID_MAX))
 		r = place_refuse(&place, "job", "is the job's id, and has to be there");
 	if (r == 0)
-		r = predict(c, root, &p, &request, err);
+		r = predict(c, root, &prediction, err);
 	if (r < 0)
 		return r;
-	estimate(c, p, &request, estimates);
 	r = store_begin(store, err);
 	for (enum target t = 0; r == 0 && t < TARGETS; t++) {
-		const struct estimate *e = &estimates[t];
+		const struct estimate *e = &prediction.estimates[t];
 
 		if (!e->is_known || e->is_lower_bound)
 			continue;
@@ -504,7 +497,7 @@ int api_keep_prediction(struct api_call *c, struct error *err)
 		store_abandon(store);
 		return r;
 	}
-	put_estimates(c, p, &request, estimates);
+	put_prediction(c, &prediction);
 	return 0;
 }
 
