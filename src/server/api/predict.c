@@ -254,7 +254,8 @@ static void prediction_clear(struct prediction *p)
 /* What @root asks for, by the best model of each target: M0 where none was trained. */
 static int predict(struct api_call *c, json_t *root, struct prediction *ret, struct error *err)
 {
-	const struct store_who own = { .uid = c->request->caller->uid };
+	const struct caller *caller = c->request->caller;
+	const struct store_who own = { .uid = caller->uid };
 	const struct place place = { .err = err };
 	struct server *s = c->server;
 	uint64_t slack = 0;
