@@ -289,6 +289,17 @@ static __always_inline long current_call_result(struct task_struct *task)
 }
 #endif
 
+/* The value of @key, which is added as @first where there is none yet; NULL: there is no room. */
+static __always_inline void *get_or_add(void *map, const void *key, const void *first)
+{
+	void *found = bpf_map_lookup_elem(map, key);
+
+	if (found)
+		return found;
+	bpf_map_update_elem(map, key, first, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
 /* The file behind a descriptor, by probe reads; NULL: there is none. */
 static __always_inline struct file *far_file(struct fdtable *table, __u32 descriptor)
 {

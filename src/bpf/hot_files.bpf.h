@@ -561,17 +561,12 @@ static __always_inline struct followed_counts *get_followed_counts(const struct 
 static __always_inline struct followed_counts *get_unfollowed_counts(__u64 cgroup)
 {
 	struct cgroup_cpu key = { .cpu = bpf_get_smp_processor_id() };
-	struct followed_counts *counts;
 	__u32 zero = 0;
 
 	if (!settings.has_groups)
 		return bpf_map_lookup_elem(&unfollowed_counts, &zero);
 	key.cgroup = answering_group(cgroup);
-	counts = bpf_map_lookup_elem(&unfollowed_by_cgroup, &key);
-	if (counts)
-		return counts;
-	bpf_map_update_elem(&unfollowed_by_cgroup, &key, &no_followed_counts, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&unfollowed_by_cgroup, &key);
+	return get_or_add(&unfollowed_by_cgroup, &key, &no_followed_counts);
 }
 
 /* Count a call on one of its files, or (with @calls of 0) only time in it. */

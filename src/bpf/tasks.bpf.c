@@ -114,12 +114,8 @@ static __always_inline struct task_totals *get_totals(__u64 cgroup)
 {
 	struct cgroup_cpu key = { .cgroup = cgroup,
 				  .cpu = is_guest(cgroup) ? 0 : bpf_get_smp_processor_id() };
-	struct task_totals *totals = bpf_map_lookup_elem(&task_totals, &key);
 
-	if (totals)
-		return totals;
-	bpf_map_update_elem(&task_totals, &key, &no_totals, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&task_totals, &key);
+	return get_or_add(&task_totals, &key, &no_totals);
 }
 
 struct parts {

@@ -125,12 +125,8 @@ static __always_inline struct task_times *get_times(const struct moment *m)
 	struct cgroup_cpu key = { .cgroup = m->counted,
 				  .cpu = m->is_shared ? TIME_ALL_CPUS
 						      : bpf_get_smp_processor_id() };
-	struct task_times *times = bpf_map_lookup_elem(&task_times, &key);
 
-	if (times)
-		return times;
-	bpf_map_update_elem(&task_times, &key, &no_times, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&task_times, &key);
+	return get_or_add(&task_times, &key, &no_times);
 }
 
 /* A reading may add at the same time, and so may other CPUs where they share an entry. */
