@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * block - what block devices do, by the cgroup for which they do it: of each request its bytes, and
+ * block - operations of block devices, by the cgroup that they are for: bytes of each request, and
  * its time from submission to end.
  *
- * A request here is a bio, so one of several jobs that the kernel merges stays each job's own, and
- * devices without a queue of their own (brd, zram, device mapper) are seen as others are.  Its
- * owner is the task that submits it.  Where a kernel thread does, as in write-back, it is on cgroup
- * v2 the group that the kernel noted in it, and else nobody: of those nothing is kept.
+ * A request here is a bio, so that requests of several jobs that the kernel merges stay apart, and
+ * devices without a queue of their own (brd, zram, device mapper) are seen too.  Its owner is the
+ * task that submits it; for a kernel thread, as in write-back, on cgroup v2 the group noted in the
+ * bio, and else none: then it is not counted.
  *
- * The kernel tells of the end of each, or where several became one for a device's queue, of that
- * one.
+ * The kernel reports the end of each bio, or of the merged request.
  *
- * Costs an entry in a hash a request, and a look-up; and the clock twice.  The end may come in an
+ * Costs a hash entry and a look-up per request, and two clock reads.  The end may come in an
  * interrupt.
  */
 #include "bpf/block_rows.h"
@@ -39,8 +38,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 512); /* the same */
-	__type(key, struct block_key); /* added here; removed by user space when the cgroup has gone
-					*/
+	__type(key, struct block_key); /* added here; removed by user space after the cgroup */
 	__type(value, struct block_value);
 } block_rows SEC(".maps");
 
@@ -208,7 +206,7 @@ static __always_inline int end_request(__u64 bio, __u32 is_failed)
 	return count_request(&request, is_failed);
 }
 
-/* The same as a global function, which the verifier looks at once. */
+/* The same as a global function, which the verifier checks once. */
 __noinline int end_one_of_many(__u64 bio, __u32 is_failed)
 {
 	return end_request(bio, is_failed);

@@ -4,8 +4,8 @@
 
 #include "bpf/files.h"
 
-/* 0 to 27: the position of the highest bit, plus one.  Without a branch, each of which would double
- * what the verifier has to look at. */
+/* 0 to 27: the position of the highest bit, plus one.  Without branches, since each doubles the
+ * paths that the verifier follows. */
 static __always_inline __u64 bucket_of(__u64 value)
 {
 	__u64 is_over = -(__u64)(value >> 27 != 0);

@@ -50,14 +50,13 @@ static __always_inline __u32 cause_of_file(struct file *file, __u32 cause)
 	return TIME_PIPE;
 }
 
-/* What a futex is for nobody tells the kernel; how the libraries wait gives it away.  A mutex of
- * glibc or Go waits by FUTEX_WAIT while the word is 2, one of Rust by FUTEX_WAIT_BITSET, private
- * and without a time; barriers (glibc's, libgomp's) by FUTEX_WAIT for their round.  glibc joins a
- * thread by FUTEX_WAIT_BITSET with CLOCK_REALTIME while the word is its id, and so wait its
- * condition variables and semaphores, while it is 0 (up to 2.40) or counts signals; Go's idle
- * threads by FUTEX_WAIT while it is 0.  Not told apart: a barrier's first round (0), a lock taken
- * with a time limit and rwlocks of glibc are taken for other threads, condition variables of musl
- * and an idle pool of libgomp for a lock. */
+/* The purpose of a futex is guessed from how libraries wait.  Mutexes: glibc and Go use FUTEX_WAIT
+ * while the word is 2, Rust FUTEX_WAIT_BITSET, private, without a timeout.  Barriers (glibc,
+ * libgomp): FUTEX_WAIT on their round.  Joins of glibc: FUTEX_WAIT_BITSET with CLOCK_REALTIME on
+ * the thread id; so its condition variables and semaphores, on 0 (up to 2.40) or a count of
+ * signals.  Idle threads of Go: FUTEX_WAIT on 0.  Mistaken: a barrier's first round (0), timed
+ * locks and rwlocks of glibc count as threads; condition variables of musl and an idle pool of
+ * libgomp as locks. */
 static __always_inline __u32 cause_of_futex(const struct pt_regs *regs)
 {
 	__u32 op = (__u32)call_argument(regs, 1), value = (__u32)call_argument(regs, 2);
@@ -98,8 +97,8 @@ static __always_inline __u32 cause_of_call(struct task_struct *task, const struc
 	return file ? cause_of_file(file, cause) : cause;
 }
 
-/* Slurm's, whose threads wait on each other until all tasks of its step have ended.  A name is only
- * a hint, and who takes it upon himself blurs what he himself waits for. */
+/* srun's threads wait on each other until all tasks of its step have ended.  The name is only a
+ * hint; a program that takes it blurs its own wait times. */
 static __always_inline bool is_launcher(const struct task_struct *task)
 {
 	return task->comm[0] == 's' && task->comm[1] == 'r' && task->comm[2] == 'u' &&

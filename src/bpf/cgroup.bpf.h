@@ -13,7 +13,7 @@
 const volatile struct settings settings SEC(".rodata.settings") = { .key_subsys = -1 };
 volatile struct watch watch SEC(".data.watch") = { .id = ~0ULL };
 
-#define LEVELS_MAX 24 /* deeper below the watched cgroup than this is not looked at */
+#define LEVELS_MAX 24 /* levels below the watched cgroup that are searched */
 
 /*
  * The pointers from a task of the kernel's own on are typed, so each step is one load: a probe read

@@ -49,10 +49,9 @@ static __always_inline struct task_struct *current_task(void)
 #endif
 
 /*
- * Call @step(i, context) with each i below @times, which is no more than the verifier can follow,
- * until one returns other than 0.  Where the kernel repeats it, the verifier looks at it once, and
- * else each time round: so every loop of more than a few rounds is to be one of these. e6f2dd0f8067
- * "bpf: Add bpf_loop helper", Linux 5.17
+ * Call @step(i, context) with each i below @times, until one returns other than 0.  With bpf_loop()
+ * the verifier checks the step once, else each round: use this for every loop of more than a few
+ * rounds.  e6f2dd0f8067 "bpf: Add bpf_loop helper", Linux 5.17
  */
 static __always_inline void repeat(__u32 times, long (*step)(__u32 i, void *context), void *context)
 {
@@ -290,6 +289,17 @@ static __always_inline long current_call_result(struct task_struct *task)
 }
 #endif
 
+/* The value of @key, which is added as @first where there is none yet; NULL: there is no room. */
+static __always_inline void *get_or_add(void *map, const void *key, const void *first)
+{
+	void *found = bpf_map_lookup_elem(map, key);
+
+	if (found)
+		return found;
+	bpf_map_update_elem(map, key, first, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
 /* The file behind a descriptor, by probe reads; NULL: there is none. */
 static __always_inline struct file *far_file(struct fdtable *table, __u32 descriptor)
 {
@@ -328,8 +338,7 @@ static __always_inline __u64 ancestor_id(const struct cgroup *cgrp, int level)
 	const struct cgroup___ids *old = (const void *)cgrp;
 	__u64 id = 0;
 
-	/* Behind a barrier each, or the compiler asks where a field is before it is known to be
-	 * there. */
+	/* Barriers, or the compiler reads a field's offset before it is known to exist. */
 	if (bpf_core_field_exists(cgrp->ancestors)) {
 		barrier_var(cgrp);
 		return near_ancestor_id(cgrp, level);
@@ -348,8 +357,7 @@ struct folio___plain_flags { /* until Linux 6.17 */
 	unsigned long flags;
 } __attribute__((preserve_access_index));
 
-struct memdesc_flags { /* the kernel's memdesc_flags_t; 53fbef56e07d "mm: introduce memdesc_flags_t"
-			*/
+struct memdesc_flags { /* memdesc_flags_t; 53fbef56e07d */
 	unsigned long f;
 } __attribute__((preserve_access_index));
 
@@ -428,9 +436,9 @@ static __always_inline __u32 folio_pages(const struct folio *folio)
 #endif
 
 /*
- * How much an io_uring request asks for, until it is done.
- * cef216fc32d7 "io_uring: explicitly keep a CQE in io_kiocb", Linux 5.19; not known before, nor
- * needed: there a request that wants no completion hardly is.
+ * How much an io_uring request asks for, until it is done.  cef216fc32d7 "io_uring: explicitly keep
+ * a CQE in io_kiocb", Linux 5.19; before, unknown, and hardly needed: requests without a completion
+ * are rare there.
  */
 #ifndef OLD_KERNEL
 static __always_inline long asked_of_request(const struct io_kiocb *req)

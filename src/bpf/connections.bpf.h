@@ -68,7 +68,7 @@ static __always_inline void count_segments(struct connection *c, const struct so
 		__sync_fetch_and_add(&counts->retransmits, again);
 }
 
-/* @tcp: what it had sent until now is nobody's; NULL: it is new. */
+/* @tcp: what it has sent so far is not counted; NULL: it is new. */
 static __always_inline struct connection *follow_connection(__u64 address, __u64 cgroup,
 							    const struct tcp_sock *tcp)
 {
@@ -119,7 +119,7 @@ __noinline int use_connection(__u64 cgroup, __u64 address)
 	if (!watch.sees_connections)
 		return 0;
 	c = bpf_map_lookup_elem(&connections, &key);
-	if (!c) /* it was there before us: what it had sent again is nobody's here */
+	if (!c) /* it is older than us: its earlier retransmits are not counted */
 		c = follow_connection(key, cgroup, tcp);
 	if (!c)
 		return 0;

@@ -55,9 +55,9 @@ static __always_inline bool removes_dir(const struct pt_regs *regs, const struct
 }
 
 /*
- * Note in the slot what the call is about to do, and where as far as its arguments tell.  All is
- * kept in the slot and not on the stack: the verifier forgets what it knew of a value in a map,
- * else it would follow each kind of call by itself to the end.
+ * Note in the slot what the call is about to do and, as far as its arguments say, where.  Kept in
+ * the slot and not on the stack: the verifier forgets values in maps, else it would follow each
+ * kind of call separately to the end.
  */
 static __always_inline void begin_call(struct call_slot *slot, struct task_struct *task,
 				       const struct pt_regs *regs, __u64 nr, __u64 cgroup)
@@ -279,7 +279,7 @@ static __always_inline void settle_open(struct call_slot *slot, long result)
 	}
 }
 
-/* A call ends whose beginning was not seen: its time is not known.  0: it is not counted. */
+/* The beginning of a call that ends was not seen: its time is unknown.  0: it is not counted. */
 static __always_inline int begin_at_end(const struct pt_regs *regs, __u64 nr)
 {
 	struct task_struct *task = current_task();
@@ -298,8 +298,8 @@ static __always_inline int begin_at_end(const struct pt_regs *regs, __u64 nr)
 	return 1;
 }
 
-/* The same as a global function, which the verifier looks at once; such a one takes no typed
- * pointers, but can find them: see compat.bpf.h. */
+/* The same as a global function, which the verifier checks once; those take no typed pointers, but
+ * can find them: see compat.bpf.h. */
 #ifndef OLD_KERNEL
 __noinline int begin_now(__u64 nr)
 {

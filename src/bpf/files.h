@@ -23,8 +23,8 @@
 #define FILES_CLOSE 4
 
 /*
- * A place is a superblock for as long as it lives: its device number above, and below it what tells
- * it from another that gets the same number later.  Places that are no superblock:
+ * A place is a superblock for as long as it lives: the device number, and below it a value that
+ * differs if the number is reused.  Places that are no superblock:
  */
 #define PLACE_UNRESOLVED (~0ULL)
 #define PLACE_EXEC (~0ULL - 1)
@@ -40,8 +40,7 @@ enum call_how {
 	CALL_COPY, /* from argument @file to argument @path, both descriptors */
 	CALL_EXEC, /* the kernel's own reads of the program, from the task's rchar */
 	CALL_SUBMIT, /* libaio: the result is how many requests were taken */
-	CALL_SOCKET, /* argument @file is a socket: traffic counts it, and files does not; see below
-		      */
+	CALL_SOCKET, /* argument @file is a socket: counted by traffic; see below */
 	CALL_ACCEPT, /* the result is a new socket */
 	CALL_POLL, /* a poll, or it gives the CPU away */
 };
@@ -134,7 +133,7 @@ struct file_counts {
 	union {
 		__u64 bytes; /* of data */
 		__u64 not_found; /* of metadata: how many of the errors were ENOENT */
-		__u64 amount; /* either, for who but hands it on */
+		__u64 amount; /* either, for code that only copies it */
 	};
 };
 
@@ -196,8 +195,7 @@ struct followed_file {
 
 struct followed_data {
 	__u64 calls, errors, bytes, ns;
-	__u64 sequential_bytes, random_bytes; /* the rest of the bytes: their position is not known
-					       */
+	__u64 sequential_bytes, random_bytes; /* the rest: unknown position */
 };
 
 /* The counters of a file that one CPU writes. */

@@ -36,10 +36,9 @@ static __always_inline bool has_groups(void)
 }
 
 /*
- * The cgroup that @cgroup, an address, is counted as: itself if it has an entry, else the nearest
- * above it that has one; and itself where none has, which is so until user space has told of those
- * that were there before.  A global function, as others here, since the verifier looks at such a
- * one once; those take no pointers.
+ * The cgroup that @cgroup, an address, is counted as: the nearest with an entry, from itself
+ * upwards; itself if none has one, as before user space has added the older ones.  A global
+ * function, as others here, since the verifier checks those once; they take no pointers.
  */
 __noinline __u64 fold_group(__u64 address)
 {

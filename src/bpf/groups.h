@@ -31,8 +31,7 @@ enum share {
 struct group_entry {
 	__u64 parent; /* 0: not known */
 	__u64 answers; /* the group that is charged for its rows */
-	__u64 born_ns, died_ns; /* by CLOCK_BOOTTIME; born 0: it was there before; died 0: it lives
-				 */
+	__u64 born_ns, died_ns; /* CLOCK_BOOTTIME; born 0: older than us; died 0: it lives */
 	__u64 peak_pages; /* as it died; 0: not known */
 	__u64 oom_kills; /* as it died, with those of groups below it; before, on v1, those of such
 			    that died */

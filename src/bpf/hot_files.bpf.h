@@ -45,8 +45,8 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct followed_key); /* files for which followed_files has no room; where
-					     groups are told apart they are not remembered */
+	__type(key, struct followed_key); /* files without room in followed_files; not with
+					     has_groups */
 	__type(value, __u8); /* is it a directory? */
 } unfollowed_files SEC(".maps");
 
@@ -54,14 +54,13 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct followed_counts); /* what is done with them; bytes' order isn't told */
+	__type(value, struct followed_counts); /* their operations, without the order of accesses */
 } unfollowed_counts SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct cgroup_cpu); /* the same where groups are told apart: of that which
-					   answers */
+	__type(key, struct cgroup_cpu); /* the same with has_groups, by the group that answers */
 	__type(value, struct followed_counts);
 } unfollowed_by_cgroup SEC(".maps");
 
@@ -97,8 +96,7 @@ struct hot_slot {
 	struct file_ref refs[REF_COUNT];
 	__u64 scratch;
 	__u64 dentry; /* of the file that is described last */
-	struct followed_key known; /* a file that is in followed_files or unfollowed_files already
-				    */
+	struct followed_key known; /* a file in followed_files or unfollowed_files */
 	__u64 judged_place; /* what is_judged_real is about */
 	__u64 is_judged_real;
 	struct followed_name name; /* being made up */
@@ -311,8 +309,8 @@ static __always_inline struct super_block *describe_far(struct file *file, struc
 	return sb;
 }
 
-/* The file that is described in @ref is the one of a call, and its data stand where @how and
- * @argument tell. If it is none that would be followed, the reference becomes void. */
+/* The file described in @ref is the one of a call, whose data are where @how and @argument say.  A
+ * file that would not be followed makes the reference void. */
 static __always_inline void follow(struct hot_slot *slot, struct file_ref *ref,
 				   struct super_block *sb, __u32 how, __u64 argument)
 {
@@ -371,8 +369,7 @@ static __always_inline struct super_block *describe_descriptor(__u32 descriptor,
 }
 #endif
 
-/* Called while the file is open for sure, so that its name can be looked up.  A global function,
- * which the verifier looks at once. */
+/* Called while the file is certainly open, so that its name can be looked up. */
 __noinline int follow_descriptor(__u32 id, __u32 descriptor, __u32 how, __u64 argument,
 				 __u64 cgroup)
 {
@@ -564,17 +561,12 @@ static __always_inline struct followed_counts *get_followed_counts(const struct 
 static __always_inline struct followed_counts *get_unfollowed_counts(__u64 cgroup)
 {
 	struct cgroup_cpu key = { .cpu = bpf_get_smp_processor_id() };
-	struct followed_counts *counts;
 	__u32 zero = 0;
 
 	if (!settings.has_groups)
 		return bpf_map_lookup_elem(&unfollowed_counts, &zero);
 	key.cgroup = answering_group(cgroup);
-	counts = bpf_map_lookup_elem(&unfollowed_by_cgroup, &key);
-	if (counts)
-		return counts;
-	bpf_map_update_elem(&unfollowed_by_cgroup, &key, &no_followed_counts, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&unfollowed_by_cgroup, &key);
+	return get_or_add(&unfollowed_by_cgroup, &key, &no_followed_counts);
 }
 
 /* Count a call on one of its files, or (with @calls of 0) only time in it. */

@@ -12,8 +12,7 @@
 #define E2BIG 7 /* of a map: it is full */
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY); /* too large for a stack; the kernel lets in one at a time
-					   */
+	__uint(type, BPF_MAP_TYPE_ARRAY); /* too large for a stack; one runs at a time */
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct group_entry);

@@ -53,11 +53,7 @@ __noinline int count_losses_of(__u64 cgroup, __u32 reason, __u64 number)
 	if (!settings.has_groups)
 		return 0;
 	key.cgroup = answering_group(cgroup);
-	count = bpf_map_lookup_elem(&lost_by_cgroup, &key);
-	if (!count) {
-		bpf_map_update_elem(&lost_by_cgroup, &key, &nothing, BPF_NOEXIST);
-		count = bpf_map_lookup_elem(&lost_by_cgroup, &key);
-	}
+	count = get_or_add(&lost_by_cgroup, &key, &nothing);
 	if (count)
 		__sync_fetch_and_add(count, number);
 	else

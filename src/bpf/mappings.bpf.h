@@ -17,8 +17,7 @@
 #define CALLS_MAX 8
 
 /* Set by user space. */
-const volatile __s32 mapping_calls[CALLS_MAX]; /* system calls that fault pages in; 0 ends the list
-						*/
+const volatile __s32 mapping_calls[CALLS_MAX]; /* calls that fault pages in; 0 ends the list */
 const volatile __u32 page_bytes = 4096;
 
 static __always_inline bool is_mapping_at_work(struct task_struct *task)

@@ -20,7 +20,7 @@
 
 /* Of the last signal of that kind. */
 struct oom_signal {
-	__u64 sender; /* who asked for memory: pid and thread */
+	__u64 sender; /* pid and thread of the task that needed memory */
 	__u64 cgroup;
 	struct oom_kill_entry oom_kill;
 };

@@ -30,12 +30,8 @@ static __always_inline struct polls *get_polls(__u64 cgroup)
 {
 	struct cgroup_cpu key = { .cgroup = cgroup,
 				  .cpu = is_guest(cgroup) ? 0 : bpf_get_smp_processor_id() };
-	struct polls *found = bpf_map_lookup_elem(&polls, &key);
 
-	if (found)
-		return found;
-	bpf_map_update_elem(&polls, &key, &no_polls, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&polls, &key);
+	return get_or_add(&polls, &key, &no_polls);
 }
 
 /* A call's time limit is none at all: it is not to wait. */

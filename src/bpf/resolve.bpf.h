@@ -36,8 +36,7 @@ struct {
 #define CASE_4(n) CASE_1(n) CASE_1((n) + 1) CASE_1((n) + 2) CASE_1((n) + 3)
 #define CASE_16(n) CASE_4(n) CASE_4((n) + 4) CASE_4((n) + 8) CASE_4((n) + 12)
 
-/* The verifier takes no variable index into the kernel's arrays, so each index stands for itself.
- */
+/* The verifier accepts no variable index into the kernel's arrays. */
 static __always_inline struct file *own_file(struct files_struct *files, __u32 descriptor)
 {
 	switch (descriptor) {
@@ -55,12 +54,11 @@ static __always_inline __u64 make_place(__u32 device, __u64 address, __u32 gener
 	return (__u64)device << 32 | ((__u32)(address >> 6) ^ generation ^ uuid);
 }
 
-/* @sb: typed, so that each step is one load.  The verifier lets nobody count with a typed pointer,
- * so its value goes through @scratch, in a map. */
+/* @sb is typed, so each step is one load.  The verifier allows no arithmetic on typed pointers, so
+ * the value goes through @scratch, in a map. */
 static __always_inline __u64 place_of(struct super_block *sb, volatile __u64 *scratch)
 {
-	__u32 uuid = *(const __u32 *)sb->s_uuid.b; /* each load is checked, which costs more than it
-						    */
+	__u32 uuid = *(const __u32 *)sb->s_uuid.b; /* one load: each is checked */
 
 	*scratch = (__u64)sb;
 	return make_place(sb->s_dev, *scratch, sb->s_root->d_inode->i_generation, uuid);
@@ -125,8 +123,8 @@ static __always_inline long climb(__u32 i, void *context)
 }
 
 /* Note the names from @mnt's mount point up to @root, the task's own, or the root of the namespace.
- * Their count stays in memory, where the verifier forgets its value: else it would look at each
- * number of names by itself. */
+ * Their count stays in memory, where the verifier forgets its value: else it would follow each
+ * count separately. */
 static __always_inline void note_path(struct vfsmount *mnt, const struct path *root,
 				      struct superblock *sb)
 {
@@ -163,8 +161,8 @@ static __always_inline bool add_superblock(__u64 place, struct task_struct *task
 }
 
 /*
- * Learn the new_superblock, which is behind @place.  1: there is no more to learn.  A global
- * function, which the verifier looks at once and not at each call; such a one takes no pointers.
+ * Learn the new_superblock, which is behind @place.  1: nothing more to learn.  A global function,
+ * which the verifier checks once; those take no pointers.
  */
 __noinline int learn_new_superblock(__u64 place)
 {

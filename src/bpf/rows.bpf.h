@@ -24,8 +24,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192); /* set before load: see the meter's sizing */
-	__type(key, struct file_key); /* added here; removed by user space when the cgroup has gone
-				       */
+	__type(key, struct file_key); /* added here; removed by user space after the cgroup */
 	__type(value, struct file_row);
 } file_rows SEC(".maps");
 

@@ -13,8 +13,7 @@
 
 struct call_slot {
 	struct call call;
-	__u64 judged_cgroup, judged_for; /* what is_judged_watched is about: a cgroup, and watch.id
-					  */
+	__u64 judged_cgroup, judged_for; /* what is_judged_watched is for; and watch.id */
 	__u64 counted_cgroup; /* that the cgroup is counted as */
 	__u64 known_place; /* a place that is in superblocks already, with its path */
 	__u64 scratch;
@@ -35,8 +34,7 @@ struct {
 } slots SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock
-					  */
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: written under the run queue's lock */
 	__uint(max_entries, 8192); /* tasks asleep in a counted call */
 	__type(key, __u64); /* task_struct's address; removed at the call's end or the task's */
 	__type(value, struct call);
@@ -109,8 +107,8 @@ static __always_inline void look_up_here(struct call_slot *slot, struct files_st
 }
 
 /*
- * The same of the current task, as a global function, which the verifier looks at once and not at
- * each call. Costs some 12 ns more where returns are guarded: not for a read or a write.
+ * The same of the current task, as a global function, which the verifier checks once.  Costs some
+ * 12 ns more where returns are guarded: not for a read or a write.
  */
 __noinline int look_up(__u32 descriptor)
 {

@@ -14,7 +14,7 @@
 #define SYSCALL_X32_BIT 0x40000000
 
 /* What is peculiar about a call. */
-#define SYSCALL_MAKES_TASK 1 /* whom it makes returns from it, too */
+#define SYSCALL_MAKES_TASK 1 /* the new task returns from it, too */
 #define SYSCALL_EXECUTES 2
 #define SYSCALL_HAS_NO_RESULT 4 /* what it seems to return is what was interrupted by a signal */
 #define SYSCALL_GOES_ON 8 /* the kernel's own: an interrupted call continues */

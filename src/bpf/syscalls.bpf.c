@@ -2,15 +2,13 @@
 /*
  * syscalls - T3: every system call by its number, on demand: calls, errors and time.
  *
- * A call waits in its CPU's slot, and only if its task leaves the CPU meanwhile is it parked in a
- * hash.  It is counted as it returns, or as its task ends in it.  So one that goes on is not
- * counted yet.
+ * A call waits in its CPU's slot; only if its task leaves the CPU meanwhile is it parked in a hash.
+ * It is counted when it returns, or when its task ends in it.
  *
- * These programs run with preemption off, so a slot and a row have one writer.  Of one group rows
- * are an array with a place for each number: none is ever without room.  Where groups are told
- * apart they are a hash by cgroup, of which each has a share.  Costs the two hooks of each call of
- * the whole machine, and for those that are watched three look-ups, of which one may be in a hash,
- * and two looks at the clock.
+ * These programs run with preemption off, so a slot and a row have one writer.  For one group rows
+ * are an array with a place for each number: none lacks room.  With has_groups they are a hash by
+ * cgroup, of which each has a share.  Costs both hooks of each call on the machine, and for watched
+ * ones three look-ups, one perhaps in a hash, and two clock reads.
  */
 #include "bpf/cgroup.bpf.h"
 #include "bpf/lost.bpf.h"
@@ -37,8 +35,7 @@ struct {
 
 struct syscall_slot {
 	struct syscall_now now;
-	__u64 judged_cgroup, judged_for; /* what is_judged_watched is about: a cgroup, and watch.id
-					  */
+	__u64 judged_cgroup, judged_for; /* what is_judged_watched is for; and watch.id */
 	__u64 counted_cgroup; /* that the cgroup is counted as */
 	__u64 is_judged_watched;
 };
@@ -51,8 +48,7 @@ struct {
 } syscall_slots SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock
-					  */
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: written under the run queue's lock */
 	__uint(max_entries, 16384); /* tasks asleep in a call, which a job's threads mostly are */
 	__type(key, __u64); /* task_struct's address; removed at the call's end or the task's */
 	__type(value, struct syscall_now);
@@ -60,8 +56,8 @@ struct {
 
 const volatile __u8 syscall_traits[SYSCALL_ROWS]; /* set by user space */
 
-/* How many parked calls are interrupted: as a rule none, so that nobody has to look for one as a
- * call begins. */
+/* Number of parked calls that are interrupted; as long as it is 0, no call has to search for one.
+ * */
 __u64 interrupted_syscalls SEC(".data.syscalls");
 
 static __always_inline struct syscall_slot *get_syscall_slot(void)

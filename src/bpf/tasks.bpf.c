@@ -114,12 +114,8 @@ static __always_inline struct task_totals *get_totals(__u64 cgroup)
 {
 	struct cgroup_cpu key = { .cgroup = cgroup,
 				  .cpu = is_guest(cgroup) ? 0 : bpf_get_smp_processor_id() };
-	struct task_totals *totals = bpf_map_lookup_elem(&task_totals, &key);
 
-	if (totals)
-		return totals;
-	bpf_map_update_elem(&task_totals, &key, &no_totals, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&task_totals, &key);
+	return get_or_add(&task_totals, &key, &no_totals);
 }
 
 struct parts {
@@ -171,8 +167,8 @@ static __always_inline void split_time(__u64 user, __u64 system, __u64 exec,
 	ret->user_ns = exec - system;
 }
 
-/* The signals that tell of a fault in the program, or of a limit that it reached: those that leave
- * a core file, but for SIGQUIT, which people send. */
+/* Signals of a program fault or a reached limit: those that dump core, but for SIGQUIT, which users
+ * send. */
 #define BIT_OF(signal) (1ULL << (signal))
 #define FAULTS                                                                                    \
 	(BIT_OF(4) | BIT_OF(5) | BIT_OF(6) | BIT_OF(7) | BIT_OF(8) | BIT_OF(11) | BIT_OF(24) |    \
@@ -306,10 +302,9 @@ int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct 
 }
 
 /*
- * A task's freeing is not always seen (on a busy virtual machine with Linux 6.18, where others
- * attach to the same tracepoint and detach all the time, 53 of 22,781; no run was skipped as far as
- * the kernel tells).  Then what was kept aside of it is all there will be: add it, where another
- * task is found at the same address.
+ * The freeing of a task is not always seen (53 of 22,781 on a busy virtual machine with Linux 6.18,
+ * while others attached to and detached from the tracepoint; no run was skipped).  Then what was
+ * kept of it is all there will be: add it when another task is found at the same address.
  */
 static __always_inline void settle_unseen(__u64 key)
 {
@@ -325,9 +320,9 @@ static __always_inline void settle_unseen(__u64 key)
 }
 
 /*
- * A task ends.  Until it is freed nobody else knows of it, once its parent has waited for it; and
- * where a CPU is held up (a virtual one may be, for seconds) that is long.  So what it did is kept
- * aside: complete but for the last of its CPU time.
+ * A task ends.  Between its parent's wait and its freeing it is in no list, for long if a CPU is
+ * held up (a virtual one may be, for seconds).  So its counters are kept aside: complete but for
+ * the last of its CPU time.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(count_exit, struct task_struct *task)
@@ -454,9 +449,8 @@ int keep_oom_kill(void *ctx)
 }
 
 /*
- * Another agent counted the task and told what it had done by then: that is not to count again.  Of
- * one that was there and of which it did not tell, all that it has done is taken off, so that
- * nothing ever counts twice.
+ * Another agent counted the task before and reported its counters, which must not count again.  Of
+ * older tasks that it did not report all counters are subtracted, so that nothing counts twice.
  */
 static __always_inline void take_off_counted(struct task_struct *task, struct cgroup *cgrp)
 {

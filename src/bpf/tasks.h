@@ -4,8 +4,8 @@
 
 #include <linux/types.h>
 
-/* What the kernel keeps of a task anyway.  User and system are a whole process', and stand with its
- * main thread; the rest is each thread's own. */
+/* What the kernel keeps of a task anyway.  User and system are of the whole process, in its main
+ * thread; the rest is each thread's own. */
 struct task_counters {
 	__u64 user_ns, system_ns;
 	__u64 run_delay_ns;
@@ -98,8 +98,8 @@ struct earlier_task {
 	struct task_counters counters;
 };
 
-/* A process that the OOM killer ended.  Its key is a struct cgroup_cpu, whose cpu counts the kills of
- * the cgroup from 0. */
+/* A process that the OOM killer ended.  Its key is a struct cgroup_cpu, whose cpu counts the kills
+ * of the cgroup from 0. */
 #define OOM_KILLS_OF_CGROUP 8 /* that are kept */
 struct oom_kill_entry {
 	__u64 killed_ns; /* by CLOCK_BOOTTIME */

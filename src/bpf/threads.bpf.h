@@ -33,8 +33,7 @@ static __always_inline struct thread_levels *find_levels(struct task_struct *lea
 	return bpf_task_storage_get(&ended_threads, leader, 0, 0);
 }
 
-/* Where two threads make it at once, one of them is given nothing, and finds it when it asks again.
- */
+/* If two threads create it at once one of them gets nothing, and finds it on its next try. */
 static __always_inline struct thread_levels *make_levels(struct task_struct *leader)
 {
 	struct thread_levels *levels = NULL;
@@ -144,15 +143,15 @@ static __always_inline void choose_threads(const struct thread_levels *levels,
 	};
 
 	repeat(THREAD_LEVELS, choose_level, &choice);
-	if (levels->are_apart) /* nobody knows how even they were */
+	if (levels->are_apart) /* their balance is unknown */
 		choice.busiest.count = choice.busiest.greatest_ns = 0;
 	*ret = choice.busiest;
 }
 
 /*
- * A process is freed, of which @leader is the last.  All CPUs write into one entry of what users
- * make: so it is taken before, for some nanoseconds; where that lasts long, who has it may be held
- * up, and then this process is left out.
+ * A process is freed, @leader last.  CPUs share the entries of users' groups, so the entry is
+ * locked, for some nanoseconds; if the lock is held longer, its owner may be preempted, and this
+ * process is left out.
  */
 static __always_inline void keep_threads(struct task_totals *totals, struct task_struct *leader,
 					 __u64 cgroup)

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * time - T1: where the time of threads goes: on a CPU, waiting for one, or blocked, and on what.
+ * time - T1: how threads spend time: on a CPU, waiting for one, or blocked, and on what.
  *
- * Only the task that leaves a CPU is touched.  What it did since it left one the last time is told
- * by counters that the kernel keeps anyway: its time on a CPU, what interrupts and a hypervisor
- * took from it there, and its time waiting for one; what is left of the time between it was
- * blocked, for the cause noted as it left.  So a wait is counted as it ends; a reading counts those
- * that go on, and what was stolen from those that run, as far as they have gone, so that nothing is
- * counted twice and no sum ever falls.
+ * Only the task that leaves a CPU is touched.  Counters that the kernel keeps anyway say what it
+ * did since it last left one: time on a CPU, time that interrupts and a hypervisor took there, time
+ * waiting for one; in the rest it was blocked, for the cause noted as it left.  So a wait is
+ * counted when it ends; a reading counts the waits in progress, and what was stolen from running
+ * tasks, as far as they have gone, so that nothing counts twice and no sum falls.
  *
- * Costs a look-up in the task, one in a hash and one by CPU a switch, and the clock.  Task storage
- * is offered from Linux 5.11 on; without it there is no T1.
+ * Costs a look-up in the task, one in a hash and one by CPU per switch, and a clock read.  Needs
+ * task storage, from Linux 5.11 on.
  */
 #include "bpf/causes.bpf.h"
 #include "bpf/cgroup.bpf.h"
@@ -98,8 +97,7 @@ static __always_inline bool is_judged(const struct moment *m, __u64 cgroup)
 /* ---- the sums ---- */
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock
-					  */
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: written under the run queue's lock */
 	__uint(max_entries, 2048); /* set before load: see the meter's sizing */
 	__type(key, struct cgroup_cpu); /* added here; removed by user space when the cgroup has
 					   gone */
@@ -127,12 +125,8 @@ static __always_inline struct task_times *get_times(const struct moment *m)
 	struct cgroup_cpu key = { .cgroup = m->counted,
 				  .cpu = m->is_shared ? TIME_ALL_CPUS
 						      : bpf_get_smp_processor_id() };
-	struct task_times *times = bpf_map_lookup_elem(&task_times, &key);
 
-	if (times)
-		return times;
-	bpf_map_update_elem(&task_times, &key, &no_times, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&task_times, &key);
+	return get_or_add(&task_times, &key, &no_times);
 }
 
 /* A reading may add at the same time, and so may other CPUs where they share an entry. */
@@ -163,10 +157,10 @@ static __always_inline __u64 rest_of(__u64 elapsed, __u64 on_ns, __u64 queued_ns
 }
 
 /*
- * What a CPU's clock for tasks lags behind its other one: all that interrupts and a hypervisor took
- * of it so far, where the kernel tells that apart (CONFIG_IRQ_TIME_ACCOUNTING,
- * CONFIG_PARAVIRT_TIME_ACCOUNTING); elsewhere 0.  Both are as of the same moment, as is
- * sum_exec_runtime as a task leaves.
+ * How far a CPU's task clock lags behind its clock: all that interrupts and a hypervisor took so
+ * far, if the kernel accounts for them (CONFIG_IRQ_TIME_ACCOUNTING,
+ * CONFIG_PARAVIRT_TIME_ACCOUNTING); else 0.  Both are of the same moment, as is sum_exec_runtime as
+ * a task leaves.
  */
 static __always_inline __u64 lag_of(const struct rq *rq)
 {
@@ -222,9 +216,9 @@ static __always_inline struct task_times *times_of(const struct moment *m)
 }
 
 /*
- * The moment is taken before what stands beside it is written: a reading that comes between finds
- * new and old together, which is no time at all, and one that began before finds that the moment is
- * not the one it saw.
+ * left_ns is exchanged before the fields beside it are written: a reading in between sees new and
+ * old together, which makes no time at all, and one that began before finds that left_ns has
+ * changed.
  */
 static __always_inline int leave(struct task_struct *task, __u32 state,
 				 const struct task_struct *next)

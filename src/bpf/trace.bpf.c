@@ -60,8 +60,7 @@ struct {
 } tables SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH); /* what is thrown out makes bytes unknown, which is
-						told */
+	__uint(type, BPF_MAP_TYPE_LRU_HASH); /* evicted entries make bytes unknown */
 	__uint(max_entries, 1);
 	__type(key, struct trace_learned_key);
 	__type(value, __s64);
@@ -128,7 +127,7 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
-/* A hit, while it is looked at.  On the stack, and so known to the verifier in callbacks. */
+/* A hit in progress.  On the stack, and so known to the verifier in callbacks. */
 struct hit {
 	struct trace_row *row;
 	struct trace_counts *counts;
@@ -154,8 +153,8 @@ static __always_inline void add(__u64 *to, __u64 number)
 
 /* ---- the owner of a hit ---- */
 
-/* As it is at this call: an exec of a set-user-ID program, and a change of a thread's ids, take the
- * right to look at it away.  The kernel says so itself, by what a process may not be dumped for. */
+/* As of this call: an exec of a set-user-ID program or a change of a thread's ids takes the right
+ * to trace it away.  The kernel marks such processes as not dumpable. */
 static __always_inline bool is_owners(struct task_struct *task)
 {
 	const struct cred *cred = LOAD(task, real_cred), *acting = LOAD(task, cred);
@@ -532,19 +531,19 @@ static __always_inline void add_to_sums(struct hit *hit)
 		add(&hit->counts->not_summed, 1);
 		return;
 	}
-	add(&to->calls, 1);
+	add(&to->numbers.calls, 1);
 	if (hit->has_bytes) {
-		add(&to->bytes, hit->bytes);
+		add(&to->numbers.bytes, hit->bytes);
 		__sync_fetch_and_add(&to->sizes[bucket_of(hit->bytes)], 1);
 	} else if (hit->row->bytes[0].factor_count) {
-		add(&to->bytes_unknown, 1);
+		add(&to->numbers.bytes_unknown, 1);
 	}
 	if (!hit->is_return)
 		return;
-	add(&to->ns, hit->ns);
+	add(&to->numbers.ns, hit->ns);
 	__sync_fetch_and_add(&to->durations[bucket_of(hit->ns)], 1);
 	if (has_failed(hit))
-		add(&to->failed, 1);
+		add(&to->numbers.failed, 1);
 }
 
 static __always_inline bool is_event_wanted(const struct hit *hit)
@@ -854,9 +853,9 @@ int leave_sleepable(struct pt_regs *regs)
 /* Linux 6.13, d920179b3d48 "bpf: Add support for uprobe multi session attach". */
 extern bool bpf_session_is_return(void) __ksym __weak;
 
-/* At the entry and at the return.  A return probe changes the return address, in each process that
- * has the file mapped; where the entry gives 1 it does not, so that the programs of others, which
- * nobody has looked at, keep theirs. */
+/* At the entry and at the return.  A return probe changes the return address in each process that
+ * has the file mapped, unless the entry returns 1: so programs of other users, which were not
+ * checked, keep theirs. */
 static __always_inline int on_session(struct pt_regs *regs, bool may_sleep)
 {
 	struct hit hit = {};

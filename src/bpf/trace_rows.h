@@ -19,9 +19,7 @@
 #define TRACE_KEYS 2
 #define TRACE_DEPTH 16 /* probed functions that one thread may be inside of at once */
 #define TRACE_TEXT_BYTES 128 /* with its NUL */
-#define TRACE_BUCKETS                                                               \
-	48 /* bucket 0 holds 0, bucket n from 2^(n-1) on, the last all that is more \
-	    */
+#define TRACE_BUCKETS 48 /* 0: 0; n: from 2^(n-1) on; the last: all above */
 #define TRACE_TABLE_ENTRIES 4096 /* of all tables together */
 #define TRACE_NONE 0xff /* no capture, no value, no map */
 
@@ -31,8 +29,7 @@
 
 enum trace_source {
 	TRACE_REGISTER, /* index: enum trace_register */
-	TRACE_SLOT, /* index: 64-bit slot above the stack pointer at the entry, 0 the return address
-		     */
+	TRACE_SLOT, /* index: 64-bit slot above the stack pointer; 0: the return address */
 	TRACE_RETURNED, /* what the function returned */
 	TRACE_RECORD, /* the address of a tracepoint's record */
 	TRACE_FIXED, /* its first offset */
@@ -162,10 +159,14 @@ struct trace_sums_key { /* no value is shared between CPUs */
 	__s64 keys[TRACE_KEYS];
 };
 
-struct trace_sums {
+struct trace_numbers {
 	__u64 calls, failed; /* by its result, as 32 bits */
 	__u64 bytes, bytes_unknown; /* the second: calls without known bytes */
 	__u64 ns;
+};
+
+struct trace_sums {
+	struct trace_numbers numbers;
 	__u32 sizes[TRACE_BUCKETS], durations[TRACE_BUCKETS];
 };
 

@@ -59,12 +59,8 @@ static __always_inline struct traffic_counts *get_traffic(__u64 cgroup, __u32 ki
 {
 	struct traffic_key key = { cgroup, is_guest(cgroup) ? 0 : bpf_get_smp_processor_id(),
 				   kind };
-	struct traffic_counts *found = bpf_map_lookup_elem(&traffic_rows, &key);
 
-	if (found)
-		return found;
-	bpf_map_update_elem(&traffic_rows, &key, &no_traffic, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&traffic_rows, &key);
+	return get_or_add(&traffic_rows, &key, &no_traffic);
 }
 
 /* One operation on a socket of that kind, plus one; @result: the bytes that it moved, or its error.

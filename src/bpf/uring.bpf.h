@@ -271,9 +271,9 @@ int BPF_PROG(begin_request_req, struct io_kiocb *req)
 }
 
 /*
- * Until Linux 5.17: (ctx, req, ...), where a result names no request but by what the program chose
- * to call it, and that need not tell it from others.  So only how many there were is known.
- * 502c87d65564 "io-uring: Make tracepoints consistent."
+ * Until Linux 5.17: (ctx, req, ...), where a result names its request only by the program's own
+ * value, which may be ambiguous.  So only their number is known. 502c87d65564 "io-uring: Make
+ * tracepoints consistent."
  */
 SEC("tp_btf/io_uring_submit_sqe")
 int count_unseen_request(__u64 *ctx)

@@ -100,7 +100,8 @@ int attach_find_type(bool is_span)
 				ARRAY_SIZE(nothing), &options);
 	if (program < 0)
 		return 0;
-	/* No such file: who knows such links says so, and who does not says that before. */
+	/* There is no such file: a kernel that knows such links says so, another refuses the type
+	 * before. */
 	r = create_multi(program, type, "/proc/self/fd/-1", &site, 1, false);
 	if (r >= 0)
 		close(r);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* callers - who the traced processes are: their names and ranks, which are read while they live.
- */
+/* callers - names and ranks of the traced processes, read while they live. */
 #pragma once
 
 #include <stddef.h>
@@ -16,11 +15,11 @@ struct callers { /* begins as {} */
 };
 void callers_clear(struct callers *p);
 
-/* The one of that number; it lives as long as the table.  Read when it is asked for first: of one
- * that has gone by then only the number is known.  NULL: no memory. */
+/* The process with that pid, valid as long as the table; read at the first call: of a process that
+ * has ended by then only the pid is known.  NULL: no memory. */
 const struct trace_process *callers_get(struct callers *p, uint32_t pid);
 
-/* A process was found, before its calls: its rank, if it has one by now, is kept for them. */
+/* Keep the rank of a process that was found before it calls anything, if it has one by now. */
 void callers_see(struct callers *p, uint32_t pid);
 
 /* The rank that an environment names, as proc/PID/environ has it; -1: none. */

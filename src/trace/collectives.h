@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collectives - which calls of ranks are one collective call, and who of them came last.
+ * collectives - matches calls of ranks to collective calls, and finds the rank that came last.
  *
- * All ranks of one are inside at one moment: the last has entered, and none has left.
+ * In a collective call all ranks are inside at one moment: the last has entered, none has left.
  */
 #pragma once
 

@@ -36,23 +36,11 @@ static void *deadline_wait(void *context)
 	return NULL;
 }
 
-/* It takes no signal: these are for who made it. */
-static int deadline_start(struct deadline *d)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&d->thread, NULL, deadline_wait, d);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
-}
-
 int deadline_new(int fd, uint64_t after_ns, void (*reached)(void *context), void *context,
 		 struct deadline **ret)
 {
 	struct deadline *d = calloc(1, sizeof(*d));
+	sigset_t all, before;
 	int r;
 
 	if (!d)
@@ -64,7 +52,10 @@ int deadline_new(int fd, uint64_t after_ns, void (*reached)(void *context), void
 				.is_endless = !after_ns,
 				.reached = reached,
 				.context = context };
-	r = d->left_fd < 0 ? -errno : deadline_start(d);
+	sigfillset(&all); /* signals are for the thread that made it */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = d->left_fd < 0 ? -errno : -pthread_create(&d->thread, NULL, deadline_wait, d);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r < 0) {
 		if (d->left_fd >= 0)
 			close(d->left_fd);

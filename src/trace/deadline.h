@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* deadline - does one thing when it is time, whatever else the process is at: it may be waiting for
- * who reads its output. */
+/* deadline - calls a function at a given time, even while the process waits for a reader of its
+ * output. */
 #pragma once
 
 #include <stdint.h>

@@ -22,7 +22,7 @@ struct gpu_task { /* of one kind and one label */
 	enum probe_kind kind; /* of collectives and messages: PROBE_CALL */
 	bool is_async;
 	char *label;
-	uint64_t calls, bytes, bytes_unknown, ns;
+	struct trace_numbers numbers;
 };
 
 static int compare_labels(const void *a, const void *b)
@@ -42,10 +42,10 @@ static int compare_sizes(const void *a, const void *b)
 
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	if (x->calls != y->calls)
-		return x->calls > y->calls ? -1 : 1;
+	if (x->numbers.bytes != y->numbers.bytes)
+		return x->numbers.bytes > y->numbers.bytes ? -1 : 1;
+	if (x->numbers.calls != y->numbers.calls)
+		return x->numbers.calls > y->numbers.calls ? -1 : 1;
 	return compare_labels(a, b);
 }
 
@@ -120,10 +120,7 @@ int gpu_work_add(struct gpu_work *w, const struct probe *probe, const char *name
 	*task = (struct gpu_task){ .kind = is_message(probe) ? PROBE_CALL : probe->kind,
 				   .is_async = probe->is_async,
 				   .label = copy,
-				   .calls = sums->calls,
-				   .bytes = sums->bytes,
-				   .bytes_unknown = sums->bytes_unknown,
-				   .ns = sums->ns };
+				   .numbers = sums->numbers };
 	return 0;
 }
 
@@ -142,10 +139,10 @@ static void gpu_work_merge(struct gpu_work *w)
 			w->tasks[kept++] = *from;
 			continue;
 		}
-		to->calls += from->calls;
-		to->bytes += from->bytes;
-		to->bytes_unknown += from->bytes_unknown;
-		to->ns += from->ns;
+		to->numbers.calls += from->numbers.calls;
+		to->numbers.bytes += from->numbers.bytes;
+		to->numbers.bytes_unknown += from->numbers.bytes_unknown;
+		to->numbers.ns += from->numbers.ns;
 		free(from->label);
 	}
 	w->count = kept;
@@ -159,9 +156,9 @@ static struct gpu_task gpu_work_sum(const struct gpu_work *w, enum probe_kind ki
 	for (size_t i = 0; i < w->count; i++) {
 		if (w->tasks[i].kind != kind)
 			continue;
-		sum.calls += w->tasks[i].calls;
-		sum.bytes += w->tasks[i].bytes;
-		sum.ns += w->tasks[i].ns;
+		sum.numbers.calls += w->tasks[i].numbers.calls;
+		sum.numbers.bytes += w->tasks[i].numbers.bytes;
+		sum.numbers.ns += w->tasks[i].numbers.ns;
 	}
 	return sum;
 }
@@ -173,7 +170,7 @@ static void gpu_work_add_launches(const struct gpu_work *w, struct rows *rows)
 		{ "launches" },
 		{ "share", .rank = 1 },
 	};
-	const uint64_t all = gpu_work_sum(w, PROBE_LAUNCH).calls;
+	const uint64_t all = gpu_work_sum(w, PROBE_LAUNCH).numbers.calls;
 	struct rows_table *table;
 	size_t kernels = 0, unnamed = 0;
 
@@ -190,8 +187,8 @@ static void gpu_work_add_launches(const struct gpu_work *w, struct rows *rows)
 			continue;
 		rows_row(table, ROWS_ALL);
 		rows_cell(table, cell_words(task->label));
-		rows_cell(table, cell_number(ROWS_COUNT, task->calls));
-		rows_cell(table, cell_share((double)task->calls / (double)all));
+		rows_cell(table, cell_number(ROWS_COUNT, task->numbers.calls));
+		rows_cell(table, cell_share((double)task->numbers.calls / (double)all));
 	}
 	if (kernels > KERNELS_SHOWN)
 		rows_remark(table, ROWS_ALL, "and %zu more", kernels - KERNELS_SHOWN);
@@ -207,19 +204,21 @@ static void gpu_work_add_copies(const struct gpu_work *w, struct rows *rows)
 
 	for (size_t i = 0; i < w->count; i++) {
 		const struct gpu_task *task = &w->tasks[i];
-		double rate = (double)task->bytes * 1e9 / (double)MAX(task->ns, (uint64_t)1);
+		double rate = (double)task->numbers.bytes * 1e9 /
+			      (double)MAX(task->numbers.ns, (uint64_t)1);
 
 		if (task->kind != PROBE_COPY)
 			continue;
 		rows_begin(rows, ROWS_ALL, label);
 		rows_say(rows, ", ", "%s  %s in %s calls", task->label,
-			 humanize_bytes(task->bytes).text, humanize_count(task->calls).text);
-		if (task->bytes_unknown)
+			 humanize_bytes(task->numbers.bytes).text,
+			 humanize_count(task->numbers.calls).text);
+		if (task->numbers.bytes_unknown)
 			rows_say(rows, ", ", "of %s the bytes are not known",
-				 humanize_count(task->bytes_unknown).text);
+				 humanize_count(task->numbers.bytes_unknown).text);
 		if (task->is_async)
 			rows_say(rows, ", ", "which do not wait for it");
-		else if (task->ns)
+		else if (task->numbers.ns)
 			rows_say(rows, ", ", "%s/s", humanize_bytes((uint64_t)rate).text);
 		label = NULL;
 	}
@@ -235,7 +234,8 @@ static void gpu_work_add_messages(const struct gpu_work *w, struct rows *rows)
 		if (task->kind != PROBE_CALL)
 			continue;
 		rows_line(rows, ROWS_ALL, label, "%s  %s in %s calls", task->label,
-			  humanize_bytes(task->bytes).text, humanize_count(task->calls).text);
+			  humanize_bytes(task->numbers.bytes).text,
+			  humanize_count(task->numbers.calls).text);
 		label = NULL;
 	}
 }
@@ -247,15 +247,16 @@ static void gpu_work_add_memory(const struct gpu_work *w, struct rows *rows)
 			      filled = gpu_work_sum(w, PROBE_FILL);
 
 	rows_begin(rows, ROWS_ALL, "memory");
-	if (allocated.calls)
+	if (allocated.numbers.calls)
 		rows_say(rows, ", ", "%s allocated in %s calls",
-			 humanize_bytes(allocated.bytes).text,
-			 humanize_count(allocated.calls).text);
-	if (freed.calls)
-		rows_say(rows, ", ", "freed in %s calls", humanize_count(freed.calls).text);
-	if (filled.calls)
-		rows_say(rows, ", ", "%s filled in %s calls", humanize_bytes(filled.bytes).text,
-			 humanize_count(filled.calls).text);
+			 humanize_bytes(allocated.numbers.bytes).text,
+			 humanize_count(allocated.numbers.calls).text);
+	if (freed.numbers.calls)
+		rows_say(rows, ", ", "freed in %s calls", humanize_count(freed.numbers.calls).text);
+	if (filled.numbers.calls)
+		rows_say(rows, ", ", "%s filled in %s calls",
+			 humanize_bytes(filled.numbers.bytes).text,
+			 humanize_count(filled.numbers.calls).text);
 }
 
 void gpu_work_rows(struct gpu_work *w, uint64_t wall_ns, size_t processes, struct rows *rows)
@@ -271,11 +272,12 @@ void gpu_work_rows(struct gpu_work *w, uint64_t wall_ns, size_t processes, struc
 	gpu_work_add_copies(w, rows);
 	gpu_work_add_messages(w, rows);
 	gpu_work_add_memory(w, rows);
-	if (waits.calls)
+	if (waits.numbers.calls)
 		rows_line(rows, ROWS_ALL, "waits",
 			  "the host waited %s for the GPU in %s calls, %.1f %% of the wall time",
-			  humanize_duration(waits.ns).text, humanize_count(waits.calls).text,
-			  100 * (double)waits.ns /
+			  humanize_duration(waits.numbers.ns).text,
+			  humanize_count(waits.numbers.calls).text,
+			  100 * (double)waits.numbers.ns /
 				  (double)MAX(wall_ns * MAX(processes, (size_t)1), (uint64_t)1));
 	if (w->count)
 		rows_line(

@@ -23,9 +23,8 @@ struct gpu_work { /* begins as {} */
 	size_t count, room;
 };
 
-/* @label: the name of the probe's key, "0x1f" where that has none; NULL: it has none, and its name
- * stands for it.  Probes of other kinds are left aside.  Kernels of one short name are one.
- * -ENOMEM. */
+/* @label: the name of the probe's key, "0x1f" if that has none; NULL: no key, and @name is used.
+ * Other kinds of probes are skipped; kernels with the same short name are summed.  -ENOMEM. */
 int gpu_work_add(struct gpu_work *w, const struct probe *probe, const char *name, const char *label,
 		 const struct trace_sums *sums);
 void gpu_work_rows(struct gpu_work *w, uint64_t wall_ns, size_t processes, struct rows *rows);

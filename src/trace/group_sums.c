@@ -30,7 +30,7 @@ struct group {
 /* Of the kernel side's, as it was read last. */
 struct seen_row {
 	struct trace_sums_key key;
-	uint64_t calls, failed, bytes, bytes_unknown, ns;
+	struct trace_numbers numbers;
 };
 
 struct seen_process {
@@ -149,7 +149,7 @@ static int climb(struct group_sums *s, uint64_t cgroup, group_step step, const v
 
 struct growth {
 	const struct site_row *of;
-	struct trace_sums more;
+	struct trace_numbers more;
 };
 
 static int grow(struct group *g, const void *what)
@@ -164,15 +164,14 @@ static int grow(struct group *g, const void *what)
 	return 0;
 }
 
-static int take_growth(struct group_sums *s, struct seen_row *row, const struct trace_sums *now)
+static int take_growth(struct group_sums *s, struct seen_row *row, const struct trace_numbers *now)
 {
+	const struct trace_numbers *seen = &row->numbers;
 	const struct growth growth = {
 		.of = s->sites->rows[row->key.row],
-		.more = { .calls = now->calls - row->calls,
-			  .failed = now->failed - row->failed,
-			  .bytes = now->bytes - row->bytes,
-			  .bytes_unknown = now->bytes_unknown - row->bytes_unknown,
-			  .ns = now->ns - row->ns },
+		.more = { now->calls - seen->calls, now->failed - seen->failed,
+			  now->bytes - seen->bytes, now->bytes_unknown - seen->bytes_unknown,
+			  now->ns - seen->ns },
 	};
 	int r;
 
@@ -181,11 +180,7 @@ static int take_growth(struct group_sums *s, struct seen_row *row, const struct 
 	r = climb(s, row->key.cgroup, grow, &growth);
 	if (r < 0)
 		return r == -EAGAIN ? 0 : r; /* with the next round */
-	row->calls = now->calls;
-	row->failed = now->failed;
-	row->bytes = now->bytes;
-	row->bytes_unknown = now->bytes_unknown;
-	row->ns = now->ns;
+	row->numbers = *now;
 	return 0;
 }
 
@@ -205,7 +200,7 @@ static int take_row(void *context, const struct trace_sums_key *key, const struc
 		return -ENOMEM;
 	process->pid = (pid_t)key->tgid;
 	process->cgroup = key->cgroup;
-	return take_growth(s, row, sums);
+	return take_growth(s, row, &sums->numbers);
 }
 
 /* ---- processes ---- */
@@ -249,7 +244,7 @@ static int fold_row(struct group_sums *s, struct seen_row *row)
 	int r = tracer_take_sums(s->tracer, &row->key, &last);
 
 	if (r == 0)
-		r = take_growth(s, row, &last);
+		r = take_growth(s, row, &last.numbers);
 	idmap_remove(&s->rows, fnv_bytes(FNV_BEGIN, &row->key, sizeof(row->key)));
 	free(row);
 	return r == -ENOENT ? 0 : r;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_sums - what a tracer of all processes counts, by cgroup: each has what it and the groups
- * below it called, so that whoever knows which group is a job finds the job's.
+ * group_sums - what a tracer of all processes counts, by cgroup: each group includes the calls of
+ * the groups below it, as a job's group does.
  *
- * Nothing grows with time: rows of processes that are gone are folded, and a group that is silent
- * for an hour is forgotten.  What the kernel side loses it counts for the node, so each group that
- * called the function since then is told all of it: its own share is at most that.  A group's
- * process time is exact to what lies between two rounds.
+ * Memory is bounded: rows of ended processes are folded, and a group that is silent for an hour is
+ * forgotten.  Losses are known for the node only, so they are added to each group that has called
+ * the function since then: its own share is at most that.  A group's process time is exact to one
+ * round.
  */
 #pragma once
 
@@ -20,8 +20,7 @@ struct tracer;
 
 struct group_sum { /* valid during the call */
 	uint64_t group_id; /* as the kernel numbers it */
-	uint64_t begin_ns; /* CLOCK_BOOTTIME: of what was counted; no two of one group are the same
-			    */
+	uint64_t begin_ns; /* CLOCK_BOOTTIME; unique among the sums of one group */
 	bool is_live; /* a process that called any of it is there */
 	const struct traced_calls *calls; /* since the begin */
 };
@@ -31,7 +30,7 @@ typedef int (*group_sums_visitor)(void *context, const struct group_sum *sum);
 struct group_sums *group_sums_new(const struct sites *sites);
 struct group_sums *group_sums_free(struct group_sums *s); /* NULL is fine; returns NULL */
 
-/* A round: visit the groups whose sums grew since the round before, and those that are live.
- * -ENOMEM, what reading the kernel side's says, or what @visit does. */
+/* A round: visit the groups whose sums grew since the last round, and those that are live. -ENOMEM,
+ * or the error of reading the maps or of @visit. */
 int group_sums_read(struct group_sums *s, struct tracer *t, group_sums_visitor visit,
 		    void *context);

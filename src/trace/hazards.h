@@ -30,7 +30,7 @@ enum hazard {
 /* What calls functions of the program, if one of these is used: a library, or one of its
  * functions. */
 struct caller {
-	char *const *callbacks; /* of its library or its probe, whose it is */
+	char *const *callbacks; /* owned by its library or probe */
 	size_t callback_count;
 	const struct probe_library *library;
 };

@@ -72,7 +72,7 @@ int image_open(int fd, struct image **ret, struct error *err)
 	if (size < 0)
 		return error_set_errno(err, errno, "cannot read it");
 	elf_version(EV_CURRENT);
-	/* Not mapped: somebody may cut the file. */
+	/* Not mapped: the file may be truncated meanwhile. */
 	return image_begin(elf_begin(fd, ELF_C_READ, NULL), fd, NULL, (uint64_t)size, ret, err);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image - a program or library as a file: where its functions and USDT probes stand in it, and what
- * a probe there costs.
+ * image - a program or library file: where its functions and USDT probes are, and what a probe
+ * there costs.
  *
- * Files are other people's: nothing is believed that does not lie inside the file.
+ * Files come from other users: nothing that lies outside the file is believed.
  */
 #pragma once
 
@@ -58,8 +58,8 @@ const char *image_run_path(const struct image *image);
 /* A negative return ends the visit, and is its result. */
 typedef int (*image_visitor)(void *context, const struct image_site *site);
 
-/* Each function that the file defines and whose name @pattern is, or fnmatch()es where one of *?[
- * stands in it.  One place may come under several names, and twice under one. */
+/* Each function that the file defines and whose name is @pattern, or matches it as by fnmatch() if
+ * it contains one of *?[.  A place may come under several names, and twice under one. */
 int image_visit_functions(const struct image *image, const char *pattern, image_visitor visit,
 			  void *context);
 /* USDT probes of a "provider:name". */

@@ -110,7 +110,7 @@ static bool is_function(const struct process *p, uint64_t target, uint64_t start
 	return target == start || target + ENDBR_BYTES == start;
 }
 
-/* Does @address stand behind a call of the function at @start? */
+/* Is @address the return address of a call of the function at @start? */
 static bool is_behind_call(const struct process *p, uint64_t address, uint64_t start)
 {
 	unsigned char code[CALL_BYTES];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inside - which probed function a thread has been in since before it was probed, as after
- * `--pid` of a job that hangs: by the return addresses on its stack.
+ * inside - the probed function that a thread was in before it was probed (`--pid` of a job that
+ * hangs), found by the return addresses on its stack.
  *
- * An address within a function is believed if above it stands one behind a call of just that
- * function: remains of earlier calls have none.  Calls through pointers are not found.  x86-64.
+ * An address in a function counts only if above it is one behind a call of exactly that function,
+ * which remains of earlier calls lack.  Calls through pointers are not found.  x86-64.
  */
 #pragma once
 
@@ -14,6 +14,6 @@
 
 struct sites;
 
-/* The outermost one, by its row.  -ENOENT: it is in none, or that cannot be told. */
+/* The row of the outermost one.  -ENOENT: none, or not known. */
 int inside_find(const struct sites *sites, pid_t pid, uint64_t stack, uint64_t instruction,
 		size_t *ret_row);

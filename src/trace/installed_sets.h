@@ -9,8 +9,7 @@
 #include "trace/probe.h"
 #include "trace/sites.h"
 
-/* What is traced where nobody says what.  cuda-runtime sees what cuda-driver sees, too; hdf5's
- * bytes are those of MPI-IO again. */
+/* The default sets.  cuda-runtime would repeat cuda-driver; hdf5's bytes are those of MPI-IO. */
 #define INSTALLED_SETS_DEFAULT "mpi,mpi-io,cuda-driver,nccl,hip,rccl,torch,python"
 
 struct wanted_sets { /* begins as {} */
@@ -32,6 +31,6 @@ void wanted_sets_clear(struct wanted_sets *s);
 /* The set @name, which is a file if there is a '/' in it. */
 int installed_sets_read(const char *name, struct probe_set **ret, struct error *err);
 
-/* The same for somebody with fewer rights: only what came with the program, lies in a file that
- * nobody but root may change, and is of libraries and programs alone.  -EPERM: it is not. */
+/* The same for a user without rights: only installed sets, in files that only root may change, of
+ * libraries and programs.  -EPERM: it is not one. */
 int installed_sets_read_for_user(const char *name, struct probe_set **ret, struct error *err);

@@ -91,7 +91,7 @@ static size_t constant_length(const struct decoding *d, int map, unsigned char o
 				"\xe0\xe7\xeb\xeb\0");
 }
 
-/* The byte that tells operands, and what it has follow. */
+/* The ModRM byte, and the operands behind it. */
 static size_t operand_length(const struct decoding *d)
 {
 	const unsigned char modrm = peek(d, 0), mod = modrm >> 6, rm = modrm & 7;

@@ -47,7 +47,7 @@ static int visit_path(const char *path, library_visitor visit, void *context)
 static int visit_cache(const char *cache, size_t size, bool is_by_link, library_visitor visit,
 		       void *context)
 {
-	/* An older table may stand before it. */
+	/* An older table may precede it. */
 	const char *begin = size ? memmem(cache, size, MAGIC, strlen(MAGIC)) : NULL;
 	struct cache_header header;
 	size_t room;
@@ -143,14 +143,6 @@ static bool find_program(const char *command, char *ret)
 	return false;
 }
 
-/* A word may name anything: nothing but an executable file is opened. */
-static bool is_executable(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
 /* ---- what a program needs ---- */
 
 struct needing { /* a file, and what needs it */
@@ -235,7 +227,7 @@ int libraries_visit_needed(const char *program, library_visitor visit, void *con
 
 /* ---- what a command needs ---- */
 
-struct visiting { /* each file that is needed is told once, in whatever ways it is needed */
+struct visiting { /* visits each needed file once */
 	library_visitor visit;
 	void *context;
 	char *seen[NEEDED_MAX];
@@ -312,22 +304,19 @@ static int visit_preloaded(const char *list, struct visiting *v)
 	return r;
 }
 
-/* "LD_PRELOAD=...", as env(1) takes it. */
-static int visit_variable(const char *word, struct visiting *v)
-{
-	if (strncmp(word, "LD_PRELOAD=", 11) == 0)
-		return visit_preloaded(word + 11, v);
-	if (strncmp(word, "LD_LIBRARY_PATH=", 16) == 0)
-		return visit_directories(word + 16, "/", visit_directory, v->visit, v->context);
-	return 0;
-}
-
 static int visit_word(const char *word, bool is_first, struct visiting *v)
 {
 	char program[PATH_MAX], interpreter[PATH_MAX];
-	int r = visit_variable(word, v);
+	struct stat st;
+	int r = 0;
 
-	if (r < 0 || *word == '-' || !find_program(word, program) || !is_executable(program))
+	if (strncmp(word, "LD_PRELOAD=", 11) == 0) /* as env(1) takes it */
+		r = visit_preloaded(word + 11, v);
+	if (strncmp(word, "LD_LIBRARY_PATH=", 16) == 0)
+		r = visit_directories(word + 16, "/", visit_directory, v->visit, v->context);
+	/* A word may name anything: nothing but an executable file is opened. */
+	if (r < 0 || *word == '-' || !find_program(word, program) || stat(program, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || access(program, X_OK) < 0)
 		return r;
 	r = visit_program(program, v);
 	if (r >= 0 && find_interpreter(program, interpreter))

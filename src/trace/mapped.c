@@ -43,8 +43,7 @@ static bool parse_line(char *line, struct mapping *ret)
 	return ret->inode && *ret->path == '/';
 }
 
-/* By the mapping itself; of a process whose main thread has ended by its path, as another thread
- * sees it. */
+/* By the mapping; if the main thread has ended by its path, as another thread sees it. */
 static int open_mapping(pid_t pid, pid_t tid, const struct mapping *m, struct stat *ret)
 {
 	_cleanup_close_ int fd = -EBADF;

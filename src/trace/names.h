@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names - what numbers among a call's values stand for: a file's handle its path, a GPU's function
- * the kernel's name, as probes with `names` have told it; and what a set's [words] say.
+ * names - names for numbers among a call's values: a path for a file handle, a kernel's name for a
+ * GPU function, as probes with `names` report them; and the words of a set's [words].
  *
- * A number is known in one process, to captures of one name in sets of one group.  What is named a
- * second time has the new name.
+ * A name is valid in one process, for captures of one name in sets of one group; a later name
+ * replaces an earlier one.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct names { /* begins as {} */
 	struct idmap entries;
 };
 
-/* Of a call whose probe names something, and that has not failed; others are left aside.  Sets
- * outlive the names.  -ENOMEM. */
+/* Take the name from a call whose probe has `names`, unless it failed; other calls are skipped.
+ * Sets outlive the names.  -ENOMEM. */
 int names_add(struct names *n, const struct trace_call *call);
 /* NULL: it has none.  @n NULL: only the set's words are known. */
 const char *names_find(const struct names *n, const struct probe_set *set, const char *capture,

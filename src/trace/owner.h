@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owner - whose a process is: what a user may have traced by somebody with more rights.
+ * owner - which processes a user may have traced by a process with more rights.
  *
- * That is a process that is his and nobody else's, as the kernel lets a user trace it: all of its
- * ids are his, it has no capability, its memory may be dumped (so it has not been started from a
- * set-user-ID program, nor from one that he may not read), and it is in our user namespace.
+ * As for ptrace: all ids of the process are the user's, it has no capabilities, its memory may be
+ * dumped (it was not started from a set-user-ID program, or one that the user cannot read), and it
+ * is in our user namespace.
  */
 #pragma once
 
@@ -17,9 +17,8 @@ struct owner {
 	gid_t gid;
 };
 
-/* Of now: whoever needs it for longer holds a pidfd and looks at that afterwards.  -ENOENT: there
- * is no such process, or it is another user's, which get the same words; -EPERM: it is his, with
- * more rights than he has.  @err may be NULL. */
+/* The state now: hold a pidfd and check afterwards to rely on it longer.  -ENOENT: no such process,
+ * or another user's (same message); -EPERM: the user's own, with more rights.  @err may be NULL. */
 int owner_check(const struct owner *owner, pid_t pid, struct error *err);
 
 /* The same of the text of proc's status. */

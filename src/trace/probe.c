@@ -140,9 +140,8 @@ void probe_set_freep(struct probe_set **s)
 
 #define PATTERN_LETTERS_MIN 3
 
-/* Functions that return twice, or elsewhere, or on another stack, and those that look for who
- * called them: a return probe's changed address ends the program, or dlsym(RTLD_NEXT) finds
- * nothing. */
+/* Functions that return twice, elsewhere, or on another stack, or that inspect their caller: with a
+ * return probe the program would crash, or dlsym(RTLD_NEXT) find nothing. */
 /* clang-format off */
 static const char *const return_otherwise[] = {
 	"setjmp", "_setjmp", "__sigsetjmp", "sigsetjmp", "vfork", "__vfork", "clone", "__clone*",

@@ -59,7 +59,7 @@ enum probe_fails {
 	PROBE_FAILS_NEVER
 }; /* what a result says, as 32 bits */
 
-/* What a function is called where a pattern stands for many. */
+/* What a function is called if a pattern covers many. */
 enum probe_shown {
 	PROBE_SHOWN_SYMBOL,
 	PROBE_SHOWN_CLASS, /* of C++: what the function is a member of */
@@ -98,7 +98,7 @@ enum probe_source {
 };
 
 struct probe_value {
-	uint8_t capture; /* whose value this is: an index of captures[]; see there */
+	uint8_t capture; /* index in captures[] */
 	uint8_t source; /* enum probe_source */
 	uint8_t index;
 	bool is_at_return; /* read when the call returns; arguments are those of the entry */
@@ -112,7 +112,7 @@ struct probe_value {
 	uint64_t if_equal;
 };
 
-/* Values of one capture stand together in values[]; the first that is there is taken. */
+/* Values of one capture are adjacent in values[]; the first present one counts. */
 struct probe_capture {
 	char name[PROBE_NAME_MAX];
 	uint8_t first_value, value_count;
@@ -175,8 +175,8 @@ struct probe_library {
 };
 
 struct probe {
-	char name[PROBE_NAME_MAX]; /* as shown; where a pattern stands for many, each symbol's own
-				      is */
+	char name[PROBE_NAME_MAX]; /* as shown; with a pattern for many functions each shows its
+				      symbol */
 	const struct probe_set *set; /* that it is of */
 	unsigned int line; /* of the file */
 	enum probe_site site;
@@ -186,7 +186,7 @@ struct probe {
 	 * tracepoint: "group:name"; one of these. */
 	char *symbols[PROBE_PATTERNS_MAX];
 	size_t symbol_count;
-	/* As its library's, and besides them: of this function alone. */
+	/* Like its library's, and in addition to them. */
 	char *callbacks[PROBE_PATTERNS_MAX];
 	size_t callback_count;
 
@@ -213,7 +213,7 @@ struct probe {
 
 	struct probe_product bytes[PROBE_PRODUCTS_MAX]; /* the first that is there */
 	size_t bytes_count; /* 0: it moves no bytes */
-	uint8_t keys[PROBE_KEYS_MAX]; /* captures by which aggregates are kept apart */
+	uint8_t keys[PROBE_KEYS_MAX]; /* captures that divide the sums */
 	size_t key_count;
 	bool has_size_histogram, has_duration_histogram;
 	struct probe_condition condition;

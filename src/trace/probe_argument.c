@@ -69,7 +69,7 @@ static int write_file(FILE *out, char *argument, struct error *err)
 	return 0;
 }
 
-/* "--probe:7: cap.c: ..." is told as "--probe: cap.c: ...": whoever types it knows of no line. */
+/* "--probe:7: cap.c: ..." becomes "--probe: cap.c: ...": the user typed no lines. */
 static void leave_line_out(struct error *err)
 {
 	static const char name[] = "--probe:";

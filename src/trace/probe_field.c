@@ -61,7 +61,7 @@ static int read_site(struct probe_scope *scope, const char *value, enum probe_si
 	return read_symbol(scope, value);
 }
 
-/* Both stand in one function, so that their frames are the same. */
+/* Both are in one function, and so have the same frame. */
 static int read_until(struct probe_scope *scope, const char *value)
 {
 	struct probe *probe = scope->probe;

@@ -19,7 +19,7 @@ static_assert(PROBE_CAPTURES_MAX <= TRACE_CAPTURES && PROBE_VALUES_MAX < TRACE_V
 
 /* An argument of a USDT probe, of the form that the assembler wrote: "-4@-12(%rbp)". */
 struct usdt_argument {
-	uint8_t source, index; /* a register, or a number that stands in offset */
+	uint8_t source, index; /* a register; or the number in offset */
 	bool is_memory; /* at offset(register) */
 	int32_t offset;
 	uint8_t width;
@@ -107,7 +107,7 @@ static int place_usdt(const struct probe_value *from, const char *arguments, str
 {
 	struct usdt_argument a;
 
-	if (!arguments) /* there is no such probe, and it is only told so */
+	if (!arguments) /* it only reports that there is no such probe */
 		return 0;
 	if (!find_argument(arguments, from->index, &a) ||
 	    (a.is_memory && (to->deref_count == TRACE_DEREFS || (to->deref_count && a.width != 8))))

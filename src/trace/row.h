@@ -23,9 +23,8 @@ struct row_options {
 	bool sums;
 };
 
-/* @usdt_arguments: of its site, else NULL.  Generation 0: it is off.  -ENOTSUP: what its arguments
- * are cannot be told.  A row without events takes only the values that its sums and its map need.
- */
+/* @usdt_arguments: of its site, else NULL.  Generation 0: off.  -ENOTSUP: its arguments cannot be
+ * read.  Without events a row has only the values that its sums and map need. */
 int row_make(const struct probe_set *set, const struct probe *probe, const struct row_base *base,
 	     const struct row_options *options, const char *usdt_arguments, struct trace_row *ret,
 	     struct error *err);

@@ -60,7 +60,7 @@ static int sites_no_memory(struct error *err)
 	return error_set_errno(err, ENOMEM, "cannot look for probes");
 }
 
-/* Does it stand for functions that are shown one by one? */
+/* Is each function that it covers shown by itself? */
 static bool sites_is_of_many(const struct probe *probe)
 {
 	return probe->shown <= PROBE_SHOWN_CLASS && strpbrk(probe->symbols[0], "*?[");
@@ -128,15 +128,6 @@ static size_t sites_number_maps(struct sites *s, size_t at, size_t count)
 	return count;
 }
 
-static uint8_t sites_find_group(const struct sites *s, const char *group)
-{
-	size_t i = 0;
-
-	while (strcmp(s->sets[i]->group, group) != 0)
-		i++;
-	return (uint8_t)i;
-}
-
 static bool are_same(char *const *a, size_t count, char *const *b, size_t other_count)
 {
 	size_t i = 0;
@@ -177,7 +168,9 @@ int sites_begin(struct sites *s, struct error *err)
 	for (size_t i = 0; i < s->set_count; i++) {
 		const struct probe_set *set = s->sets[i];
 
-		s->bases[i] = (struct row_base){ .group = sites_find_group(s, set->group) };
+		s->bases[i] = (struct row_base){};
+		while (strcmp(s->sets[s->bases[i].group]->group, set->group) != 0)
+			s->bases[i].group++; /* the first set of its group */
 		for (size_t n = 0; n < set->table_count; n++) {
 			s->bases[i].tables[n] = (uint16_t)entries;
 			entries += set->tables[n].row_count;

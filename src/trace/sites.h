@@ -35,7 +35,7 @@ struct site {
 struct site_row {
 	const struct probe_set *set;
 	const struct probe *probe;
-	char *name; /* the symbol's, where the probe's pattern stands for many */
+	char *name; /* of the symbol, if the pattern covers many */
 	const struct site_file *file; /* NULL: of the kernel */
 	size_t site_count; /* 0: the file has none of its symbols */
 	enum image_cost cost; /* the worst of its sites */
@@ -53,7 +53,7 @@ struct site_file {
 	struct known_file *known; /* NULL: no process was seen to use it */
 	bool is_changed; /* rows of it are to be attached anew; whoever attaches resets it */
 	uint32_t uid; /* its owner */
-	size_t first_row, row_count; /* rows and sites of one file stand together */
+	size_t first_row, row_count; /* those of one file are adjacent */
 	size_t first_site, site_count;
 };
 
@@ -66,8 +66,8 @@ struct sites { /* fill .sets, .set_count, .level and .options; then sites_begin(
 	bool has_no_returns;
 	struct row_options options;
 
-	/* Files of one user, root apart, may have an eighth of all files and rows: others have the
-	 * rest.  How many were left out for that, and whose the last one was. */
+	/* Limit the files of one user other than root to an eighth of all files and rows.
+	 * left_out: how many exceeded that; left_out_uid: the owner of the last. */
 	bool is_shared;
 	size_t left_out;
 	uint32_t left_out_uid;
@@ -81,7 +81,7 @@ struct sites { /* fill .sets, .set_count, .level and .options; then sites_begin(
 	struct caller callers[HAZARDS_CALLERS_MAX];
 	size_t caller_count;
 	struct idmap known; /* struct known_file, by what file it is */
-	struct hazards found; /* of the process that is being looked at */
+	struct hazards found; /* of the current process */
 	unsigned int process; /* its number */
 	unsigned int map_entries; /* of all maps */
 	/* Functions above the level that files of processes import, as far as there is room. */

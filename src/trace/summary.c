@@ -22,19 +22,15 @@
 #define DISTRIBUTIONS_SHOWN 8
 #define RANKS_SHOWN 8 /* with the most time, and with the least */
 
-struct summed { /* of one function in one process, or of it in all */
-	uint64_t calls, failed, bytes, bytes_unknown, ns;
-};
-
 struct summary_function {
 	char *name;
 	const struct probe *probe;
 	const char *withheld; /* why calls have no time; NULL: they have */
 	bool is_short; /* there were more calls than are counted */
 	uint64_t own_ns; /* of each call's time, that the probe may take itself */
-	struct summed all;
+	struct trace_numbers all;
 	uint64_t sizes[TRACE_BUCKETS], durations[TRACE_BUCKETS];
-	struct summed *processes; /* by process, as many as process_room */
+	struct trace_numbers *processes; /* by process, as many as process_room */
 	size_t process_room;
 };
 
@@ -100,7 +96,7 @@ static int64_t summary_find_function(struct trace_summary *s, const struct probe
 static int summary_make_room(struct summary_function *f, size_t processes)
 {
 	size_t room = MAX(processes, 2 * f->process_room);
-	struct summed *more;
+	struct trace_numbers *more;
 
 	if (processes <= f->process_room)
 		return 0;
@@ -113,7 +109,7 @@ static int summary_make_room(struct summary_function *f, size_t processes)
 	return 0;
 }
 
-static void summed_add(struct summed *to, const struct trace_sums *from)
+static void add_numbers(struct trace_numbers *to, const struct trace_numbers *from)
 {
 	to->calls += from->calls;
 	to->failed += from->failed;
@@ -134,8 +130,8 @@ int trace_summary_add_sums(struct trace_summary *s, const struct trace_process *
 	    summary_make_room(&s->functions[function], (size_t)in + 1) < 0)
 		return -ENOMEM;
 	f = &s->functions[function];
-	summed_add(&f->all, sums);
-	summed_add(&f->processes[in], sums);
+	add_numbers(&f->all, &sums->numbers);
+	add_numbers(&f->processes[in], &sums->numbers);
 	for (size_t i = 0; i < TRACE_BUCKETS; i++) {
 		f->sizes[i] += sums->sizes[i];
 		f->durations[i] += sums->durations[i];
@@ -417,7 +413,7 @@ static void summary_add_functions(const struct trace_summary *s,
 	}
 	summary_add_withheld(sorted, s->function_count, rows);
 	for (size_t i = 0; i < s->function_count; i++) {
-		const struct summed *all = &sorted[i]->all;
+		const struct trace_numbers *all = &sorted[i]->all;
 
 		if (all->failed)
 			rows_alert(rows, ROWS_ALL, NULL, "%s returned %s in %s calls",
@@ -592,16 +588,14 @@ static bool summary_add_moved(const struct trace_summary *s, const struct probe_
 	bool is_any = false;
 
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
-		struct summed sum = {};
+		struct trace_numbers sum = {};
 
 		for (size_t i = 0; i < s->function_count; i++) {
 			const struct summary_function *f = &s->functions[i];
 
 			if (f->probe->kind != kinds[k] || f->probe->set != set)
 				continue;
-			sum.calls += f->all.calls;
-			sum.bytes += f->all.bytes;
-			sum.ns += f->all.ns;
+			add_numbers(&sum, &f->all);
 		}
 		if (!sum.calls)
 			continue;

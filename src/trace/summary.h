@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary - what a trace says to a person: functions by time, sizes, work for GPUs, who waits
- * for whom in collective calls, and MPI-IO beside what the kernel did.
+ * summary - the report of a trace: functions by time, sizes, GPU work, waiting in collective calls,
+ * and MPI-IO beside the kernel's counts.
  *
- * Counts, bytes and times are of the kernel side's sums.  Who waits for whom is of the calls
- * themselves: of one collective call on a communicator all its ranks are inside at one moment, so
- * that calls of which no moment is common are not one.  Which communicators of processes are one is
- * known of MPI_COMM_WORLD, and of what is made of those that are known.  Only ranks of this node
- * are seen.
+ * Counts, bytes and times come from the kernel side's sums.  Waiting comes from single calls: calls
+ * are one collective call only if at some moment all ranks of the communicator are inside.
+ * Communicators are matched across processes from MPI_COMM_WORLD on, by how they were made.  Only
+ * ranks of this node are seen.
  */
 #pragma once
 

@@ -18,7 +18,7 @@ struct visit {
 	size_t count, room;
 };
 
-void traced_sums_add(struct traced_function *to, const struct trace_sums *more)
+void traced_sums_add(struct traced_function *to, const struct trace_numbers *more)
 {
 	*traced_number_ref(to, METRIC_TRACE_CALLS) += more->calls;
 	*traced_number_ref(to, METRIC_TRACE_FAILED) += more->failed;
@@ -45,7 +45,7 @@ static int add_sums(void *context, const struct trace_sums_key *key, const struc
 	if (!f || array_reserve(&v->processes, &v->room, v->count, sizeof(*v->processes)) < 0)
 		return -ENOMEM;
 	v->processes[v->count++] = key->tgid;
-	traced_sums_add(f, sums);
+	traced_sums_add(f, &sums->numbers);
 	return 0;
 }
 

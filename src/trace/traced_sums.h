@@ -8,13 +8,13 @@ struct sites;
 struct traced_calls;
 struct tracer;
 
-struct trace_sums;
+struct trace_numbers;
 struct traced_function;
 
-void traced_sums_add(struct traced_function *to, const struct trace_sums *more);
+void traced_sums_add(struct traced_function *to, const struct trace_numbers *more);
 
-/* So far, after @traced_ns.  @ret begins as {} or is what the same call gave before: no number
- * falls, and no function changes its row.  A function's name is its probe's, whatever symbols that
- * stands for.  -ENOMEM, or what reading the kernel side's says. */
+/* The sums so far, after @traced_ns.  @ret begins as {} or is the result of the last call: numbers
+ * never fall, and functions keep their rows.  A function is named by its probe, whatever its
+ * symbols.  -ENOMEM, or the error of reading the maps. */
 int traced_sums_read(const struct tracer *t, const struct sites *sites, uint64_t traced_ns,
 		     struct traced_calls *ret);

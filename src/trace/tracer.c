@@ -164,7 +164,7 @@ int tracer_trace_process(struct tracer *t, pid_t pid, struct error *err)
 	return 0;
 }
 
-/* Forks are followed before it is looked at who is there. */
+/* Follow forks before listing the processes. */
 static int tracer_begin_process(struct tracer *t, struct error *err)
 {
 	const pid_t process = t->options.process;
@@ -577,9 +577,9 @@ int tracer_get_counts(const struct tracer *t, size_t row, struct trace_counts *r
 
 int tracer_visit_sums(const struct tracer *t, tracer_sums_visitor visit, void *context)
 {
-	_cleanup_(entries_end) struct entries e = entries_of(bpf_map__fd(t->bpf->maps.sums),
-							     sizeof(struct trace_sums_key),
-							     sizeof(struct trace_sums));
+	_cleanup_(entries_end) struct entries e = entries_begin(bpf_map__fd(t->bpf->maps.sums),
+								sizeof(struct trace_sums_key),
+								sizeof(struct trace_sums));
 	int r = 0;
 
 	while (r >= 0 && (r = entries_next(&e)) > 0)
@@ -653,8 +653,7 @@ uint64_t tracer_add_costs(const struct tracer *t, size_t row, uint64_t *before, 
 		const uint64_t others = MIN(counts[cpu].outside, counts[cpu].hits);
 		const uint64_t now = others * trap + (counts[cpu].hits - others) * traced;
 
-		added[cpu] = now - MIN(now, before[cpu]); /* less, when returns are no more traced
-							   */
+		added[cpu] = now - MIN(now, before[cpu]); /* less once returns are dropped */
 		before[cpu] = now;
 		outside += others * trap;
 	}

@@ -19,8 +19,7 @@ struct error;
 struct tracer;
 
 struct tracer_options {
-	uint64_t cgroup; /* whose processes are traced, with those of groups below; 0: see .process
-			  */
+	uint64_t cgroup; /* trace the processes of this group and those below; 0: see .process */
 	int key_subsys; /* of the key hierarchy, as of meter_find_subsys() */
 	pid_t process;
 	bool is_by_group; /* all processes, and it is known which groups theirs are in: .cgroup and
@@ -83,7 +82,7 @@ typedef int (*tracer_sums_visitor)(void *context, const struct trace_sums_key *k
 /* Each a CPU's: whoever wants more adds them up. */
 int tracer_visit_sums(const struct tracer *t, tracer_sums_visitor visit, void *context);
 
-/* An entry's as it is now, which is there no more then: for one whose process is gone.  -ENOENT. */
+/* Read an entry and remove it, when its process is gone.  -ENOENT. */
 int tracer_take_sums(struct tracer *t, const struct trace_sums_key *key, struct trace_sums *ret);
 
 /* How many programs traced processes began so far; not of all processes. */

@@ -87,8 +87,8 @@ static int scope_open(const struct tracing_options *options, struct scope *ret, 
 	return 0;
 }
 
-/* One that has ended is kept until somebody waits for it; one whose main thread has ended lives on
- * in others. */
+/* A zombie stays until its parent waits for it; a process whose main thread has ended lives on in
+ * the others. */
 static bool is_alive(int root_fd, pid_t pid)
 {
 	char path[64], text[1024], state;
@@ -219,7 +219,7 @@ static int session_add_named(struct session *s)
 	return r;
 }
 
-/* When one of all processes is looked at: at once, and again when it is twice as old. */
+/* When to scan one of all processes: at once, and again each time its age has doubled. */
 struct look {
 	pid_t pid;
 	uint64_t since_ns, next_ns, seen_ns;
@@ -312,7 +312,7 @@ static int session_scan(struct session *s)
 	return s->is_cut ? 0 : r;
 }
 
-/* What a row cost since it was looked at last. */
+/* What a row cost since the last check. */
 struct row_cost {
 	uint64_t outside, added_outside; /* what others paid of it so far, and since */
 	uint64_t cpus[]; /* on each, so far, and behind all of these, since */
@@ -419,8 +419,8 @@ static bool session_waits_for_others(const struct session *s)
 	return false;
 }
 
-/* Ranks that have no cores of their own give them away when they look for each other once too
- * often: a probe's microseconds can cost them a time slice, for which no budget stands. */
+/* Ranks that share cores yield them when they poll for each other: a few microseconds of a probe
+ * can then cost a time slice, which no budget covers. */
 static void session_watch_cores(struct session *s, uint64_t passed)
 {
 	struct core_use now = {}, *before = &s->core_use;
@@ -443,7 +443,7 @@ static void session_watch_cores(struct session *s, uint64_t passed)
 	*before = now;
 }
 
-/* What costs more than it may goes, and is told. */
+/* Drop and report the rows that cost more than the budget. */
 static int session_hold(struct session *s)
 {
 	const uint64_t now = clock_now_ns(CLOCK_MONOTONIC), passed = now - s->budget_ns,

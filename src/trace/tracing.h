@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tracing - a trace from its beginning to its end: whose calls, how long, and what is done with
- * them. */
+/* tracing - runs a trace from beginning to end. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +11,7 @@
 struct error;
 struct owner;
 
-#define TRACING_BUDGET 5 /* what users are told, and what others have */
+#define TRACING_BUDGET 5 /* default, in percent */
 
 struct tracing_moment {
 	struct tracer *tracer;
@@ -22,36 +21,35 @@ struct tracing_moment {
 };
 
 struct tracing_options {
-	/* One of these says who is traced. */
+	/* One of these selects the processes. */
 	bool is_of_all; /* all processes of the node, by group; it ends by .wait alone */
 	const char *group; /* a group's path in the key hierarchy, with those below it */
 	pid_t pid; /* and what it forks */
 	/* Has not begun: files that it may load are probed before it does.  NULL: those that are
 	 * mapped now are. */
 	char *const *command;
-	/* For a user: whose calls alone are traced, of files that such processes have mapped, at
-	 * what cost for others.  NULL: everybody's. */
+	/* For a user without rights: only calls of this owner's processes, in files that they have
+	 * mapped, at a bounded cost for others.  NULL: all. */
 	const struct owner *owner;
 	uint64_t duration_ns; /* 0: until they end, or we are asked to */
 	unsigned int budget; /* what a probe may cost, in percent of a CPU; 0: whatever it costs */
 	tracer_reader read; /* gets events */
-	/* At the end, and when a thread ends: calls that have not returned, with TRACE_IS_OPEN;
-	 * start_ns 0: since before they were probed.  NULL: nobody cares. */
+	/* May be NULL.  At the end, and when a thread ends: calls that have not returned, with
+	 * TRACE_IS_OPEN; start_ns 0: since before they were probed. */
 	tracer_reader open;
-	/* A process was found that has just begun a program, before it is looked at: events may be
-	 * read when it has gone.  NULL: nobody cares. */
+	/* May be NULL.  A process that has just begun a program was found; it may be gone when its
+	 * events are read. */
 	void (*see)(void *context, pid_t pid);
 	void (*drop)(void *context, const struct site_row *row, uint64_t cost_ns); /* over its
 										      budget */
-	/* Once, where they wait for each other, and for cores a third of their time and more.
-	 * NULL: nobody cares. */
+	/* May be NULL.  Once, if the processes wait for each other, and for cores a third of their
+	 * time or more. */
 	void (*crowded)(void *context);
-	/* All is on.  NULL: nobody waits for it. */
+	/* May be NULL.  Tracing has begun. */
 	int (*begun)(void *context, struct error *err);
 	/* 1: it goes on; 0: it ends before all of those that are traced have.  NULL: by signals. */
 	int (*wait)(void *context, int timeout_ms, struct error *err);
-	/* Every 10 s, soon after the first call of a group, and at the end.  NULL: nobody wants to
-	 * know what is counted so far. */
+	/* May be NULL.  Every 10 s, soon after the first call of a group, and at the end. */
 	void (*tell)(void *context, const struct tracing_moment *moment);
 	void *context;
 };
@@ -61,7 +59,7 @@ struct tracing_options {
 struct traced { /* what came of it */
 	uint64_t outside_ns; /* what a user's cost others */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: when it was on */
-	size_t files_left_out; /* for whose probes there was no room; not of all processes' */
+	size_t files_left_out; /* files without room for their probes; not counted with is_of_all */
 };
 
 /* @sites are begun.  The tracer is detached, and the caller's to close. */

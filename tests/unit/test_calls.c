@@ -334,8 +334,8 @@ TEST(a_summary_says_functions_sizes_waits_and_files)
 {
 	_cleanup_(probe_set_freep) struct probe_set *set = made_set();
 	_cleanup_(trace_summary_freep) struct trace_summary *s = trace_summary_new();
-	struct trace_sums writes = { .calls = 5, .bytes = 31 << 20, .ns = 250000000 };
-	struct trace_sums barriers = { .calls = 23, .ns = 100000000, .failed = 3 };
+	struct trace_sums writes = { { .calls = 5, .bytes = 31 << 20, .ns = 250000000 } };
+	struct trace_sums barriers = { { .calls = 23, .ns = 100000000, .failed = 3 } };
 	struct mount_row mounts[] = {
 		{ .kind = ROW_MOUNT,
 		  .mount = (char *)"/scratch",
@@ -354,7 +354,7 @@ TEST(a_summary_says_functions_sizes_waits_and_files)
 		call.have = 1;
 		ASSERT_OK(trace_summary_add_sums(s, &ranks[i], set->probes[WRITE_AT], "write_at",
 						 NULL, &writes));
-		barriers.ns *= 1 + 2 * i;
+		barriers.numbers.ns *= 1 + 2 * i;
 		ASSERT_OK(trace_summary_add_sums(s, &ranks[i], set->probes[BARRIER], "barrier",
 						 NULL, &barriers));
 		ASSERT_OK(trace_summary_add_call(s, &call));
@@ -370,7 +370,7 @@ TEST(a_summary_says_functions_sizes_waits_and_files)
 static void add_gpu(struct trace_summary *s, const struct probe_set *set, size_t probe,
 		    const char *label, uint64_t calls, uint64_t bytes, uint64_t ns)
 {
-	const struct trace_sums sums = { .calls = calls, .bytes = bytes, .ns = ns };
+	const struct trace_sums sums = { { .calls = calls, .bytes = bytes, .ns = ns } };
 
 	ASSERT_OK(trace_summary_add_sums(s, &ranks[0], set->probes[probe], set->probes[probe]->name,
 					 label, &sums));

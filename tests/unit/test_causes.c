@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "load/calls.h"
+#include "model/cause.h"
 
 #include <sys/syscall.h>
 

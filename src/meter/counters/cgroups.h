@@ -30,8 +30,7 @@ struct meter;
 
 struct cgroup_tasks {
 	uint64_t cgroup;
-	struct task_counters counters; /* of live and of ended tasks; since they came to the cgroup
-					*/
+	struct task_counters counters; /* of live and ended tasks, since they came here */
 	uint64_t ended; /* tasks that ended */
 	uint64_t crashed; /* processes that a fault ended */
 	uint64_t live; /* tasks that live now */
@@ -129,8 +128,8 @@ int counted_all_read(struct meter *m, struct reading *ret, struct error *err);
 
 /* ---- for the parts of this module ---- */
 
-/* What was taken of a share for @cgroup, which is still known, is no more: so much may be taken
- * again.  Below 0: it was taken without the kernel side. */
+/* Return @count of a share to @cgroup, which still exists.  Below 0: taken without the kernel side.
+ * */
 int cgroups_give_back(struct meter *m, uint64_t cgroup, enum share share, int count);
 
 /* Forget what came late: of cgroups that are known no more. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel side no longer needs: what it keeps of cgroups that are over, and of places where
- * nobody is. */
+/* Erase what the kernel side keeps of ended cgroups, and of places without rows. */
 #include "basic/array.h"
 #include "counters/cgroups.h"
 

@@ -22,15 +22,14 @@
 #include "basic/ids.h"
 #include "load/meter.h"
 
-#define DIRS_MAX 65536 /* looked at in one walk */
+#define DIRS_MAX 65536 /* visited in one walk */
 #define GUESTS_MAX 1024 /* of those that users made in one directory */
 
 struct walk {
 	struct meter *meter;
 	int groups_fd;
 	struct group_entry group; /* to be added */
-	char path[GROUPS_PATH]; /* of the directory where the walk is, from the hierarchy's root on
-				 */
+	char path[GROUPS_PATH]; /* of the current directory, from the root on */
 	size_t path_length;
 	struct id_list seen;
 	int found; /* births and deaths that the programs missed */
@@ -39,11 +38,11 @@ struct walk {
 /* A directory on the way, and what those in it begin with. */
 struct branch {
 	uint64_t id, answers;
-	bool is_users; /* one who is not root may make groups in it */
+	bool is_users; /* a user other than root may make groups in it */
 	bool is_delegated; /* or in one above it */
 };
 
-/* Has a user as many groups of his own there as he may? */
+/* Has the group as many groups of users as it may have? */
 static bool has_used_up(const struct walk *w, uint64_t answers)
 {
 	int fd = objects_map_fd(meter_objects(w->meter), OBJECT_LIFE, "given_back");
@@ -56,7 +55,7 @@ static bool has_used_up(const struct walk *w, uint64_t answers)
 	return (int32_t)(group.taken[SHARE_GROUPS] - given.counts[SHARE_GROUPS]) >= GROUPS_OF_ONE;
 }
 
-/* Tell the kernel side of a group that it may not know.  Without room it stays unknown. */
+/* Add a group that the kernel side may not know; without room it stays unknown. */
 static int tell(struct walk *w, const struct branch *parent, uint32_t maker_uid, struct branch *ret)
 {
 	const bool is_guest = maker_uid != 0;
@@ -102,7 +101,8 @@ static int walk_dir(struct walk *w, int fd, int level, const struct branch *at);
 static int walk_into(struct walk *w, int parent_fd, const char *name, const struct stat *st,
 		     int level, const struct branch *parent)
 {
-	/* Only who may write to the directory above can have made it; root also for another. */
+	/* Made by a user with write access to the parent; root may also make it for another user.
+	 * */
 	const uint32_t maker_uid = parent->is_users ? st->st_uid : 0;
 	struct branch here = { .id = st->st_ino, .is_users = is_users_directory(st) };
 	size_t length = append_name(w, name);
@@ -192,7 +192,7 @@ static int walk_tree(struct walk *w)
 
 /* ---- those that are gone ---- */
 
-/* Is nothing, or another group, at that path now?  Who cannot look does not know, and says no. */
+/* Is the path gone, or another group's?  No if that cannot be read. */
 static bool is_gone(const struct walk *w, uint64_t id, const struct group_entry *group)
 {
 	_cleanup_close_ int fd = open_tree(w->meter, group->path);

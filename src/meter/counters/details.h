@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* details - T3, counted on demand: single files, and system calls by name.
- */
+/* details - T3, counted on demand: single files, and system calls by name. */
 #pragma once
 
 #include <stdbool.h>

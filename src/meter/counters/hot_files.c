@@ -22,7 +22,7 @@
 #include "counters/place_names.h"
 #include "load/meter.h"
 
-/* What is known of one file, before it is one of a record's. */
+/* One file. */
 struct found {
 	struct followed_key key;
 	struct followed_file file;

@@ -51,6 +51,6 @@ void naming_clear(struct naming *n);
 void naming_format_path(const struct superblock *sb, char *ret);
 
 /* The mount that names a superblock of @device, seen at @path (empty: unknown) by a task of our
- * own mount namespace or of another.  NULL: @path is its name, or it has none. */
+ * mount namespace or of another.  NULL: its name is @path, or it has none. */
 const struct mount *naming_find_mount(const struct naming *n, uint32_t device, const char *path,
 				      bool is_own_namespace);

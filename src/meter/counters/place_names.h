@@ -22,9 +22,9 @@ int place_names_open(int root_fd, const char *whose, const struct site_mount *si
 		     size_t site_count, struct place_names **ret, struct error *err);
 struct place_names *place_names_close(struct place_names *p); /* NULL is fine; returns NULL */
 
-/* Look at what is mounted, if that changed.  @superblocks_fd: the kernel side's map.  @forgets: all
- * that are needed are about to be asked for; names not requested since the last such call are
- * forgotten. */
+/* Read the mounts again if they changed.  @superblocks_fd: the kernel side's map.  @forgets: all
+ * needed names will be requested now; those not requested since the last such call are forgotten.
+ * */
 int place_names_refresh(struct place_names *p, int superblocks_fd, bool forgets, struct error *err);
 
 /* As of the last refresh, and good until the next. */

@@ -271,8 +271,8 @@ static void split_time(uint64_t user, uint64_t system, uint64_t exec, uint64_t s
 	ret->user_ns = exec - system;
 }
 
-/* Turn the raw user and system of the @count threads of one process into the process' own, which
- * stand with the first. */
+/* Replace the raw user and system times of the @count threads of a process by the process' own, in
+ * the first thread. */
 static void settle_process(struct task_record *threads, size_t count)
 {
 	struct task_record *first = &threads[0];

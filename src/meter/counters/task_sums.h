@@ -57,8 +57,8 @@ int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind,
 int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_count,
 			const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns);
 
-/* How evenly the threads of a process worked: see bpf/tasks.h and groups of bpf/threads.bpf.h.
- * Another thread, that was on a CPU for so long. */
+/* Balance of the threads of a process: see bpf/tasks.h and bpf/threads.bpf.h.  Add a thread that
+ * was on a CPU for @on_ns. */
 void thread_levels_join(struct thread_levels *levels, uint64_t on_ns, uint64_t started_ns);
 
 /* Those that worked. */

@@ -209,8 +209,7 @@ int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *ba
 	if (objects_map_fd(o, OBJECT_TASKS, "task_totals") >= 0)
 		r = read_tasks(o, &t);
 	if (r >= 0)
-		r = objects_iterate(o, "charge_tasks"); /* waits that go on, and tasks not known yet
-							 */
+		r = objects_iterate(o, "charge_tasks"); /* waits in progress, and new tasks */
 	for (int source = TIMES; source < SOURCE_COUNT && r >= 0; source++)
 		r = read_map(o, (enum source)source, &t);
 	if (r < 0)

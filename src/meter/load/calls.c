@@ -40,67 +40,28 @@ static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE &&
 #define SYS_futex_wait 455
 #endif
 
+/* clang-format off */
 #define NO ARGUMENT_NONE
 
-#define DATA(op)                                                                               \
-	{                                                                                      \
-		CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, CALL_MOVES_DATA \
-	}
-#define COPIES(interface, from, to)                                                         \
-	{                                                                                   \
-		CALL_COPY, OP_READ, OP_WRITE, interface, { from }, { .to_file = (to) }, NO, \
-			CALL_MOVES_DATA                                                     \
-	}
-#define BY_FILE(op)                                                              \
-	{                                                                        \
-		CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, 0 \
-	}
-/* Or by the descriptor before the path, where the path is empty and the flags say so. */
-#define BY_PATH(op)                                                        \
-	{                                                                  \
-		CALL_BY_PATH, op, op, INTERFACE_CALL, { NO }, { 0 }, NO, 0 \
-	}
-#define BY_PATH_OR_FILE(op, path, flags)                                               \
-	{                                                                              \
-		CALL_BY_PATH, op, op, INTERFACE_CALL, { (path)-1 }, { path }, flags, 0 \
-	}
-#define BY_PATH_OR_NULL(op, path, flags)                                             \
-	{                                                                            \
-		CALL_BY_PATH, op, op, INTERFACE_CALL, { (path)-1 }, { path }, flags, \
-			CALL_NULL_IS_FILE                                            \
-	}
-#define UNLINKS(flags)                                                                     \
-	{                                                                                  \
-		CALL_BY_PATH, OP_UNLINK, OP_RMDIR, INTERFACE_CALL, { NO }, { 1 }, flags, 0 \
-	}
-#define OPENS                                                                             \
-	{                                                                                 \
-		CALL_BY_RESULT, OP_OPEN, OP_CREATE, INTERFACE_CALL, { NO }, { NO }, NO, 0 \
-	}
-#define EXECS                                                                                    \
-	{                                                                                        \
-		CALL_EXEC, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, CALL_MOVES_DATA \
-	}
-#define POLLS(limit_, traits)                                                              \
-	{                                                                                  \
-		CALL_POLL, 0, 0, INTERFACE_CALL, { .limit = (limit_) }, { NO }, NO, traits \
-	}
-#define ON_SOCKET(op, messages_, flags, traits)                                                 \
-	{                                                                                       \
-		CALL_SOCKET, op, op, INTERFACE_CALL, { 0 }, { .messages = (messages_) }, flags, \
-			CALL_MOVES_DATA | (traits)                                              \
-	}
-#define ACCEPTS                                                                      \
-	{                                                                            \
-		CALL_ACCEPT, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, 0 \
-	}
-#define SUBMITS                                                                      \
-	{                                                                            \
-		CALL_SUBMIT, OP_READ, OP_READ, INTERFACE_LIBAIO, { NO }, { NO }, NO, \
-			CALL_MOVES_DATA                                              \
-	}
+#define DATA(op) { CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, CALL_MOVES_DATA }
+#define COPIES(interface, from, to) \
+	{ CALL_COPY, OP_READ, OP_WRITE, interface, { from }, { .to_file = (to) }, NO, CALL_MOVES_DATA }
+#define BY_FILE(op) { CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, 0 }
+#define BY_PATH(op) { CALL_BY_PATH, op, op, INTERFACE_CALL, { NO }, { 0 }, NO, 0 }
+/* Or by the descriptor before the path, if the path is empty and the flags say so. */
+#define BY_PATH_OR_FILE(op, path, flags) \
+	{ CALL_BY_PATH, op, op, INTERFACE_CALL, { (path) - 1 }, { path }, flags, 0 }
+#define BY_PATH_OR_NULL(op, path, flags) \
+	{ CALL_BY_PATH, op, op, INTERFACE_CALL, { (path) - 1 }, { path }, flags, CALL_NULL_IS_FILE }
+#define UNLINKS(flags) { CALL_BY_PATH, OP_UNLINK, OP_RMDIR, INTERFACE_CALL, { NO }, { 1 }, flags, 0 }
+#define OPENS { CALL_BY_RESULT, OP_OPEN, OP_CREATE, INTERFACE_CALL, { NO }, { NO }, NO, 0 }
+#define EXECS { CALL_EXEC, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, CALL_MOVES_DATA }
+#define POLLS(limit_, traits) { CALL_POLL, 0, 0, INTERFACE_CALL, { .limit = (limit_) }, { NO }, NO, traits }
+#define ON_SOCKET(op, messages_, flags, traits) \
+	{ CALL_SOCKET, op, op, INTERFACE_CALL, { 0 }, { .messages = (messages_) }, flags, CALL_MOVES_DATA | (traits) }
+#define ACCEPTS { CALL_ACCEPT, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, 0 }
+#define SUBMITS { CALL_SUBMIT, OP_READ, OP_READ, INTERFACE_LIBAIO, { NO }, { NO }, NO, CALL_MOVES_DATA }
 
-/* clang-format off */
 static const struct {
 	long nr;
 	struct call_kind kind;
@@ -347,20 +308,11 @@ static_assert(STANDS_FOR(file_read, CAUSE_FILE_READ) && STANDS_FOR(file_write, C
 		      STANDS_FOR(other, CAUSE_OTHER),
 	      "each time has its place");
 
-#define IN_CALL(cause)              \
-	{                           \
-		cause, TIME_NO_FILE \
-	}
-#define ON_FILE(cause, argument) \
-	{                        \
-		cause, argument  \
-	} /* or what kind of file it is, if it is none on a file system */
-#define AS_BEFORE                            \
-	{                                    \
-		TIME_AS_BEFORE, TIME_NO_FILE \
-	}
-
 /* clang-format off */
+#define IN_CALL(cause) { cause, TIME_NO_FILE }
+#define ON_FILE(cause, argument) { cause, argument } /* or by its kind, if the file is on no file system */
+#define AS_BEFORE { TIME_AS_BEFORE, TIME_NO_FILE }
+
 static const struct {
 	long nr;
 	struct call_cause cause;

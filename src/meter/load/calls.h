@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* calls - which system calls and io_uring requests are which operation; the kernel side asks the
- * tables. */
+/* calls - which system call and io_uring request is which operation, as tables for the kernel side.
+ * */
 #pragma once
 
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 /* Fill FILES_CALLS entries, by system call number. */
 void calls_fill(struct call_kind *kinds);
-/* Fill FILES_CALLS entries: where the data of each call stand. */
+/* Fill FILES_CALLS entries: how each call gives the position of its data. */
 void call_positions_fill(struct call_position *positions);
 /* Fill FILES_OPCODES entries, by opcode. */
 void requests_fill(struct request_kind *kinds);

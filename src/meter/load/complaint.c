@@ -34,7 +34,7 @@ static bool is_listing(const char *line, const char *end)
 	return line == end || *line == ';' || (at > line && at < end && *at == ':');
 }
 
-/* The line that tells why; NULL: none does. */
+/* The line with the reason; NULL: there is none. */
 static const char *find_reason(const char *log, const char *log_end, const char **ret_end)
 {
 	const char *reason = NULL;
@@ -80,7 +80,8 @@ void complaint_hear(struct complaint *c, const char *message)
 		reason = find_reason(log + strlen(BEGIN), log_end ? log_end : log + strlen(log),
 				     &end);
 		if (reason) {
-			keep(c, text, log, reason, end); /* begins with whose it is: "prog 'x': " */
+			keep(c, text, log, reason, end); /* begins with the program's name: "prog
+							    'x': " */
 			c->is_verifiers = true;
 			return;
 		}

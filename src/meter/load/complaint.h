@@ -2,9 +2,9 @@
 /*
  * complaint - why libbpf could not load an object, in one line.
  *
- * libbpf tells much, through one hook without a context, and ends with what is known anyway
- * ("failed to load BPF skeleton").  What tells something is the verifier's last line before its
- * statistics, or libbpf's first.
+ * libbpf logs much, through one hook without a context, and ends with a summary ("failed to load
+ * BPF skeleton").  The reason is the verifier's last line before its statistics, or libbpf's first
+ * message.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 struct complaint {
 	char text[160]; /* "": nothing heard */
-	bool is_verifiers; /* nothing tells more */
+	bool is_verifiers; /* the best reason there is */
 };
 
 /* Hear one message, which may be of many lines. */

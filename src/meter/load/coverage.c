@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a meter says of itself in a record: what was on, what was missing, what was lost. */
+/* The coverage of a record: parts that were on, missing parts, losses. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

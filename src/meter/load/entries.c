@@ -8,13 +8,11 @@
 
 #include "basic/macro.h"
 
-#define AT_ONCE_BYTES                                                               \
-	(256U << 10) /* a call costs the kernel more than the entries that it gives \
-		      */
+#define AT_ONCE_BYTES (256U << 10) /* a call costs more than its entries */
 #define AT_ONCE_MIN 512
 #define AT_ONCE_MAX (1U << 20)
 
-struct entries entries_of(int fd, size_t key_size, size_t value_size)
+struct entries entries_begin(int fd, size_t key_size, size_t value_size)
 {
 	return (struct entries){ .fd = fd, .key_size = key_size, .value_size = value_size };
 }

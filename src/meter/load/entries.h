@@ -27,7 +27,7 @@ struct entries {
 	bool has_begun, is_last, is_one_by_one;
 };
 
-struct entries entries_of(int fd, size_t key_size, size_t value_size);
+struct entries entries_begin(int fd, size_t key_size, size_t value_size);
 /* 1: the next entry is there; 0: that was all; -Exxx. */
 int entries_next(struct entries *e);
 void entries_end(struct entries *e);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * held - a process of ours that stands still until it is released, so that it can be put in a group
- * first.
+ * held - a child process that waits until it is released, so that it can be put in a group first.
  *
- * It waits in poll(), without a limit, until nothing more can come: so it needs no call that moves
- * data, each of which somebody counts.  It is at rest there before the parent goes on: from then on
- * whatever is counted is what it does afterwards.
+ * It waits in poll(), which moves no data and so is not counted, and is there before the parent
+ * goes on: what is counted from then on is what it does after its release.
  */
 #pragma once
 

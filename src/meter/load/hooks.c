@@ -23,10 +23,7 @@
 #define SPINNING "time that tasks spin in libraries of MPI and OpenMP"
 #define UNSEEN "how many operations by io_uring were not counted"
 
-/*
- * @arguments: of programs for one tracepoint, the one whose number of arguments the kernel's has is
- * used; 0: any.
- */
+/* @arguments: the program is used if the kernel's tracepoint has that many; 0: always. */
 /* clang-format off */
 static const struct {
 	enum object_id object;

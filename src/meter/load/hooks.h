@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks - the programs of the kernel side and where each is attached, as one table; and what became
- * of each on this kernel.  Asks libbpf nothing but the kernel's types.
+ * hooks - the programs of the kernel side and where each is attached, as one table, and the state
+ * of each on this kernel.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ struct strings;
 
 /* Those before share their maps with those behind. */
 enum object_id {
-	OBJECT_LIFE, /* where groups are told apart */
+	OBJECT_LIFE, /* births and deaths of groups */
 	OBJECT_TASKS,
 	OBJECT_TIME,
 	OBJECT_FILES,
@@ -28,10 +28,10 @@ const char *object_name(enum object_id id);
 
 /* What became of one hook. */
 struct hook {
-	const char *tier; /* "T2"; "T2+": adds to T2, which stands without it */
+	const char *tier; /* "T2"; "T2+": optional additions to T2 */
 	const char *program; /* the BPF program's name */
 	const char *attach; /* where it is attached: "tp_btf/sys_enter" */
-	const char *gives; /* what is missing without it, in words */
+	const char *gives; /* what it measures, in words */
 	bool is_on;
 	bool is_checked; /* it was seen to count right; without, a hook that is on is believed */
 	char why[160]; /* why not */
@@ -46,9 +46,9 @@ struct hooks {
 	size_t count;
 };
 
-/* Those that this kernel can have: of programs for one tracepoint only the one that fits, or where
- * none does the first, which is off.  A NULL @types tells nothing.  None of the objects in
- * @left_out, bit by object_id, which nobody would miss. */
+/* The hooks for this kernel: of programs for one tracepoint only the one that fits, or the first,
+ * which is off, if none does.  @types may be NULL: unknown.  Objects in @left_out, bit by
+ * object_id, are not listed. */
 void hooks_list(const struct kernel_types *types, unsigned int left_out, struct hooks *ret);
 
 /* NULL: no such hook on this kernel. */
@@ -70,11 +70,10 @@ bool hook_is_trampoline(const struct hook *hook);
 
 bool hook_is_iterator(const struct hook *hook);
 
-/* By clocks of the CPUs, that no link stands for; its target is what its program needs. */
+/* Runs by CPU clocks and has no link; its target is a kernel function that its program needs. */
 bool hook_is_sampler(const struct hook *hook);
 
-/* May the kernel skip runs of its program, since one may come while another of the CPU's is at
- * work? */
+/* May the kernel skip runs of its program, since it may interrupt another on the same CPU? */
 bool hook_may_be_skipped(const struct hook *hook);
 
 /* "sys_enter" of "tp_btf/sys_enter". */
@@ -83,23 +82,23 @@ const char *hook_target(const struct hook *hook);
 /* The kernel has the function that it is to be attached to. */
 bool hook_has_target(const struct hook *hook, const struct kernel_types *types);
 
-/* Add to @ret what hooks of @tier that are off would give, for each reason: "this, that: the
- * reason". Where other hooks that give the same are on, those that are off stand in brackets. */
+/* Add a line per reason to @ret for hooks of @tier that are off: "this, that: the reason", with the
+ * hooks in brackets if others that give the same are on. */
 int missing_list(const struct hook *hooks, size_t count, const char *tier, struct strings *ret);
 
 /*
- * Objects that run in their code for older kernels, since the kernel refused the code for newer
- * ones: all is counted the same, but what newer code reads at once takes a call of a helper there.
+ * Objects that run their code for older kernels, since the kernel refused the code for newer ones:
+ * they count the same, at a higher cost.
  *
- * On a kernel without what the newer code takes that is as it should be; on a recent one a program
- * of ours is refused that should not be, and nothing but the cost of calls would tell.
+ * On an older kernel that is expected; on a recent one it means that a program is refused that
+ * should load, which only its cost would show.
  */
 struct older { /* begins as {} */
 	char why[OBJECT_COUNT][160]; /* what the kernel said to the newer code; "": it took it, or
 					has neither */
 };
 
-/* @why: "" is known to nobody, and said so. */
+/* @why: "" is noted as "no reason given". */
 void older_note(struct older *o, enum object_id id, const char *why);
 
 bool older_is(const struct older *o, enum object_id id);

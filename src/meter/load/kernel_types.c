@@ -12,7 +12,7 @@
 
 #define BUCKETS (1U << 16)
 
-/* Types whose names hash to one bucket are a chain, in the order of their numbers. */
+/* Types in one bucket are a chain, in the order of their numbers. */
 struct kernel_types {
 	struct btf *btf;
 	uint32_t first[BUCKETS]; /* 0: none */

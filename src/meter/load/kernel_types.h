@@ -15,10 +15,10 @@ struct btf;
 struct btf_type;
 struct kernel_types;
 
-/* The caller owns *ret.  -ENOENT: this kernel tells of none. */
+/* The caller owns *ret.  -ENOENT: this kernel has no BTF. */
 int kernel_types_open(struct kernel_types **ret);
 
-/* The same of types that somebody has read; @btf is taken over, on success only. */
+/* The same from BTF that is loaded already; @btf is taken over, on success only. */
 int kernel_types_make(struct btf *btf, struct kernel_types **ret);
 struct kernel_types *kernel_types_free(struct kernel_types *types); /* NULL is fine; returns NULL */
 void kernel_types_freep(struct kernel_types **types);

@@ -148,8 +148,8 @@ static const char *types_path(const struct loading *l, enum object_id id)
 /*
  * ---- targets ----
  *
- * libbpf is told to what programs on typed tracepoints and iterators are attached: the number of
- * its type, which it would search for itself in all that the kernel has, read anew for each object.
+ * Give libbpf the type numbers that programs on typed tracepoints and iterators attach to; else it
+ * would read and search all of the kernel's types again for each object.
  */
 
 /* Such a program has a type of its own only from here on: else libbpf would read the kernel's types
@@ -173,8 +173,8 @@ static int aim(struct bpf_program *program, struct bpf_prog_load_opts *options, 
 }
 
 /*
- * Until 1.3 libbpf frees the room of its handlers with the last of them, and uses it again: so
- * there is one that stays, for programs that nobody has.
+ * libbpf before 1.3 reuses freed memory after its last handler goes: keep one that matches no
+ * program.
  */
 static int keep_one_handler(void)
 {
@@ -220,14 +220,6 @@ static int targets_start(const struct kernel_types *types, struct targets *ret)
 }
 
 /* ---- opening ---- */
-
-static void start_naming(struct loading *l)
-{
-	if (!l->opening->types || named_types_open(l->opening->types, &l->named) < 0)
-		return;
-	if (targets_start(l->opening->types, &l->targets) < 0)
-		l->named = named_types_free(l->named);
-}
 
 static int open_skeleton(struct loading *l, enum object_id id, bool is_older, struct any_bpf **ret)
 {
@@ -319,8 +311,8 @@ static int open_and_load(struct loading *l, enum object_id id, bool is_older, co
 	return load_object(l, id);
 }
 
-/* Load an object that is open, or its code for older kernels where that for newer ones does not
- * fit.  Who has not the rights has them for neither. */
+/* Load an opened object, or its code for older kernels if the newer does not fit; missing rights
+ * are missing for both. */
 static int load_either(struct loading *l, enum object_id id)
 {
 	int r = load_object(l, id);
@@ -390,7 +382,9 @@ void loading_prepare(const struct opening *opening, struct hooks *hooks, struct 
 {
 	*ret = (struct loading){ .opening = opening, .hooks = hooks };
 	complaint_listen(&ret->complaint);
-	start_naming(ret);
+	if (opening->types && named_types_open(opening->types, &ret->named) >= 0 &&
+	    targets_start(opening->types, &ret->targets) < 0)
+		ret->named = named_types_free(ret->named);
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (opening->wanted & 1U << id)
 			prepare_object(ret, (enum object_id)id);

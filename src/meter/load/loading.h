@@ -63,8 +63,7 @@ struct loading {
 	struct any_bpf *items[OBJECT_COUNT]; /* NULL: not wanted, or it cannot be */
 	struct map_list maps; /* of those that are open */
 	struct complaint complaint; /* of the last load */
-	struct complaint of_newer; /* of the object at hand, where the kernel refused its newer code
-				    */
+	struct complaint of_newer; /* why the kernel refused the newer code of this object */
 	struct older older; /* of those that are loaded */
 	struct named_types *named; /* what libbpf is given of the kernel's types; NULL: it reads
 				      them itself */

@@ -17,7 +17,7 @@
 static const struct {
 	const char *name;
 	bool is_missing; /* a number is wrong for it; else only less is known */
-	const char *one, *many; /* what was lost; NULL: it is no loss */
+	const char *one, *many; /* unit of the loss; NULL: no loss */
 	const char *words; /* behind it */
 } reasons[LOST_COUNT] = {
 	[LOST_ROW] = { "row", false, "call", "calls", " counted in (other), since the table of files was full" },

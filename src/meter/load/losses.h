@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* losses - what the kernel side could not count as it should, by reason; and in which group, where
- * groups are told apart. */
+/* losses - what the kernel side could not count properly, by reason and, if groups are counted
+ * separately, by group. */
 #pragma once
 
 #include <stddef.h>
@@ -28,15 +28,15 @@ struct cgroup_loss {
 	uint64_t count;
 };
 
-/* "row"; of each reason another. */
+/* "row"; unique */
 const char *lost_reason_name(enum lost_reason reason);
 
 /* Since the meter began to count, in all. */
 void losses_sum(const struct meter *m, struct losses *ret);
-/* The same by group, sorted by group and reason, which the caller frees; and those of which nobody
- * knows where they were. */
+/* The same by group, sorted by group and reason, which the caller frees; and those of an unknown
+ * group. */
 int losses_read(const struct meter *m, struct cgroup_loss **ret, size_t *ret_count,
 		struct losses *ret_nowhere, struct error *err);
 
-/* Say in the record's coverage what was lost.  -ENOMEM, -ENOSPC. */
+/* Add the losses to the record's coverage.  -ENOMEM, -ENOSPC. */
 int losses_describe(const struct losses *l, struct record *record);

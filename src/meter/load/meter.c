@@ -143,7 +143,7 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	if (options->has_groups && !m->objects.is_taken_over)
 		own_costs_calibrate(&m->objects, bare_ns);
 	if (options->pin_dir)
-		malloc_trim(0); /* who pins stays long, and opening took some 15 MiB */
+		malloc_trim(0); /* a process that pins lives long, and opening took some 15 MiB */
 	*ret = TAKE_PTR(m);
 	return 0;
 }

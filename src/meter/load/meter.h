@@ -26,14 +26,12 @@ struct meter_options {
 	bool has_clock; /* T2: time of calls */
 	bool has_histograms; /* T2 */
 	bool has_block; /* T2: block devices */
-	bool has_groups; /* tell groups apart by their lives: see cgroups.h; needs the hierarchy */
-	struct sizing_shape shape; /* what is to be measured at once; has_histograms and followed
-				      are as here */
+	bool has_groups; /* count groups separately: see cgroups.h; needs the hierarchy */
+	struct sizing_shape shape; /* the expected load; has_histograms and followed as here */
 	unsigned int maps_memory_mib; /* for all maps together; 0: SIZING_LIMIT_MIB */
 	const struct map_size *sizes; /* entries of single maps, for tests; ends with a NULL name;
 					 may be NULL */
-	unsigned int followed_max; /* T3: how many files of all jobs to follow one by one; 0: none
-				    */
+	unsigned int followed_max; /* T3: how many single files to follow; 0: none */
 	bool names_syscalls; /* T3: count all system calls by name */
 	uint64_t watched_id; /* count the subtree of this cgroup only; 0: the whole node */
 	const struct hierarchy *hierarchy; /* the caller's, which outlives the meter, as @root_fd
@@ -50,37 +48,32 @@ int meter_find_subsys(const struct hierarchy *h, const struct kernel_types *type
 int meter_open(const struct meter_options *options, struct meter **ret);
 
 /*
- * With options->pin_dir.  One process at a time may have it open, which is for the caller to see
- * to.
+ * With options->pin_dir.  The caller makes sure that only one process at a time has it open.
  *
- * What another process has pinned, and sealed, is taken over where it is of the same build, options
- * and kernel: it has counted all the time.  Then no canary is to run, which would drop what was
- * counted; hooks are as they were. Anything else that is pinned there is removed.
+ * A sealed set that another process pinned, of the same build, options and kernel, is taken over:
+ * it has counted all the time.  Then the canary must not run, which would drop its counts; hooks
+ * keep their state.  Anything else that is pinned there is removed.
  */
 bool meter_is_taken_over(const struct meter *m);
 /* Why nothing is pinned that should be; NULL: all is.  Such a meter counts, and ends with this
  * process. */
 const char *meter_why_unpinned(const struct meter *m);
-/* All that has to be tried is tried: what is pinned may be taken over from now on, and not before.
- */
+/* The self-test is done: from now on the pinned set may be taken over. */
 int meter_seal(struct meter *m, struct error *err);
-/* Something that counted, of another build or other options, was removed: what it had counted is
- * lost. */
+/* A set of another build or with other options was removed, with its counts. */
 bool meter_has_removed_pins(const struct meter *m);
-/* What tells this meter's pinned set from every other of this boot; 0: nothing of it is pinned, and
- * sealed. */
+/* Identifies this meter's pinned set within this boot; 0: not pinned and sealed. */
 uint32_t meter_pinned_id(const struct meter *m);
 /* Is that set still in @pin_dir, for the next one to take over? */
 bool meter_is_pinned(const char *pin_dir, uint32_t id);
-/* Let meter_close() leave what is pinned, and sealed, for the next one; else nothing is left of it.
- */
+/* Let meter_close() leave a sealed set for the next process; else it removes all. */
 void meter_keep(struct meter *m);
 
 /* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so
  * far. Nothing may run in either group meanwhile. */
 void meter_watch(struct meter *m, uint64_t id);
 
-/* Follow files one by one from now on: after the canary, whose files would be among them. */
+/* Follow single files from now on: after the canary, whose files would be among them. */
 void meter_follow_files(struct meter *m);
 
 /* Count system calls by name from now on: after the canary.  @is_from_program: only from when the
@@ -109,7 +102,7 @@ const struct hook *meter_hooks(const struct meter *m, size_t *ret_count);
 const struct older *meter_older(const struct meter *m);
 /* Is the hook of that name on? */
 bool meter_is_on(const struct meter *m, const char *program);
-/* The group that all is counted of, where groups are not told apart; 0: they are. */
+/* The one group that is counted, without has_groups; 0: each is counted separately. */
 uint64_t meter_only_cgroup(const struct meter *m);
 /* All hooks of a tier are on. */
 bool meter_has_tier(const struct meter *m, enum meter_tier tier);
@@ -124,6 +117,5 @@ uint64_t meter_skipped_runs(const struct meter *m);
 /* All maps; @ret has room for MAPS_MAX.  Returns how many. */
 size_t meter_list_maps(const struct meter *m, struct object_map *ret);
 
-/* Say in the record what was on, what was not, and what was lost: @losses, or, where it is NULL,
- * all since it began. */
+/* Describe in the record what was on, missing, and lost: @losses, or (NULL) all so far. */
 int meter_describe(const struct meter *m, const struct losses *losses, struct record *record);

@@ -201,7 +201,7 @@ static bool has_name(const struct btf_type *type)
 	return type->name_off && (btf_is_composite(type) || btf_is_any_enum(type));
 }
 
-/* What is looked for under the name of a program's type: see ___ in CO-RE. */
+/* The name without its CO-RE flavour (___x). */
 static size_t essential_length(const char *name)
 {
 	const char *flavour = strstr(name, "___");

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * named_types - those of the running kernel's types that our programs name, with what they are made
- * of, in a file in memory.  libbpf is given them in the place of all that the kernel has, which it
- * would read anew for each object, and search from end to end for each type of it.
+ * named_types - the kernel types that our programs name, with their members, in a file in memory.
+ * libbpf gets it instead of all kernel types, which it would read and search again for each object.
  *
- * What a pointer points to is left out, which nobody asks for: who follows it names that type, too.
+ * The targets of pointers are left out: programs that follow one name its type too.
  */
 #pragma once
 

@@ -212,8 +212,7 @@ static void switch_off(struct objects *o, struct hook *hook, const char *why)
 	hook->is_on = hook->is_checked = false;
 	if (why != hook->why)
 		snprintf(hook->why, sizeof(hook->why), "%s", why);
-	if (strcmp(hook->tier, "T2+") == 0) { /* detach it: it adds nothing wrong to what T2 counts
-					       */
+	if (strcmp(hook->tier, "T2+") == 0) { /* so that T2 stays right without it */
 		if (hook_is_sampler(hook))
 			cpu_clocks_stop(&o->clocks);
 		close_fd(&attachment_of(o, hook)->link_fd);
@@ -255,7 +254,7 @@ bool objects_has_program(const struct objects *o, enum object_id id)
 	return false;
 }
 
-/* Where births are not seen, groups cannot be told apart as they are counted. */
+/* Without births groups cannot be counted separately. */
 static void settle_groups(struct objects *o)
 {
 	bool sees_groups = hooks_is_on(&o->hooks, "begin_group") &&
@@ -297,7 +296,7 @@ static void set_shares(struct objects *o, const struct sizing *sizing)
 	}
 }
 
-/* Tell the programs of files what others count, so that they need not call it lost. */
+/* Tell the programs of files what others count, and so is not lost. */
 static void settle(struct objects *o)
 {
 	struct watch *watch = o->watches[OBJECT_FILES];
@@ -355,7 +354,7 @@ void objects_open(const struct opening *opening, struct error *pin_error, struct
 
 	*ret = (struct objects){ .pinned_hooks_fd = -EBADF };
 	*pin_error = (struct error){};
-	/* What is on demand and not asked for is not listed as switched off. */
+	/* Parts on demand that are not requested are not listed as off. */
 	hooks_list(opening->types,
 		   (1U << OBJECT_SYSCALLS & ~opening->wanted) |
 			   (opening->settings->has_groups ? 0 : 1U << OBJECT_LIFE),
@@ -448,8 +447,8 @@ struct entries objects_entries(const struct objects *o, enum object_id id, const
 {
 	const struct object_map *found = objects_find_map(o, id, map);
 
-	return found ? entries_of(found->fd, found->form.key_bytes, found->form.value_bytes)
-		     : entries_of(-ENOENT, 0, 0);
+	return found ? entries_begin(found->fd, found->form.key_bytes, found->form.value_bytes)
+		     : entries_begin(-ENOENT, 0, 0);
 }
 
 static void empty_map(const struct object_map *map)
@@ -473,36 +472,15 @@ static void zero_map(const struct object_map *map)
 		(void)bpf_map_update_elem(map->fd, &i, zeros, BPF_ANY);
 }
 
-/* Counters that stand until they are read for the last time. */
+/* clang-format off */
+/* Counters that are kept until they are read for the last time. */
 static const char *const counting_maps[] = {
-	"file_rows",
-	"file_histograms",
-	"other_rows",
-	"task_totals",
-	"task_times",
-	"leaving_tasks",
-	"polls",
-	"traffic_rows",
-	"block_rows",
-	"syscall_rows",
-	"lost",
-	"lost_by_cgroup",
-	"syscalls_by_cgroup",
-	"followed_names",
-	"followed_files",
-	"followed_counts",
-	"unfollowed_by_cgroup",
-	"open_files",
+	"file_rows", "file_histograms", "other_rows", "task_totals", "task_times",
+	"leaving_tasks", "polls", "traffic_rows", "block_rows", "syscall_rows", "lost",
+	"lost_by_cgroup", "syscalls_by_cgroup", "followed_names", "followed_files",
+	"followed_counts", "unfollowed_by_cgroup", "open_files",
 };
-
-static bool is_counting(const struct object_map *map)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(counting_maps); i++) {
-		if (strcmp(map->form.name, counting_maps[i]) == 0)
-			return true;
-	}
-	return false;
-}
+/* clang-format on */
 
 bool objects_begin_epoch(const struct objects *o)
 {
@@ -522,7 +500,12 @@ bool objects_begin_epoch(const struct objects *o)
 void objects_forget_counts(struct objects *o)
 {
 	for (size_t i = 0; i < o->map_count; i++) {
-		if (!is_counting(&o->maps[i]))
+		size_t k = 0;
+
+		while (k < ARRAY_SIZE(counting_maps) &&
+		       strcmp(o->maps[i].form.name, counting_maps[k]) != 0)
+			k++;
+		if (k == ARRAY_SIZE(counting_maps))
 			continue;
 		if (o->maps[i].form.type == BPF_MAP_TYPE_PERCPU_ARRAY)
 			zero_map(&o->maps[i]);

@@ -31,7 +31,7 @@ struct cpu_clocks { /* one of each CPU that is online */
 
 struct objects {
 	struct hooks hooks;
-	struct attachment attachments[HOOKS_MAX]; /* as the hooks stand */
+	struct attachment attachments[HOOKS_MAX]; /* parallel to the hooks */
 	struct cpu_clocks clocks; /* that run the sampler, this process' own */
 	struct older older;
 	struct object_map maps[MAPS_MAX];
@@ -47,9 +47,9 @@ struct objects {
 };
 
 /*
- * Load and attach what is wanted, or take over what is pinned of it; other pinned sets are gone
- * then.  What hinders pinning is in @pin_error, "" if nothing does: then they end with this
- * process, as they do without opening->pin_dir.  @ret need not be cleared before.
+ * Load and attach the wanted objects, or take over a pinned set; other pinned sets are removed.
+ * @pin_error: why pinning failed, "" if it did not; unpinned objects end with this process.  @ret
+ * need not be cleared before.
  */
 void objects_open(const struct opening *opening, struct error *pin_error, struct objects *ret);
 /* Give back all, and remove the pins unless they are kept. */
@@ -72,15 +72,14 @@ int objects_program_fd(const struct objects *o, const char *program);
 /* -ENOENT: not attached. */
 int objects_link_fd(const struct objects *o, const char *program);
 
-/* Run that iterator to its end, whose text nobody wants; 0 where it is not attached. */
+/* Run an iterator to its end and discard its output; 0 if it is not attached. */
 int objects_iterate(const struct objects *o, const char *program);
 
-/* Drop what was counted so far.  No group may be watched meanwhile: half of what a task does would
- * be dropped, and half kept. */
+/* Drop all counts.  No group may be watched meanwhile, else half of a task's counts would go. */
 void objects_forget_counts(struct objects *o);
 
-/* Rows that change from now on are told of anew: see bpf/rows.bpf.h.  Whether one could not be told
- * of since the last time. */
+/* Begin an epoch: changed rows are reported again (see bpf/rows.bpf.h).  Returns whether a report
+ * was missed in the last one. */
 bool objects_begin_epoch(const struct objects *o);
 
 /* It was seen to count right, if it is on. */
@@ -101,6 +100,6 @@ void objects_let_go(struct objects *o);
 
 /* ---- */
 
-/* The maps that all objects but those on demand would have, on a kernel that loads them all; asks
- * no kernel.  @ret has room for MAPS_MAX.  -ENOMEM. */
+/* The maps of all objects but those on demand, on a kernel that loads them all; needs no kernel.
+ * @ret has room for MAPS_MAX.  -ENOMEM. */
 int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count);

@@ -71,7 +71,7 @@ uint64_t own_costs_time_call(void)
 	return fastest;
 }
 
-/* Of all CPUs: who else makes calls meanwhile makes the figure greater. */
+/* Of all CPUs: calls of other processes increase it. */
 static struct own_cost sum_of_entries(const struct objects *o)
 {
 	_cleanup_free_ struct own_costs *costs = NULL;

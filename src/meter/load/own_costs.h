@@ -18,7 +18,7 @@ struct own_costs {
  * -ENOMEM, -errno. */
 int own_costs_read(const struct objects *o, struct own_costs **ret, size_t *ret_count);
 
-/* What is measured once, as the hooks come, and kept with them. */
+/* Measured once, when the hooks are attached, and kept with them. */
 struct own_bases {
 	uint64_t call_ns; /* that a system call takes longer where they do nothing */
 	uint64_t run_ns; /* that a run is said to take which does nothing: the clock's own time */

@@ -143,7 +143,7 @@ static int take_fd(const struct pins *pins, const char *dir, const char *name, i
 	return 0;
 }
 
-/* 0: there is no such state, and the set is of another table. */
+/* -ENOENT: the set was made by another table of hooks. */
 static int take_hook(struct objects *o, size_t i)
 {
 	struct attachment *attachment = &o->attachments[i];
@@ -230,17 +230,6 @@ static int pinned_take(struct objects *o, const struct loading *l)
 
 /* ---- what others left ---- */
 
-static int remove_set(struct objects *o, const struct pins *set)
-{
-	int hooks_fd = pins_get(set, NULL, PINS_HOOKS);
-
-	if (hooks_fd >= 0) { /* it was complete */
-		o->has_removed_pins = true;
-		close(hooks_fd);
-	}
-	return pins_remove(set);
-}
-
 int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *l)
 {
 	_cleanup_(dir_clear) struct dir sets = {};
@@ -255,12 +244,15 @@ int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *
 	pins_find(pin_dir, name, &o->pins);
 	o->is_taken_over = pinned_take(o, l) >= 0;
 	for (size_t i = 0; i < sets.count && r >= 0; i++) {
+		_cleanup_close_ int hooks_fd = -EBADF;
 		struct pins set;
 
 		if (o->is_taken_over && strcmp(sets.names[i], name) == 0)
 			continue;
 		pins_find(pin_dir, sets.names[i], &set);
-		r = remove_set(o, &set);
+		hooks_fd = pins_get(&set, NULL, PINS_HOOKS);
+		o->has_removed_pins |= hooks_fd >= 0; /* it was complete */
+		r = pins_remove(&set);
 	}
 	return r;
 }

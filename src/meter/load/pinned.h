@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pinned - the kernel side as a set of pins: made of what runs, sealed once it is known to count
- * right, and taken over by who comes later, who loads nothing then.
+ * pinned - keeps the loaded objects as a set of pins, sealed once they are known to count right,
+ * and lets a later process take them over instead of loading.
  */
 #pragma once
 
@@ -31,12 +31,11 @@ int pinned_seal(struct objects *o);
 /* A hook is other than it was. */
 void pinned_note(const struct objects *o, const struct hook *hook);
 
-/* What tells the set of @o from every other of this boot, once it is sealed; 0: it is none. */
+/* Identifies the sealed set of @o within this boot; 0: none. */
 uint32_t pinned_id(const struct objects *o);
-/* Is that set in @pin_dir, and complete?  Who has no right to look at a set that is there takes it
- * for that one. */
+/* Is that set in @pin_dir, and complete?  A set that cannot be read counts as that one. */
 bool pinned_is_there(const char *pin_dir, uint32_t id);
 
-/* Settle what is in @pin_dir: take over the set of the layout of @l, and remove every other.  0:
- * @o->pins says where it is, or where to pin. */
+/* Take over the set in @pin_dir with the layout of @l, and remove the others.  0: @o->pins is where
+ * it is, or where to pin. */
 int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *l);

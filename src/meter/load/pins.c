@@ -30,7 +30,7 @@ static const char *const dirs[] = { PINS_MAPS, PINS_PROGRAMS, PINS_LINKS };
 
 /* ---- the layout ---- */
 
-#define PINS_FORMAT 2 /* of what is pinned beside maps, programs and links: see pinned.c */
+#define PINS_FORMAT 2 /* format of the map of hooks: see pinned.c */
 
 void layout_begin(struct layout *ret)
 {
@@ -119,16 +119,13 @@ void layout_of(const struct loading *loading, struct layout *ret)
 
 /* ---- the root ---- */
 
-static bool is_bpf_fs(const char *path)
+/* Mount it where there is none, as systemd does. */
+static int make_bpf_fs(const char *path, struct error *err)
 {
 	struct statfs fs;
 
-	return statfs(path, &fs) == 0 && (unsigned long)fs.f_type == BPF_FS_MAGIC;
-}
-
-/* As systemd does it. */
-static int mount_bpf_fs(const char *path, struct error *err)
-{
+	if (statfs(path, &fs) == 0 && (unsigned long)fs.f_type == BPF_FS_MAGIC)
+		return 0;
 	if (strcmp(path, USUAL_PLACE) != 0)
 		return error_set(err, -EINVAL, "'%s' is in no BPF file system (see bpf(2))", path);
 	if (mount("bpf", path, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=700") < 0)
@@ -146,7 +143,7 @@ static int check_parent(const char *pin_dir, struct error *err)
 		return error_set(err, -EINVAL, "'%.200s' is no path of a directory for pins",
 				 pin_dir);
 	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - pin_dir), pin_dir);
-	return is_bpf_fs(parent) ? 0 : mount_bpf_fs(parent, err);
+	return make_bpf_fs(parent, err);
 }
 
 int pins_make_root(const char *pin_dir, struct error *err)
@@ -259,8 +256,7 @@ int pins_drop(const struct pins *p, const char *dir, const char *name)
 	return unlink(path) < 0 ? -errno : 0;
 }
 
-/* With what is pinned in it, whatever it is.  @dir NULL: the set's own, which has no others left.
- */
+/* With its contents.  @dir NULL: the set's own directory, once the others are removed. */
 static int remove_dir(const struct pins *p, const char *dir)
 {
 	_cleanup_(dir_clear) struct dir pinned = {};

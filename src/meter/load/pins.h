@@ -21,8 +21,8 @@ struct error;
 struct dir;
 struct loading;
 
-/* A number for all that decides how the maps are laid out and what they mean: while it is the same,
- * one process can go on with what another has pinned. */
+/* A hash of all that decides how the maps are laid out and what they mean: a process can take over
+ * pins with the same layout. */
 struct layout {
 	uint64_t hash;
 };
@@ -42,9 +42,8 @@ void layout_format(const struct layout *l, char *ret);
 /* Is it what layout_format() writes? */
 int layout_check_name(const char *name);
 
-/* Of objects that are open and not yet loaded, and the hooks that they are to have: their code for
- * this kernel and for older ones, settings, tables, the sizes of maps, and what is not to be
- * loaded. */
+/* Of opened objects and their hooks: code for newer and older kernels, settings, tables, map sizes,
+ * and what is not loaded. */
 void layout_of(const struct loading *loading, struct layout *ret);
 
 #define PINS_PATH_SIZE 256
@@ -82,6 +81,5 @@ int pins_drop(const struct pins *p, const char *dir, const char *name);
 /* All of a set, what makes it complete first. */
 int pins_remove(const struct pins *p);
 
-/* Give PIN_DIR and all sets in it, if there are any, to another user: who may remove what is in
- * them then. */
+/* Change the owner of PIN_DIR and its sets, who may then remove them. */
 int pins_give(const char *pin_dir, uid_t uid, gid_t gid);

@@ -6,7 +6,7 @@
 
 #include "basic/macro.h"
 
-/* Those without a magic number here are mounted nowhere, which is told otherwise. */
+/* Those with magic number 0 are never mounted, which is checked elsewhere. */
 /* clang-format off */
 static const struct {
 	const char *type;

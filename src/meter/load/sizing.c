@@ -128,7 +128,7 @@ static unsigned int followed_counts(const struct sizing_shape *s)
 	return s->followed * MIN(s->cpus, 4U);
 }
 
-/* So that how many they are can be told, of one group. */
+/* To count them, for one group. */
 static unsigned int unfollowed(const struct sizing_shape *s)
 {
 	return s->followed ? MAX(s->followed, 1024U) * 4 : 0;
@@ -271,15 +271,6 @@ static const struct map_size *find_fixed(const struct map_size *fixed, const cha
 	return NULL;
 }
 
-static uint64_t sum(const struct map_form *forms, size_t count, unsigned int cpus)
-{
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += map_form_bytes(&forms[i], cpus);
-	return bytes;
-}
-
 /* Take entries from @map, down to @least, until @bytes of all maps are within @limit; returns what
  * they are then. */
 static uint64_t shrink(struct map_form *map, unsigned int least, uint64_t bytes, uint64_t limit,
@@ -301,11 +292,12 @@ static uint64_t shrink(struct map_form *map, unsigned int least, uint64_t bytes,
 
 uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size_t count)
 {
-	/* Who gives first. */
+	/* In the order in which maps shrink. */
 	static const struct map_size least[] = { { "file_histograms", HISTOGRAMS_MIN },
 						 { "syscalls_by_cgroup", SYSCALLS_MIN },
 						 { "file_rows", ROWS_MIN } };
-	uint64_t limit = sizing->limit_bytes ? sizing->limit_bytes : SIZING_LIMIT_MIB * MIB, bytes;
+	uint64_t limit = sizing->limit_bytes ? sizing->limit_bytes : SIZING_LIMIT_MIB * MIB;
+	uint64_t bytes = 0;
 	struct sizing_shape shape = sizing->shape;
 
 	fill_shape(&shape);
@@ -318,12 +310,12 @@ uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size
 		forms[i].entries = fixed ? fixed->entries
 					 : entries_for(forms[i].name, &shape, forms[i].entries);
 		if (is_demanded && !is_asked && forms[i].type == BPF_MAP_TYPE_HASH)
-			forms[i].flags |= BPF_F_NO_PREALLOC; /* else it has an element for each CPU
-							      */
+			forms[i].flags |= BPF_F_NO_PREALLOC; /* no element for each CPU */
 		if (is_demanded && is_asked && !shape.has_groups && limit < UINT64_MAX / 2)
 			limit += map_form_bytes(&forms[i], shape.cpus);
 	}
-	bytes = sum(forms, count, shape.cpus);
+	for (size_t i = 0; i < count; i++)
+		bytes += map_form_bytes(&forms[i], shape.cpus);
 	for (size_t map = 0; map < ARRAY_SIZE(least); map++) {
 		for (size_t i = 0; i < count && bytes > limit; i++) {
 			if (strcmp(forms[i].name, least[map].map) == 0 &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sizing - how many entries each map of the kernel side gets, and what memory they take.
+ * sizing - how many entries each map of the kernel side gets, and how much memory they take.
  *
- * What a map needs follows from the shape of what is measured.  A limit for all maps together is
- * kept by giving up histograms first, then rows.  Beyond their entries maps turn new keys away, and
- * each loss is counted: see docs/internals/how-it-counts.md, "When a table is full".
+ * The needs of a map follow from the expected load.  A limit for all maps together is kept by
+ * giving up histograms first, then rows.  A full map turns new keys away, and each loss is counted:
+ * see docs/internals/how-it-counts.md, "When a table is full".
  */
 #pragma once
 
@@ -19,14 +19,13 @@
 #define SIZING_LIMIT_MIB 50
 
 /*
- * What a shape is taken to need.
+ * What a load is assumed to need.
  *
- * A row is a cgroup's, on a CPU, at a place, of an operation.  A CPU works for one cgroup at a time
- * and a cgroup stays on its CPUs, so there are about as many pairs of cgroup and CPU as there are
- * CPUs and jobs together; a job that wanders over all CPUs has more.  The operations are measured:
- * compilers, Python, tar, git, meson and pack-headers used 3.1 to 4.4 of them a cgroup, CPU and
- * place, of which 0.8 to 1.1 moved data, and 3 to 6 places that are no mount of theirs: pipes,
- * programs, proc, devices, what is unresolved.
+ * A row is of a cgroup, CPU, place and operation.  A CPU works for one cgroup at a time and a
+ * cgroup stays on its CPUs, so there are about as many pairs of cgroup and CPU as CPUs and jobs
+ * together; a job that moves over all CPUs has more.  Measured: compilers, Python, tar, git, meson
+ * and pack-headers used 3.1 to 4.4 operations per cgroup, CPU and place, of which 0.8 to 1.1 moved
+ * data, and 3 to 6 places that are no mounts: pipes, programs, proc, devices, unresolved ones.
  */
 #define SIZING_PLACES_BESIDE_MOUNTS 5
 #define SIZING_ROWS_OF_A_PLACE 5
@@ -46,7 +45,7 @@
 #define SIZING_SUPERBLOCKS_OF_ALL 64 /* mounts of the node */
 #define SIZING_SUPERBLOCKS_OF_A_JOB 3 /* a container's root, proc and shm */
 
-/* What is measured at once; 0: the CPUs that this machine may have, one job, 8 mounts. */
+/* The expected load; 0: all possible CPUs, one job, 8 mounts. */
 struct sizing_shape {
 	unsigned int cpus;
 	unsigned int jobs;
@@ -54,11 +53,11 @@ struct sizing_shape {
 	bool has_histograms;
 	unsigned int followed; /* files to follow one by one; of one group beyond the limit; 0:
 				  none */
-	bool has_groups; /* groups are told apart by their lives */
+	bool has_groups; /* groups are counted separately */
 	bool names_syscalls; /* system calls are counted by name; of one group beyond the limit */
 };
 
-/* One map, as libbpf tells it. */
+/* Properties of a map. */
 struct map_form {
 	char name[48];
 	unsigned int type, flags;
@@ -73,7 +72,7 @@ unsigned int sizing_cpus(void);
  * not; 0: a kind of map that we have none of. */
 uint64_t map_form_bytes(const struct map_form *form, unsigned int cpus);
 
-/* A map that is to have so many entries, whatever shape and limit are. */
+/* A fixed number of entries, whatever the load and the limit. */
 struct map_size {
 	const char *map;
 	unsigned int entries;

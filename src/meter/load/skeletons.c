@@ -102,8 +102,7 @@ static void set_syscalls(void *bpf, const struct kernel_types *types UNUSED)
 static const struct {
 	size_t size;
 	const void *(*older_code)(size_t *ret_size);
-	void (*set)(void *bpf, const struct kernel_types *types); /* NULL: there is nothing to set
-								   */
+	void (*set)(void *bpf, const struct kernel_types *types); /* NULL: nothing to set */
 } skeletons[OBJECT_COUNT] = {
 	[OBJECT_LIFE] = { sizeof(struct life_bpf), life_old_bpf__elf_bytes, NULL },
 	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), tasks_old_bpf__elf_bytes, NULL },

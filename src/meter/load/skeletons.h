@@ -28,6 +28,6 @@ struct any_bpf *skeleton_close(struct any_bpf *bpf); /* NULL is fine; returns NU
 /* The object for older kernels, as it is built in. */
 const void *skeleton_older_code(enum object_id id, size_t *ret_size);
 
-/* Where the first value of a map of data stands; once the object is loaded the kernel's own, where
- * it may be written.  NULL: no such map. */
+/* The first value of a data map; once the object is loaded the kernel's own, if it is writable.
+ * NULL: no such map. */
 void *skeleton_map_value(const struct any_bpf *bpf, const char *map);

@@ -57,21 +57,18 @@ const char *syscall_name(uint32_t row, char *ret)
 	return ret;
 }
 
-static uint8_t traits_of(const char *name)
-{
-	for (size_t i = 0; name && i < ARRAY_SIZE(peculiar); i++) {
-		if (strcmp(peculiar[i].name, name) == 0)
-			return peculiar[i].traits;
-	}
-	return 0;
-}
-
 void syscall_traits_fill(uint8_t *ret)
 {
 	memset(ret, 0, SYSCALL_ROWS);
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		for (uint32_t number = 0; number < tables[i].count; number++)
-			ret[tables[i].first + number] = traits_of(tables[i].names[number]);
+		for (uint32_t number = 0; number < tables[i].count; number++) {
+			const char *name = tables[i].names[number];
+
+			for (size_t k = 0; name && k < ARRAY_SIZE(peculiar); k++) {
+				if (strcmp(peculiar[k].name, name) == 0)
+					ret[tables[i].first + number] = peculiar[k].traits;
+			}
+		}
 	}
 #if defined(__x86_64__) /* whatever the headers know */
 	ret[SYSCALL_NATIVE + 335] = SYSCALL_IS_TRAP; /* uretprobe(), Linux 6.11 */

@@ -19,7 +19,7 @@ struct tier {
 	const char *name; /* "T0", as hooks and records name it */
 	const char *word; /* "totals", as options and settings name it */
 	const char *gives; /* "totals of tasks" */
-	const char *missing; /* what nobody else tells, where it is off */
+	const char *missing; /* what is missing without it */
 	unsigned int objects; /* bit by enum object_id */
 	bool is_needed; /* it works on each kernel that we know; else it is had where it can be */
 };

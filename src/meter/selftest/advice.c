@@ -7,7 +7,7 @@
 
 #include "basic/macro.h"
 
-/* What is so on this machine, as far as advice asks. */
+/* Facts of this machine that advice depends on. */
 enum fact {
 	LIVE = 1 << 0,
 	WELL = 1 << 1,

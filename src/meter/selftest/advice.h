@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice - what would make measuring here better: one row a condition, told only where it holds. */
+/* advice - what would improve measuring here: one row per condition, shown only if it holds. */
 #pragma once
 
 #include <stddef.h>

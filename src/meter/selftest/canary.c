@@ -33,7 +33,7 @@ static int wait_for_selftest(const struct group *group, const struct held *canar
 		kill(canary->pid, SIGKILL);
 	while (waitpid(canary->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	close(canary->fd); /* who is released and finds it closed takes that for an end */
+	close(canary->fd); /* the child takes a closed socket for an end */
 	if (r < 0)
 		return r;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -56,15 +56,6 @@ static int let_run(const struct group *group, struct fixture *fixture, bool name
 		_exit(r < 0);
 	}
 	return wait_for_selftest(group, &canary, err);
-}
-
-static bool has_doubts(const struct verdict *verdict)
-{
-	for (size_t i = 0; i < verdict->count; i++) {
-		if (*verdict->items[i].why)
-			return true;
-	}
-	return false;
 }
 
 static int judge_syscalls(const struct meter *m, struct verdict *verdict, struct error *err)
@@ -130,8 +121,7 @@ int canary_run(struct meter *m, int root_fd, const struct hierarchy *h, uint64_t
 
 	meter_follow_syscalls(m, false);
 	for (int selftests = 0;
-	     r >= 0 && selftests < SELFTESTS_MAX && (!selftests || has_doubts(&verdict));
-	     selftests++)
+	     r >= 0 && selftests < SELFTESTS_MAX && (!selftests || verdict.doubts); selftests++)
 		r = try_selftest(m, root_fd, h, is_thorough, SETTLE_MS << selftests, &verdict, err);
 	for (size_t i = 0; r >= 0 && i < verdict.count; i++)
 		meter_believe(m, verdict.items[i].program);

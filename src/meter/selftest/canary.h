@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * canary - attached is not the same as sees it: a process of ours does each operation once, and a
- * hook that did not count it right is off from then on.
+ * canary - tests attached hooks: a process of ours does each operation once, and a hook that did
+ * not count it right is switched off.
  */
 #pragma once
 
@@ -10,14 +10,14 @@
 struct error;
 
 /*
- * Sing in a group of the canary's own, that is removed afterwards; then @m watches @watched_id
- * again, with nothing counted.  Costs some 35 ms: a group is joined, and an end waited for.
- * @is_thorough: run by libaio and by a mapping of a file on storage too; that takes some 30 ms more
- * where libaio is seen, and may have to wait for the storage.  Where a hook counted wrong the
- * canary runs again, up to three times: on a busy machine one may miss a call.  A negative return
- * means that the canary could not run (no group, no process), and then no hook is judged.
+ * Run in a group of its own, which is removed afterwards; then @m watches @watched_id again, with
+ * all counts dropped.  Costs some 35 ms: a group is joined, and an end waited for.  @is_thorough:
+ * also by libaio and by a mapping of a file on storage; some 30 ms more if libaio is seen, and may
+ * wait for the storage.  If a hook counted wrong it runs again, up to three times: on a busy
+ * machine a hook may miss a call.  A negative return: it could not run (no group, no process), and
+ * no hook is judged.
  *
- * Never judged are the hooks on kernel threads: no process of ours is one.
+ * Hooks on kernel threads are not judged.
  */
 int canary_run(struct meter *m, int root_fd, const struct hierarchy *h, uint64_t watched_id,
 	       bool is_thorough, struct error *err);

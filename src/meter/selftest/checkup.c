@@ -17,8 +17,8 @@
 #include "basic/parse.h"
 #include "sources/hardware.h"
 
-/* No cgroup has this id, so that only the canary is counted: a watch may change only while nobody
- * runs in it. */
+/* No cgroup has this id, so only the canary is counted: the watched group may change only while
+ * nothing runs in it. */
 #define NOBODY UINT64_MAX
 
 /* A captured tree has plain files where the kernel's own file system would be. */

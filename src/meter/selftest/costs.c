@@ -42,14 +42,14 @@ static const struct setting settings[COSTS_COUNT] = {
 };
 /* clang-format on */
 
-/* What the process tells of one turn. */
+/* Results of one turn. */
 struct turn {
 	uint64_t read_ns, call_ns; /* of a batch of calls */
 };
 
 struct worker {
 	pid_t pid;
-	int fd; /* a byte asks for a turn, which comes back */
+	int fd; /* a byte requests a turn, which is the answer */
 };
 
 static bool read_batch(int file_fd)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stage - what the canary's self-test needs: a directory in memory, a pipe, memory for the results,
- * and perhaps a file on storage.  Made before the canary is, and given back after it, by whoever is
- * not counted.
+ * fixture - the environment of the self-test: a directory in memory, a pipe, memory for the
+ * results, and perhaps a file on storage.  Made before the canary and released after it, by a
+ * process that is not counted.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ enum fixture_file {
 
 /* What the canary sent to itself through a connection of TCP, in calls of their own. */
 struct selftest_talk {
-	bool is_made; /* else nothing is told: there is no loopback, say */
+	bool is_made; /* else the rest is unset: no loopback, say */
 	unsigned int calls, bytes; /* each way */
 };
 
@@ -50,7 +50,6 @@ struct fixture {
 };
 
 /* @ret need not be cleared before; fixture_close() is due after a failure too.  @with_storage: look
- * for a file there, which may have to wait for the storage; where there is none to be had the stage
- * is without. */
+ * for a file on storage, which may have to wait for it; there may be none. */
 int fixture_open(bool with_storage, struct fixture *ret, struct error *err);
 void fixture_close(struct fixture *s);

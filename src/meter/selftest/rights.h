@@ -10,16 +10,15 @@ struct rights {
 	bool is_known; /* uid and capabilities */
 	unsigned int uid;
 	uint64_t capabilities; /* effective: a bit a capability's number */
-	bool is_in_user_namespace; /* root there is nobody outside: BPF asks for the host's */
+	bool is_in_user_namespace; /* its root has no rights outside: BPF needs the host's */
 	int unprivileged_bpf_disabled; /* -1: unknown; so is the next, which may be negative: -2 */
 	int perf_event_paranoid;
-	char lockdown[32]; /* "none", "integrity", "confidentiality"; "": the kernel has no lockdown
-			    */
+	char lockdown[32]; /* "none", "integrity", "confidentiality"; "": none */
 };
 
 #define RIGHTS_UNKNOWN_PARANOIA (-2)
 
-/* The capabilities that measuring asks for. */
+/* Capabilities that measuring needs. */
 struct capability {
 	unsigned int number;
 	const char *name; /* "BPF" */

@@ -23,7 +23,7 @@
 #include "model/sections/syscalls.h"
 #include "selftest/verdict.h"
 
-/* Arguments that stand for something of the stage. */
+/* Arguments replaced by something of the fixture. */
 #define FD(file) (-1000000L - FIXTURE_##file)
 enum {
 	BYTES = -2000000,
@@ -35,7 +35,7 @@ enum {
 
 #define HERE AT_FDCWD
 #define PATH(name) ((long)(name))
-#define XATTR ((long)"security.jobmeter") /* of which no hook of a look-up is asked */
+#define XATTR ((long)"security.jobmeter") /* an attribute for which no look-up hook is called */
 
 /* An io_uring for one request at a time, by plain system calls. */
 struct ring {
@@ -246,8 +246,7 @@ static long ask_libaio(struct fixture *s, int opcode, size_t bytes)
 	if (syscall(SYS_io_submit, context, 1, &requests) != 1 ||
 	    syscall(SYS_io_getevents, context, 1, 1, &event, NULL) != 1)
 		return CASE_NOT_RUN;
-	return (long)event.res; /* its end comes with the canary's: the wait for it is one for both
-				 */
+	return (long)event.res; /* its end is awaited with the canary's */
 }
 
 static long write_by_libaio(struct fixture *s)
@@ -315,7 +314,7 @@ static long run_case(struct fixture *s, const struct case_ *v)
 
 /* ---- a connection ---- */
 
-#define CONNECT_MS 100 /* where a filter swallows what is sent to the loopback */
+#define CONNECT_MS 100 /* if a filter drops packets to the loopback */
 
 /* A socket that listens on the loopback, and its address.  Negative: there is none to be had. */
 static int listen_to_self(struct sockaddr_in *ret)
@@ -344,7 +343,7 @@ static bool say(int from, int to, size_t bytes, struct selftest_talk *talk)
 	return true;
 }
 
-/* What is open when the canary ends is closed then, and by no call. */
+/* Sockets are closed by the canary's end, and by no call. */
 static void talk_to_self(struct selftest_talk *ret)
 {
 	const struct timeval patience = { .tv_usec = CONNECT_MS * 1000 };
@@ -384,7 +383,7 @@ int selftest_run(struct fixture *s)
 
 /* ---- system calls by name ---- */
 
-#define ASKED 3 /* times for the parent's id, which nothing else in the self-test asks for */
+#define ASKED 3 /* calls of getppid(), which nothing else in the self-test makes */
 #define REFUSED 2
 
 void syscall_selftest_run(void)
@@ -410,21 +409,13 @@ static void judge(const struct syscalls *s, const char *program, const char *cal
 	uint64_t was = row ? syscall_number(row, METRIC_SYSCALL_CALLS).number : 0;
 	uint64_t failed = row ? syscall_number(row, METRIC_SYSCALL_ERRORS).number : 0;
 	uint64_t ns = row ? syscall_number(row, METRIC_SYSCALL_SECONDS).number : 0;
-	struct judged *judged;
 
-	if (v->count == VERDICT_MAX)
-		return;
-	judged = &v->items[v->count++];
-	*judged = (struct judged){ .program = program };
-	if (was != calls || failed != errors)
-		snprintf(judged->why, sizeof(judged->why),
-			 "of %" PRIu64 " calls of %s, %" PRIu64 " failed, it saw %" PRIu64
-			 " and %" PRIu64,
-			 calls, call, errors, was, failed);
-	else if (ns < least_ns)
-		snprintf(judged->why, sizeof(judged->why),
-			 "%s took %" PRIu64 " ns at least, and %" PRIu64 " by it", call, least_ns,
-			 ns);
+	verdict_judge(v, program, was == calls && failed == errors,
+		      "of %" PRIu64 " calls of %s, %" PRIu64 " failed, it saw %" PRIu64
+		      " and %" PRIu64,
+		      calls, call, errors, was, failed);
+	verdict_judge(v, program, ns >= least_ns,
+		      "%s took %" PRIu64 " ns at least, and %" PRIu64 " by it", call, least_ns, ns);
 }
 
 void syscall_selftest_judge(const struct syscalls *counted, struct verdict *v)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * self-test - what the canary does: each operation on files once, as a table, with where it should
- * be counted.
+ * self-test - the operations of the canary: each operation on files once, as a table, with the
+ * place where it should be counted.
  *
- * Behind it it says a few bytes to itself through a connection of TCP, where there is a loopback.
- * It is run in memory.  Two parts are run only where the stage has what they need: libaio, whose
- * end the kernel draws out for some 30 ms, and mappings, for which a file on storage is needed.
+ * Then it sends a few bytes to itself over TCP, if there is a loopback.  All of it runs in memory.
+ * libaio, whose end the kernel delays by some 30 ms, and mappings, which need a file on storage,
+ * are run only if the fixture has what they need.
  */
 #pragma once
 
@@ -34,8 +34,7 @@ struct case_ {
 	enum file_op op;
 	enum file_interface interface;
 	enum case_place place;
-	const char *placed_by; /* the hook that alone tells its place; NULL: it is told with the
-				  call */
+	const char *placed_by; /* the hook that its place depends on; NULL: the call shows it */
 	long (*run)(struct fixture *fixture);
 	long nr, arguments[6];
 	int keeps; /* the result is this descriptor of the stage; 0: none */

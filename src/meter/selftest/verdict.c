@@ -56,8 +56,7 @@ static bool is_tier_on(const struct evidence *e, const char *tier)
 	return true;
 }
 
-/* Note that @program counted right, or why not: by @format, unless a reason stands there. */
-static void judge(struct verdict *v, const char *program, bool is_right, const char *format, ...)
+void verdict_judge(struct verdict *v, const char *program, bool is_right, const char *format, ...)
 {
 	struct judged *judged;
 	va_list args;
@@ -74,6 +73,7 @@ static void judge(struct verdict *v, const char *program, bool is_right, const c
 	}
 	if (is_right || *judged->why) /* the first reason is the nearest */
 		return;
+	v->doubts++;
 	va_start(args, format);
 	vsnprintf(judged->why, sizeof(judged->why), format, args);
 	va_end(args);
@@ -81,7 +81,7 @@ static void judge(struct verdict *v, const char *program, bool is_right, const c
 
 /* ---- how much ---- */
 
-/* What was run of an operation by one way. */
+/* The self-test's calls of an operation by one interface. */
 static struct op_counts sum_selftest(const long *results, enum file_op op,
 				     enum file_interface interface)
 {
@@ -101,7 +101,7 @@ static struct op_counts sum_selftest(const long *results, enum file_op op,
 	return sum;
 }
 
-/* What was counted of it, over all rows that are a group's. */
+/* What was counted of it, over all rows of groups. */
 static struct op_counts sum_reading(const struct reading *reading, enum file_op op,
 				    enum file_interface interface)
 {
@@ -149,14 +149,15 @@ static void judge_count(const struct evidence *e, enum file_op op, enum file_int
 		is_right = is.calls >= should.calls && is.bytes >= should.bytes;
 	for (size_t i = 0; i < RESTS_MAX && programs[i]; i++) {
 		if (is_right || interface != INTERFACE_LIBAIO || !e->is_disturbed)
-			judge(v, programs[i], is_right,
-			      "the self-test's %s%s%s of %" PRIu64 " calls, %" PRIu64
-			      " bytes, %" PRIu64 " errors was counted as %" PRIu64 ", %" PRIu64
-			      " and %" PRIu64,
-			      file_op_name(op), interface == INTERFACE_CALL ? "" : " by ",
-			      interface == INTERFACE_CALL ? "" : file_interface_name(interface),
-			      should.calls, should.bytes, should.errors, is.calls, is.bytes,
-			      is.errors);
+			verdict_judge(v, programs[i], is_right,
+				      "the self-test's %s%s%s of %" PRIu64 " calls, %" PRIu64
+				      " bytes, %" PRIu64 " errors was counted as %" PRIu64
+				      ", %" PRIu64 " and %" PRIu64,
+				      file_op_name(op), interface == INTERFACE_CALL ? "" : " by ",
+				      interface == INTERFACE_CALL ? ""
+								  : file_interface_name(interface),
+				      should.calls, should.bytes, should.errors, is.calls, is.bytes,
+				      is.errors);
 	}
 }
 
@@ -177,10 +178,10 @@ static void judge_sleep(const struct evidence *e, struct verdict *v)
 							  row_kind_name(ROW_PIPE), NULL);
 
 	if (pipe && pipe->has_seconds) /* a call that was forgotten has no time */
-		judge(v, "park_call", pipe->ops[OP_READ].ns,
-		      "the self-test's sleep in a read was not timed");
-	judge(v, "settle_interrupted_call", !lacks_interrupted(e),
-	      "the self-test's read that a signal ended was not counted");
+		verdict_judge(v, "park_call", pipe->ops[OP_READ].ns,
+			      "the self-test's sleep in a read was not timed");
+	verdict_judge(v, "settle_interrupted_call", !lacks_interrupted(e),
+		      "the self-test's read that a signal ended was not counted");
 }
 
 static void judge_files(const struct evidence *e, struct verdict *v)
@@ -220,14 +221,15 @@ static void judge_traffic(const struct evidence *e, struct verdict *v)
 	const struct network *n = &e->reading->network;
 
 	for (size_t i = 0; i < RESTS_MAX && rests_of_calls[i]; i++) {
-		judge(v, rests_of_calls[i], is_traffic_right(n, e->talk),
-		      "the self-test's %u calls and %u bytes each way by TCP were counted as %" PRIu64
-		      " and %" PRIu64 " sent, %" PRIu64 " and %" PRIu64 " received",
-		      e->talk->calls, e->talk->bytes,
-		      network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS),
-		      network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES),
-		      network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_CALLS),
-		      network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_BYTES));
+		verdict_judge(
+			v, rests_of_calls[i], is_traffic_right(n, e->talk),
+			"the self-test's %u calls and %u bytes each way by TCP were counted as %" PRIu64
+			" and %" PRIu64 " sent, %" PRIu64 " and %" PRIu64 " received",
+			e->talk->calls, e->talk->bytes,
+			network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS),
+			network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES),
+			network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_CALLS),
+			network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_BYTES));
 	}
 }
 
@@ -244,13 +246,14 @@ static void judge_connection(const struct evidence *e, struct verdict *v)
 		return;
 	is_right = opened == 1 && accepted == 1 && segments == e->talk->calls;
 	if (is_right || !e->is_disturbed)
-		judge(v, "open_connection", is_right,
-		      "the self-test's connection to itself and its %u segments were counted as %" PRIu64
-		      " opened, %" PRIu64 " accepted and %" PRIu64 " segments",
-		      e->talk->calls, opened, accepted, segments);
+		verdict_judge(
+			v, "open_connection", is_right,
+			"the self-test's connection to itself and its %u segments were counted as %" PRIu64
+			" opened, %" PRIu64 " accepted and %" PRIu64 " segments",
+			e->talk->calls, opened, accepted, segments);
 	if (!e->has_left_connections || !e->is_disturbed)
-		judge(v, "end_connection", !e->has_left_connections,
-		      "the end of the self-test's connection was not seen");
+		verdict_judge(v, "end_connection", !e->has_left_connections,
+			      "the end of the self-test's connection was not seen");
 }
 
 /* ---- where ---- */
@@ -265,7 +268,7 @@ static const struct mount_row *find_stage(const struct reading *reading)
 	return NULL;
 }
 
-/* Whether a call got as far as to where its place is told; some are refused before. */
+/* Did the call get as far as to the hook for its place?  Some are refused before. */
 static bool has_got_far(long result)
 {
 	return result >= 0 || result == -ENOENT || result == -ENODATA || result == -EOPNOTSUPP;
@@ -304,10 +307,10 @@ static void judge_place(const struct evidence *e, enum file_op op, const struct 
 		if (cases[i].op != op || !cases[i].placed_by)
 			continue;
 		if (is == should || !e->is_disturbed)
-			judge(v, cases[i].placed_by, is == should,
-			      "of the self-test's %" PRIu64 " calls of %s %" PRIu64
-			      " were placed on its file system",
-			      should, file_op_name(op), is);
+			verdict_judge(v, cases[i].placed_by, is == should,
+				      "of the self-test's %" PRIu64 " calls of %s %" PRIu64
+				      " were placed on its file system",
+				      should, file_op_name(op), is);
 	}
 }
 
@@ -331,18 +334,18 @@ static void judge_tasks(const struct evidence *e, struct verdict *v)
 	const struct value *values = e->reading->values;
 
 	if (!e->is_settled) {
-		judge(v, "count_freed_task", false, "the self-test's end was not seen in %d ms",
-		      e->settle_ms);
+		verdict_judge(v, "count_freed_task", false,
+			      "the self-test's end was not seen in %d ms", e->settle_ms);
 		return;
 	}
-	judge(v, "count_exit", true, "");
-	judge(v, "count_freed_task",
-	      values[METRIC_IO_CHARS_READ].number == read_bytes &&
-		      values[METRIC_IO_CHARS_WRITTEN].number == written,
-	      "the self-test's %" PRIu64 " and %" PRIu64 " bytes were counted as %" PRIu64
-	      " and %" PRIu64,
-	      read_bytes, written, values[METRIC_IO_CHARS_READ].number,
-	      values[METRIC_IO_CHARS_WRITTEN].number);
+	verdict_judge(v, "count_exit", true, "");
+	verdict_judge(v, "count_freed_task",
+		      values[METRIC_IO_CHARS_READ].number == read_bytes &&
+			      values[METRIC_IO_CHARS_WRITTEN].number == written,
+		      "the self-test's %" PRIu64 " and %" PRIu64 " bytes were counted as %" PRIu64
+		      " and %" PRIu64,
+		      read_bytes, written, values[METRIC_IO_CHARS_READ].number,
+		      values[METRIC_IO_CHARS_WRITTEN].number);
 }
 
 /* The canary slept in a read of a pipe, unless it came to it late; and before that until it was let
@@ -355,11 +358,12 @@ static void judge_times(const struct evidence *e, struct verdict *v)
 
 	if (!is_on(e, program))
 		return;
-	judge(v, program,
-	      slept->number >= SELFTEST_SLEEP_NS / 10 &&
-		      slept->number < SELFTEST_SLEEP_NS * NAP_LONGEST,
-	      "the self-test's sleep of %" PRIu64 " us in a read was counted as %" PRIu64 " us",
-	      SELFTEST_SLEEP_NS / 1000, slept->number / 1000);
+	verdict_judge(v, program,
+		      slept->number >= SELFTEST_SLEEP_NS / 10 &&
+			      slept->number < SELFTEST_SLEEP_NS * NAP_LONGEST,
+		      "the self-test's sleep of %" PRIu64 " us in a read was counted as %" PRIu64
+		      " us",
+		      SELFTEST_SLEEP_NS / 1000, slept->number / 1000);
 }
 
 void verdict_find(const struct evidence *e, struct verdict *ret)

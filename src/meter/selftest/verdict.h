@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verdict - which hooks counted the canary's self-test right, by what it did and what was counted.
- * No side effects. */
+/* verdict - which hooks counted the self-test right, from its results and the counts.  No side
+ * effects. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ struct judged {
 
 struct verdict { /* hooks that are not in it were not tried */
 	struct judged items[VERDICT_MAX];
-	size_t count;
+	size_t count, doubts; /* doubts: of how many something was counted wrong */
 };
 
 /* What a reading of the canary's group is held against. */
@@ -36,3 +36,6 @@ struct evidence {
 };
 
 void verdict_find(const struct evidence *e, struct verdict *ret);
+
+/* Add that @program counted right, or why not: by @format, unless there is a reason already. */
+void verdict_judge(struct verdict *v, const char *program, bool is_right, const char *format, ...);
