@@ -9,7 +9,6 @@
 #include "basic/csv.h"
 #include "report/headline.h"
 #include "basic/macro.h"
-#include "report/markdown.h"
 #include "report/page.h"
 #include "report/report_compare.h"
 #include "model/record.h"
@@ -116,18 +115,6 @@ static struct human tell_difference(const struct change *change)
 	return h;
 }
 
-static void add_row(const struct change *change, struct rows_table *table)
-{
-	_cleanup_free_ char *name = name_change(change);
-
-	rows_row(table, ROWS_FIRST);
-	rows_cell(table, cell_words(name ? name : ""));
-	rows_cell(table, cell_words(tell(change->before, change).text));
-	rows_cell(table, cell_words(tell(change->after, change).text));
-	rows_cell(table, cell_words(tell_difference(change).text));
-	rows_cell(table, cell_words(tell_ratio(change).text));
-}
-
 static struct rows *rows_of(const struct compared *all, size_t at)
 {
 	static const struct rows_column columns[] = {
@@ -136,18 +123,27 @@ static struct rows *rows_of(const struct compared *all, size_t at)
 	const struct comparison *c = &all->comparisons[at];
 	struct rows *rows = rows_new();
 	struct rows_table *table = rows_table(rows, ROWS_FIRST, NULL, columns, ARRAY_SIZE(columns));
-	_cleanup_free_ char *change = NULL;
+	_cleanup_free_ char *words = NULL;
 	size_t shown = 0, hidden = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
-		if (is_shown(all, c, &c->items[i], &shown, &hidden))
-			add_row(&c->items[i], table);
+		if (is_shown(all, c, &c->items[i], &shown, &hidden)) {
+			const struct change *change = &c->items[i];
+			_cleanup_free_ char *name = name_change(change);
+
+			rows_row(table, ROWS_FIRST);
+			rows_cell(table, cell_words(name ? name : ""));
+			rows_cell(table, cell_words(tell(change->before, change).text));
+			rows_cell(table, cell_words(tell(change->after, change).text));
+			rows_cell(table, cell_words(tell_difference(change).text));
+			rows_cell(table, cell_words(tell_ratio(change).text));
+		}
 	}
 	if (hidden)
 		rows_line(rows, ROWS_FIRST, NULL, "%zu more number%s changed; --all shows %s.",
 			  hidden, hidden == 1 ? "" : "s", hidden == 1 ? "it" : "them");
-	change = report_compare(all->records[0], all->records[at]);
-	rows_line(rows, ROWS_FIRST, NULL, "In short: %s.", change ? change : "about the same");
+	words = report_compare(all->records[0], all->records[at]);
+	rows_line(rows, ROWS_FIRST, NULL, "In short: %s.", words ? words : "about the same");
 	return rows;
 }
 
@@ -188,25 +184,23 @@ static void put_number(struct amount a, FILE *out)
 		fprintf(out, "%.15g", a.number);
 }
 
-static void put_line(const char *record, const struct change *change, FILE *out)
-{
-	csv_put(record, out);
-	fprintf(out, ",%s,", change->variable->name);
-	csv_put(change->mount, out);
-	put_number(change->before, out);
-	put_number(change->after, out);
-	put_number(change_difference(change), out);
-	put_number(change_ratio(change), out);
-	fputc('\n', out);
-}
-
 void compare_csv(const struct compared *all, FILE *out)
 {
 	fputs("record,name,mount,before,after,difference,ratio\n", out);
 	for (size_t at = 1; at < all->count; at++) {
 		const struct comparison *c = &all->comparisons[at];
 
-		for (size_t i = 0; i < c->count; i++)
-			put_line(all->names[at], &c->items[i], out);
+		for (size_t i = 0; i < c->count; i++) {
+			const struct change *change = &c->items[i];
+
+			csv_put(all->names[at], out);
+			fprintf(out, ",%s,", change->variable->name);
+			csv_put(change->mount, out);
+			put_number(change->before, out);
+			put_number(change->after, out);
+			put_number(change_difference(change), out);
+			put_number(change_ratio(change), out);
+			fputc('\n', out);
+		}
 	}
 }

@@ -10,7 +10,6 @@
 #include "report/headline.h"
 #include "report/shade.h"
 #include "basic/macro.h"
-#include "report/markdown.h"
 #include "report/page.h"
 #include "model/record.h"
 #include "report/record_rows.h"
@@ -20,14 +19,6 @@
 
 #define NAME_WIDTH 42
 #define LOST_SHARE_MIN 0.005 /* of the core time: less is not worth a word */
-
-static void add_classes(const struct classes *classes, struct rows *rows)
-{
-	rows_begin(rows, ROWS_ALL, "class");
-	for (size_t i = 0; i < classes->count; i++)
-		rows_say(rows, ", ", "%s %s", classes->items[i].rule->id,
-			 amount_format(classes->items[i].share, DIMENSION_SHARE).text);
-}
 
 static void add_billing(const struct efficiency *e, struct rows *rows)
 {
@@ -64,36 +55,30 @@ static void add_lost(const struct core_time *t, struct rows *rows)
 	say_hours(shade_idle.label, t->idle, t, rows);
 }
 
-/* What was found over time, a sentence each: "hang  Nothing was done for...". */
-static void add_patterns(const struct patterns *patterns, struct rows *rows)
+static struct rows *rows_of(const struct analysis *analysis)
 {
-	for (size_t i = 0; i < patterns->count; i++) {
-		_cleanup_free_ char *text = pattern_text(patterns, &patterns->items[i]);
+	struct rows *rows = rows_new();
+	const struct classes *classes = &analysis->classes;
+	const struct insights *insights = &analysis->insights;
 
-		rows_line(rows, ROWS_ALL, pattern_id(patterns->items[i].kind), "%s",
+	add_billing(&analysis->efficiency, rows);
+	rows_begin(rows, ROWS_ALL, "class");
+	for (size_t i = 0; i < classes->count; i++)
+		rows_say(rows, ", ", "%s %s", classes->items[i].rule->id,
+			 amount_format(classes->items[i].share, DIMENSION_SHARE).text);
+	add_lost(&analysis->efficiency.core_time, rows);
+	findings_rows(analysis, true, ROWS_ALL, rows);
+	for (size_t i = 0; i < analysis->patterns->count; i++) {
+		_cleanup_free_ char *text = pattern_text(analysis->patterns,
+							 &analysis->patterns->items[i]);
+
+		rows_line(rows, ROWS_ALL, pattern_id(analysis->patterns->items[i].kind), "%s",
 			  text ? text : "");
 	}
-}
-
-/* The rules of which numbers are not known. */
-static void add_unknown(const struct insights *insights, struct rows *rows)
-{
 	rows_begin(rows, ROWS_TEXT, "not known");
 	for (size_t i = 0; i < insights->unknown_count; i++)
 		rows_say(rows, "; ", "%s (%s)", insights->unknown[i].rule->id,
 			 insights->unknown[i].names);
-}
-
-static struct rows *rows_of(const struct analysis *analysis)
-{
-	struct rows *rows = rows_new();
-
-	add_billing(&analysis->efficiency, rows);
-	add_classes(&analysis->classes, rows);
-	add_lost(&analysis->efficiency.core_time, rows);
-	findings_rows(analysis, true, ROWS_ALL, rows);
-	add_patterns(analysis->patterns, rows);
-	add_unknown(&analysis->insights, rows);
 	return rows;
 }
 
@@ -134,36 +119,6 @@ void insights_markdown(const struct record *record, const struct analysis *analy
 
 /* ---- rules ---- */
 
-static void list_thresholds(const struct rule *rule, struct page *page)
-{
-	for (size_t i = 0; i < rule->threshold_count; i++) {
-		const struct constant *c = &rule->thresholds[i];
-
-		page_label(page, i ? NULL : "thresholds");
-		page_put(page, PAGE_PLAIN, "%s = %s", c->name,
-			 amount_format_exact(c->amount, c->dimension).text);
-		page_end_line(page);
-	}
-}
-
-static void list_least(const struct rule *rule, struct page *page)
-{
-	for (size_t i = 0; i < rule->least_count; i++) {
-		page_label(page, i ? NULL : "at least");
-		page_put(page, PAGE_PLAIN, "%s", rule->least[i].text);
-		page_end_line(page);
-	}
-}
-
-static void list_places(const struct rule *rule, struct page *page)
-{
-	for (size_t i = 0; i < rule->place_count; i++) {
-		page_label(page, i ? "changed in" : "made in");
-		page_put(page, PAGE_PLAIN, "%s:%u", rule->places[i].file, rule->places[i].line);
-		page_end_line(page);
-	}
-}
-
 static void list_rule(const struct rule *rule, const char *kind, struct page *page)
 {
 	page_put(page, PAGE_BOLD, "%s", rule->id);
@@ -176,10 +131,25 @@ static void list_rule(const struct rule *rule, const char *kind, struct page *pa
 	page_end_line(page);
 	if (rule->condition)
 		page_paragraph(page, "when", rule->condition);
-	list_thresholds(rule, page);
-	list_least(rule, page);
+	for (size_t i = 0; i < rule->threshold_count; i++) {
+		const struct constant *c = &rule->thresholds[i];
+
+		page_label(page, i ? NULL : "thresholds");
+		page_put(page, PAGE_PLAIN, "%s = %s", c->name,
+			 amount_format_exact(c->amount, c->dimension).text);
+		page_end_line(page);
+	}
+	for (size_t i = 0; i < rule->least_count; i++) {
+		page_label(page, i ? NULL : "at least");
+		page_put(page, PAGE_PLAIN, "%s", rule->least[i].text);
+		page_end_line(page);
+	}
 	page_paragraph(page, "source", rule->source);
-	list_places(rule, page);
+	for (size_t i = 0; i < rule->place_count; i++) {
+		page_label(page, i ? "changed in" : "made in");
+		page_put(page, PAGE_PLAIN, "%s:%u", rule->places[i].file, rule->places[i].line);
+		page_end_line(page);
+	}
 	page_end_line(page);
 }
 
