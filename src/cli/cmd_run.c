@@ -142,13 +142,6 @@ static int save(struct output *output, struct own_file *own, const struct record
 	return r;
 }
 
-/* All ranks of a job are one run to who looks for the last ones, and each that has a file has its
- * record there. */
-static bool is_of_history(const struct record *record, const struct output *output)
-{
-	return record->job.rank <= 0 || !output->file;
-}
-
 static void keep(const struct record *record)
 {
 	struct error err = {};
@@ -191,7 +184,9 @@ static int tell(struct output *output, struct own_file *own, const struct record
 
 	assert(runs->items); /* there is one at least */
 	last = runs->items[runs->count - 1];
-	if (is_of_history(last, output))
+	/* All ranks of a job are one run to who looks for the last ones, and each that has a file
+	 * has its record there. */
+	if (last->job.rank <= 0 || !output->file)
 		keep(last);
 	r = site_rules_load(&cmd_run, NULL, &rules, err);
 	if (r < 0)

@@ -175,18 +175,6 @@ static bool put_real(double real, struct document *d)
 	return false;
 }
 
-static void put_value(const json_t *json, struct document *d)
-{
-	if (json_is_string(json))
-		document_string(d, json_string_value(json));
-	else if (json_is_boolean(json))
-		document_boolean(d, json_is_true(json));
-	else if (json_is_integer(json))
-		document_signed(d, json_integer_value(json));
-	else if (!json_is_real(json) || !put_real(json_real_value(json), d))
-		document_null(d);
-}
-
 void jobs_row_format(json_t *job, struct document *d)
 {
 	const char *key;
@@ -196,7 +184,14 @@ void jobs_row_format(json_t *job, struct document *d)
 	json_object_foreach(job, key, value)
 	{
 		document_key(d, key);
-		put_value(value, d);
+		if (json_is_string(value))
+			document_string(d, json_string_value(value));
+		else if (json_is_boolean(value))
+			document_boolean(d, json_is_true(value));
+		else if (json_is_integer(value))
+			document_signed(d, json_integer_value(value));
+		else if (!json_is_real(value) || !put_real(json_real_value(value), d))
+			document_null(d);
 	}
 	document_end_map(d);
 }

@@ -142,32 +142,9 @@ static uint64_t cpu_used_ns(void)
 	return clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static void look_at_ourselves(struct run *run)
-{
-	uint64_t cpu_ns = cpu_used_ns(), now_ns = clock_now_ns(CLOCK_BOOTTIME);
-	struct rusage usage;
-
-	if (run->cpu_at_ns && now_ns > run->cpu_at_ns)
-		run->top->own_cores = (double)(cpu_ns - run->cpu_ns) /
-				      (double)(now_ns - run->cpu_at_ns);
-	run->cpu_ns = cpu_ns;
-	run->cpu_at_ns = now_ns;
-	if (getrusage(RUSAGE_SELF, &usage) == 0)
-		run->top->own_bytes = (uint64_t)usage.ru_maxrss * 1024;
-}
-
 static uint64_t max_age_ns(const struct run *run)
 {
 	return MIN(MAX(run->options->interval_ns / 2, FRESH_NS), OLDEST_NS);
-}
-
-/* Of a line that there was no room for nothing stays, since more may follow it. */
-static void take_back(FILE *record, off_t begin)
-{
-	__fpurge(record);
-	clearerr(record);
-	if (begin >= 0 && ftruncate(fileno(record), begin) == 0)
-		(void)fseeko(record, begin, SEEK_SET);
 }
 
 /* Each reading once: what a key asked for may be of the last one. */
@@ -180,8 +157,14 @@ static int keep_line(struct run *run, struct error *err)
 		off_t begin = ftello(record);
 
 		r = top_line_write(run->top, true, record);
-		if (r < 0)
-			take_back(record, begin);
+		if (r < 0) {
+			/* Of a line that there was no room for nothing stays, since more may follow
+			 * it. */
+			__fpurge(record);
+			clearerr(record);
+			if (begin >= 0 && ftruncate(fileno(record), begin) == 0)
+				(void)fseeko(record, begin, SEEK_SET);
+		}
 	}
 	run->kept_ns = run->top->last.boot_ns;
 	return r < 0 ? error_set_errno(err, r, "cannot write the recording") : 0;
@@ -322,13 +305,6 @@ static int take_keys(struct run *run, struct error *err)
 
 /* ---- waiting ---- */
 
-static int hold_signals(struct run *run, struct error *err)
-{
-	run->signal_fd = endings_open();
-	return run->signal_fd < 0 ? error_set_errno(err, run->signal_fd, "cannot watch for signals")
-				  : 0;
-}
-
 /* Until @until_ns, a key or a signal.  An interrupted one is a screen of another size. */
 static void wait_until(struct run *run, uint64_t until_ns)
 {
@@ -383,16 +359,6 @@ static int serve_keys(void *context)
 	return run->is_over ? -ECANCELED : MIN(r, 0);
 }
 
-static void begin_waiting(struct run *run)
-{
-	run->waiter = (struct waiter){ .fds = { run->signal_fd, run->screen ? STDIN_FILENO : -1 },
-				       .timeout_ms = WAITING_MS,
-				       .run = serve_keys,
-				       .context = run };
-	if (run->source->set_waiter)
-		run->source->set_waiter(run->source, &run->waiter);
-}
-
 /* ---- again and again ---- */
 
 static bool has_target(const struct run *run)
@@ -402,13 +368,6 @@ static bool has_target(const struct run *run)
 			return true;
 	}
 	return false;
-}
-
-/* Whether rates are known; a single sample has none. */
-static uint64_t second_look(const struct run *run)
-{
-	return run->source->move ? 0
-				 : MAX(run->top->last.boot_ns, run->processes.boot_ns) + FIRST_NS;
 }
 
 /* Of a reading that is so long behind the first. */
@@ -426,7 +385,10 @@ static int look_twice(struct run *run, struct error *err)
 
 	if (r < 0)
 		return r;
-	then_ns = second_look(run);
+	/* Whether rates are known; a single sample has none. */
+	then_ns = run->source->move
+			  ? 0
+			  : MAX(run->top->last.boot_ns, run->processes.boot_ns) + FIRST_NS;
 	while (!run->is_over && clock_now_ns(CLOCK_BOOTTIME) < then_ns) {
 		wait_until(run, then_ns);
 		r = serve_keys(run);
@@ -513,8 +475,17 @@ static int go_on(struct run *run, struct error *err)
 			run->next_ns = 0;
 		run->top->wants_reading = false;
 		if (clock_now_ns(CLOCK_BOOTTIME) >= run->next_ns) {
+			uint64_t cpu_ns = cpu_used_ns(), now_ns = clock_now_ns(CLOCK_BOOTTIME);
+			struct rusage usage;
+
 			run->next_ns = next_look(run);
-			look_at_ourselves(run);
+			if (run->cpu_at_ns && now_ns > run->cpu_at_ns)
+				run->top->own_cores = (double)(cpu_ns - run->cpu_ns) /
+						      (double)(now_ns - run->cpu_at_ns);
+			run->cpu_ns = cpu_ns;
+			run->cpu_at_ns = now_ns;
+			if (getrusage(RUSAGE_SELF, &usage) == 0)
+				run->top->own_bytes = (uint64_t)usage.ru_maxrss * 1024;
 			r = look_again(run, err);
 			if (r == 0 && !run->is_over)
 				r = show(run, err);
@@ -548,7 +519,9 @@ static int begin(struct run *run, struct error *err)
 	snprintf(run->top->message, sizeof(run->top->message), "%s", o->notice ? o->notice : "");
 	run->cpu_ns = cpu_used_ns();
 	run->cpu_at_ns = clock_now_ns(CLOCK_BOOTTIME);
-	return hold_signals(run, err);
+	run->signal_fd = endings_open();
+	return run->signal_fd < 0 ? error_set_errno(err, run->signal_fd, "cannot watch for signals")
+				  : 0;
 }
 
 int top_run(struct top_source *source, const struct top_options *options, struct error *err)
@@ -561,7 +534,13 @@ int top_run(struct top_source *source, const struct top_options *options, struct
 	if (r == 0 && options->form == TOP_FORM_SCREEN)
 		r = screen_open(options->has_color, &run.screen, err);
 	if (r == 0) {
-		begin_waiting(&run);
+		run.waiter =
+			(struct waiter){ .fds = { run.signal_fd, run.screen ? STDIN_FILENO : -1 },
+					 .timeout_ms = WAITING_MS,
+					 .run = serve_keys,
+					 .context = &run };
+		if (run.source->set_waiter)
+			run.source->set_waiter(run.source, &run.waiter);
 		r = look_first(&run, err);
 	}
 	if (r == 0 && !run.is_over)
