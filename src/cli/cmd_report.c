@@ -14,7 +14,6 @@
 #include "report/page.h"
 #include "report/html_report.h"
 #include "codec/records.h"
-#include "cli/report.h"
 #include "report/reports.h"
 #include "analysis/rules.h"
 #include "cli/moment.h"
