@@ -35,42 +35,22 @@ static void watched_signals(sigset_t *ret)
 		sigaddset(ret, passed_on[i]);
 }
 
-/* In the child, once released: between that and execve() it does nothing that is counted, so the
- * command's numbers are its own. */
-static _Noreturn void be_command(char *const argv[], int tell_fd, const struct child *c)
-{
-	int error_number;
-
-	inherited_give_back();
-	sigprocmask(SIG_SETMASK, &c->mask, NULL);
-	execvp(argv[0], argv);
-	error_number = errno;
-	(void)send(tell_fd, &error_number, sizeof(error_number), MSG_NOSIGNAL);
-	_exit(error_number == ENOENT ? 127 : 126);
-}
-
-/* Holds all signals until it is killed, or we are. */
-static _Noreturn void be_witness(pid_t parent)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (getppid() == parent)
-		pause();
-	_exit(0);
-}
-
 static int make_witness(struct child *c)
 {
 	pid_t parent = getpid();
 
 	c->witness_pid = fork();
 	if (c->witness_pid == 0) {
+		sigset_t all;
+
 		close(c->release_fd);
 		close(c->signal_fd);
-		be_witness(parent);
+		sigfillset(&all);
+		sigprocmask(SIG_SETMASK, &all, NULL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent)
+			pause();
+		_exit(0);
 	}
 	return c->witness_pid < 0 ? -errno : 0;
 }
@@ -93,8 +73,18 @@ int child_prepare(struct child *c, char *const argv[], struct error *err)
 	r = held_fork(&command);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start a process");
-	if (command.pid == 0)
-		be_command(argv, command.fd, c);
+	if (command.pid == 0) {
+		int error_number;
+
+		/* In the child, once released: between that and execve() it does nothing that is
+		 * counted, so the command's numbers are its own. */
+		inherited_give_back();
+		sigprocmask(SIG_SETMASK, &c->mask, NULL);
+		execvp(argv[0], argv);
+		error_number = errno;
+		(void)send(command.fd, &error_number, sizeof(error_number), MSG_NOSIGNAL);
+		_exit(error_number == ENOENT ? 127 : 126);
+	}
 	c->name = argv[0];
 	c->pid = command.pid;
 	c->release_fd = command.fd;
@@ -294,15 +284,6 @@ int child_exit_code(const struct child *c)
 	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
 }
 
-/* What was sent to the command, and came when it was over, must not end us before its report. */
-static void drop_signals(struct child *c)
-{
-	struct signalfd_siginfo info;
-
-	while (wait_signal(c, 0, &info))
-		;
-}
-
 void child_clear(struct child *c)
 {
 	if (c->release_fd >= 0)
@@ -311,7 +292,10 @@ void child_clear(struct child *c)
 		waitpid(c->pid, NULL, 0);
 	end_witness(c, c->witness_pid);
 	if (c->signal_fd >= 0) {
-		drop_signals(c);
+		struct signalfd_siginfo info;
+
+		while (wait_signal(c, 0, &info))
+			;
 		close(c->signal_fd);
 	}
 	*c = (struct child){ .release_fd = -EBADF, .signal_fd = -EBADF, .mask = c->mask };

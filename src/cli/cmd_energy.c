@@ -81,26 +81,6 @@ static int measure(char **ret, struct error *err)
 
 /* ---- for people ---- */
 
-static void add_watts(const json_t *map, const char *key, bool is_about, struct rows_table *table)
-{
-	uint64_t uw;
-
-	if (place_number_of(map, key, metric_unit_places(UNIT_WATTS), &uw))
-		rows_words(table, "%s%.1f W", is_about ? "~" : "", (double)uw / 1e6);
-	else
-		rows_cell(table, cell_words(NULL));
-}
-
-static void add_joules(const json_t *map, const char *key, bool is_about, struct rows_table *table)
-{
-	uint64_t uj;
-
-	if (place_number_of(map, key, metric_unit_places(UNIT_JOULES), &uj))
-		rows_words(table, "%s%s", is_about ? "~" : "", humanize_energy(uj).text);
-	else
-		rows_cell(table, cell_words(NULL));
-}
-
 static void add_sensors(const json_t *root, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
@@ -126,14 +106,21 @@ static void add_sensors(const json_t *root, struct rows *rows)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *sensor = json_array_get(list, i);
 		const bool is_about = strcmp(place_text_of(sensor, "quality"), "estimated") == 0;
+		uint64_t uw, uj;
 
 		rows_row(table, ROWS_TEXT);
 		rows_cell(table, cell_words(place_text_of(sensor, "name")));
 		rows_cell(table, cell_words(place_text_of(sensor, "source")));
 		rows_cell(table, cell_words(place_text_of(sensor, "level")));
 		rows_cell(table, cell_words(place_text_of(sensor, "quality")));
-		add_watts(sensor, "watts", is_about, table);
-		add_joules(sensor, "joules", is_about, table);
+		if (place_number_of(sensor, "watts", metric_unit_places(UNIT_WATTS), &uw))
+			rows_words(table, "%s%.1f W", is_about ? "~" : "", (double)uw / 1e6);
+		else
+			rows_cell(table, cell_words(NULL));
+		if (place_number_of(sensor, "joules", metric_unit_places(UNIT_JOULES), &uj))
+			rows_words(table, "%s%s", is_about ? "~" : "", humanize_energy(uj).text);
+		else
+			rows_cell(table, cell_words(NULL));
 		rows_cell(table,
 			  cell_words(json_is_true(json_object_get(sensor, "stale")) ? "no, stale"
 				     : json_is_true(json_object_get(sensor, "counted")) ? "yes"

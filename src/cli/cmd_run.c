@@ -19,16 +19,110 @@
 #include "cli/measure.h"
 #include "cli/on_demand.h"
 #include "cli/output.h"
-#include "cli/own_file.h"
-#include "cli/repeat_text.h"
+#include "cli/identify.h"
 #include "report/page.h"
 #include "codec/records.h"
-#include "cli/report.h"
 #include "analysis/rules.h"
 #include "cli/runs.h"
 #include "cli/site_rules.h"
 #include "load/tiers.h"
 #include "trace/installed_sets.h"
+#include "analysis/comparison.h"
+#include "analysis/repetition.h"
+#include "analysis/variables.h"
+#include "model/record.h"
+#include "model/rows.h"
+#include "report/headline.h"
+#include "report/rows_text.h"
+
+/* ---- what `run --repeat` says of all its runs together ---- */
+
+static struct human format_number(double number, const struct variable *variable)
+{
+	return amount_format(amount_of(number), variable->dimension);
+}
+
+/* In percent of the mean, as perf stat says it. */
+static struct human tell_spread(const struct repetition *r)
+{
+	struct human h = { "-" };
+
+	if (r->known > 1 && r->mean > 0)
+		snprintf(h.text, sizeof(h.text), "± %.1f %%", 100 * r->deviation / r->mean);
+	return h;
+}
+
+static void add_row(const struct repetition *r, const struct variable *variable, const char *label,
+		    struct rows_table *table)
+{
+	rows_row(table, ROWS_ALL);
+	rows_cell(table, cell_words(label));
+	rows_cell(table, cell_words(format_number(r->mean, variable).text));
+	rows_cell(table, cell_words(tell_spread(r).text));
+	rows_cell(table, cell_words(format_number(r->least, variable).text));
+	rows_cell(table, cell_words(format_number(r->median, variable).text));
+	rows_cell(table, cell_words(format_number(r->greatest, variable).text));
+}
+
+static void tell_outliers(const struct repetition *r, const struct variable *variable,
+			  const char *label, const struct records *runs, struct rows *rows)
+{
+	rows_begin(rows, ROWS_TEXT, NULL);
+	for (size_t i = 0; r->known && i < runs->count; i++) {
+		const struct subject subject = { .record = runs->items[i] };
+		struct amount a = variable_get(variable, &subject);
+
+		if (repetition_is_outlier(r, a))
+			rows_say(rows, ", ", "%srun %zu (%s)",
+				 rows_has_said(rows) ? "" : "outliers: ", i + 1,
+				 format_number(a.number, variable).text);
+	}
+	if (rows_has_said(rows))
+		rows_say(rows, "", ", by %s", label);
+}
+
+static void tell_failures(const struct records *runs, struct rows *rows)
+{
+	for (size_t i = 0; i < runs->count; i++) {
+		_cleanup_free_ char *outcome = NULL;
+
+		if (!headline_is_failure(runs->items[i]))
+			continue;
+		outcome = headline_outcome(runs->items[i]);
+		rows_alert(rows, ROWS_TEXT, NULL, "run %zu: %s", i + 1,
+			   outcome ? outcome : "failed");
+	}
+}
+
+/* How the numbers that everybody asks first vary, which runs are outliers, and which failed.  There
+ * must be one record at least, in the order of the runs. */
+static void repeat_text(const struct records *runs, const struct variables *variables,
+			struct page *page)
+{
+	static const struct rows_column columns[] = {
+		{ "what" }, { "mean" }, { "spread" }, { "least" }, { "median" }, { "greatest" },
+	};
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct rows_table *table = rows_table(rows, ROWS_ALL, NULL, columns, ARRAY_SIZE(columns));
+	struct repetition repetitions[FIRST_NUMBERS] = {};
+	const struct variable *found[FIRST_NUMBERS];
+
+	for (size_t i = 0; i < FIRST_NUMBERS; i++) {
+		const char *name = first_numbers[i].variable;
+
+		found[i] = variables_find(variables, name, strlen(name));
+		if (repetition_make(found[i], runs->items, runs->count, &repetitions[i]) == 0 &&
+		    repetitions[i].known)
+			add_row(&repetitions[i], found[i], first_numbers[i].label, table);
+	}
+	for (size_t i = 0; i < FIRST_NUMBERS; i++)
+		tell_outliers(&repetitions[i], found[i], first_numbers[i].label, runs, rows);
+	tell_failures(runs, rows);
+	page_put(page, PAGE_BOLD, "%s", headline_name(runs->items[0]));
+	page_put(page, PAGE_PLAIN, "  %zu run%s", runs->count, runs->count == 1 ? "" : "s");
+	page_end_line(page);
+	rows_text(rows, ROWS_TEXT, page);
+}
 
 struct settings {
 	bool is_patient, is_standalone;
@@ -142,13 +236,6 @@ static int save(struct output *output, struct own_file *own, const struct record
 	return r;
 }
 
-/* All ranks of a job are one run to who looks for the last ones, and each that has a file has its
- * record there. */
-static bool is_of_history(const struct record *record, const struct output *output)
-{
-	return record->job.rank <= 0 || !output->file;
-}
-
 static void keep(const struct record *record)
 {
 	struct error err = {};
@@ -191,7 +278,9 @@ static int tell(struct output *output, struct own_file *own, const struct record
 
 	assert(runs->items); /* there is one at least */
 	last = runs->items[runs->count - 1];
-	if (is_of_history(last, output))
+	/* All ranks of a job are one run to who looks for the last ones, and each that has a file
+	 * has its record there. */
+	if (last->job.rank <= 0 || !output->file)
 		keep(last);
 	r = site_rules_load(&cmd_run, NULL, &rules, err);
 	if (r < 0)

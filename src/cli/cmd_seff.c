@@ -46,17 +46,6 @@ static void put_size(double bytes, FILE *out)
 	fprintf(out, "%.2f %cB", number, units[i]);
 }
 
-static void put_owner(const struct record *r, FILE *out)
-{
-	const struct passwd *user = r->job.user	      ? getpwnam(r->job.user)
-				    : r->job.uid >= 0 ? getpwuid((uid_t)r->job.uid)
-						      : NULL;
-	const char *name = r->job.user ? r->job.user : user ? user->pw_name : UNKNOWN;
-	const struct group *group = user ? getgrgid(user->pw_gid) : NULL;
-
-	fprintf(out, "User/Group: %s/%s\n", name, group ? group->gr_name : UNKNOWN);
-}
-
 /* The manager's word; without one, what can be told from the record. */
 static const char *state_of(const struct record *r)
 {
@@ -69,20 +58,6 @@ static const char *state_of(const struct record *r)
 	if (r->job.signal <= 0 && r->job.exit_code == 0)
 		return "COMPLETED";
 	return record_reached_memory_limit(r) ? "OUT_OF_MEMORY" : "FAILED";
-}
-
-static void put_state(const struct record *r, FILE *out)
-{
-	const int code = r->job.signal > 0 ? r->job.signal : r->job.exit_code;
-
-	fputs("State: ", out);
-	for (const char *c = state_of(r); *c; c++)
-		fputc(toupper((unsigned char)*c), out); /* a run's is "completed" */
-	if (r->is_final && code >= 0)
-		fprintf(out, " (exit code %d)", code);
-	else if (r->is_final)
-		fputs(" (exit code " UNKNOWN ")", out);
-	fputc('\n', out);
 }
 
 static void put_cpu(const struct record *r, FILE *out)
@@ -145,12 +120,29 @@ static void put_memory(const struct record *r, struct value peak, FILE *out)
 
 static void put_job(const struct record *r, struct value peak, FILE *out)
 {
+	const struct passwd *user;
+	const char *name;
+	const struct group *group;
+	const int code = r->job.signal > 0 ? r->job.signal : r->job.exit_code;
+
 	fprintf(out, "Job ID: %s\n", r->job.id ? r->job.id : UNKNOWN);
 	if (r->job.array_id && r->job.array_index >= 0)
 		fprintf(out, "Array Job ID: %s_%" PRId64 "\n", r->job.array_id, r->job.array_index);
 	fprintf(out, "Cluster: %s\n", r->cluster ? r->cluster : UNKNOWN);
-	put_owner(r, out);
-	put_state(r, out);
+	user = r->job.user	 ? getpwnam(r->job.user)
+	       : r->job.uid >= 0 ? getpwuid((uid_t)r->job.uid)
+				 : NULL;
+	name = r->job.user ? r->job.user : user ? user->pw_name : UNKNOWN;
+	group = user ? getgrgid(user->pw_gid) : NULL;
+	fprintf(out, "User/Group: %s/%s\n", name, group ? group->gr_name : UNKNOWN);
+	fputs("State: ", out);
+	for (const char *c = state_of(r); *c; c++)
+		fputc(toupper((unsigned char)*c), out); /* a run's is "completed" */
+	if (r->is_final && code >= 0)
+		fprintf(out, " (exit code %d)", code);
+	else if (r->is_final)
+		fputs(" (exit code " UNKNOWN ")", out);
+	fputc('\n', out);
 	put_cpu(r, out);
 	put_memory(r, peak, out);
 	if (!r->is_final)

@@ -121,19 +121,6 @@ static int settle(struct usage *u, struct output *output, int argc, char **argv,
 	return output_settle(output, err);
 }
 
-/* In a table a period is the day on which it begins. */
-static void shorten_starts(json_t *rows)
-{
-	for (size_t i = 0; i < json_array_size(rows); i++) {
-		const char *start =
-			json_string_value(json_object_get(json_array_get(rows, i), "start"));
-
-		if (start && strlen(start) > DAY_LENGTH)
-			json_object_set_new(json_array_get(rows, i), "start",
-					    json_stringn(start, DAY_LENGTH));
-	}
-}
-
 static int tell(const struct cli_command *command, struct usage *u, const struct output *output,
 		struct error *err)
 {
@@ -150,8 +137,16 @@ static int tell(const struct cli_command *command, struct usage *u, const struct
 	if (r < 0)
 		return r;
 	rows = json_object_get(answer, u->table.list);
-	if (is_table)
-		shorten_starts(rows);
+	if (is_table) {
+		for (size_t i = 0; i < json_array_size(rows); i++) {
+			const char *start = json_string_value(
+				json_object_get(json_array_get(rows, i), "start"));
+
+			if (start && strlen(start) > DAY_LENGTH)
+				json_object_set_new(json_array_get(rows, i), "start",
+						    json_stringn(start, DAY_LENGTH));
+		}
+	}
 	u->table.rows = rows;
 	r = output_print_by(output, jobs_table_write, &u->table, err);
 	if (r < 0)

@@ -21,9 +21,7 @@
 #include "analysis/rules.h"
 #include "cli/site_rules.h"
 #include "cli/watch.h"
-#include "cli/watch_live.h"
 #include "cli/watch_report.h"
-#include "cli/watch_source.h"
 #include "cli/watch_target.h"
 
 #define INTERVAL_LEAST_NS 100000000u

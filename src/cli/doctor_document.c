@@ -93,18 +93,6 @@ static void put_rights(struct document *d, const struct rights *r)
 	document_end_map(d);
 }
 
-static void put_hook(struct document *d, const struct hook *hook)
-{
-	document_begin_flat_map(d);
-	doctor_put(d, "program", hook->program);
-	doctor_put(d, "attach", hook->attach);
-	doctor_put(d, "gives", hook->gives);
-	document_put_boolean(d, "on", hook->is_on);
-	document_put_boolean(d, "checked", hook->is_checked);
-	doctor_put(d, "why", hook->is_on ? NULL : hook->why);
-	document_end_map(d);
-}
-
 static void put_tiers(struct document *d, const struct checkup *c)
 {
 	document_begin_list_of(d, "tiers");
@@ -120,39 +108,24 @@ static void put_tiers(struct document *d, const struct checkup *c)
 		doctor_put(d, "why", tier->is_on ? NULL : checkup_why_off(c, tier));
 		document_begin_list_of(d, "hooks");
 		for (size_t i = 0; i < c->hook_count; i++) {
-			if (strcmp(c->hooks[i].tier, tier->name) == 0)
-				put_hook(d, &c->hooks[i]);
+			if (strcmp(c->hooks[i].tier, tier->name) == 0) {
+				const struct hook *hook = &c->hooks[i];
+
+				document_begin_flat_map(d);
+				doctor_put(d, "program", hook->program);
+				doctor_put(d, "attach", hook->attach);
+				doctor_put(d, "gives", hook->gives);
+				document_put_boolean(d, "on", hook->is_on);
+				document_put_boolean(d, "checked", hook->is_checked);
+				doctor_put(d, "why", hook->is_on ? NULL : hook->why);
+				document_end_map(d);
+			}
 		}
 		document_end_list(d);
 		document_end_map(d);
 	}
 	document_end_list(d);
 	put_known(d, "map_bytes", c->map_bytes);
-}
-
-static void put_older(struct document *d, const struct older *older)
-{
-	document_begin_list_of(d, "older_code");
-	for (size_t id = 0; id < OBJECT_COUNT; id++) {
-		if (!older_is(older, (enum object_id)id))
-			continue;
-		document_begin_flat_map(d);
-		doctor_put(d, "object", object_name((enum object_id)id));
-		doctor_put(d, "why", older->why[id]);
-		document_end_map(d);
-	}
-	document_end_list(d);
-}
-
-static void put_missing(struct document *d, const struct checkup *c)
-{
-	_cleanup_(strings_clear) struct strings missing = {};
-
-	(void)checkup_list_missing(c, &missing);
-	document_begin_list_of(d, "missing");
-	for (size_t i = 0; i < missing.count; i++)
-		document_string(d, missing.items[i]);
-	document_end_list(d);
 }
 
 static void put_features(struct document *d, const struct checkup *c)
@@ -282,6 +255,8 @@ static void put_advice(struct document *d, const struct checkup *c)
 
 void doctor_document(const struct checkup *c, const struct doctor_agent *agent, struct document *d)
 {
+	_cleanup_(strings_clear) struct strings missing = {};
+
 	document_begin_map(d);
 	doctor_put(d, "schema", DOCTOR_SCHEMA);
 	doctor_put(d, "version", JOBMETER_VERSION);
@@ -292,8 +267,21 @@ void doctor_document(const struct checkup *c, const struct doctor_agent *agent, 
 	put_rights(d, &c->rights);
 	doctor_agent_put(agent, d);
 	put_tiers(d, c);
-	put_older(d, &c->older);
-	put_missing(d, c);
+	document_begin_list_of(d, "older_code");
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (!older_is(&c->older, (enum object_id)id))
+			continue;
+		document_begin_flat_map(d);
+		doctor_put(d, "object", object_name((enum object_id)id));
+		doctor_put(d, "why", c->older.why[id]);
+		document_end_map(d);
+	}
+	document_end_list(d);
+	(void)checkup_list_missing(c, &missing);
+	document_begin_list_of(d, "missing");
+	for (size_t i = 0; i < missing.count; i++)
+		document_string(d, missing.items[i]);
+	document_end_list(d);
 	put_features(d, c);
 	put_costs(d, c);
 	put_managers(d, &c->managers);

@@ -23,20 +23,6 @@ static const char *or_unknown(const char *text)
 	return *text ? text : "unknown";
 }
 
-/* "totals, wait times and files": the tiers that are on, but those that only add to others. */
-static void list_on(const struct checkup *c, struct sentence *ret)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++)
-		left += c->tiers[i].is_on && !strchr(c->tiers[i].name, '+');
-	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
-		if (c->tiers[i].is_on && !strchr(c->tiers[i].name, '+'))
-			sentence_add(ret, --left ? ", " : " and ", "%s",
-				     tier_words(c->tiers[i].name));
-	}
-}
-
 static void print_verdict(const struct checkup *c, const struct doctor_agent *agent,
 			  struct page *page)
 {
@@ -50,8 +36,16 @@ static void print_verdict(const struct checkup *c, const struct doctor_agent *ag
 		return;
 	}
 	if (checkup_is_well(c)) {
+		size_t left = 0;
+
 		page_put(page, PAGE_BOLD, "The default set works here: ");
-		list_on(c, &on);
+		for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++)
+			left += c->tiers[i].is_on && !strchr(c->tiers[i].name, '+');
+		for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
+			if (c->tiers[i].is_on && !strchr(c->tiers[i].name, '+'))
+				sentence_add(&on, --left ? ", " : " and ", "%s",
+					     tier_words(c->tiers[i].name));
+		}
 		page_put(page, PAGE_PLAIN, "%s.", on.text ? on.text : "");
 		page_end_line(page);
 		return;
@@ -104,20 +98,6 @@ static void print_cgroups(const struct checkup *c, struct rows *rows)
 			 h->v2_mount ? "; v2 beside it has no controllers" : "");
 }
 
-static void print_settings(const struct rights *r, struct rows *rows)
-{
-
-	rows_begin(rows, ROWS_TEXT, NULL);
-	if (r->unprivileged_bpf_disabled >= 0)
-		rows_say(rows, ", ", "unprivileged_bpf_disabled %d", r->unprivileged_bpf_disabled);
-	if (r->perf_event_paranoid != RIGHTS_UNKNOWN_PARANOIA)
-		rows_say(rows, ", ", "perf_event_paranoid %d", r->perf_event_paranoid);
-	if (*r->lockdown)
-		rows_say(rows, ", ", "lockdown %s", r->lockdown);
-	if (r->is_in_user_namespace)
-		rows_say(rows, ", ", "in a user namespace");
-}
-
 static void print_rights(const struct rights *r, struct rows *rows)
 {
 	_cleanup_(sentence_freep) struct sentence has = {}, lacks = {};
@@ -138,7 +118,15 @@ static void print_rights(const struct rights *r, struct rows *rows)
 			 lacks.text ? "with" : "with all that matter:", has.text);
 	if (r->is_known && lacks.text)
 		rows_say(rows, ", ", "without %s", lacks.text);
-	print_settings(r, rows);
+	rows_begin(rows, ROWS_TEXT, NULL);
+	if (r->unprivileged_bpf_disabled >= 0)
+		rows_say(rows, ", ", "unprivileged_bpf_disabled %d", r->unprivileged_bpf_disabled);
+	if (r->perf_event_paranoid != RIGHTS_UNKNOWN_PARANOIA)
+		rows_say(rows, ", ", "perf_event_paranoid %d", r->perf_event_paranoid);
+	if (*r->lockdown)
+		rows_say(rows, ", ", "lockdown %s", r->lockdown);
+	if (r->is_in_user_namespace)
+		rows_say(rows, ", ", "in a user namespace");
 }
 
 /* What the default set could give more. */
@@ -461,22 +449,11 @@ static void print_identity(const struct identity *id, const char *label, struct 
 	}
 }
 
-static void print_groups(const char *cgroups, struct rows *rows)
-{
-	const char *label = "cgroups";
-
-	for (const char *line = cgroups; *line; label = NULL) {
-		size_t length = strcspn(line, "\n");
-
-		rows_line(rows, ROWS_TEXT, label, "%.*s", (int)length, line);
-		line += length + (line[length] == '\n');
-	}
-}
-
 void doctor_text_placement(const struct placement *p, const struct doctor_agent *agent,
 			   const char *hierarchy, struct page *page)
 {
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	const char *label = "cgroups";
 
 	rows_line(rows, ROWS_TEXT, "process", "%d%s%s", p->pid, *p->command ? " " : "", p->command);
 	rows_line(rows, ROWS_TEXT, "cgroup", "%s", p->path);
@@ -492,6 +469,11 @@ void doctor_text_placement(const struct placement *p, const struct doctor_agent 
 	if (p->has_outer)
 		print_identity(&p->outer, "around it", rows);
 	doctor_agent_print_group(agent, rows);
-	print_groups(p->cgroups, rows);
+	for (const char *line = p->cgroups; *line; label = NULL) {
+		size_t length = strcspn(line, "\n");
+
+		rows_line(rows, ROWS_TEXT, label, "%.*s", (int)length, line);
+		line += length + (line[length] == '\n');
+	}
 	rows_text(rows, ROWS_TEXT, page);
 }

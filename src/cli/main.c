@@ -63,17 +63,6 @@ static int help(int argc, char **argv)
 	return command ? command->run(command, 2, words) : refuse_command(argv[0]);
 }
 
-/* Else the next file that is opened is the standard error, and what is said stands in it.  For a
- * command that is run they are as closed as they were. */
-static void fill_standard_files(void)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		if (fcntl(fd, F_GETFD) < 0)
-			(void)open("/dev/null", O_RDWR | O_CLOEXEC); /* the lowest number that is
-									free */
-	}
-}
-
 static int run(int argc, char **argv)
 {
 	const struct cli_command *command;
@@ -117,7 +106,13 @@ static int finish_printing(int code)
 int main(int argc, char **argv)
 {
 	inherited_set_right(077);
-	fill_standard_files();
+	/* Else the next file that is opened is the standard error, and what is said stands in it.
+	 * For a command that is run they are as closed as they were. */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", O_RDWR | O_CLOEXEC); /* the lowest number that is
+									free */
+	}
 	setlocale(LC_CTYPE, ""); /* the charset alone: numbers are the same everywhere */
 	return finish_printing(run(argc, argv));
 }

@@ -197,14 +197,6 @@ static void plan_look(struct measurement *m)
 			  clock_now_ns(CLOCK_REALTIME) % LOOK_NS;
 }
 
-static void begin_polls(struct measurement *m)
-{
-	m->looks_inside = m->measurer->look;
-	if (m->measurer->start)
-		m->measurer->start(m->measurer, &m->child);
-	plan_look(m);
-}
-
 /* How long until the next look; -1: there is none. */
 static int time_to_look(const struct measurement *m)
 {
@@ -266,8 +258,12 @@ static int release(void *context, struct error *err)
 	r = child_release(&m->child, err);
 	m->is_released = r == 0;
 	m->cannot_run = r < 0;
-	if (r == 0)
-		begin_polls(m);
+	if (r == 0) {
+		m->looks_inside = m->measurer->look;
+		if (m->measurer->start)
+			m->measurer->start(m->measurer, &m->child);
+		plan_look(m);
+	}
 	return r;
 }
 
@@ -400,16 +396,6 @@ static void tell_end(struct measurement *m)
 	}
 }
 
-/* As sacct(1) calls it, by what the counters say. */
-static void judge_end(const struct measurement *m)
-{
-	const bool is_oom = m->record->reading.values[METRIC_MEMORY_OOM_KILLS].number > 0;
-
-	m->record->job.state = strdup(m->child.status == 0 ? "COMPLETED"
-				      : is_oom		   ? "OUT_OF_MEMORY"
-							   : "FAILED");
-}
-
 static int read_sources(struct measurement *m)
 {
 	int r = sample_sources(m);
@@ -427,6 +413,7 @@ static int read_sources(struct measurement *m)
 static int finish(struct measurement *m, char *const argv[], struct error *err)
 {
 	int r;
+	bool is_oom;
 
 	m->record = record_new();
 	if (!m->record)
@@ -437,7 +424,11 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 		r = m->measurer->read(m->measurer, &m->child, &m->before, m->record, err);
 	if (r >= 0)
 		r = read_sources(m);
-	judge_end(m);
+	/* As sacct(1) calls it, by what the counters say. */
+	is_oom = m->record->reading.values[METRIC_MEMORY_OOM_KILLS].number > 0;
+	m->record->job.state = strdup(m->child.status == 0 ? "COMPLETED"
+				      : is_oom		   ? "OUT_OF_MEMORY"
+							   : "FAILED");
 	if (r >= 0)
 		r = allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL,
 				    &m->record->reading, &m->record->job.cpus_allowed);

@@ -159,20 +159,6 @@ static int read_counters(struct own_measurer *m, const struct child *child,
 	return 0;
 }
 
-/* Of who counts no tasks the group's files tell of its processes, and wait() of more. */
-static void read_children(const struct own_measurer *m, const struct children_usage *usage,
-			  struct record *record)
-{
-	struct value *values = record->reading.values;
-	bool counts_tasks = m->sampler && sampler_counts_tasks(m->sampler);
-
-	for (size_t i = 0; i < METRIC_JOB_COUNT && !counts_tasks; i++) {
-		if (children_know((enum metric_id)i))
-			values[i] = (struct value){};
-	}
-	collect_children(m->root_fd, usage, &record->reading);
-}
-
 /* Why the group's peak is not known, where there is a group. */
 static const char *why_no_peak(const struct own_measurer *m)
 {
@@ -211,7 +197,16 @@ static int read_own(struct measurer *measurer, const struct child *child,
 	int r = m->sampler ? read_counters(m, child, usage, record, err) : tell_no_group(m, record);
 
 	if (r >= 0 && !uses_tasks(m)) {
-		read_children(m, usage, record);
+		struct value *values = record->reading.values;
+		bool counts_tasks = m->sampler && sampler_counts_tasks(m->sampler);
+
+		/* Of who counts no tasks the group's files tell of its processes, and wait() of
+		 * more. */
+		for (size_t i = 0; i < METRIC_JOB_COUNT && !counts_tasks; i++) {
+			if (children_know((enum metric_id)i))
+				values[i] = (struct value){};
+		}
+		collect_children(m->root_fd, usage, &record->reading);
 		r = measurer_note_children(m->root_fd, record);
 	}
 	if (r >= 0 && m->group && !record->reading.values[METRIC_MEMORY_PEAK].is_known)

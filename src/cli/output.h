@@ -14,6 +14,7 @@ struct document;
 struct error;
 struct records;
 struct rules;
+struct page;
 
 enum output_format {
 	OUTPUT_UNSET,
@@ -78,3 +79,8 @@ int output_save_by(const struct output *output, output_writer write, const void 
 /* To stdout, or to the file; then a text for people still appears unless that is unwanted. */
 int output_print_by(const struct output *output, output_writer write, const void *what,
 		    struct error *err);
+
+/* One record with what changed since the last local run of its command; several merged, and if they
+ * are few each on a line; with what @rules say.  There must be one at least. */
+int report_print(const struct records *records, const struct rules *rules, struct page *page,
+		 struct error *err);

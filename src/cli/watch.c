@@ -3,7 +3,12 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,7 +21,6 @@
 #include "model/record_difference.h"
 #include "sources/thermal.h"
 #include "basic/timestamp.h"
-#include "cli/watch_source.h"
 
 #define CHECKPOINT_LOOKS 10 /* records are read that often, if nobody looks at them */
 #define FINAL_TRIES 20 /* the last of a job that ended comes a moment later */
@@ -294,4 +298,44 @@ int watch_jobs(struct watch_source *source, const struct watch_options *options,
 	broken = r;
 	r = collect(&w, ret, broken < 0 ? NULL : err);
 	return r < 0 ? r : broken < 0 ? -EPIPE : 0;
+}
+
+struct watched *watched_add(struct watched_list *list)
+{
+	struct watched **larger;
+	struct watched *job;
+
+	if (list->count >= WATCHED_MAX)
+		return NULL;
+	larger = reallocarray(list->items, list->count + 1, sizeof(struct watched *));
+	if (!larger)
+		return NULL;
+	list->items = larger;
+	job = calloc(1, sizeof(*job));
+	if (job)
+		list->items[list->count++] = job;
+	return job;
+}
+
+void watched_clear(struct watched_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct watched *job = list->items[i];
+
+		free(job->manager);
+		free(job->id);
+		free(job->label);
+		record_free(job->first);
+		record_free(job->before);
+		record_free(job->last);
+		free(job);
+	}
+	free(list->items);
+	*list = (struct watched_list){};
+}
+
+void watch_source_closep(struct watch_source **s)
+{
+	if (*s)
+		(*s)->close(*s);
 }

@@ -11,7 +11,7 @@
 #include "client/client.h"
 #include "basic/error.h"
 #include "basic/text.h"
-#include "cli/watch_source.h"
+#include "cli/watch.h"
 #include "cli/watch_target.h"
 
 struct jobs_source {

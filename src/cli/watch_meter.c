@@ -19,8 +19,7 @@
 #include "selftest/rights.h"
 #include "node/sampler.h"
 #include "sources/sources.h"
-#include "cli/watch_groups.h"
-#include "cli/watch_source.h"
+#include "cli/watch.h"
 #include "cli/watch_target.h"
 
 #define SETTLE_MS 1000

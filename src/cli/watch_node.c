@@ -14,7 +14,7 @@
 #include "node/sampler.h"
 #include "cli/on_demand.h"
 #include "sources/sources.h"
-#include "cli/watch_source.h"
+#include "cli/watch.h"
 
 #define RECORD_AGE_NS 50000000 /* what has just ended comes with a later reading */
 

@@ -5,6 +5,8 @@
 #include <stddef.h>
 
 struct error;
+struct hierarchy;
+struct watch_target;
 
 #define WATCH_TARGETS_MAX 64
 
@@ -38,3 +40,8 @@ struct watch_candidate {
  */
 int watch_target_choose(const struct watch_target *target, const struct watch_candidate *candidates,
 			size_t count, size_t *ret, struct error *err);
+
+/* The group of a job, or of a step ("123.0" where no job has that id); *ret_path is the caller's.
+ * Errors as of watch_target_choose(). */
+int watch_groups_find(int root_fd, const struct hierarchy *h, const struct watch_target *target,
+		      char **ret_path, struct error *err);

@@ -23,11 +23,6 @@ static double decimal_step(double least)
 	return least <= 5 * power ? 5 * power : 10 * power;
 }
 
-static double binary_step(double least)
-{
-	return exp2(ceil(log2(fmax(1, least))));
-}
-
 static double time_step(double least)
 {
 	static const double steps[] = { 1,   2,	  5,	10,   15,   30,	   60,	  120,	 300,
@@ -48,7 +43,7 @@ static double step_of(double least, enum axis_kind kind)
 	switch (kind) {
 	case AXIS_BYTES:
 	case AXIS_RATE:
-		return binary_step(least);
+		return exp2(ceil(log2(fmax(1, least))));
 	case AXIS_TIME:
 		return time_step(least);
 	default:

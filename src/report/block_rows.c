@@ -46,17 +46,6 @@ static void add_op(const struct block_counts *counts, struct rows_table *table)
 	rows_cell(table, cell_if(has_p99, cell_number(ROWS_TIME, (uint64_t)p99)));
 }
 
-static void add_device(const struct block_device *d, unsigned int forms, struct rows_table *table)
-{
-	rows_row(table, forms);
-	rows_cell(table, cell_words(d->name));
-	add_op(&d->ops[BLOCK_READ], table);
-	add_op(&d->ops[BLOCK_WRITE], table);
-	rows_cell(table, cell_least(ROWS_COUNT, d->ops[BLOCK_DISCARD].requests));
-	rows_cell(table, cell_least(ROWS_COUNT, d->ops[BLOCK_FLUSH].requests));
-	rows_cell(table, cell_least(ROWS_COUNT, failed(d)));
-}
-
 void block_rows(const struct block *b, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
@@ -83,8 +72,17 @@ void block_rows(const struct block *b, struct rows *rows)
 
 	rows_part(rows, "Devices");
 	table = rows_table(rows, ROWS_ALL, "devices", columns, ARRAY_SIZE(columns));
-	for (size_t i = 0; i < count; i++)
-		add_device(devices[i], i < DEVICES_SHOWN ? ROWS_ALL : ROWS_HTML, table);
+	for (size_t i = 0; i < count; i++) {
+		const struct block_device *d = devices[i];
+
+		rows_row(table, i < DEVICES_SHOWN ? ROWS_ALL : ROWS_HTML);
+		rows_cell(table, cell_words(d->name));
+		add_op(&d->ops[BLOCK_READ], table);
+		add_op(&d->ops[BLOCK_WRITE], table);
+		rows_cell(table, cell_least(ROWS_COUNT, d->ops[BLOCK_DISCARD].requests));
+		rows_cell(table, cell_least(ROWS_COUNT, d->ops[BLOCK_FLUSH].requests));
+		rows_cell(table, cell_least(ROWS_COUNT, failed(d)));
+	}
 	if (count > DEVICES_SHOWN)
 		rows_remark(table, ROWS_SHORT, "and %zu more", count - DEVICES_SHOWN);
 }

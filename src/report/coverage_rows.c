@@ -23,15 +23,6 @@ static void add_strings(const char *label, const struct strings *strings, bool i
 		rows_line(rows, ROWS_HTML, NULL, "and %zu more", strings->count - LISTED_MAX);
 }
 
-static void add_notes(const struct strings *notes, struct rows *rows)
-{
-	for (size_t i = 0; i < notes->count; i++) {
-		rows_begin(rows, ROWS_TEXT, "note");
-		rows_say_whole(rows, notes->items[i]);
-	}
-	add_strings("note", notes, false, rows);
-}
-
 static void add_missing(const struct record *r, struct rows *rows)
 {
 	const struct strings *missing = &r->coverage.missing;
@@ -51,10 +42,20 @@ static void add_missing(const struct record *r, struct rows *rows)
 		rows_alert(rows, ROWS_LONG, missing->count ? NULL : "missing", "%s", lost);
 }
 
-static void add_judgement(const struct analysis *a, struct rows *rows)
+void coverage_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
+	const struct strings *notes = &r->coverage.notes;
 	const struct insights *insights = &a->insights;
 
+	rows_part(rows, "What was not measured");
+	if (!r->coverage.missing.count && !r->coverage.notes.count && !r->coverage.lost_events)
+		rows_line(rows, ROWS_HTML, NULL, "nothing is missing");
+	for (size_t i = 0; i < notes->count; i++) {
+		rows_begin(rows, ROWS_TEXT, "note");
+		rows_say_whole(rows, notes->items[i]);
+	}
+	add_strings("note", notes, false, rows);
+	add_missing(r, rows);
 	rows_begin(rows, ROWS_HTML, "efficiency");
 	for (size_t i = 0; i < a->efficiency.missing_count; i++)
 		rows_say(rows, ", ", "%s%s", i ? "" : "without ", a->efficiency.missing[i]);
@@ -64,14 +65,4 @@ static void add_judgement(const struct analysis *a, struct rows *rows)
 	if (insights->unknown_count > LISTED_MAX)
 		rows_line(rows, ROWS_HTML, NULL, "and %zu more",
 			  insights->unknown_count - LISTED_MAX);
-}
-
-void coverage_rows(const struct record *r, const struct analysis *a, struct rows *rows)
-{
-	rows_part(rows, "What was not measured");
-	if (!r->coverage.missing.count && !r->coverage.notes.count && !r->coverage.lost_events)
-		rows_line(rows, ROWS_HTML, NULL, "nothing is missing");
-	add_notes(&r->coverage.notes, rows);
-	add_missing(r, rows);
-	add_judgement(a, rows);
 }

@@ -50,21 +50,6 @@ static const char *basis_of(const struct energy *e)
 	return NULL;
 }
 
-/* "rapl", "rapl and dcmi" */
-static void say_sources(const struct energy *e, struct rows *rows)
-{
-	size_t said = 0;
-
-	for (size_t i = 0; i < e->count; i++) {
-		bool is_said = false;
-
-		for (size_t k = 0; k < i; k++)
-			is_said |= strcmp(e->items[k].source, e->items[i].source) == 0;
-		if (!is_said && e->items[i].uj)
-			rows_say(rows, said++ ? " and " : " ", "%s", e->items[i].source);
-	}
-}
-
 void energy_row(const struct record *r, struct rows *rows)
 {
 	const struct value *joules = value_of(r, METRIC_ENERGY);
@@ -78,8 +63,17 @@ void energy_row(const struct record *r, struct rows *rows)
 	if (is_estimate(e) && basis_of(e)) {
 		rows_say(rows, "  ", "estimated from %s", basis_of(e));
 	} else {
+		size_t said = 0;
+
 		rows_say(rows, "  ", "its share of what was measured by");
-		say_sources(e, rows);
+		for (size_t i = 0; i < e->count; i++) {
+			bool is_said = false;
+
+			for (size_t k = 0; k < i; k++)
+				is_said |= strcmp(e->items[k].source, e->items[i].source) == 0;
+			if (!is_said && e->items[i].uj)
+				rows_say(rows, said++ ? " and " : " ", "%s", e->items[i].source);
+		}
 	}
 	if (uncertainty.is_known)
 		rows_say(rows, ", ", "±%.0f %%", (double)uncertainty.number / 10);

@@ -109,15 +109,6 @@ static unsigned int take(struct shown *shown, const struct mount_rows *mounts, s
 	return 0;
 }
 
-static void remark_left_out(const struct shown *shown, struct rows_table *table)
-{
-	if (shown->left_out)
-		rows_remark(table, shown->form, "and %zu more mount%s (%s read, %s written)",
-			    shown->left_out, shown->left_out == 1 ? "" : "s",
-			    humanize_bytes(shown->left_out_read).text,
-			    humanize_bytes(shown->left_out_written).text);
-}
-
 static void add_work(const struct record *r, const struct mount_rows *mounts, struct rows *rows)
 {
 	struct rows_table *table = rows_table(rows, ROWS_ALL, "files", mount_columns,
@@ -135,8 +126,16 @@ static void add_work(const struct record *r, const struct mount_rows *mounts, st
 		if (taken)
 			add_mount(r, mounts->items[i], taken, table);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		remark_left_out(&forms[i], table);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		const struct shown *shown = &forms[i];
+
+		if (shown->left_out)
+			rows_remark(table, shown->form,
+				    "and %zu more mount%s (%s read, %s written)", shown->left_out,
+				    shown->left_out == 1 ? "" : "s",
+				    humanize_bytes(shown->left_out_read).text,
+				    humanize_bytes(shown->left_out_written).text);
+	}
 }
 
 /* Of a row under its name.  False: nothing is known of it. */
@@ -163,27 +162,9 @@ static bool add_histograms(const struct mount_row *row, struct rows *rows)
 	return !heading;
 }
 
-static void add_all_histograms(const struct mount_rows *mounts, struct rows *rows)
-{
-	size_t shown = 0;
-
-	for (size_t i = 0; i < mounts->count && shown < HISTOGRAMS_SHOWN; i++)
-		shown += add_histograms(mounts->items[i], rows);
-}
-
 /* ---- the most common sizes ---- */
 
 #define COMMON_SHARE_MIN 0.25 /* of the calls: then it is worth a word */
-
-/* "4 KiB to 8 KiB", of a power of two. */
-static void say_sizes(size_t bucket, struct rows *rows)
-{
-	rows_say(rows, "", "%s",
-		 humanize_bytes(histogram_lower_bound(HISTOGRAM_SIZE, bucket)).text);
-	if (bucket > 1 && bucket + 1 < HISTOGRAM_BUCKETS)
-		rows_say(rows, " ", "to %s",
-			 humanize_bytes(histogram_lower_bound(HISTOGRAM_SIZE, bucket + 1)).text);
-}
 
 /* The bucket with the most calls of those that have fewer than @below; of equals the first behind
  * @after.  HISTOGRAM_BUCKETS: none is left. */
@@ -219,19 +200,13 @@ static void say_common(const struct mount_row *row, enum file_op op, const char 
 			rows_say(rows, ", ", "%s ", share);
 		else
 			rows_say(rows, "; ", "%s of the %s on %s have ", share, what, row->mount);
-		say_sizes(bucket, rows);
+		rows_say(rows, "", "%s",
+			 humanize_bytes(histogram_lower_bound(HISTOGRAM_SIZE, bucket)).text);
+		if (bucket > 1 && bucket + 1 < HISTOGRAM_BUCKETS)
+			rows_say(rows, " ", "to %s",
+				 humanize_bytes(histogram_lower_bound(HISTOGRAM_SIZE, bucket + 1))
+					 .text);
 		bucket = next_common(sizes, sizes->counts[bucket], bucket);
-	}
-}
-
-static void add_common(const struct mount_rows *mounts, struct rows *rows)
-{
-	rows_begin(rows, ROWS_FULL, "sizes");
-	for (size_t i = 0; i < MIN(mounts->count, (size_t)INTERFACE_MOUNTS_SHOWN); i++) {
-		if (!mounts->items[i]->has_histograms)
-			continue;
-		say_common(mounts->items[i], OP_READ, "reads", rows);
-		say_common(mounts->items[i], OP_WRITE, "writes", rows);
 	}
 }
 
@@ -395,12 +370,20 @@ static void add_accounting(const struct record *r, struct rows *rows)
 static void add_files(const struct record *r, struct rows *rows)
 {
 	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, work_of, NULL);
+	size_t shown = 0;
 
 	add_work(r, &mounts, rows);
-	add_common(&mounts, rows);
+	rows_begin(rows, ROWS_FULL, "sizes");
+	for (size_t i = 0; i < MIN(mounts.count, (size_t)INTERFACE_MOUNTS_SHOWN); i++) {
+		if (!mounts.items[i]->has_histograms)
+			continue;
+		say_common(mounts.items[i], OP_READ, "reads", rows);
+		say_common(mounts.items[i], OP_WRITE, "writes", rows);
+	}
 	add_interfaces(r, rows);
 	mapped_rows(r, ROWS_TEXT, "mapped", rows);
-	add_all_histograms(&mounts, rows);
+	for (size_t i = 0; i < mounts.count && shown < HISTOGRAMS_SHOWN; i++)
+		shown += add_histograms(mounts.items[i], rows);
 	operations_rows(r, rows);
 	add_kernel(r, rows);
 	add_accounting(r, rows);

@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 
+#include "basic/cli.h"
+
 struct analysis;
 struct html;
 struct record;
@@ -23,3 +25,7 @@ void html_report(const struct record *r, const struct analysis *analysis, FILE *
 /* The same for a page with something around it: what stands in <main>, and the style sheet. */
 void html_report_body(const struct record *r, const struct analysis *analysis, struct html *h);
 extern const char html_report_style[];
+
+/* What each line of a report says: for help, the manual page and the HTML page.  The last has no
+ * word. */
+extern const struct cli_term reading_terms[];

@@ -16,29 +16,26 @@ static const struct value *value_of(const struct record *r, enum metric_id id)
 
 /* ---- who was killed ---- */
 
-/* "python (pid 3017) with 3.1 GiB at 04:05:06" */
-static void say_kill(const struct oom_kill *v, struct rows *rows)
-{
-	time_t seconds = (time_t)(v->time_ns / 1000000000);
-	char clock[16] = "";
-	struct tm tm;
-
-	rows_say(rows, rows_has_said(rows) ? ", " : "", "%s (pid %d)",
-		 *v->command ? v->command : "-", v->pid);
-	if (v->rss.is_known)
-		rows_say(rows, " ", "with %s", humanize_bytes(v->rss.number).text);
-	if (v->time_ns && localtime_r(&seconds, &tm) &&
-	    strftime(clock, sizeof(clock), "%H:%M:%S", &tm))
-		rows_say(rows, " ", "at %s", clock);
-}
-
 void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows)
 {
 	if (!oom_list->count)
 		return;
 	rows_alert(rows, ROWS_FIRST, "Out of memory", "%s", "");
-	for (size_t i = 0; i < MIN(oom_list->count, (size_t)OOM_LIST_SHOWN); i++)
-		say_kill(&oom_list->items[i], rows);
+	for (size_t i = 0; i < MIN(oom_list->count, (size_t)OOM_LIST_SHOWN); i++) {
+		const struct oom_kill *v = &oom_list->items[i];
+
+		time_t seconds = (time_t)(v->time_ns / 1000000000);
+		char clock[16] = "";
+		struct tm tm;
+
+		rows_say(rows, rows_has_said(rows) ? ", " : "", "%s (pid %d)",
+			 *v->command ? v->command : "-", v->pid);
+		if (v->rss.is_known)
+			rows_say(rows, " ", "with %s", humanize_bytes(v->rss.number).text);
+		if (v->time_ns && localtime_r(&seconds, &tm) &&
+		    strftime(clock, sizeof(clock), "%H:%M:%S", &tm))
+			rows_say(rows, " ", "at %s", clock);
+	}
 	if (oom_list->count > OOM_LIST_SHOWN)
 		rows_say(rows, " ", "and %zu more", oom_list->count - OOM_LIST_SHOWN);
 }
@@ -72,35 +69,24 @@ static void add_parts(const struct record *r, struct rows *rows)
 		rows_say(rows, " ", "(the peak of each)");
 }
 
-static void add_faults(const struct record *r, struct rows *rows)
-{
-	const struct value *minor = value_of(r, METRIC_MEMORY_MINOR_FAULTS);
-	const struct value *major = value_of(r, METRIC_MEMORY_MAJOR_FAULTS);
-
-	rows_line(rows, ROWS_FULL, "page faults", "%s minor, %s major",
-		  minor->is_known ? humanize_count(minor->number).text : "-",
-		  major->is_known ? humanize_count(major->number).text : "-");
-}
-
-/* Pages that others brought in are not the group's, but a process that uses them shows them as its
- * own: then people find a larger number elsewhere, and want to know why. */
-static void add_largest_process(const struct record *r, struct rows *rows)
+void memory_rows(const struct record *r, struct rows *rows)
 {
 	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
 	const struct value *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+	const struct value *minor = value_of(r, METRIC_MEMORY_MINOR_FAULTS);
+	const struct value *major = value_of(r, METRIC_MEMORY_MAJOR_FAULTS);
 
+	add_parts(r, rows);
+	/* Pages that others brought in are not the group's, but a process that uses them shows them
+	 * as its own: then people find a larger number elsewhere, and want to know why. */
 	if (peak->is_known && process->is_known && process->number > peak->number)
 		rows_line(rows, ROWS_FULL, "of it",
 			  "%s charged to the job; the largest process shows %s, with pages that it "
 			  "shares with others",
 			  humanize_bytes(peak->number).text, humanize_bytes(process->number).text);
-}
-
-void memory_rows(const struct record *r, struct rows *rows)
-{
-	add_parts(r, rows);
-	add_largest_process(r, rows);
-	add_faults(r, rows);
+	rows_line(rows, ROWS_FULL, "page faults", "%s minor, %s major",
+		  minor->is_known ? humanize_count(minor->number).text : "-",
+		  major->is_known ? humanize_count(major->number).text : "-");
 }
 
 /* ---- steps ---- */

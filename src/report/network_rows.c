@@ -35,20 +35,6 @@ struct sum {
 	struct sentence kinds; /* those that moved bytes */
 };
 
-static void add_kind(const struct network *n, enum socket_kind kind, const char *name,
-		     struct sum *sum)
-{
-	uint64_t sent = network_number(n, kind, METRIC_NETWORK_SENT_BYTES);
-	uint64_t received = network_number(n, kind, METRIC_NETWORK_RECEIVED_BYTES);
-
-	sum->calls += network_number(n, kind, METRIC_NETWORK_SENT_CALLS) +
-		      network_number(n, kind, METRIC_NETWORK_RECEIVED_CALLS);
-	sum->sent += sent;
-	sum->received += received;
-	if (sent || received)
-		sentence_add(&sum->kinds, ", ", "%s", name);
-}
-
 /* "12 connections", or calls where there were none, or nobody counted them. */
 static void say_count(const struct network *n, enum reach reach, uint64_t calls, struct rows *rows)
 {
@@ -90,8 +76,18 @@ static void add_reach(const struct network *n, enum reach reach, unsigned int fo
 	struct sum sum = {};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (kinds[i].reach == reach)
-			add_kind(n, kinds[i].kind, kinds[i].name, &sum);
+		if (kinds[i].reach == reach) {
+			enum socket_kind kind = kinds[i].kind;
+			uint64_t sent = network_number(n, kind, METRIC_NETWORK_SENT_BYTES);
+			uint64_t received = network_number(n, kind, METRIC_NETWORK_RECEIVED_BYTES);
+
+			sum.calls += network_number(n, kind, METRIC_NETWORK_SENT_CALLS) +
+				     network_number(n, kind, METRIC_NETWORK_RECEIVED_CALLS);
+			sum.sent += sent;
+			sum.received += received;
+			if (sent || received)
+				sentence_add(&sum.kinds, ", ", "%s", kinds[i].name);
+		}
 	}
 	if (!sum.kinds.text)
 		return;

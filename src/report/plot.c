@@ -30,26 +30,19 @@ struct frame { /* what a plot is drawn in */
 
 /* ---- what to draw ---- */
 
-static void add_up(struct frame *f)
-{
-	const struct plot *plot = f->plot;
-
-	f->has_gaps = plot->time->has_gaps;
-	for (size_t i = 0; i < plot->time->count; i++) {
-		f->total[i] = 0;
-		for (size_t k = 0; k < plot->count; k++)
-			f->total[i] += plot->layers[k].values[i];
-		f->is_known[i] = !isnan(f->total[i]);
-		f->has_gaps |= !f->is_known[i];
-	}
-}
-
 static struct frame frame_of(const struct plot *plot)
 {
 	struct frame f = { .plot = plot };
 	double most;
 
-	add_up(&f);
+	f.has_gaps = plot->time->has_gaps;
+	for (size_t i = 0; i < plot->time->count; i++) {
+		f.total[i] = 0;
+		for (size_t k = 0; k < plot->count; k++)
+			f.total[i] += plot->layers[k].values[i];
+		f.is_known[i] = !isnan(f.total[i]);
+		f.has_gaps |= !f.is_known[i];
+	}
 	if (!over_time_sum_up(plot->time, f.total, &f.mean, &f.most))
 		f.mean = f.most = 0;
 	f.is_limit_drawn = plot->limit > 0 &&
@@ -150,19 +143,6 @@ static void put_gap(const struct frame *f, double from, double to, struct html *
 	html_end(h);
 }
 
-static void put_gaps(const struct frame *f, struct html *h)
-{
-	const struct over_time *time = f->plot->time;
-
-	put_gap(f, 0, time->edges[0], h);
-	for (size_t from = 0, to; from < time->count; from = to) {
-		to = find_end(f, from, f->is_known[from]);
-		if (!f->is_known[from])
-			put_gap(f, time->edges[from], time->edges[to], h);
-	}
-	put_gap(f, time->edges[time->count], time->span, h);
-}
-
 /* ---- axes ---- */
 
 static void put_line(const char *class, double y, struct html *h)
@@ -181,27 +161,6 @@ static void begin_text(const char *x, const char *anchor, double y, struct html 
 	html_attribute(h, "y", "%.1f", y);
 	if (anchor)
 		html_attribute(h, "text-anchor", "%s", anchor);
-}
-
-static void put_levels(const struct frame *f, struct html *h)
-{
-	put_line("base", HEIGHT, h);
-	for (size_t i = 1; i < f->levels.count; i++)
-		put_line("level", y_of(f, f->levels.values[i]), h);
-}
-
-/* Beside the plot, where no colour is behind them. */
-static void put_level_texts(const struct frame *f, struct html *h)
-{
-	html_begin_class(h, "svg", "axis");
-	html_attribute(h, "aria-hidden", "true");
-	html_attribute(h, "height", "%.0f", HEIGHT + BELOW);
-	for (size_t i = 0; i < f->levels.count; i++) {
-		begin_text("92%", "end", y_of(f, f->levels.values[i]) + 4, h);
-		html_text(h, "%s", wire_snapshot_format(f->levels.values[i], f->plot->kind).text);
-		html_end(h);
-	}
-	html_end(h);
 }
 
 static void put_limit(const struct frame *f, struct html *h)
@@ -256,16 +215,6 @@ static void put_summary(const struct frame *f, struct html *h)
 		html_text(h, "; %s", plot->limit_label);
 }
 
-static void put_description(const struct frame *f, struct html *h)
-{
-	html_begin(h, "desc");
-	html_attribute(h, "id", "%s-words", f->plot->id);
-	html_text(h, "Over %s: ", wire_snapshot_format(f->plot->time->span, AXIS_TIME).text);
-	put_summary(f, h);
-	html_text(h, "%s", f->has_gaps ? "; with gaps where nothing was measured." : ".");
-	html_end(h);
-}
-
 static void put_legend(const struct frame *f, struct html *h)
 {
 	double mean, most;
@@ -290,6 +239,8 @@ static void put_legend(const struct frame *f, struct html *h)
 
 static void put_drawing(const struct frame *f, struct html *h)
 {
+	const struct over_time *time = f->plot->time;
+
 	html_begin_class(h, "svg", "plot");
 	html_attribute(h, "role", "img");
 	html_attribute(h, "height", "%.0f", HEIGHT + BELOW);
@@ -302,14 +253,27 @@ static void put_drawing(const struct frame *f, struct html *h)
 	html_attribute(h, "id", "%s-title", f->plot->id);
 	html_text(h, "%s", f->plot->title);
 	html_end(h);
-	put_description(f, h);
-	put_levels(f, h);
+	html_begin(h, "desc");
+	html_attribute(h, "id", "%s-words", f->plot->id);
+	html_text(h, "Over %s: ", wire_snapshot_format(f->plot->time->span, AXIS_TIME).text);
+	put_summary(f, h);
+	html_text(h, "%s", f->has_gaps ? "; with gaps where nothing was measured." : ".");
+	html_end(h);
+	put_line("base", HEIGHT, h);
+	for (size_t i = 1; i < f->levels.count; i++)
+		put_line("level", y_of(f, f->levels.values[i]), h);
 	html_begin(h, "svg");
 	html_attribute(h, "width", "100%%");
 	html_attribute(h, "height", "%.0f", HEIGHT);
 	html_attribute(h, "viewBox", "0 0 %.0f %.0f", WIDTH, HEIGHT);
 	html_attribute(h, "preserveAspectRatio", "none");
-	put_gaps(f, h);
+	put_gap(f, 0, time->edges[0], h);
+	for (size_t from = 0, to; from < time->count; from = to) {
+		to = find_end(f, from, f->is_known[from]);
+		if (!f->is_known[from])
+			put_gap(f, time->edges[from], time->edges[to], h);
+	}
+	put_gap(f, time->edges[time->count], time->span, h);
 	put_areas(f, h);
 	html_end(h);
 	put_limit(f, h);
@@ -330,7 +294,16 @@ void plot_put(const struct plot *plot, struct html *h)
 	html_end(h);
 	html_end(h);
 	html_begin_class(h, "div", "drawing");
-	put_level_texts(&f, h);
+	/* Beside the plot, where no colour is behind them. */
+	html_begin_class(h, "svg", "axis");
+	html_attribute(h, "aria-hidden", "true");
+	html_attribute(h, "height", "%.0f", HEIGHT + BELOW);
+	for (size_t i = 0; i < f.levels.count; i++) {
+		begin_text("92%", "end", y_of(&f, f.levels.values[i]) + 4, h);
+		html_text(h, "%s", wire_snapshot_format(f.levels.values[i], f.plot->kind).text);
+		html_end(h);
+	}
+	html_end(h);
 	put_drawing(&f, h);
 	html_end(h);
 	put_legend(&f, h);

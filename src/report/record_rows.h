@@ -85,3 +85,12 @@ void coverage_rows(const struct record *r, const struct analysis *a, struct rows
 bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind,
 		    const struct histogram *histogram, const struct shade *shade,
 		    struct rows *rows);
+
+/* ---- the processor's counters and sensors in words; the caller frees; NULL: nothing measured ----
+ */
+
+/* "2.9 GHz while on CPU, 1.8 instructions a cycle, 4.2 LLC misses per 1,000 instructions, 12
+ * GFLOP/s on CPU", with "~" for estimates. */
+char *hardware_words(const struct record *r);
+/* "2.84 GHz on average, 1.90 GHz at least, 82 °C on average, ... (62 samples of its CPUs)" */
+char *thermal_words(const struct thermal_samples *t);

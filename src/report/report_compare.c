@@ -183,18 +183,6 @@ static void compare_mounts(const struct record *last, const struct record *now,
 	}
 }
 
-static void tell_ends(const struct record *last, const struct record *now,
-		      struct sentence *sentence)
-{
-	bool has_last_failed = last->job.signal > 0 || last->job.exit_code > 0;
-	bool has_now_failed = now->job.signal > 0 || now->job.exit_code > 0;
-
-	if (has_last_failed && !has_now_failed)
-		sentence_add(sentence, ", ", "the last one failed");
-	else if (has_now_failed && !has_last_failed && last->job.exit_code == 0)
-		sentence_add(sentence, ", ", "the last one ended well");
-}
-
 static void tell_elapsed(const struct record *last, const struct record *now,
 			 struct sentence *sentence)
 {
@@ -219,8 +207,13 @@ char *report_compare(const struct record *last, const struct record *now)
 {
 	struct sentence sentence = {};
 	struct changes changes = {};
+	bool has_last_failed = last->job.signal > 0 || last->job.exit_code > 0;
+	bool has_now_failed = now->job.signal > 0 || now->job.exit_code > 0;
 
-	tell_ends(last, now, &sentence);
+	if (has_last_failed && !has_now_failed)
+		sentence_add(&sentence, ", ", "the last one failed");
+	else if (has_now_failed && !has_last_failed && last->job.exit_code == 0)
+		sentence_add(&sentence, ", ", "the last one ended well");
 	tell_elapsed(last, now, &sentence);
 	compare_cores(last, now, &changes);
 	compare_memory(last, now, &changes);

@@ -37,3 +37,7 @@ void report_list(const struct records *records, const struct report_columns *wan
 
 /* In short; @analysis is of @r. */
 void markdown_report(const struct record *r, const struct analysis *analysis, FILE *out);
+
+/* Five lines, however long: what it was, the first finding and what to do, CPU efficiency, memory
+ * efficiency, and where more is. */
+void summary_text(const struct record *r, const struct rules *rules, struct page *page);

@@ -7,9 +7,9 @@
 #include "analysis/analysis.h"
 #include "basic/cleanup.h"
 #include "report/curve.h"
-#include "report/markdown.h"
 #include "report/rows_items.h"
 #include "report/sentence.h"
+#include "basic/utf8.h"
 
 #define FINDINGS_SHOWN 8
 #define SHARE_MIN 0.005 /* less is not told */
@@ -56,21 +56,6 @@ static void put_line(const struct rows_item *item, bool goes_on, FILE *out)
 
 /* ---- the head ---- */
 
-/* To the end of the line. */
-static void put_finding(const struct insight *insight, FILE *out)
-{
-	markdown_put(insight->text, out);
-	if (insight->advice) {
-		fputc(' ', out);
-		markdown_put(insight->advice, out);
-	}
-	if (insight->directive) {
-		fputc(' ', out);
-		markdown_put_code(insight->directive, out);
-	}
-	fputc('\n', out);
-}
-
 static void put_head(const struct rows_head *head, FILE *out)
 {
 	fputs("## ", out);
@@ -105,33 +90,30 @@ static void put_findings(const struct rows_findings *findings, FILE *out)
 		fputc('\n', out);
 	}
 	for (size_t i = 0; i < shown; i++) {
+		const struct insight *insight;
+
 		if (findings->is_whole)
 			fprintf(out,
 				"- **%s**: ", severity_name(insights->items[i].rule->severity));
 		else
 			fprintf(out, "%zu. ", i + 1);
-		put_finding(&insights->items[i], out);
+		insight = &insights->items[i];
+		markdown_put(insight->text, out);
+		if (insight->advice) {
+			fputc(' ', out);
+			markdown_put(insight->advice, out);
+		}
+		if (insight->directive) {
+			fputc(' ', out);
+			markdown_put_code(insight->directive, out);
+		}
+		fputc('\n', out);
 	}
 	if (insights->count > shown)
 		fprintf(out, "\nAnd %zu more.\n", insights->count - shown);
 }
 
 /* ---- tables ---- */
-
-static void put_heads(const struct rows_table *t, FILE *out)
-{
-	fputs("\n|", out);
-	for (size_t i = 0; i < t->column_count; i++) {
-		if (rows_column_is_in(t, i, ROWS_MARKDOWN))
-			fprintf(out, " %s |", t->columns[i].head);
-	}
-	fputs("\n|", out);
-	for (size_t i = 0; i < t->column_count; i++) {
-		if (rows_column_is_in(t, i, ROWS_MARKDOWN))
-			fputs(i == 0 || t->columns[i].is_left ? "---|" : "---:|", out);
-	}
-	fputc('\n', out);
-}
 
 static void put_row(const struct rows_table *t, const struct rows_cell *cells, FILE *out)
 {
@@ -150,7 +132,17 @@ static void put_row(const struct rows_table *t, const struct rows_cell *cells, F
 
 static void put_table(const struct rows_table *t, FILE *out)
 {
-	put_heads(t, out);
+	fputs("\n|", out);
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (rows_column_is_in(t, i, ROWS_MARKDOWN))
+			fprintf(out, " %s |", t->columns[i].head);
+	}
+	fputs("\n|", out);
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (rows_column_is_in(t, i, ROWS_MARKDOWN))
+			fputs(i == 0 || t->columns[i].is_left ? "---|" : "---:|", out);
+	}
+	fputc('\n', out);
 	for (size_t i = 0; i < t->row_count; i++) {
 		if (t->row_forms[i] & ROWS_MARKDOWN && (i + 1) * t->column_count <= t->cell_count)
 			put_row(t, &t->cells[i * t->column_count], out);
@@ -247,4 +239,40 @@ void rows_markdown(const struct rows *rows, FILE *out)
 			put_item(item, out);
 	}
 	fputs(is_in_line ? "\n" : "", out);
+}
+
+static void put_character(uint32_t c, FILE *out)
+{
+	char buffer[UTF8_MAX];
+
+	if (c == 0x7f || c < 0x20)
+		c = ' ';
+	if (!utf8_is_printable(c))
+		c = UTF8_REPLACEMENT;
+	fwrite(buffer, 1, utf8_encode(c, buffer), out);
+}
+
+void markdown_put(const char *text, FILE *out)
+{
+	uint32_t c;
+
+	for (size_t i = 0; (c = utf8_next(&text)) != 0; i++) {
+		if (i == MARKDOWN_TEXT_MAX) {
+			fputs("…", out);
+			return;
+		}
+		if (c < 0x80 && strchr("\\`*_{}[]<>#|!&~", (int)c))
+			fputc('\\', out);
+		put_character(c, out);
+	}
+}
+
+void markdown_put_code(const char *text, FILE *out)
+{
+	uint32_t c;
+
+	fputc('`', out);
+	for (size_t i = 0; i < MARKDOWN_TEXT_MAX && (c = utf8_next(&text)) != 0; i++)
+		put_character(c == '`' ? ' ' : c, out);
+	fputc('`', out);
 }

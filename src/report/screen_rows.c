@@ -47,17 +47,6 @@ static void add_cpu(const struct record *r, const struct use *use, struct rows *
 		 humanize_duration(system->number).text);
 }
 
-/* "3.1 of 16 GiB", "420 MiB of 16 GiB" */
-static void say_part(struct rows *rows, uint64_t part, uint64_t whole)
-{
-	struct human a = humanize_bytes(part), b = humanize_bytes(whole);
-	char *unit = strchr(a.text, ' '), *unit_of_whole = strchr(b.text, ' ');
-
-	if (unit && unit_of_whole && strcmp(unit, unit_of_whole) == 0)
-		*unit = '\0';
-	rows_say(rows, "", "%s of %s", a.text, b.text);
-}
-
 /* Why it is more than processes show: files that the kernel keeps in memory for it. */
 static void say_files(const struct record *r, uint64_t peak, struct rows *rows)
 {
@@ -79,8 +68,13 @@ static void add_efficiency(const struct record *r, const struct use *use, struct
 	if (record_reached_memory_limit(r)) {
 		rows_say(rows, "", "reached its limit of %s", humanize_bytes(limit).text);
 	} else {
-		say_part(rows, (uint64_t)use->used.number, limit);
-		rows_say(rows, " ", "at its peak");
+		struct human a = humanize_bytes((uint64_t)use->used.number),
+			     b = humanize_bytes(limit);
+		char *unit = strchr(a.text, ' '), *unit_of_whole = strchr(b.text, ' ');
+
+		if (unit && unit_of_whole && strcmp(unit, unit_of_whole) == 0)
+			*unit = '\0';
+		rows_say(rows, "", "%s of %s at its peak", a.text, b.text);
 	}
 	say_files(r, (uint64_t)use->used.number, rows);
 }
@@ -270,17 +264,6 @@ static void add_processes(const struct record *r, struct rows *rows)
 
 #define SURVIVORS_SHOWN 8
 
-static void add_survivors(const struct record *r, struct rows *rows)
-{
-	rows_begin(rows, ROWS_FIRST, "Still running");
-	for (size_t i = 0; i < MIN(r->survivor_count, (size_t)SURVIVORS_SHOWN); i++)
-		rows_say(rows, ", ", "%s (pid %d)",
-			 r->survivors[i].command ? r->survivors[i].command : "-",
-			 r->survivors[i].pid);
-	if (r->survivor_count > SURVIVORS_SHOWN)
-		rows_say(rows, " ", "and %zu more", r->survivor_count - SURVIVORS_SHOWN);
-}
-
 void efficiency_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
 	add_cpu(r, &a->efficiency.uses[RESOURCE_CORES], rows);
@@ -303,39 +286,34 @@ static void add_io(const struct record *r, struct rows *rows)
 		 humanize_count(value_of(r, METRIC_IO_CALLS_WRITTEN)->number).text);
 }
 
-/* What is read by a mapping is in no call; what was in memory before is not paged in. */
-static void add_mapped(const struct record *r, struct rows *rows)
+void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
 	uint64_t read = 0, written = 0;
+	const char *text = record_note(r, RECORD_NOTE_METERING "about ");
 
+	efficiency_rows(r, a, rows);
+	add_work(r, rows);
+	add_io(r, rows);
+	/* What is read by a mapping is in no call; what was in memory before is not paged in. */
 	(void)record_total(r, METRIC_MAPPED_READ_BYTES, &read);
 	(void)record_total(r, METRIC_MAPPED_WRITE_BYTES, &written);
 	if (read + written >= LITTLE_BYTES)
 		mapped_rows(r, ROWS_SCREEN, "Mapped files", rows);
-}
-
-/* What the meter cost, where somebody would notice. */
-static void add_metering(const struct record *r, struct rows *rows)
-{
-	const char *text = record_note(r, RECORD_NOTE_METERING "about ");
-
-	if (text)
-		rows_line(rows, ROWS_SCREEN, "Metering", "~%s", text);
-}
-
-void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows)
-{
-	efficiency_rows(r, a, rows);
-	add_work(r, rows);
-	add_io(r, rows);
-	add_mapped(r, rows);
 	network_row(r, rows);
 	gpu_row(r, rows);
 	energy_row(r, rows);
 	rows_line(rows, ROWS_FIRST, "Emissions", "%s", r->emissions ? r->emissions : "");
 	add_processes(r, rows);
-	add_survivors(r, rows);
-	add_metering(r, rows);
+	rows_begin(rows, ROWS_FIRST, "Still running");
+	for (size_t i = 0; i < MIN(r->survivor_count, (size_t)SURVIVORS_SHOWN); i++)
+		rows_say(rows, ", ", "%s (pid %d)",
+			 r->survivors[i].command ? r->survivors[i].command : "-",
+			 r->survivors[i].pid);
+	if (r->survivor_count > SURVIVORS_SHOWN)
+		rows_say(rows, " ", "and %zu more", r->survivor_count - SURVIVORS_SHOWN);
+	/* What the meter cost, where somebody would notice. */
+	if (text)
+		rows_line(rows, ROWS_SCREEN, "Metering", "~%s", text);
 }
 
 /* ---- files ---- */

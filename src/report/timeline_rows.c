@@ -49,30 +49,6 @@ static void add_cores(struct rows_timeline *t, const struct record *r, struct ro
 	add_layer(t, r, METRIC_CPU_SYSTEM, &shade_system, NULL, NULL);
 }
 
-static void add_waiting(struct rows_timeline *t, const struct record *r)
-{
-	begin_plot(t, &(struct plot){ .id = "waiting",
-				      .title = "Threads that waited",
-				      .unit = " threads" });
-	for (size_t c = 0; c < CAUSE_COUNT; c++) {
-		if (lost_can_be(c))
-			add_layer(t, r, cause_metric((enum cause)c), shade_of_cause(c), NULL, NULL);
-	}
-	/* without its causes it would look like all there was */
-	for (size_t c = CAUSE_COUNT; t->plots[t->count - 1].count && c < LOST_COUNT; c++)
-		add_layer(t, r, lost_metric(c), shade_of_cause(c), NULL, NULL);
-}
-
-static void add_data(struct rows_timeline *t, const struct record *r)
-{
-	begin_plot(t, &(struct plot){ .id = "data",
-				      .title = "Read and written, all mounts",
-				      .unit = "",
-				      .kind = AXIS_RATE });
-	add_layer(t, r, METRIC_READ_BYTES, &shade_read, NULL, "read");
-	add_layer(t, r, METRIC_WRITE_BYTES, &shade_write, NULL, "write");
-}
-
 /* Where anything went through sockets. */
 static void add_network(struct rows_timeline *t, const struct record *r)
 {
@@ -125,6 +101,7 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 	const struct file_times times = file_times_of(r);
 	struct rows_item *item;
 	struct over_time time;
+	struct rows_timeline *t;
 
 	rows_part(rows, "Over time");
 	if (!over_time_of(r, &time)) {
@@ -144,12 +121,27 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 			: times.read_ns < times.write_ns ? "write"
 							 : NULL,
 	};
-	add_cores(&item->timeline, r, rows);
-	add_waiting(&item->timeline, r);
-	add_data(&item->timeline, r);
-	add_network(&item->timeline, r);
-	add_memory(&item->timeline, r, rows);
-	add_power(&item->timeline, r);
+	t = &item->timeline;
+	add_cores(t, r, rows);
+	begin_plot(t, &(struct plot){ .id = "waiting",
+				      .title = "Threads that waited",
+				      .unit = " threads" });
+	for (size_t c = 0; c < CAUSE_COUNT; c++) {
+		if (lost_can_be(c))
+			add_layer(t, r, cause_metric((enum cause)c), shade_of_cause(c), NULL, NULL);
+	}
+	/* without its causes it would look like all there was */
+	for (size_t c = CAUSE_COUNT; t->plots[t->count - 1].count && c < LOST_COUNT; c++)
+		add_layer(t, r, lost_metric(c), shade_of_cause(c), NULL, NULL);
+	begin_plot(t, &(struct plot){ .id = "data",
+				      .title = "Read and written, all mounts",
+				      .unit = "",
+				      .kind = AXIS_RATE });
+	add_layer(t, r, METRIC_READ_BYTES, &shade_read, NULL, "read");
+	add_layer(t, r, METRIC_WRITE_BYTES, &shade_write, NULL, "write");
+	add_network(t, r);
+	add_memory(t, r, rows);
+	add_power(t, r);
 }
 
 bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind,

@@ -378,23 +378,6 @@ static void add_column(struct columns_layout *to, size_t column)
 	to->items[to->count++].width = top_columns[column].least;
 }
 
-/* What is left goes to those that want more, one by one. */
-static void grow_columns(struct columns_layout *l, unsigned int left)
-{
-	bool has_grown = true;
-
-	while (left && has_grown) {
-		has_grown = false;
-		for (size_t i = 0; i < l->count && left; i++) {
-			if (l->items[i].width >= top_columns[l->items[i].column].most)
-				continue;
-			l->items[i].width++;
-			left--;
-			has_grown = true;
-		}
-	}
-}
-
 unsigned int columns_width(const struct columns_wanted *wanted)
 {
 	unsigned int sum = 0;
@@ -409,6 +392,8 @@ void columns_fit(const struct columns_wanted *wanted, unsigned int width,
 {
 	struct columns_wanted fitting = *wanted;
 	unsigned int rank = rank_for(width), used;
+	unsigned int left;
+	bool has_grown;
 
 	*ret = (struct columns_layout){};
 	while (fitting.count > 1 && columns_width(&fitting) > width)
@@ -420,7 +405,19 @@ void columns_fit(const struct columns_wanted *wanted, unsigned int width,
 			add_column(ret, i);
 	}
 	used = wanted->count ? columns_width(&fitting) : least_of(rank);
-	grow_columns(ret, width > used ? width - used : 0);
+	/* What is left goes to those that want more, one by one. */
+	left = width > used ? width - used : 0;
+	has_grown = true;
+	while (left && has_grown) {
+		has_grown = false;
+		for (size_t i = 0; i < ret->count && left; i++) {
+			if (ret->items[i].width >= top_columns[ret->items[i].column].most)
+				continue;
+			ret->items[i].width++;
+			left--;
+			has_grown = true;
+		}
+	}
 }
 
 /* ---- by name ---- */

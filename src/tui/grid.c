@@ -102,24 +102,20 @@ void grid_paint(struct grid *g, unsigned int row, unsigned int column, unsigned 
 		grid_at(g, row, i)->style = style;
 }
 
-static void print_row(const struct grid *g, unsigned int row, FILE *out)
-{
-	unsigned int end = g->columns;
-
-	while (end && grid_at(g, row, end - 1)->character == ' ')
-		end--;
-	for (unsigned int i = 0; i < end; i++) {
-		char bytes[UTF8_MAX];
-		uint32_t c = grid_at(g, row, i)->character;
-
-		if (c)
-			fwrite(bytes, 1, utf8_encode(c, bytes), out);
-	}
-	fputc('\n', out);
-}
-
 void grid_print_text(const struct grid *g, FILE *out)
 {
-	for (unsigned int row = 0; row < g->rows; row++)
-		print_row(g, row, out);
+	for (unsigned int row = 0; row < g->rows; row++) {
+		unsigned int end = g->columns;
+
+		while (end && grid_at(g, row, end - 1)->character == ' ')
+			end--;
+		for (unsigned int i = 0; i < end; i++) {
+			char bytes[UTF8_MAX];
+			uint32_t c = grid_at(g, row, i)->character;
+
+			if (c)
+				fwrite(bytes, 1, utf8_encode(c, bytes), out);
+		}
+		fputc('\n', out);
+	}
 }

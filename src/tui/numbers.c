@@ -51,11 +51,18 @@ static double gauge_of(const struct value *values, enum metric_id id)
 	return values[id].is_known ? (double)values[id].number : NAN;
 }
 
-static void take_blocked(const struct value *now, const struct value *before, double seconds,
-			 struct numbers *to)
+static struct numbers numbers_of_values(const struct value *now, const struct value *before,
+					double seconds)
 {
+	struct numbers n = numbers_none();
 	double sum = 0, most = 0;
 
+	n.seconds = seconds > 0 ? seconds : NAN;
+	n.cores = (rate_of(now, before, METRIC_CPU_USER, seconds) +
+		   rate_of(now, before, METRIC_CPU_SYSTEM, seconds)) /
+		  NS_PER_S;
+	n.cores_allowed = gauge_of(now, METRIC_CPU_ALLOCATED) / 1000;
+	n.waiting = rate_of(now, before, METRIC_CPU_RUN_QUEUE, seconds) / NS_PER_S;
 	for (size_t c = 0; c < CAUSE_COUNT; c++) {
 		double threads = rate_of(now, before, cause_metric((enum cause)c), seconds) /
 				 NS_PER_S;
@@ -65,26 +72,12 @@ static void take_blocked(const struct value *now, const struct value *before, do
 		sum += threads; /* of which a part is not known: nor is the sum */
 		if (threads > most) {
 			most = threads;
-			to->cause = c;
+			n.cause = c;
 		}
 	}
-	to->blocked = sum;
+	n.blocked = sum;
 	if (isnan(sum))
-		to->cause = CAUSE_COUNT;
-}
-
-static struct numbers numbers_of_values(const struct value *now, const struct value *before,
-					double seconds)
-{
-	struct numbers n = numbers_none();
-
-	n.seconds = seconds > 0 ? seconds : NAN;
-	n.cores = (rate_of(now, before, METRIC_CPU_USER, seconds) +
-		   rate_of(now, before, METRIC_CPU_SYSTEM, seconds)) /
-		  NS_PER_S;
-	n.cores_allowed = gauge_of(now, METRIC_CPU_ALLOCATED) / 1000;
-	n.waiting = rate_of(now, before, METRIC_CPU_RUN_QUEUE, seconds) / NS_PER_S;
-	take_blocked(now, before, seconds, &n);
+		n.cause = CAUSE_COUNT;
 	n.memory = gauge_of(now, METRIC_MEMORY_USAGE);
 	n.memory_limit = gauge_of(now, METRIC_MEMORY_LIMIT);
 	return n;
@@ -211,16 +204,6 @@ static void add_number(const char *key, double number, struct document *d)
 	amount_write((struct amount){ number, !isnan(number) }, d);
 }
 
-static void format_mount(const struct mount_numbers *mount, struct document *d)
-{
-	document_begin_flat_map(d);
-	document_put_string(d, "mount", mount->mount);
-	add_number("read_bytes", mount->read, d);
-	add_number("write_bytes", mount->write, d);
-	add_number("meta_calls", mount->meta, d);
-	document_end_map(d);
-}
-
 #define IDLE_THREADS 0.05 /* fewer are shown as 0.0... */
 #define IDLE_RATE 0.5 /* ...and as 0 */
 
@@ -252,8 +235,16 @@ void numbers_format(const struct numbers *n, struct document *d)
 	document_put_string(d, "blocked_on",
 			    n->cause < CAUSE_COUNT ? cause_name((enum cause)n->cause) : NULL);
 	document_begin_list_of(d, "mounts");
-	for (size_t i = 0; i < n->mount_count; i++)
-		format_mount(&n->mounts[i], d);
+	for (size_t i = 0; i < n->mount_count; i++) {
+		const struct mount_numbers *mount = &n->mounts[i];
+
+		document_begin_flat_map(d);
+		document_put_string(d, "mount", mount->mount);
+		add_number("read_bytes", mount->read, d);
+		add_number("write_bytes", mount->write, d);
+		add_number("meta_calls", mount->meta, d);
+		document_end_map(d);
+	}
 	document_end_list(d);
 	document_end_map(d);
 }

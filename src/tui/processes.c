@@ -80,29 +80,6 @@ static void free_earlier(struct processes_reader *r)
 	r->earlier_count = 0;
 }
 
-/* Those of no job: one may have become ours.  Of a job groups stay, and nobody need be asked again.
- */
-static void forget_others(struct processes_reader *r)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < r->group_count; i++) {
-		if (r->groups[i]->is_job)
-			r->groups[count++] = r->groups[i];
-		else
-			free_group(r->groups[i]);
-	}
-	r->group_count = count;
-}
-
-static void forget_groups(struct processes_reader *r)
-{
-	r->earlier = r->groups;
-	r->earlier_count = r->group_count;
-	r->groups = NULL;
-	r->group_count = r->group_room = 0;
-}
-
 struct processes_reader *processes_close(struct processes_reader *r)
 {
 	if (!r)
@@ -293,11 +270,26 @@ int processes_read(struct processes_reader *r, struct processes *ret, struct err
 		return error_set_errno(err, status, "cannot list the processes");
 	r->status = 0;
 	if (list.boot_ns - r->asked_ns > GROUPS_NS) {
-		forget_others(r);
+		size_t count = 0;
+
+		/* Those of no job: one may have become ours.  Of a job groups stay, and nobody need
+		 * be asked again.
+		 */
+		for (size_t i = 0; i < r->group_count; i++) {
+			if (r->groups[i]->is_job)
+				r->groups[count++] = r->groups[i];
+			else
+				free_group(r->groups[i]);
+		}
+		r->group_count = count;
 		r->asked_ns = list.boot_ns;
 	}
-	if (r->group_count >= GROUPS_MAX && !r->earlier)
-		forget_groups(r);
+	if (r->group_count >= GROUPS_MAX && !r->earlier) {
+		r->earlier = r->groups;
+		r->earlier_count = r->group_count;
+		r->groups = NULL;
+		r->group_count = r->group_room = 0;
+	}
 	list.items = calloc(names.count + 1, sizeof(*list.items));
 	if (!list.items)
 		return error_set_errno(err, ENOMEM, "cannot list the processes");

@@ -8,7 +8,7 @@
 
 #include "basic/cleanup.h"
 #include "analysis/core_time.h"
-#include "report/cpu_words.h"
+#include "report/record_rows.h"
 #include "tui/grid.h"
 #include "report/shade.h"
 #include "basic/humanize.h"
@@ -216,27 +216,6 @@ static const char *bytes_text(double bytes, struct human *ret)
 	return ret->text;
 }
 
-static void draw_mounts(struct pane *p)
-{
-	const struct numbers *n = &p->job->numbers;
-
-	for (size_t i = 0; i < MIN(n->mount_count, (size_t)MOUNT_LINES) && has_room(p); i++) {
-		const struct mount_numbers *mount = &n->mounts[i];
-		_cleanup_free_ char *name = utf8_shorten(mount->mount, 24);
-		struct human read, write, meta = { "-" };
-
-		if (!isnan(mount->meta))
-			meta = humanize_count_short((uint64_t)(mount->meta + 0.5));
-		put_label(p, i ? "" : "mounts");
-		grid_put(p->grid, p->row, LABEL, 24, STYLE_PLAIN, name ? name : "");
-		grid_print(p->grid, p->row, LABEL + 25, STYLE_PLAIN,
-			   "read %4s/s  write %4s/s  metadata %4s/s",
-			   bytes_text(mount->read, &read), bytes_text(mount->write, &write),
-			   meta.text);
-		p->row++;
-	}
-}
-
 /* ---- over time ---- */
 
 static const char *level(double share)
@@ -317,6 +296,7 @@ unsigned int top_detail_draw(const struct top *t, const struct top_job *job, str
 	struct pane p = {
 		.top = t, .job = job, .whole = job->now, .grid = g, .row = first, .end = end
 	};
+	const struct numbers *n;
 
 	if (t->detail && text_is_equal(t->detail->job.manager, job->now->job.manager) &&
 	    text_is_equal(t->detail->job.id, job->now->job.id))
@@ -328,7 +308,22 @@ unsigned int top_detail_draw(const struct top *t, const struct top_job *job, str
 	draw_core_time(&p);
 	draw_cores(&p);
 	draw_hardware(&p);
-	draw_mounts(&p);
+	n = &p.job->numbers;
+	for (size_t i = 0; i < MIN(n->mount_count, (size_t)MOUNT_LINES) && has_room(&p); i++) {
+		const struct mount_numbers *mount = &n->mounts[i];
+		_cleanup_free_ char *name = utf8_shorten(mount->mount, 24);
+		struct human read, write, meta = { "-" };
+
+		if (!isnan(mount->meta))
+			meta = humanize_count_short((uint64_t)(mount->meta + 0.5));
+		put_label(&p, i ? "" : "mounts");
+		grid_put(p.grid, p.row, LABEL, 24, STYLE_PLAIN, name ? name : "");
+		grid_print(p.grid, p.row, LABEL + 25, STYLE_PLAIN,
+			   "read %4s/s  write %4s/s  metadata %4s/s",
+			   bytes_text(mount->read, &read), bytes_text(mount->write, &write),
+			   meta.text);
+		p.row++;
+	}
 	draw_timeline(&p);
 	draw_insights(&p);
 	record_free(p.recent);

@@ -163,22 +163,6 @@ static void draw_heads(const struct top *t, struct grid *g, unsigned int row)
 	}
 }
 
-/* The lines that lead to a part of a job: "│├". */
-static void make_branch(const struct top_row *row, char *ret, size_t size)
-{
-	size_t used = 0;
-
-	*ret = '\0';
-	for (unsigned int depth = 1; depth <= row->depth && used < size; depth++) {
-		bool has_next = row->has_next & (UINT32_C(1) << depth);
-		const char *text = depth == row->depth ? (has_next ? "├" : "└")
-				   : has_next	       ? "│"
-						       : " ";
-
-		used += (size_t)snprintf(ret + used, size - used, "%s", text);
-	}
-}
-
 static void draw_cell(const struct top *t, const struct top_row *row, size_t column, struct grid *g,
 		      unsigned int at_row, unsigned int at, unsigned int width)
 {
@@ -188,7 +172,18 @@ static void draw_cell(const struct top *t, const struct top_row *row, size_t col
 	bool is_alarming = c->is_alarming && c->is_alarming(row);
 
 	if (column == 0) {
-		make_branch(row, branch, sizeof(branch));
+		size_t used = 0;
+
+		/* the lines that lead to a part of a job: "│├" */
+		for (unsigned int depth = 1; depth <= row->depth && used < sizeof(branch);
+		     depth++) {
+			bool has_next = row->has_next & (UINT32_C(1) << depth);
+			const char *sign = depth == row->depth ? (has_next ? "├" : "└")
+					   : has_next	       ? "│"
+							       : " ";
+
+			used += (size_t)snprintf(branch + used, sizeof(branch) - used, "%s", sign);
+		}
 		indent = (unsigned int)MIN(utf8_columns(branch), width - 1);
 		grid_put(g, at_row, at, width, STYLE_DIM, branch);
 	}
@@ -253,68 +248,42 @@ static void draw_list(struct top *t, struct grid *g, unsigned int begin, unsigne
 
 /* ---- below it ---- */
 
-static void draw_prompt(const struct top *t, struct grid *g, unsigned int row)
-{
-	static const char *const words[] = {
-		[TOP_SEARCH] = "search", [TOP_FILTER] = "filter", [TOP_USER] = "user"
-	};
-	unsigned int at = grid_print(g, row, 0, STYLE_BOLD, "%s: ", words[t->mode]);
-
-	at = grid_put(g, row, at, g->columns, STYLE_PLAIN, t->typed);
-	at = grid_put(g, row, at, 1, STYLE_SELECTED, "_");
-	for (const char *user = NULL;
-	     t->mode == TOP_USER && (user = top_next_user(t, t->typed, user));)
-		at = put_dim(g, row, at, user);
-}
-
-/* What looking at it costs. */
-static void draw_cost(const struct top *t, struct grid *g, unsigned int row)
-{
-	unsigned int at = 0;
-	char text[160];
-
-	if (!isnan(t->own_cores)) {
-		snprintf(text, sizeof(text), "top %s of a core%s%s",
-			 humanize_percent(t->own_cores).text, t->own_bytes ? ", " : "",
-			 t->own_bytes ? humanize_bytes(t->own_bytes).text : "");
-		at = put_dim(g, row, at, text);
-	}
-	if (t->last.took_ns) {
-		snprintf(text, sizeof(text), "a reading %s%s%s",
-			 humanize_duration(t->last.took_ns).text, t->source ? ", by the " : "",
-			 t->source ? t->source : "");
-		at = put_dim(g, row, at, text);
-	}
-	if (t->interval_ns) {
-		snprintf(text, sizeof(text), "every %s", humanize_duration(t->interval_ns).text);
-		put_dim(g, row, at, text);
-	}
-}
-
 static void draw_foot(const struct top *t, struct grid *g, unsigned int row)
 {
-	if (t->mode == TOP_SEARCH || t->mode == TOP_FILTER || t->mode == TOP_USER)
-		draw_prompt(t, g, row);
-	else if (*t->message)
+	if (t->mode == TOP_SEARCH || t->mode == TOP_FILTER || t->mode == TOP_USER) {
+		static const char *const words[] = {
+			[TOP_SEARCH] = "search", [TOP_FILTER] = "filter", [TOP_USER] = "user"
+		};
+		unsigned int at = grid_print(g, row, 0, STYLE_BOLD, "%s: ", words[t->mode]);
+
+		at = grid_put(g, row, at, g->columns, STYLE_PLAIN, t->typed);
+		at = grid_put(g, row, at, 1, STYLE_SELECTED, "_");
+		for (const char *user = NULL;
+		     t->mode == TOP_USER && (user = top_next_user(t, t->typed, user));)
+			at = put_dim(g, row, at, user);
+	} else if (*t->message)
 		grid_put(g, row, 0, g->columns, STYLE_ALERT, t->message);
-	else
-		draw_cost(t, g, row);
-}
+	else {
+		unsigned int at = 0;
+		char text[160];
 
-static void draw_keys(struct grid *g, unsigned int row)
-{
-	static const char *const keys[][2] = {
-		{ "F1", "Help" },  { "F3", "Search" }, { "F4", "Filter" },
-		{ "F5", "Tree" },  { "F6", "SortBy" }, { "Enter", "Zoom" },
-		{ "d", "Detail" }, { "Z", "Pause" },   { "F10", "Quit" },
-	};
-	unsigned int at = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (at + strlen(keys[i][0]) + strlen(keys[i][1]) > g->columns)
-			break;
-		at = grid_put(g, row, at, g->columns, STYLE_BOLD, keys[i][0]);
-		at = grid_put(g, row, at, g->columns, STYLE_HEAD, keys[i][1]) + 1;
+		if (!isnan(t->own_cores)) {
+			snprintf(text, sizeof(text), "top %s of a core%s%s",
+				 humanize_percent(t->own_cores).text, t->own_bytes ? ", " : "",
+				 t->own_bytes ? humanize_bytes(t->own_bytes).text : "");
+			at = put_dim(g, row, at, text);
+		}
+		if (t->last.took_ns) {
+			snprintf(text, sizeof(text), "a reading %s%s%s",
+				 humanize_duration(t->last.took_ns).text,
+				 t->source ? ", by the " : "", t->source ? t->source : "");
+			at = put_dim(g, row, at, text);
+		}
+		if (t->interval_ns) {
+			snprintf(text, sizeof(text), "every %s",
+				 humanize_duration(t->interval_ns).text);
+			put_dim(g, row, at, text);
+		}
 	}
 }
 
@@ -372,19 +341,6 @@ static void draw_help(struct top *t, struct grid *g)
 	t->page = room;
 }
 
-static void draw_sort_menu(const struct top *t, struct grid *g)
-{
-	grid_put(g, 0, 0, g->columns, STYLE_BOLD, "sort by (Enter takes it, Esc does not)");
-	for (size_t i = 0; i < column_count && i + 1 < g->rows; i++) {
-		unsigned int row = (unsigned int)i + 1;
-
-		grid_print(g, row, 1, STYLE_PLAIN, "%-17s  %s", top_columns[i].title,
-			   top_columns[i].help);
-		if (i == t->chosen)
-			draw_selected(t, g, row);
-	}
-}
-
 /* ---- all of it ---- */
 
 /* How many rows the details take, of @room. */
@@ -424,8 +380,21 @@ static void draw_main(struct top *t, struct grid *g)
 	draw_heads(t, g, p.heads);
 	draw_list(t, g, p.list, end);
 	draw_foot(t, g, foot);
-	if (has_keys)
-		draw_keys(g, g->rows - 1);
+	if (has_keys) {
+		static const char *const keys[][2] = {
+			{ "F1", "Help" },  { "F3", "Search" }, { "F4", "Filter" },
+			{ "F5", "Tree" },  { "F6", "SortBy" }, { "Enter", "Zoom" },
+			{ "d", "Detail" }, { "Z", "Pause" },   { "F10", "Quit" },
+		};
+		unsigned int at = 0;
+
+		for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+			if (at + strlen(keys[i][0]) + strlen(keys[i][1]) > g->columns)
+				break;
+			at = grid_put(g, g->rows - 1, at, g->columns, STYLE_BOLD, keys[i][0]);
+			at = grid_put(g, g->rows - 1, at, g->columns, STYLE_HEAD, keys[i][1]) + 1;
+		}
+	}
 }
 
 void top_draw(struct top *t, struct grid *g)
@@ -434,9 +403,17 @@ void top_draw(struct top *t, struct grid *g)
 		grid_put(g, 0, 0, g->columns, STYLE_PLAIN, "too small");
 	else if (t->mode == TOP_HELP)
 		draw_help(t, g);
-	else if (t->mode == TOP_SORT)
-		draw_sort_menu(t, g);
-	else
+	else if (t->mode == TOP_SORT) {
+		grid_put(g, 0, 0, g->columns, STYLE_BOLD, "sort by (Enter takes it, Esc does not)");
+		for (size_t i = 0; i < column_count && i + 1 < g->rows; i++) {
+			unsigned int row = (unsigned int)i + 1;
+
+			grid_print(g, row, 1, STYLE_PLAIN, "%-17s  %s", top_columns[i].title,
+				   top_columns[i].help);
+			if (i == t->chosen)
+				draw_selected(t, g, row);
+		}
+	} else
 		draw_main(t, g);
 }
 

@@ -147,12 +147,6 @@ static void quit(struct top *t)
 
 /* ---- texts that are typed ---- */
 
-static void begin_typing(struct top *t, enum top_mode mode, const char *text)
-{
-	t->mode = mode;
-	snprintf(t->typed, sizeof(t->typed), "%s", text);
-}
-
 /* From row @from on, and around. */
 static void find_from(struct top *t, size_t from)
 {
@@ -184,33 +178,18 @@ static void apply_typed(struct top *t)
 	}
 }
 
-/* The beginning of one user's name does. */
-static void accept_user(struct top *t)
-{
-	const char *first = *t->typed ? top_next_user(t, t->typed, NULL) : NULL;
-	bool is_one = first && !top_next_user(t, t->typed, first);
-
-	snprintf(t->user, sizeof(t->user), "%s", is_one ? first : t->typed);
-}
-
-/* The last character, all of its bytes. */
-static void rub_out(struct top *t)
-{
-	size_t length = strlen(t->typed);
-
-	while (length && (t->typed[length - 1] & 0xc0) == 0x80)
-		length--;
-	t->typed[length ? length - 1 : 0] = '\0';
-}
-
 static void press_typing(struct top *t, uint32_t key)
 {
 	char bytes[UTF8_MAX];
 	size_t length = strlen(t->typed), more;
 
 	if (key == TOP_KEY_ENTER) {
-		if (t->mode == TOP_USER)
-			accept_user(t);
+		if (t->mode == TOP_USER) {
+			const char *first = *t->typed ? top_next_user(t, t->typed, NULL) : NULL;
+			bool is_one = first && !top_next_user(t, t->typed, first);
+
+			snprintf(t->user, sizeof(t->user), "%s", is_one ? first : t->typed);
+		}
 		t->mode = TOP_LIST;
 	} else if (key == TOP_KEY_ESCAPE) {
 		if (t->mode == TOP_FILTER)
@@ -219,7 +198,9 @@ static void press_typing(struct top *t, uint32_t key)
 	} else if (key == F(3) && t->mode == TOP_SEARCH) {
 		find_next(t);
 	} else if (key == TOP_KEY_BACKSPACE) {
-		rub_out(t);
+		while (length && (t->typed[length - 1] & 0xc0) == 0x80)
+			length--;
+		t->typed[length ? length - 1 : 0] = '\0';
 		apply_typed(t);
 	} else if (key < TOP_KEY_UP && utf8_is_printable(key)) {
 		more = utf8_encode(key, bytes);
@@ -238,18 +219,6 @@ static void sort_by(struct top *t, size_t column)
 	t->column = column;
 	t->is_inverted = false;
 	t->mode = TOP_LIST;
-}
-
-static void press_sorting(struct top *t, uint32_t key)
-{
-	if (key == TOP_KEY_UP || key == 'k')
-		t->chosen = t->chosen ? t->chosen - 1 : 0;
-	else if (key == TOP_KEY_DOWN || key == 'j')
-		t->chosen = MIN(t->chosen + 1, column_count - 1);
-	else if (key == TOP_KEY_ENTER)
-		sort_by(t, t->chosen);
-	else
-		t->mode = TOP_LIST;
 }
 
 /* ---- all keys ---- */
@@ -344,21 +313,6 @@ static void press_digit(struct top *t, uint32_t key)
 	snprintf(t->message, sizeof(t->message), "no id begins with %s", t->digits);
 }
 
-static void press(struct top *t, const struct binding *b)
-{
-	bool *is_on = (bool *)((char *)t + b->turns);
-
-	if (b->run) {
-		b->run(t);
-	} else if (b->turns) {
-		*is_on = !*is_on;
-		if (b->reads)
-			t->wants_reading = *is_on == (b->reads == READS_ON);
-	} else {
-		begin_typing(t, b->types, b->text ? (const char *)t + b->text : "");
-	}
-}
-
 static void press_list(struct top *t, uint32_t key)
 {
 	if (key >= '0' && key <= '9') {
@@ -368,7 +322,20 @@ static void press_list(struct top *t, uint32_t key)
 	*t->digits = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++) {
 		if (is_bound(&bindings[i], key)) {
-			press(t, &bindings[i]);
+			const struct binding *b = &bindings[i];
+			bool *is_on = (bool *)((char *)t + b->turns);
+
+			if (b->run) {
+				b->run(t);
+			} else if (b->turns) {
+				*is_on = !*is_on;
+				if (b->reads)
+					t->wants_reading = *is_on == (b->reads == READS_ON);
+			} else {
+				t->mode = b->types;
+				snprintf(t->typed, sizeof(t->typed), "%s",
+					 b->text ? (const char *)t + b->text : "");
+			}
 			return;
 		}
 	}
@@ -406,7 +373,14 @@ void top_press(struct top *t, uint32_t key)
 		press_help(t, key);
 		break;
 	case TOP_SORT:
-		press_sorting(t, key);
+		if (key == TOP_KEY_UP || key == 'k')
+			t->chosen = t->chosen ? t->chosen - 1 : 0;
+		else if (key == TOP_KEY_DOWN || key == 'j')
+			t->chosen = MIN(t->chosen + 1, column_count - 1);
+		else if (key == TOP_KEY_ENTER)
+			sort_by(t, t->chosen);
+		else
+			t->mode = TOP_LIST;
 		break;
 	case TOP_SEARCH:
 	case TOP_FILTER:

@@ -229,21 +229,6 @@ static int add_parts(struct top *t, struct top_job *job, const struct span *all)
 	return r;
 }
 
-/* For the lines of the tree: who has a next one, seen from the end. */
-static void link_rows(struct top *t)
-{
-	uint32_t open = 0;
-
-	for (size_t i = t->row_count; i-- > 0;) {
-		struct top_row *row = &t->rows[i];
-		uint32_t own = UINT32_C(1) << row->depth;
-
-		open &= (own << 1) - 1; /* deeper levels end */
-		row->has_next = open;
-		open |= own;
-	}
-}
-
 static int add_jobs(struct top *t)
 {
 	int r = 0;
@@ -342,6 +327,7 @@ void top_select(struct top *t, size_t row)
 int top_arrange(struct top *t)
 {
 	int r;
+	uint32_t open = 0;
 
 	t->row_count = 0;
 	r = add_jobs(t);
@@ -349,7 +335,15 @@ int top_arrange(struct top *t)
 		r = expand_jobs(t);
 	if (r < 0)
 		t->row_count = 0;
-	link_rows(t);
+	/* For the lines of the tree: who has a next one, seen from the end. */
+	for (size_t i = t->row_count; i-- > 0;) {
+		struct top_row *row = &t->rows[i];
+		uint32_t own = UINT32_C(1) << row->depth;
+
+		open &= (own << 1) - 1; /* deeper levels end */
+		row->has_next = open;
+		open |= own;
+	}
 	if (t->is_following || t->has_detail || t->finds_mark)
 		follow_mark(t);
 	t->finds_mark = false;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +24,49 @@
 #include "tui/screen.h"
 #include "basic/text.h"
 #include "tui/top_draw.h"
-#include "tui/top_line.h"
 #include "tui/top_source.h"
 #include "basic/waiter.h"
+#include "model/document.h"
+#include "codec/record_format.h"
+#include "tui/top.h"
+
+/* ---- a tick as a line of JSON (jobmeter ---- */
+
+struct line_job {
+	const struct top *top;
+	struct top_job *job;
+};
+
+static void format_more(const void *context, struct document *d)
+{
+	const struct line_job *l = context;
+	const char *class = top_class(l->top, l->job);
+
+	document_put_string(d, "class", *class ? class : NULL);
+	document_key(d, "now");
+	numbers_format(&l->job->numbers, d);
+}
+
+/* @is_all: the jobs that the filter hides too.  -ENOMEM, -EIO...: what it wrote is no line. */
+static int top_line_write(const struct top *t, bool is_all, FILE *out)
+{
+	_cleanup_(document_freep) struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+
+	if (!d)
+		return -ENOMEM;
+	document_begin_map(d);
+	wire_snapshot_format_head(&t->last, d);
+	document_begin_list_of(d, "jobs");
+	for (size_t i = 0; i < t->job_count; i++) {
+		const struct line_job line = { t, &t->jobs[i] };
+
+		if (is_all || (top_shows(t, line.job) && !top_hides(t, line.job)))
+			record_format_with(line.job->now, format_more, &line, d);
+	}
+	document_end_list(d);
+	document_end_map(d);
+	return document_finish(d);
+}
 
 #define FIRST_NS UINT64_C(100000000) /* between the first two readings at least... */
 #define FIRST_MOST_NS \
@@ -142,32 +184,9 @@ static uint64_t cpu_used_ns(void)
 	return clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static void look_at_ourselves(struct run *run)
-{
-	uint64_t cpu_ns = cpu_used_ns(), now_ns = clock_now_ns(CLOCK_BOOTTIME);
-	struct rusage usage;
-
-	if (run->cpu_at_ns && now_ns > run->cpu_at_ns)
-		run->top->own_cores = (double)(cpu_ns - run->cpu_ns) /
-				      (double)(now_ns - run->cpu_at_ns);
-	run->cpu_ns = cpu_ns;
-	run->cpu_at_ns = now_ns;
-	if (getrusage(RUSAGE_SELF, &usage) == 0)
-		run->top->own_bytes = (uint64_t)usage.ru_maxrss * 1024;
-}
-
 static uint64_t max_age_ns(const struct run *run)
 {
 	return MIN(MAX(run->options->interval_ns / 2, FRESH_NS), OLDEST_NS);
-}
-
-/* Of a line that there was no room for nothing stays, since more may follow it. */
-static void take_back(FILE *record, off_t begin)
-{
-	__fpurge(record);
-	clearerr(record);
-	if (begin >= 0 && ftruncate(fileno(record), begin) == 0)
-		(void)fseeko(record, begin, SEEK_SET);
 }
 
 /* Each reading once: what a key asked for may be of the last one. */
@@ -180,8 +199,14 @@ static int keep_line(struct run *run, struct error *err)
 		off_t begin = ftello(record);
 
 		r = top_line_write(run->top, true, record);
-		if (r < 0)
-			take_back(record, begin);
+		if (r < 0) {
+			/* Of a line that there was no room for nothing stays, since more may follow
+			 * it. */
+			__fpurge(record);
+			clearerr(record);
+			if (begin >= 0 && ftruncate(fileno(record), begin) == 0)
+				(void)fseeko(record, begin, SEEK_SET);
+		}
 	}
 	run->kept_ns = run->top->last.boot_ns;
 	return r < 0 ? error_set_errno(err, r, "cannot write the recording") : 0;
@@ -322,13 +347,6 @@ static int take_keys(struct run *run, struct error *err)
 
 /* ---- waiting ---- */
 
-static int hold_signals(struct run *run, struct error *err)
-{
-	run->signal_fd = endings_open();
-	return run->signal_fd < 0 ? error_set_errno(err, run->signal_fd, "cannot watch for signals")
-				  : 0;
-}
-
 /* Until @until_ns, a key or a signal.  An interrupted one is a screen of another size. */
 static void wait_until(struct run *run, uint64_t until_ns)
 {
@@ -383,16 +401,6 @@ static int serve_keys(void *context)
 	return run->is_over ? -ECANCELED : MIN(r, 0);
 }
 
-static void begin_waiting(struct run *run)
-{
-	run->waiter = (struct waiter){ .fds = { run->signal_fd, run->screen ? STDIN_FILENO : -1 },
-				       .timeout_ms = WAITING_MS,
-				       .run = serve_keys,
-				       .context = run };
-	if (run->source->set_waiter)
-		run->source->set_waiter(run->source, &run->waiter);
-}
-
 /* ---- again and again ---- */
 
 static bool has_target(const struct run *run)
@@ -402,13 +410,6 @@ static bool has_target(const struct run *run)
 			return true;
 	}
 	return false;
-}
-
-/* Whether rates are known; a single sample has none. */
-static uint64_t second_look(const struct run *run)
-{
-	return run->source->move ? 0
-				 : MAX(run->top->last.boot_ns, run->processes.boot_ns) + FIRST_NS;
 }
 
 /* Of a reading that is so long behind the first. */
@@ -426,7 +427,10 @@ static int look_twice(struct run *run, struct error *err)
 
 	if (r < 0)
 		return r;
-	then_ns = second_look(run);
+	/* Whether rates are known; a single sample has none. */
+	then_ns = run->source->move
+			  ? 0
+			  : MAX(run->top->last.boot_ns, run->processes.boot_ns) + FIRST_NS;
 	while (!run->is_over && clock_now_ns(CLOCK_BOOTTIME) < then_ns) {
 		wait_until(run, then_ns);
 		r = serve_keys(run);
@@ -513,8 +517,17 @@ static int go_on(struct run *run, struct error *err)
 			run->next_ns = 0;
 		run->top->wants_reading = false;
 		if (clock_now_ns(CLOCK_BOOTTIME) >= run->next_ns) {
+			uint64_t cpu_ns = cpu_used_ns(), now_ns = clock_now_ns(CLOCK_BOOTTIME);
+			struct rusage usage;
+
 			run->next_ns = next_look(run);
-			look_at_ourselves(run);
+			if (run->cpu_at_ns && now_ns > run->cpu_at_ns)
+				run->top->own_cores = (double)(cpu_ns - run->cpu_ns) /
+						      (double)(now_ns - run->cpu_at_ns);
+			run->cpu_ns = cpu_ns;
+			run->cpu_at_ns = now_ns;
+			if (getrusage(RUSAGE_SELF, &usage) == 0)
+				run->top->own_bytes = (uint64_t)usage.ru_maxrss * 1024;
 			r = look_again(run, err);
 			if (r == 0 && !run->is_over)
 				r = show(run, err);
@@ -548,7 +561,9 @@ static int begin(struct run *run, struct error *err)
 	snprintf(run->top->message, sizeof(run->top->message), "%s", o->notice ? o->notice : "");
 	run->cpu_ns = cpu_used_ns();
 	run->cpu_at_ns = clock_now_ns(CLOCK_BOOTTIME);
-	return hold_signals(run, err);
+	run->signal_fd = endings_open();
+	return run->signal_fd < 0 ? error_set_errno(err, run->signal_fd, "cannot watch for signals")
+				  : 0;
 }
 
 int top_run(struct top_source *source, const struct top_options *options, struct error *err)
@@ -561,7 +576,13 @@ int top_run(struct top_source *source, const struct top_options *options, struct
 	if (r == 0 && options->form == TOP_FORM_SCREEN)
 		r = screen_open(options->has_color, &run.screen, err);
 	if (r == 0) {
-		begin_waiting(&run);
+		run.waiter =
+			(struct waiter){ .fds = { run.signal_fd, run.screen ? STDIN_FILENO : -1 },
+					 .timeout_ms = WAITING_MS,
+					 .run = serve_keys,
+					 .context = &run };
+		if (run.source->set_waiter)
+			run.source->set_waiter(run.source, &run.waiter);
 		r = look_first(&run, err);
 	}
 	if (r == 0 && !run.is_over)

@@ -44,7 +44,7 @@
 #include "jobs/registry.h"
 #include "saved.h"
 #include "sources/sources.h"
-#include "cli/watch_source.h"
+#include "cli/watch.h"
 
 #define CHILDREN 3
 #define THREADS 2

@@ -7,7 +7,7 @@
 #include "basic/error.h"
 #include "made.h"
 #include "basic/macro.h"
-#include "report/markdown.h"
+#include "report/rows_markdown.h"
 #include "codec/records.h"
 #include "reported.h"
 #include "report/reports.h"
