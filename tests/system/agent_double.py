@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Stands in for an agent on its Unix socket: it answers what a test wrote down, and measures nothing."""
 
-import http.server
 import json
 import os
-import socketserver
-import threading
 import urllib.parse
+
+from http_double import HttpDouble
 
 EMPTY = {"calls": 0, "bytes": 0, "errors": 0, "seconds": 0, "sizes": [], "latencies": []}
 
@@ -25,49 +24,16 @@ def record(job_id, manager="slurm", final=False, elapsed=10, user_seconds=1, rea
     }
 
 
-class Agent:
+class Agent(HttpDouble):
     """jobs: {(manager, id): [record of each look]}; the last one stays.  A job whose last record is final ends."""
 
     def __init__(self, path, jobs=None, runs=None, groups=None, uid=None):
-        self.path, self.jobs, self.runs, self.groups = str(path), jobs or {}, runs, groups or {}
+        self.socket_path, self.jobs, self.runs, self.groups = str(path), jobs or {}, runs, groups or {}
         self.uid = os.getuid() if uid is None else uid
         self.asked, self.looks, self.lists = [], {}, 0
         self.ends = {}  # when, of those that have ended
         self.begin = []  # [(after so many lists, (manager, id))]: jobs that begin later
-        double = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                double.answer(self, "GET", b"")
-
-            def do_POST(self):
-                double.answer(self, "POST", self.rfile.read(int(self.headers["Content-Length"])))
-
-            def address_string(self):
-                return ""
-
-            def log_message(self, *_):
-                pass
-
-        class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-            daemon_threads = True
-
-        self.server = Server(self.path, Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
-        self.thread.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def stop(self):
-        if self.thread:
-            self.server.shutdown()
-            self.server.server_close()
-            self.thread.join()
-            self.thread = None
+        self.start()
 
     def is_live(self, key):
         looks = self.jobs[key]
@@ -105,12 +71,8 @@ class Agent:
             return 200, self.next_record(("run", parts[3]))
         return 404, {"error": "there is no such job, or it is not yours"}
 
-    def answer(self, handler, method, body):
+    def answer(self, handler):
+        method, body = handler.command, handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
         self.asked.append(f"{method} {handler.path}")
         status, answer = self.find(method, handler.path, body)
-        text = json.dumps(answer).encode()
-        handler.send_response(status)
-        handler.send_header("Content-Type", "application/json")
-        handler.send_header("Content-Length", str(len(text)))
-        handler.end_headers()
-        handler.wfile.write(text)
+        self.reply(handler, status, json.dumps(answer).encode(), Content_Type="application/json")

@@ -6,18 +6,19 @@ what the test wrote down.
 """
 
 import gzip
-import http.server
 import json
 import socket
 import threading
 import time
+
+from http_double import HttpDouble
 
 
 def spans_of(request):
     return [span for resource in request["resourceSpans"] for scope in resource["scopeSpans"] for span in scope["spans"]]
 
 
-class Collector:
+class Collector(HttpDouble):
     """script: what the next requests are answered, each a step as below; always: the same for all beyond it.  Where there is
     neither, spans are taken."""
 
@@ -28,45 +29,10 @@ class Collector:
         self.statuses = []
         self.released = threading.Event()  # for steps that wait
         self.lock = threading.Lock()
-        self.server = None
 
-    def start(self):
-        double = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                double.answer(self)
-
-            def log_message(self, *_):
-                pass
-
-        class Http(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-            allow_reuse_address = True
-
-            def handle_error(self, *_):  # connections that are cut
-                pass
-
-        self.server = Http(("127.0.0.1", self.port), Handler)
-        self.port = self.server.server_port
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
-        self.thread.start()
-        return self
-
-    def __enter__(self):
-        return self.start()
-
-    def __exit__(self, *_):
+    def stop(self):
         self.released.set()
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        super().stop()
 
     def answer(self, handler):
         headers = handler.headers
@@ -88,13 +54,7 @@ class Collector:
     def send(self, handler, status, text="", **headers):
         with self.lock:
             self.statuses.append(status)
-        handler.send_response(status)
-        handler.send_header("Content-Type", "application/json")
-        handler.send_header("Content-Length", str(len(text.encode())))
-        for name, value in headers.items():
-            handler.send_header(name.replace("_", "-"), str(value))
-        handler.end_headers()
-        handler.wfile.write(text.encode())
+        self.reply(handler, status, text.encode(), Content_Type="application/json", **headers)
 
 
 # ---- steps of the script ----

@@ -6,11 +6,11 @@
         provider.url"""
 
 import base64
-import http.server
 import json
-import threading
 import time
 import urllib.parse
+
+from http_double import HttpDouble
 
 KEY = "a-key-of-the-site"
 LOGIN = "somebody:with-a:password"
@@ -53,16 +53,15 @@ ANSWERS = {
 }
 
 
-class Provider:
+class Provider(HttpDouble):
     """@rows: [(how many of its intervals ago, value)], of the time when it began; @forecast: the same with [how many ahead], None: it
     has none; @status: of its answers."""
 
     def __init__(self, name):
-        self.answer, self.minutes, self.path = ANSWERS[name]
+        self.rows_as, self.minutes, self.path = ANSWERS[name]
         self.name, self.rows, self.forecast, self.status, self.headers, self.asked, self.foretold = name, [], None, 200, {}, [], []
         self.begun = int(time.time()) // (60 * self.minutes) * 60 * self.minutes
-        self.service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
-        self.url = f"http://127.0.0.1:{self.service.server_port}"
+        self.start()
 
     def at(self, ago):
         return self.begun - ago * 60 * self.minutes
@@ -74,33 +73,13 @@ class Provider:
             return headers.get("Authorization") == "Basic " + base64.b64encode(LOGIN.encode()).decode()
         return self.name != "watttime" or headers.get("Authorization") == "Bearer made-by-login"
 
-    def handler(double):
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                path = urllib.parse.urlsplit(self.path).path
-                is_login = path == "/login"
-                is_forecast = path.endswith(("/forecast", "/fw48h"))
-                (double.foretold if is_forecast else double.asked).extend([] if is_login else [self.path])
-                status = 403 if not double.may(path, self.headers) or (is_forecast and double.forecast is None) else \
-                    double.status if is_login or path.startswith(double.path) else 404
-                made = {"token": "made-by-login"} if is_login else \
-                    double.answer([(double.at(-ahead), value) for ahead, value in double.forecast or []], True) if is_forecast else \
-                    double.answer([(double.at(ago), value) for ago, value in double.rows])
-                text = (json.dumps(made) if status == 200 else "<html>no</html>").encode()
-                self.send_response(status)
-                for name, value in ({"Content-Length": str(len(text))} | double.headers).items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(text)
-
-            def log_message(self, *_):
-                pass
-        return Handler
-
-    def __enter__(self):
-        threading.Thread(target=self.service.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.service.shutdown()
-        self.service.server_close()
+    def answer(self, handler):
+        path = urllib.parse.urlsplit(handler.path).path
+        is_login, is_forecast = path == "/login", path.endswith(("/forecast", "/fw48h"))
+        (self.foretold if is_forecast else self.asked).extend([] if is_login else [handler.path])
+        status = 403 if not self.may(path, handler.headers) or (is_forecast and self.forecast is None) else \
+            self.status if is_login or path.startswith(self.path) else 404
+        made = {"token": "made-by-login"} if is_login else \
+            self.rows_as([(self.at(-ahead), value) for ahead, value in self.forecast or []], True) if is_forecast else \
+            self.rows_as([(self.at(ago), value) for ago, value in self.rows])
+        self.reply(handler, status, (json.dumps(made) if status == 200 else "<html>no</html>").encode(), **self.headers)

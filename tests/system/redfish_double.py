@@ -6,10 +6,10 @@
 """
 
 import base64
-import http.server
 import json
-import ssl
 import threading
+
+from http_double import HttpDouble
 
 ROOT = "/redfish/v1/"
 USER = "monitor:s3cret:x"  # a password may have a colon
@@ -43,45 +43,23 @@ WRONG = POWER | {f"{ROOT}Chassis/1/Power": {"PowerControl": [{"PowerConsumedWatt
 LARGE = POWER | {f"{ROOT}Chassis/1/Power": {"Oem": "x" * 300000}}
 
 
-class Redfish:
+class Redfish(HttpDouble):
     """@user: who may ask; @hangs: the path whose answer comes only when all is over."""
 
+    host = "localhost"
+
     def __init__(self, answers, certificate, key, user=USER, hangs=None):
-        self.over = threading.Event()
-        self.asked = []
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        outer = self
+        self.over, self.asked, self.answers, self.hangs = threading.Event(), [], answers, hangs
+        self.certificate, self.wanted = (certificate, key), "Basic " + base64.b64encode(user.encode()).decode()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def answer(self, handler):
+        self.asked.append(handler.path)
+        if handler.path == self.hangs:
+            self.over.wait()
+        found = self.answers.get(handler.path)
+        status = 401 if handler.headers.get("Authorization") != self.wanted else 200 if found is not None else 404
+        self.reply(handler, status, json.dumps(found).encode() if status == 200 else b"{}")
 
-            def do_GET(self):
-                outer.asked.append(self.path)
-                if self.path == hangs:
-                    outer.over.wait()
-                wanted = "Basic " + base64.b64encode(user.encode()).decode()
-                found = answers.get(self.path)
-                status = 401 if self.headers.get("Authorization") != wanted else 200 if found is not None else 404
-                text = json.dumps(found).encode() if status == 200 else b"{}"
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        self.url = f"https://localhost:{self.server.server_address[1]}"
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
+    def stop(self):
         self.over.set()
-        self.server.shutdown()
-        self.server.server_close()
+        super().stop()

@@ -5,13 +5,12 @@ stores nothing."""
 
 import email.utils
 import gzip
-import http.server
 import json
 import socket
-import ssl
-import sys
 import threading
 import time
+
+from http_double import HttpDouble
 
 
 def key_of(record):
@@ -19,7 +18,7 @@ def key_of(record):
     return (record["cluster"], record["node"], record["boot_id"], job["manager"], job["id"], record["time"]["start"])
 
 
-class Server:
+class Server(HttpDouble):
     """script: what the next requests are answered, each a step as below; always: the same for all beyond it.
     Where there is neither, records are taken.  lines_max: 413 beyond."""
 
@@ -31,71 +30,15 @@ class Server:
         self.requests = []  # (status, lines)
         self.lock = threading.Lock()
         self.port = port
-        self.server = None
         self.start()
-
-    def start(self):
-        double = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = 30
-
-            def do_POST(self):
-                double.answer(self)
-
-            def log_message(self, *_):
-                pass
-
-        class Http(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-            allow_reuse_address = True
-
-            def handle_error(self, *whose):
-                if not isinstance(sys.exc_info()[1], OSError):  # as of connections that the test cuts
-                    super().handle_error(*whose)
-
-        self.server = Http(("127.0.0.1", self.port), Handler)
-        self.port = self.server.server_port
-        if self.certificate:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*self.certificate)
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
-        self.thread.start()
-
-    def stop(self):
-        if self.server:
-            self.server.shutdown()
-            self.server.server_close()
-            self.thread.join()
-            self.server = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    @property
-    def url(self):
-        return f"{'https' if self.certificate else 'http'}://127.0.0.1:{self.port}"
 
     # ---- one request ----
 
     def send(self, handler, status, text="", lines=0, type="application/x-ndjson", **headers):
-        body = text.encode()
         with self.lock:
             self.requests.append((status, lines))
-        handler.send_response(status)
-        handler.send_header("Content-Type", type)
-        handler.send_header("Content-Length", str(len(body)))
-        handler.send_header("Connection", "close")  # so that one that is stopped answers nobody
-        handler.close_connection = True
-        for name, value in headers.items():
-            handler.send_header(name.replace("_", "-"), str(value))
-        handler.end_headers()
-        handler.wfile.write(body)
+        handler.close_connection = True  # so that one that is stopped answers nobody
+        self.reply(handler, status, text.encode(), Content_Type=type, Connection="close", **headers)
 
     def answer(self, handler):
         body = handler.rfile.read(int(handler.headers["Content-Length"]))

@@ -95,7 +95,7 @@ def test_a_provider_that_says_no_costs_one_line_and_is_left_alone_for_a_while(se
     with Provider("neso") as provider:
         provider.status, provider.headers = status, {"Retry-After": "7200"}
         if status == 200:
-            provider.answer = lambda rows: {"error": {"code": "400 Bad Request", "message": "no data"}}
+            provider.rows_as = lambda rows: {"error": {"code": "400 Bad Request", "message": "no data"}}
         if status == 0:
             provider.url = "http://127.0.0.1:1"
         with serving(provider, grams_per_kwh=57, kind="average_direct") as server:

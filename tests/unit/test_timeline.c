@@ -242,13 +242,13 @@ static uint64_t roll(struct dice *d, uint64_t sides)
 	return d->state % sides;
 }
 
-/* A job of up to some 4,000 readings, and where its counters ended. */
+/* A job of up to some 1,300 readings, and where its counters ended. */
 static void live(struct timeline *t, struct dice *d, uint64_t ret[TIMELINE_SERIES])
 {
 	static const uint64_t steps[] = { 1000000, SECOND, 10 * SECOND, 3600 * SECOND };
 	struct value values[TIMELINE_SERIES] = {};
 	uint64_t now = roll(d, 100 * SECOND), boot = 5, step = steps[roll(d, 4)];
-	size_t readings = 1 + roll(d, 4000);
+	size_t readings = 1 + roll(d, 1300);
 
 	if (roll(d, 2))
 		ASSERT_OK(timeline_begin(t, MORNING + now, boot));
