@@ -12,7 +12,6 @@
 #include "server/server.h"
 
 #define ROWS 50 /* unless another limit is asked for */
-#define NS_PER_S UINT64_C(1000000000)
 
 /* ---- what stands in a row ---- */
 
@@ -73,8 +72,7 @@ static void put_elapsed(const struct row *row)
 
 	put_human(row->h, job->elapsed_ns.is_known, humanize_duration(job->elapsed_ns.number));
 	if (!job->is_final && !job->waits && job->elapsed_ns.is_known && now_ns > seen_ns)
-		html_element(row->h, "span", "name", "%s ago",
-			     humanize_duration((now_ns - seen_ns) / NS_PER_S * NS_PER_S).text);
+		site_put_age(row->h, now_ns - seen_ns);
 }
 
 static void put_nodes(const struct row *row)
@@ -181,7 +179,7 @@ static const struct column {
 	{ "Nodes", "nodes", NULL, put_nodes },
 	{ "Cores", "cpu.allocated_cores", NULL, put_cores },
 	{ "CPU used", "cpu_efficiency", NULL, put_cpu },
-	{ "CPU over time", NULL, "text", put_spark },
+	{ "Over time", NULL, "text", put_spark },
 	{ "Memory used", "memory_efficiency", NULL, put_memory },
 	{ "Unused core-h", "unused_core_seconds", NULL, put_unused, .is_of_order = true },
 	{ "Energy", "energy.joules", NULL, put_energy },

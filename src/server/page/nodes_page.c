@@ -11,7 +11,6 @@
 #define DAYS 7 /* unless others are asked for */
 #define DAY_NS UINT64_C(86400000000000)
 #define MINUTE_NS UINT64_C(60000000000)
-#define NS_PER_S UINT64_C(1000000000)
 #define SILENT_NS (30 * MINUTE_NS) /* jobs that run send checkpoints more often */
 #define POWER_NS (60 * MINUTE_NS) /* older than that it is no power of now */
 #define ROWS_MAX 2000
@@ -109,8 +108,7 @@ static void put_node(void *context, const struct store_node *node)
 	html_end(h);
 	site_begin_cell(h, "Last heard, UTC", "text");
 	site_put_moment(h, node->last_ns);
-	html_element(h, "span", "name", "%s ago",
-		     humanize_duration(age_ns / NS_PER_S * NS_PER_S).text);
+	site_put_age(h, age_ns);
 	html_end(h);
 	site_put_cell(h, "Running", NULL, humanize_count(node->running).text);
 	site_put_cell(h, "Jobs", NULL, humanize_count(node->jobs).text);

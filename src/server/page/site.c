@@ -227,6 +227,23 @@ void site_put_moment(struct html *h, uint64_t ns)
 	html_end(h);
 }
 
+void site_put_age(struct html *h, uint64_t ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t seconds, least; /* least: shorter ones are in the unit below */
+	} units[] = { { "days", 86400, 172800 }, { "h", 3600, 7200 }, { "min", 60, 120 } };
+	const uint64_t seconds = ns / 1000000000;
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (seconds >= units[i].least)
+			return html_element(h, "span", "name", "%llu %s ago",
+					    (unsigned long long)(seconds / units[i].seconds),
+					    units[i].name);
+	}
+	html_element(h, "span", "name", "%llu s ago", (unsigned long long)seconds);
+}
+
 void site_put_job_link(struct html *h, const struct store_job *job, const char *text)
 {
 	struct address address;

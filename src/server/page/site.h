@@ -95,6 +95,7 @@ void site_begin_cell(struct html *h, const char *label, const char *class);
 void site_put_share(struct html *h, bool is_known, double share);
 void site_put_hours(struct html *h, double seconds); /* below 0: "-" */
 void site_put_moment(struct html *h, uint64_t ns); /* 0: "-" */
+void site_put_age(struct html *h, uint64_t ns); /* "12 min ago": in one number */
 void site_put_reason(struct html *h, const struct store_job *job); /* the rule's name, in words */
 void site_put_job_head(struct html *h, const struct store_job *job); /* of a row: id and name */
 void site_put_job_link(struct html *h, const struct store_job *job, const char *text);
