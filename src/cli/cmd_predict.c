@@ -267,7 +267,8 @@ static int run_predict(const struct cli_command *command, int argc, char **argv)
 		{ advise_options, ARRAY_SIZE(advise_options), &settings },
 	};
 	struct error err = {};
-	int r = cli_parse(command, groups, command == &cmd_advise ? 2 : 1, &argc, argv, &err);
+	const bool is_advice = strcmp(command->name, cmd_advise.name) == 0; /* maybe a copy */
+	int r = cli_parse(command, groups, is_advice ? 2 : 1, &argc, argv, &err);
 
 	if (r == 0)
 		return CLI_WELL;
@@ -283,7 +284,7 @@ static int run_predict(const struct cli_command *command, int argc, char **argv)
 		r = ask(&settings, request, &answer, &err);
 	if (r < 0)
 		return cli_fail(command, &err);
-	if (!settings.is_json && command == &cmd_advise)
+	if (!settings.is_json && is_advice)
 		print_advice(answer);
 	else if (!settings.is_json)
 		print_prediction(answer);
