@@ -380,22 +380,6 @@ static int identify(struct measurement *m, char *const argv[])
 	return record_set_command(record, argv);
 }
 
-static void tell_end(struct measurement *m)
-{
-	struct record *record = m->record;
-	const struct child *child = &m->child;
-
-	record->time.start_ns = record->time.measured_from_ns = child->start_ns;
-	record->time.end_ns = child->end_ns;
-	record->time.elapsed_ns = child->end_boot_ns - child->start_boot_ns;
-	if (WIFSIGNALED(child->status)) {
-		record->job.signal = WTERMSIG(child->status);
-		record->job.exit_code = -1;
-	} else {
-		record->job.exit_code = WEXITSTATUS(child->status);
-	}
-}
-
 static int read_sources(struct measurement *m)
 {
 	int r = sample_sources(m);
@@ -414,11 +398,23 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 {
 	int r;
 	bool is_oom;
+	struct record *record;
+	const struct child *child;
 
 	m->record = record_new();
 	if (!m->record)
 		return -ENOMEM;
-	tell_end(m);
+	record = m->record;
+	child = &m->child;
+	record->time.start_ns = record->time.measured_from_ns = child->start_ns;
+	record->time.end_ns = child->end_ns;
+	record->time.elapsed_ns = child->end_boot_ns - child->start_boot_ns;
+	if (WIFSIGNALED(child->status)) {
+		record->job.signal = WTERMSIG(child->status);
+		record->job.exit_code = -1;
+	} else {
+		record->job.exit_code = WEXITSTATUS(child->status);
+	}
 	r = name_survivors(m);
 	if (r >= 0)
 		r = m->measurer->read(m->measurer, &m->child, &m->before, m->record, err);

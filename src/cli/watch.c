@@ -58,11 +58,6 @@ static bool wait_for_signal(const struct watch *w, uint64_t ns)
 	return ppoll(&p, 1, &timeout, NULL) > 0;
 }
 
-static bool is_another(const struct record *a, const struct record *b)
-{
-	return a->time.start_ns && b->time.start_ns && a->time.start_ns != b->time.start_ns;
-}
-
 static int take_first(struct watched *job, struct record *record, struct error *err)
 {
 	int r;
@@ -109,7 +104,8 @@ static int read_job(struct watch *w, struct watched *job, struct error *err)
 		return r;
 	if (!job->first)
 		return take_first(job, record, err);
-	if (is_another(job->last, record))
+	if (job->last->time.start_ns && record->time.start_ns &&
+	    job->last->time.start_ns != record->time.start_ns)
 		return begin_anew(w, job, record, err);
 	record_free(job->before);
 	job->before = job->last;
