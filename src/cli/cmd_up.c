@@ -94,7 +94,7 @@ static int find_places(struct up *up, struct error *err)
 
 /* ---- their settings ---- */
 
-/* @is_ours: in place of one that stands there already. */
+/* @is_ours: in place of an existing one. */
 PRINTF_LIKE(3, 4) static void set(const char *name, bool is_ours, const char *format, ...)
 {
 	_cleanup_free_ char *text = NULL;

@@ -316,7 +316,7 @@ static int run_watch(const struct cli_command *command, int argc, char **argv)
 		r = output_settle(&output, &err);
 	if (r < 0)
 		return cli_misuse(command, &err);
-	if (output.file) /* it is written though nobody reads the lines */
+	if (output.file) /* it is written even if the reader of the lines is gone */
 		signal(SIGPIPE, SIG_IGN);
 	else if (settings.is_live && output.format != OUTPUT_TEXT)
 		setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line a write */

@@ -102,7 +102,7 @@ static int choose_measurer(struct measurement *m, bool is_agent, struct error *e
 	return r;
 }
 
-/* The command stands still meanwhile: where the agent cannot take it, we can. */
+/* The command is held back meanwhile: if the agent cannot take it, we can. */
 static int admit(struct measurement *m, bool is_agent, struct error *err)
 {
 	int r;
@@ -154,7 +154,7 @@ static int take_energy(struct measurement *m, struct record *record)
 				    m->child.end_boot_ns, record);
 }
 
-/* They need neither BPF nor a group, and nobody else asks them for us. */
+/* They need neither BPF nor a cgroup; no other part reads them for us. */
 static int open_sources(struct measurement *m)
 {
 	const struct source_options options = { .root_fd = m->root_fd,
@@ -447,7 +447,7 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	return r < 0 ? r : settle_timeline(m);
 }
 
-/* What somebody may have meant who names a program that there is not. */
+/* A suggestion for a program that does not exist. */
 static const char *hint_of(const char *name)
 {
 	if (strpbrk(name, " |<>&;"))

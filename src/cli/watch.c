@@ -22,7 +22,7 @@
 #include "sources/thermal.h"
 #include "basic/timestamp.h"
 
-#define CHECKPOINT_LOOKS 10 /* records are read that often, if nobody looks at them */
+#define CHECKPOINT_LOOKS 10 /* without --live, records are read every so many looks */
 #define FINAL_TRIES 20 /* the last of a job that ended comes a moment later */
 #define FINAL_STEP_NS 100000000
 
@@ -48,7 +48,7 @@ static int hold_signals(struct watch *w, struct error *err)
 				: 0;
 }
 
-/* True: somebody wants an end. */
+/* True: a signal to end came. */
 static bool wait_for_signal(const struct watch *w, uint64_t ns)
 {
 	struct timespec timeout = { .tv_sec = (time_t)(ns / 1000000000),

@@ -199,7 +199,7 @@ static void print_job(const struct watched *job, const char *time_text, struct p
 		return;
 	page_put(page, PAGE_PLAIN, "%s  %s", time_text, label);
 	put_cell(page, 0, record_cores_busy(r, &cores) ? humanize_cores(cores).text : "-");
-	/* Memory as it is now, where somebody knows it; else the peak, marked as one. */
+	/* memory now, if it is known; else the peak, marked as one */
 	now = usage ? &r->reading.values[metric_id_of(usage)] : NULL;
 	peak = &r->reading.values[METRIC_MEMORY_PEAK];
 	if (now && now->is_known)

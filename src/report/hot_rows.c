@@ -8,9 +8,9 @@
 #define FILES_SHOWN 8 /* in short */
 #define DIRS_SHOWN 4
 #define LISTED_MAX 20 /* on a page */
-#define LITTLE 10 /* so many times less than the first */
+#define LITTLE 10 /* this many times less than the first */
 #define CALLS_MIN 1000 /* fewer of a file are no reason to name it before others */
-#define SMALL_FILES_MIN 100 /* so many small files are worth a word */
+#define SMALL_FILES_MIN 100 /* fewer are not mentioned */
 
 /* Which entries of a list are shown: the rankings take turns, first with what is not little beside
  * their first.  The list's own order stays. */

@@ -550,7 +550,7 @@ static void put_item(const struct rows_item *item, bool is_first, struct html *h
 	}
 }
 
-/* What stands together in an element around it, and how many elements that is. */
+/* The element around items that belong together; its value is the number of open elements. */
 enum box { BOX_NONE, BOX_DRAWINGS, BOX_LINES };
 
 static enum box close_box(enum box box, struct html *h)
