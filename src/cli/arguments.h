@@ -16,8 +16,8 @@ struct arguments { /* begins as {}; filled by cli_parse() */
 };
 void arguments_clear(struct arguments *a);
 
-/* Who is told of what a directory has that is no record: it is said in the name of the command, and
- * costs the exit code. */
+/* For files of a directory that are no records: a message in the name of the command, and a failure
+ * as exit code. */
 struct complaint {
 	const struct cli_command *command;
 	int *exit_code;
@@ -36,12 +36,12 @@ extern const size_t arguments_option_count;
 int argument_read(const struct cli_command *command, struct arguments *a, const char *argument,
 		  struct records *records, struct error *err);
 
-/* All of them; none stands for the newest local run. */
+/* All arguments; without any, the newest local run. */
 int arguments_read(const struct cli_command *command, struct arguments *a, int argc, char **argv,
 		   struct records *records, struct error *err);
 
 /* Of records of one job on one node, as an agent writes them while it runs, the last one counts;
- * how many are left out is told in the name of @command. */
+ * @command says how many are left out. */
 void arguments_keep_newest(const struct cli_command *command, struct records *records);
 
 /* Replace the records by one that is all of them. */

@@ -189,7 +189,7 @@ static void pass_on(struct child *c, const struct signalfd_siginfo *info)
 	if (info->ssi_code > 0) /* the kernel, that is the terminal: the command had it too */
 		return;
 	if (c->witness_pid && !witness_has(c->witness_pid, number))
-		nanosleep(&moment, NULL); /* somebody may go from process to process */
+		nanosleep(&moment, NULL); /* the sender may go from process to process */
 	if (c->witness_pid && witness_has(c->witness_pid, number)) {
 		renew_witness(c);
 		return;
@@ -198,7 +198,7 @@ static void pass_on(struct child *c, const struct signalfd_siginfo *info)
 		kill(c->pid, number);
 }
 
-/* Reap all that ended.  Returns 1 when the command did, -ECHILD when nobody is left. */
+/* Reap all that ended.  Returns 1 when the command did, -ECHILD when none is left. */
 static int reap(struct child *c)
 {
 	for (;;) {

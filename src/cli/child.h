@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child - the command that `run` meters: held back until it stands in its group, then run, with
+ * child - the command that `run` meters: held back until it is in its cgroup, then run, with
  * signals passed on, then waited for.
  *
  * The command stays in our process group, so that the terminal is its own: what the terminal sends
- * reaches it without us.  Of signals that somebody sends to us with kill(), those that went to us
- * alone are passed on; a witness, a process in the same group that holds all signals, tells which.
+ * reaches it without us.  Signals sent with kill() to us alone are passed on; a
+ * witness, a process in the same group that holds all signals, shows which those are.
  */
 #pragma once
 

@@ -127,7 +127,7 @@ static int print(const struct finding *f, const struct output *output, struct er
 	return 0;
 }
 
-/* Of a captured tree there is nobody to ask. */
+/* A captured tree has no agent. */
 static bool is_own_machine(const struct settings *settings)
 {
 	return strcmp(settings->root, "/") == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobmeter energy: which sensors there are, what they say, and whose the energy was. */
+/* jobmeter energy: the sensors, their values, and which jobs used the energy. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

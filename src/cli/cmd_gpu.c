@@ -158,30 +158,6 @@ static void add_job(const json_t *map, struct rows_table *table)
 		rows_cell(table, cell_words(NULL));
 }
 
-static void add_process(const json_t *process, struct rows_table *table)
-{
-	static const struct column numbers[] = {
-		{ "memory_bytes", UNIT_BYTES },
-		{ "sm_ratio", UNIT_LOAD },
-		{ "memory_ratio", UNIT_LOAD },
-	};
-	const json_t *uid = json_object_get(process, "uid");
-	const struct passwd *user = json_integer_value(uid) >= 0
-					    ? getpwuid((uid_t)json_integer_value(uid))
-					    : NULL;
-
-	rows_row(table, ROWS_TEXT);
-	rows_cell(table, cell_words(place_text_of(process, "gpu")));
-	add_job(process, table);
-	if (user || json_integer_value(uid) < 0) /* it is gone */
-		rows_cell(table, cell_words(user ? user->pw_name : NULL));
-	else
-		rows_words(table, "%lld", (long long)json_integer_value(uid));
-	add_number(process, "pid", UNIT_COUNT, table);
-	add_numbers(process, numbers, ARRAY_SIZE(numbers), table);
-	rows_cell(table, cell_words(place_text_of(process, "command")));
-}
-
 static void add_processes(const json_t *list, struct rows *rows)
 {
 	static const struct rows_column heads[] = {
@@ -201,8 +177,30 @@ static void add_processes(const json_t *list, struct rows *rows)
 			     *processes = json_object_get(card, "processes"),
 			     *held = json_object_get(card, "held_without_process");
 
-		for (size_t k = 0; k < json_array_size(processes); k++)
-			add_process(json_array_get(processes, k), table);
+		for (size_t k = 0; k < json_array_size(processes); k++) {
+			const json_t *process = json_array_get(processes, k);
+			static const struct column numbers[] = {
+				{ "memory_bytes", UNIT_BYTES },
+				{ "sm_ratio", UNIT_LOAD },
+				{ "memory_ratio", UNIT_LOAD },
+			};
+			const json_t *uid = json_object_get(process, "uid");
+			const struct passwd *user =
+				json_integer_value(uid) >= 0
+					? getpwuid((uid_t)json_integer_value(uid))
+					: NULL;
+
+			rows_row(table, ROWS_TEXT);
+			rows_cell(table, cell_words(place_text_of(process, "gpu")));
+			add_job(process, table);
+			if (user || json_integer_value(uid) < 0) /* it is gone */
+				rows_cell(table, cell_words(user ? user->pw_name : NULL));
+			else
+				rows_words(table, "%lld", (long long)json_integer_value(uid));
+			add_number(process, "pid", UNIT_COUNT, table);
+			add_numbers(process, numbers, ARRAY_SIZE(numbers), table);
+			rows_cell(table, cell_words(place_text_of(process, "command")));
+		}
 		for (size_t k = 0; k < json_array_size(held); k++) {
 			rows_row(table, ROWS_TEXT);
 			rows_cell(table, cell_words(place_text_of(json_array_get(held, k), "gpu")));

@@ -144,7 +144,7 @@ static int print(const struct output *output, struct records *records, bool is_m
 	return r < 0 ? error_set_errno(err, r, "cannot write to the standard output") : 0;
 }
 
-/* What stands alone on the standard output: a line a record, or five lines of all of them. */
+/* Short forms on the standard output: a line a record, or five lines of all of them. */
 static int print_short(const struct settings *s, struct records *records, const struct rules *rules,
 		       struct error *err)
 {

@@ -52,18 +52,6 @@ static struct human tell_spread(const struct repetition *r)
 	return h;
 }
 
-static void add_row(const struct repetition *r, const struct variable *variable, const char *label,
-		    struct rows_table *table)
-{
-	rows_row(table, ROWS_ALL);
-	rows_cell(table, cell_words(label));
-	rows_cell(table, cell_words(format_number(r->mean, variable).text));
-	rows_cell(table, cell_words(tell_spread(r).text));
-	rows_cell(table, cell_words(format_number(r->least, variable).text));
-	rows_cell(table, cell_words(format_number(r->median, variable).text));
-	rows_cell(table, cell_words(format_number(r->greatest, variable).text));
-}
-
 static void tell_outliers(const struct repetition *r, const struct variable *variable,
 			  const char *label, const struct records *runs, struct rows *rows)
 {
@@ -79,19 +67,6 @@ static void tell_outliers(const struct repetition *r, const struct variable *var
 	}
 	if (rows_has_said(rows))
 		rows_say(rows, "", ", by %s", label);
-}
-
-static void tell_failures(const struct records *runs, struct rows *rows)
-{
-	for (size_t i = 0; i < runs->count; i++) {
-		_cleanup_free_ char *outcome = NULL;
-
-		if (!headline_is_failure(runs->items[i]))
-			continue;
-		outcome = headline_outcome(runs->items[i]);
-		rows_alert(rows, ROWS_TEXT, NULL, "run %zu: %s", i + 1,
-			   outcome ? outcome : "failed");
-	}
 }
 
 /* How the numbers that everybody asks first vary, which runs are outliers, and which failed.  There
@@ -112,12 +87,30 @@ static void repeat_text(const struct records *runs, const struct variables *vari
 
 		found[i] = variables_find(variables, name, strlen(name));
 		if (repetition_make(found[i], runs->items, runs->count, &repetitions[i]) == 0 &&
-		    repetitions[i].known)
-			add_row(&repetitions[i], found[i], first_numbers[i].label, table);
+		    repetitions[i].known) {
+			const struct repetition *r = &repetitions[i];
+			const struct variable *variable = found[i];
+
+			rows_row(table, ROWS_ALL);
+			rows_cell(table, cell_words(first_numbers[i].label));
+			rows_cell(table, cell_words(format_number(r->mean, variable).text));
+			rows_cell(table, cell_words(tell_spread(r).text));
+			rows_cell(table, cell_words(format_number(r->least, variable).text));
+			rows_cell(table, cell_words(format_number(r->median, variable).text));
+			rows_cell(table, cell_words(format_number(r->greatest, variable).text));
+		}
 	}
 	for (size_t i = 0; i < FIRST_NUMBERS; i++)
 		tell_outliers(&repetitions[i], found[i], first_numbers[i].label, runs, rows);
-	tell_failures(runs, rows);
+	for (size_t i = 0; i < runs->count; i++) {
+		_cleanup_free_ char *outcome = NULL;
+
+		if (!headline_is_failure(runs->items[i]))
+			continue;
+		outcome = headline_outcome(runs->items[i]);
+		rows_alert(rows, ROWS_TEXT, NULL, "run %zu: %s", i + 1,
+			   outcome ? outcome : "failed");
+	}
 	page_put(page, PAGE_BOLD, "%s", headline_name(runs->items[0]));
 	page_put(page, PAGE_PLAIN, "  %zu run%s", runs->count, runs->count == 1 ? "" : "s");
 	page_end_line(page);

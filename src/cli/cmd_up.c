@@ -94,7 +94,7 @@ static int find_places(struct up *up, struct error *err)
 
 /* ---- their settings ---- */
 
-/* @is_ours: in place of one that stands there already. */
+/* @is_ours: in place of an existing one. */
 PRINTF_LIKE(3, 4) static void set(const char *name, bool is_ours, const char *format, ...)
 {
 	_cleanup_free_ char *text = NULL;
@@ -268,30 +268,6 @@ static void say_page(const struct up *up)
 		printf("page      %s signs in as root, once\n", link);
 }
 
-static void say_where(const struct up *up)
-{
-	const char(*paths)[PATH_MAX] = up->paths;
-
-	if (up->has_agent)
-		printf("agent     runs already, at %s; its setting 'server' has to be "
-		       "http://127.0.0.1:%d\n",
-		       paths[AGENT_SOCKET], up->port + 1);
-	else
-		printf("agent     http://127.0.0.1:%d/metrics (token: %s), %s\n", up->port,
-		       paths[SCRAPE_TOKEN], paths[AGENT_SOCKET]);
-	printf("server    http://127.0.0.1:%d takes records (token: %s), %s answers users\n",
-	       up->port + 1, paths[PUSH_TOKEN], paths[SERVER_SOCKET_PATH]);
-	printf("database  %s\n", paths[DATABASE]);
-	if (*up->dir)
-		printf("jobs      JOBMETER_SOCKET=%s JOBMETER_SERVER_SOCKET=%s jobmeter jobs\n",
-		       paths[AGENT_SOCKET], paths[SERVER_SOCKET_PATH]);
-	else
-		puts("jobs      jobmeter jobs, jobmeter report ID, jobmeter top");
-	say_page(up);
-	puts("end       Ctrl-C ends both");
-	fflush(stdout);
-}
-
 static int serve(struct up *up, struct error *err)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
@@ -305,8 +281,28 @@ static int serve(struct up *up, struct error *err)
 	r = start_part(up, SERVER, err);
 	if (r == 0 && !up->has_agent)
 		r = start_part(up, AGENT, err);
-	if (r == 0)
-		say_where(up);
+	if (r == 0) {
+		const char(*paths)[PATH_MAX] = up->paths;
+
+		if (up->has_agent)
+			printf("agent     runs already, at %s; its setting 'server' has to be "
+			       "http://127.0.0.1:%d\n",
+			       paths[AGENT_SOCKET], up->port + 1);
+		else
+			printf("agent     http://127.0.0.1:%d/metrics (token: %s), %s\n", up->port,
+			       paths[SCRAPE_TOKEN], paths[AGENT_SOCKET]);
+		printf("server    http://127.0.0.1:%d takes records (token: %s), %s answers users\n",
+		       up->port + 1, paths[PUSH_TOKEN], paths[SERVER_SOCKET_PATH]);
+		printf("database  %s\n", paths[DATABASE]);
+		if (*up->dir)
+			printf("jobs      JOBMETER_SOCKET=%s JOBMETER_SERVER_SOCKET=%s jobmeter jobs\n",
+			       paths[AGENT_SOCKET], paths[SERVER_SOCKET_PATH]);
+		else
+			puts("jobs      jobmeter jobs, jobmeter report ID, jobmeter top");
+		say_page(up);
+		puts("end       Ctrl-C ends both");
+		fflush(stdout);
+	}
 	while (r == 0)
 		r = watch(up, 1000, err);
 	end_part(up->pids[AGENT]); /* first: what it has goes to the server */

@@ -13,7 +13,9 @@
 #include "client/client.h"
 #include "cli/commands.h"
 #include "basic/error.h"
+#include "cgroup/group.h"
 #include "cgroup/hierarchy.h"
+#include "cgroup/placement.h"
 #include "basic/macro.h"
 #include "cli/on_demand.h"
 #include "cli/output.h"
@@ -227,6 +229,29 @@ static int open_source(const struct settings *s, const struct request *request,
 	return r;
 }
 
+/* A process outside any job: its cgroup is watched, with all that is in it. */
+static void say_others(pid_t pid)
+{
+	_cleanup_(hierarchy_clear) struct hierarchy h = {};
+	_cleanup_(placement_clear) struct placement p = {};
+	_cleanup_(group_removep) struct group *group = NULL;
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct error message;
+	ssize_t count;
+
+	if (root_fd < 0 || hierarchy_read(root_fd, &h, NULL) < 0 ||
+	    placement_read(root_fd, &h, pid, &p, NULL) < 0 || p.has_identity ||
+	    group_open(root_fd, &h, p.path, &group, NULL) < 0)
+		return;
+	count = group_list_processes(group, NULL, 0) - 1;
+	if (count < 1)
+		return;
+	error_set(&message, 0,
+		  "process %d is in %s, with %zd other%s: the report is of all of them", pid,
+		  p.path, count, count == 1 ? "" : "s");
+	cli_say(&cmd_watch, &message);
+}
+
 /* Lines go where the report for people goes. */
 static struct watch_live make_live(const struct output *output)
 {
@@ -255,6 +280,8 @@ static int watch(const struct settings *s, struct output *output, struct request
 		r = open_source(s, request, &source, err);
 	if (r < 0)
 		return r;
+	if (request->pid)
+		say_others(request->pid);
 	watched = watch_jobs(source, &watch_options, &session, err);
 	if (watched < 0 && watched != -EPIPE)
 		return watched;
@@ -289,7 +316,7 @@ static int run_watch(const struct cli_command *command, int argc, char **argv)
 		r = output_settle(&output, &err);
 	if (r < 0)
 		return cli_misuse(command, &err);
-	if (output.file) /* it is written though nobody reads the lines */
+	if (output.file) /* it is written even if the reader of the lines is gone */
 		signal(SIGPIPE, SIG_IGN);
 	else if (settings.is_live && output.format != OUTPUT_TEXT)
 		setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line a write */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* commands - the subcommands; each stands in its cmd_*.c. */
+/* commands - the subcommands, each in its cmd_*.c. */
 #pragma once
 
 #include "basic/cli.h"

@@ -31,7 +31,7 @@ struct doctor_agent { /* begins as {} */
 	struct client_group group;
 };
 
-/* @pid: 0: ask for the agent itself, else whose that process is. */
+/* @pid: 0: ask for the agent itself, else for the job of that process. */
 void doctor_agent_ask(struct doctor_agent *a, pid_t pid);
 void doctor_agent_clear(struct doctor_agent *a);
 
@@ -46,11 +46,11 @@ void doctor_agent_print_health(const struct doctor_agent *a, const struct string
 void doctor_agent_put_health(const struct doctor_agent *a, const struct strings *reasons,
 			     struct document *d);
 
-/* NULL: nobody was asked, as of a captured tree. */
+/* NULL: no agent was asked, as for a captured tree. */
 void doctor_agent_print(const struct doctor_agent *a, struct rows *rows);
 void doctor_agent_print_group(const struct doctor_agent *a, struct rows *rows);
 
-/* The key "agent" of the document; null: nobody was asked. */
+/* The key "agent" of the document; null: no agent was asked. */
 void doctor_agent_put(const struct doctor_agent *a, struct document *d);
 void doctor_agent_put_group(const struct doctor_agent *a, struct document *d);
 

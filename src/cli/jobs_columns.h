@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jobs_columns - what stands in a row of `jobs`: one table for the page, CSV and -o.
+ * jobs_columns - the columns of `jobs`: one table for the page, CSV and -o.
  *
  * A row is a map as reader_list_jobs() gives it, with what jobs_complete() adds.
  */

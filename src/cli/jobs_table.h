@@ -16,7 +16,7 @@ struct jobs_table {
 	struct jobs_columns columns;
 	const json_t *rows; /* the caller's */
 	bool has_no_legend;
-	bool has_standard_columns; /* nobody chose them: some go where a terminal is too narrow */
+	bool has_standard_columns; /* not chosen: some are dropped on a narrow terminal */
 	const char *schema, *list; /* of the document, and its member with the rows */
 	const char *by; /* a member of its own; NULL: there is none */
 };

@@ -106,7 +106,7 @@ static int finish_printing(int code)
 int main(int argc, char **argv)
 {
 	inherited_set_right(077);
-	/* Else the next file that is opened is the standard error, and what is said stands in it.
+	/* Else the next file that is opened is the standard error, and gets our messages.
 	 * For a command that is run they are as closed as they were. */
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)

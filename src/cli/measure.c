@@ -102,7 +102,7 @@ static int choose_measurer(struct measurement *m, bool is_agent, struct error *e
 	return r;
 }
 
-/* The command stands still meanwhile: where the agent cannot take it, we can. */
+/* The command is held back meanwhile: if the agent cannot take it, we can. */
 static int admit(struct measurement *m, bool is_agent, struct error *err)
 {
 	int r;
@@ -154,7 +154,7 @@ static int take_energy(struct measurement *m, struct record *record)
 				    m->child.end_boot_ns, record);
 }
 
-/* They need neither BPF nor a group, and nobody else asks them for us. */
+/* They need neither BPF nor a cgroup; no other part reads them for us. */
 static int open_sources(struct measurement *m)
 {
 	const struct source_options options = { .root_fd = m->root_fd,
@@ -380,22 +380,6 @@ static int identify(struct measurement *m, char *const argv[])
 	return record_set_command(record, argv);
 }
 
-static void tell_end(struct measurement *m)
-{
-	struct record *record = m->record;
-	const struct child *child = &m->child;
-
-	record->time.start_ns = record->time.measured_from_ns = child->start_ns;
-	record->time.end_ns = child->end_ns;
-	record->time.elapsed_ns = child->end_boot_ns - child->start_boot_ns;
-	if (WIFSIGNALED(child->status)) {
-		record->job.signal = WTERMSIG(child->status);
-		record->job.exit_code = -1;
-	} else {
-		record->job.exit_code = WEXITSTATUS(child->status);
-	}
-}
-
 static int read_sources(struct measurement *m)
 {
 	int r = sample_sources(m);
@@ -414,11 +398,23 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 {
 	int r;
 	bool is_oom;
+	struct record *record;
+	const struct child *child;
 
 	m->record = record_new();
 	if (!m->record)
 		return -ENOMEM;
-	tell_end(m);
+	record = m->record;
+	child = &m->child;
+	record->time.start_ns = record->time.measured_from_ns = child->start_ns;
+	record->time.end_ns = child->end_ns;
+	record->time.elapsed_ns = child->end_boot_ns - child->start_boot_ns;
+	if (WIFSIGNALED(child->status)) {
+		record->job.signal = WTERMSIG(child->status);
+		record->job.exit_code = -1;
+	} else {
+		record->job.exit_code = WEXITSTATUS(child->status);
+	}
 	r = name_survivors(m);
 	if (r >= 0)
 		r = m->measurer->read(m->measurer, &m->child, &m->before, m->record, err);
@@ -451,7 +447,7 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	return r < 0 ? r : settle_timeline(m);
 }
 
-/* What somebody may have meant who names a program that there is not. */
+/* A suggestion for a program that does not exist. */
 static const char *hint_of(const char *name)
 {
 	if (strpbrk(name, " |<>&;"))

@@ -81,7 +81,7 @@ static int add_texts(const struct strings *from, struct strings *to)
 		record->member = its;                        \
 	} while (0)
 
-/* Those that have no member of the record: nobody here knows them by name. */
+/* Sections that have no member of the record: they are not known by name here. */
 static int take_sections(const struct record *from, struct record *to)
 {
 	int r = 0;

@@ -21,7 +21,7 @@ struct traced_calls;
 struct measurer {
 	/* Before the command's process is there. */
 	int (*begin)(struct measurer *m, struct error *err);
-	/* The command's process stands still: put it where it is counted. */
+	/* The command's process is held back: put it where it is counted. */
 	int (*admit)(struct measurer *m, pid_t pid, struct error *err);
 	/* The processes of the command that live: at most @max are written, returns how many there
 	 * are.  -ENOSYS: it cannot tell, and descendants have to be looked for. */

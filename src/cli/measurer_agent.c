@@ -72,7 +72,7 @@ static int admit_agent(struct measurer *measurer, pid_t pid, struct error *err)
 	return r;
 }
 
-/* The processes of the group itself, whose file everybody may read. */
+/* The processes of the cgroup itself; its file is readable for all. */
 static ssize_t list_agent(struct measurer *measurer, pid_t *pids, size_t max)
 {
 	const struct agent_measurer *m = agent_of(measurer);

@@ -42,7 +42,7 @@ struct output { /* begins as {}; filled by cli_parse() */
 
 extern const struct cli_option output_options[];
 extern const size_t output_option_count;
-/* The first so many suit a document that is no record. */
+/* How many of the first options suit a document that is no record. */
 extern const size_t output_document_option_count;
 
 /* After parsing: find the format that the options or the file's ending mean (without any: text),

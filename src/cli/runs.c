@@ -221,12 +221,6 @@ static bool is_whole(const struct record *r)
 	       r->job.exit_code < SIGNAL_CODE_MIN;
 }
 
-static bool is_run_before(const struct record *last, const struct record *now)
-{
-	return is_whole(last) && record_is_same_command(last, now) &&
-	       last->job.rank == now->job.rank && last->time.end_ns <= now->time.start_ns;
-}
-
 /* By its name alone; one without a key may be. */
 static bool may_be_before(const char *name, const struct name_time *now, uint64_t key)
 {
@@ -250,7 +244,9 @@ int runs_find_last_same(const struct record *record, struct record **ret)
 
 		if (!may_be_before(runs.entries[i - 1]->d_name, &now, key) ||
 		    runs_read(&runs, i - 1, &last, NULL) < 0 || !last ||
-		    !is_run_before(last, record))
+		    !(is_whole(last) && record_is_same_command(last, record) &&
+		      last->job.rank == record->job.rank &&
+		      last->time.end_ns <= record->time.start_ns))
 			continue;
 		*ret = TAKE_PTR(last);
 		return 0;

@@ -383,11 +383,16 @@ static bool is_shown(const struct table *t, const struct jobs_column *column)
 	return is;
 }
 
-/* "6 jobs, 10 h 03 m of core time, 1 h 59 m of it unused (20 %)" */
-static void put_total(const struct report *r, struct rows *rows)
+static struct rows *make_rows(const struct report *r)
 {
+	struct rows *rows = rows_new();
+	char since[TIMESTAMP_SIZE], until[TIMESTAMP_SIZE];
+	size_t count = 0;
 	const double *total = r->total;
 
+	rows_line(rows, ROWS_ALL, NULL, "Jobs of %.10s to %.10s (UTC)",
+		  timestamp_format(since, r->filter.since_ns),
+		  timestamp_format(until, r->filter.until_ns));
 	rows_begin(rows, ROWS_ALL, NULL);
 	if (total[TOTAL_JOBS] > 0)
 		rows_say(rows, "", "%.0f jobs, %s of core time, %s of it unused (%s)",
@@ -398,18 +403,6 @@ static void put_total(const struct report *r, struct rows *rows)
 	if (total[TOTAL_ENERGY] > 0)
 		rows_say(rows, ", ", "%s",
 			 humanize_energy((uint64_t)(total[TOTAL_ENERGY] * 1e6)).text);
-}
-
-static struct rows *make_rows(const struct report *r)
-{
-	struct rows *rows = rows_new();
-	char since[TIMESTAMP_SIZE], until[TIMESTAMP_SIZE];
-	size_t count = 0;
-
-	rows_line(rows, ROWS_ALL, NULL, "Jobs of %.10s to %.10s (UTC)",
-		  timestamp_format(since, r->filter.since_ns),
-		  timestamp_format(until, r->filter.until_ns));
-	put_total(r, rows);
 	for (size_t i = 0; i < r->count; i++)
 		count += json_array_size(r->tables[i].rows);
 	if (!count)

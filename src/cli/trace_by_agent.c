@@ -33,7 +33,7 @@ struct asked {
 	struct error *err;
 };
 
-/* ---- a command, which stands still ---- */
+/* ---- a command, held back ---- */
 
 /* The agent's helper looks for functions in what a process has mapped, and nowhere else: so the
  * command's process has that mapped before it executes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_by_agent - a trace by somebody without root: the agent of the node, where the site lets it,
- * traces what is his. */
+/* trace_by_agent - a trace without root: the agent of the node, if the site permits it, traces the
+ * user's own processes. */
 #pragma once
 
 #include <stdint.h>

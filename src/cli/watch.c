@@ -22,7 +22,7 @@
 #include "sources/thermal.h"
 #include "basic/timestamp.h"
 
-#define CHECKPOINT_LOOKS 10 /* records are read that often, if nobody looks at them */
+#define CHECKPOINT_LOOKS 10 /* without --live, records are read every so many looks */
 #define FINAL_TRIES 20 /* the last of a job that ended comes a moment later */
 #define FINAL_STEP_NS 100000000
 
@@ -48,7 +48,7 @@ static int hold_signals(struct watch *w, struct error *err)
 				: 0;
 }
 
-/* True: somebody wants an end. */
+/* True: a signal to end came. */
 static bool wait_for_signal(const struct watch *w, uint64_t ns)
 {
 	struct timespec timeout = { .tv_sec = (time_t)(ns / 1000000000),
@@ -56,11 +56,6 @@ static bool wait_for_signal(const struct watch *w, uint64_t ns)
 	struct pollfd p = { .fd = w->signal_fd, .events = POLLIN };
 
 	return ppoll(&p, 1, &timeout, NULL) > 0;
-}
-
-static bool is_another(const struct record *a, const struct record *b)
-{
-	return a->time.start_ns && b->time.start_ns && a->time.start_ns != b->time.start_ns;
 }
 
 static int take_first(struct watched *job, struct record *record, struct error *err)
@@ -109,7 +104,8 @@ static int read_job(struct watch *w, struct watched *job, struct error *err)
 		return r;
 	if (!job->first)
 		return take_first(job, record, err);
-	if (is_another(job->last, record))
+	if (job->last->time.start_ns && record->time.start_ns &&
+	    job->last->time.start_ns != record->time.start_ns)
 		return begin_anew(w, job, record, err);
 	record_free(job->before);
 	job->before = job->last;

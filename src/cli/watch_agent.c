@@ -80,12 +80,6 @@ static bool is_chosen(const struct jobs_source *a, const struct client_job *job)
 	return false;
 }
 
-/* What had ended before we came is still listed for a while, and none of ours. */
-static bool is_of_our_time(const struct jobs_source *a, const struct client_job *job)
-{
-	return job->is_live || (a->has_looked && job->end_ns >= a->since_ns);
-}
-
 /* What is no longer listed has ended long ago. */
 static int refresh_jobs(struct watch_source *s, struct watched_list *list, struct error *err)
 {
@@ -103,7 +97,9 @@ static int refresh_jobs(struct watch_source *s, struct watched_list *list, struc
 
 		if (watched)
 			watched->is_live = job->is_live;
-		else if (is_chosen(a, job) && is_of_our_time(a, job))
+		/* What had ended before we came is still listed for a while, and none of ours. */
+		else if (is_chosen(a, job) &&
+			 (job->is_live || (a->has_looked && job->end_ns >= a->since_ns)))
 			r = watch_job(list, job, a->has_looked);
 	}
 	a->has_looked = true;

@@ -71,7 +71,7 @@ static char *make_label(const struct meter_source *m)
 	return label;
 }
 
-/* It ends when nobody is in it any more.  One that nobody was in yet is waited for. */
+/* It ends when its last process ends.  One that never had a process is waited for. */
 static int refresh_meter(struct watch_source *s, struct watched_list *list, struct error *err)
 {
 	struct meter_source *m = source_of(s);

@@ -32,23 +32,6 @@ struct what {
 	const struct rules *rules;
 };
 
-static void add_job(const struct record *r, struct rows_table *table)
-{
-	const struct value *peak = &r->reading.values[METRIC_MEMORY_PEAK];
-	uint64_t cores = 0;
-	bool has_cores = record_cores_busy(r, &cores);
-
-	rows_row(table, ROWS_ALL);
-	rows_words(table, "%s/%s", r->job.manager ? r->job.manager : "-",
-		   r->job.id ? r->job.id : "-");
-	rows_cell(table, cell_words(r->job.name));
-	rows_cell(table, cell_number(ROWS_TIME, r->time.elapsed_ns));
-	rows_cell(table, cell_words(has_cores ? humanize_cores(cores).text : NULL));
-	rows_cell(table, cell_if(peak->is_known, cell_number(ROWS_SIZE, peak->number)));
-	rows_cell(table, cell_total(r, METRIC_READ_BYTES));
-	rows_cell(table, cell_total(r, METRIC_WRITE_BYTES));
-}
-
 static void list_jobs(const struct session *session, struct page *page)
 {
 	static const struct rows_column columns[] = {
@@ -65,8 +48,22 @@ static void list_jobs(const struct session *session, struct page *page)
 
 	rows_gap(rows);
 	table = rows_table(rows, ROWS_ALL, "jobs", columns, ARRAY_SIZE(columns));
-	for (size_t i = 0; i < session->jobs.count; i++)
-		add_job(session->jobs.items[i], table);
+	for (size_t i = 0; i < session->jobs.count; i++) {
+		const struct record *r = session->jobs.items[i];
+		const struct value *peak = &r->reading.values[METRIC_MEMORY_PEAK];
+		uint64_t cores = 0;
+		bool has_cores = record_cores_busy(r, &cores);
+
+		rows_row(table, ROWS_ALL);
+		rows_words(table, "%s/%s", r->job.manager ? r->job.manager : "-",
+			   r->job.id ? r->job.id : "-");
+		rows_cell(table, cell_words(r->job.name));
+		rows_cell(table, cell_number(ROWS_TIME, r->time.elapsed_ns));
+		rows_cell(table, cell_words(has_cores ? humanize_cores(cores).text : NULL));
+		rows_cell(table, cell_if(peak->is_known, cell_number(ROWS_SIZE, peak->number)));
+		rows_cell(table, cell_total(r, METRIC_READ_BYTES));
+		rows_cell(table, cell_total(r, METRIC_WRITE_BYTES));
+	}
 	rows_text(rows, ROWS_TEXT, page);
 }
 
@@ -202,7 +199,7 @@ static void print_job(const struct watched *job, const char *time_text, struct p
 		return;
 	page_put(page, PAGE_PLAIN, "%s  %s", time_text, label);
 	put_cell(page, 0, record_cores_busy(r, &cores) ? humanize_cores(cores).text : "-");
-	/* Memory as it is now, where somebody knows it; else the peak, marked as one. */
+	/* memory now, if it is known; else the peak, marked as one */
 	now = usage ? &r->reading.values[metric_id_of(usage)] : NULL;
 	peak = &r->reading.values[METRIC_MEMORY_PEAK];
 	if (now && now->is_known)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* watch_target - which jobs somebody wants to watch, from the words of a command line. */
+/* watch_target - the jobs to watch, from the words of a command line, and their cgroups. */
 #pragma once
 
 #include <stddef.h>
@@ -20,8 +20,8 @@ struct watch_targets { /* owned */
 	size_t count;
 };
 
-/* "123", "slurm/123", "123,slurm/124".  What stands behind the first slash is the id, whatever it
- * holds but commas. -EINVAL: an empty part; -E2BIG: too many. */
+/* "123", "slurm/123", "123,slurm/124".  All behind the first slash is the id, also slashes.
+ * -EINVAL: an empty part; -E2BIG: too many. */
 int watch_targets_parse(const char *text, struct watch_targets *ret, struct error *err);
 void watch_targets_clear(struct watch_targets *targets);
 

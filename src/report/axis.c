@@ -9,7 +9,7 @@
 
 #include "basic/macro.h"
 
-#define MOST 1e18 /* beyond it nothing is told in detail */
+#define MOST 1e18 /* larger numbers are printed as this */
 
 /* 1, 2, 5, 10, 20... times 10^k, but not below @least. */
 static double decimal_step(double least)

@@ -85,43 +85,18 @@ static size_t list_waits(const struct record *r, struct wait ret[LOST_COUNT])
 	return found;
 }
 
-static void add_wait(const struct wait *wait, struct amount all, const struct core_time *t,
-		     struct rows_table *table)
+void core_time_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
-	struct amount seconds = amount_of_metric(lost_metric(wait->cause), wait->ns);
-	struct amount lost = { t->lost[wait->cause], t->has_causes }, share = {};
-
-	if (all.is_known && all.number > 0)
-		share = amount_of(seconds.number / all.number);
-	rows_row(table, ROWS_ALL);
-	rows_cell(table, cell_words(shade_of_cause(wait->cause)->label));
-	rows_cell(table, cell_words(amount_format(seconds, DIMENSION_SECONDS).text));
-	rows_cell(table, cell_words(amount_format(share, DIMENSION_SHARE).text));
-	rows_cell(table,
-		  cell_words(lost_can_be(wait->cause) ? amount_format(lost, DIMENSION_SECONDS).text
-						      : "none"));
-}
-
-static void add_waits(const struct record *r, const struct core_time *t, struct rows *rows)
-{
+	const struct core_time *t = &a->efficiency.core_time;
 	static const struct rows_column columns[] = {
 		{ "waited for" },
 		{ "time" },
 		{ "of all threads' time", .rank = 1 },
 		{ "core time lost" },
 	};
-	struct rows_table *table = rows_table(rows, ROWS_FULL, "waits", columns,
-					      ARRAY_SIZE(columns));
+	struct rows_table *table;
 	struct wait waits[LOST_COUNT];
-	size_t count = list_waits(r, waits);
-
-	for (size_t i = 0; i < count; i++)
-		add_wait(&waits[i], thread_time(r), t, table);
-}
-
-void core_time_rows(const struct record *r, const struct analysis *a, struct rows *rows)
-{
-	const struct core_time *t = &a->efficiency.core_time;
+	size_t count;
 
 	rows_part(rows, "Core time");
 	if (t->is_known && t->core > 0) {
@@ -130,7 +105,24 @@ void core_time_rows(const struct record *r, const struct analysis *a, struct row
 		rows_line(rows, ROWS_HTML, NULL,
 			  "not known: the allocated cores or the CPU time are missing");
 	}
-	add_waits(r, t, rows);
+	table = rows_table(rows, ROWS_FULL, "waits", columns, ARRAY_SIZE(columns));
+	count = list_waits(r, waits);
+	for (size_t i = 0; i < count; i++) {
+		const struct wait *wait = &waits[i];
+		struct amount all = thread_time(r);
+		struct amount seconds = amount_of_metric(lost_metric(wait->cause), wait->ns);
+		struct amount lost = { t->lost[wait->cause], t->has_causes }, share = {};
+
+		if (all.is_known && all.number > 0)
+			share = amount_of(seconds.number / all.number);
+		rows_row(table, ROWS_ALL);
+		rows_cell(table, cell_words(shade_of_cause(wait->cause)->label));
+		rows_cell(table, cell_words(amount_format(seconds, DIMENSION_SECONDS).text));
+		rows_cell(table, cell_words(amount_format(share, DIMENSION_SHARE).text));
+		rows_cell(table, cell_words(lost_can_be(wait->cause)
+						    ? amount_format(lost, DIMENSION_SECONDS).text
+						    : "none"));
+	}
 }
 
 /* ---- CPU time ---- */

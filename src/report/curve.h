@@ -13,8 +13,8 @@
 /* How the columns lie over the buckets. */
 struct curve_axis {
 	const struct over_time *time;
-	size_t group; /* so many buckets are a column */
-	size_t columns, wide; /* which is so many columns wide, where there are few */
+	size_t group; /* buckets in a column */
+	size_t columns, wide; /* width of each, more than 1 where there are few buckets */
 };
 
 struct curve {

@@ -184,8 +184,8 @@ static void add_power_and_work(const struct record *r, const struct rates *rates
 			  "was not alone, r is higher by that");
 }
 
-/* How fast it was beside how fast and warm its CPUs were: instructions a second; where nobody
- * counted them, bytes. */
+/* Speed of the job against frequency and temperature of its CPUs: instructions a second, or bytes
+ * if those were not counted. */
 static void add_work_and_heat(const struct rates *rates, const double *io, struct rows *rows)
 {
 	const bool has_instructions = rates->is_known[RATE_INSTRUCTIONS];

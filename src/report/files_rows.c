@@ -91,7 +91,7 @@ static const struct rows_column mount_columns[] = {
 /* One form of the table. */
 struct shown {
 	unsigned int form;
-	size_t mounts, rows; /* at most so many mounts, and so many of all */
+	size_t mounts, rows; /* bounds: mounts, and rows of all kinds */
 	size_t count, left_out;
 	uint64_t left_out_read, left_out_written;
 };

@@ -12,7 +12,7 @@
 #include "basic/timestamp.h"
 
 #define WORDS_MAX 64 /* of the command */
-#define MUCH_MORE 5 /* who lost so much more than another stands before it */
+#define MUCH_MORE 5 /* a finding that lost this many times more comes first */
 
 static void add_fact(struct rows *rows, struct rows_entries *facts, const char *label,
 		     const char *text)

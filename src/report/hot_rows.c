@@ -8,9 +8,9 @@
 #define FILES_SHOWN 8 /* in short */
 #define DIRS_SHOWN 4
 #define LISTED_MAX 20 /* on a page */
-#define LITTLE 10 /* so many times less than the first */
+#define LITTLE 10 /* this many times less than the first */
 #define CALLS_MIN 1000 /* fewer of a file are no reason to name it before others */
-#define SMALL_FILES_MIN 100 /* so many small files are worth a word */
+#define SMALL_FILES_MIN 100 /* fewer are not mentioned */
 
 /* Which entries of a list are shown: the rankings take turns, first with what is not little beside
  * their first.  The list's own order stays. */
@@ -71,23 +71,6 @@ static bool share_in_order(const struct hot_file *file, double *ret)
 	return true;
 }
 
-static void add_file(const struct hot_files *files, const struct hot_file *file,
-		     struct rows_table *table)
-{
-	double share = 0;
-	bool is_placed = share_in_order(file, &share);
-
-	rows_cell(table, cell_words(file->path));
-	rows_cell(table, cell_least(ROWS_COUNT, file->files));
-	rows_cell(table, cell_least(ROWS_BYTES, hot_file_get(file, METRIC_FILE_READ_BYTES)));
-	rows_cell(table, cell_least(ROWS_BYTES, hot_file_get(file, METRIC_FILE_WRITE_BYTES)));
-	rows_cell(table, cell_least(ROWS_COUNT, hot_file_rank(file, HOT_BY_CALLS)));
-	rows_cell(table, cell_least(ROWS_COUNT, hot_file_get(file, METRIC_FILE_OPENS)));
-	rows_cell(table, cell_if(is_placed, cell_share(share)));
-	rows_cell(table, cell_if(files->has_seconds,
-				 cell_number(ROWS_TIME, hot_file_rank(file, HOT_BY_TIME))));
-}
-
 /* Those that stand out by any ranking in short, the first of the list where there is room. */
 static void add_list(const struct hot_files *files, const char *label, const struct hot_list *list,
 		     size_t wanted, bool is_dirs, struct rows *rows)
@@ -110,11 +93,26 @@ static void add_list(const struct hot_files *files, const char *label, const str
 
 	for (size_t i = 0; i < list->count; i++) {
 		bool is_shown = i < ARRAY_SIZE(shown.is_shown) && shown.is_shown[i];
+		const struct hot_file *file;
+		double share = 0;
+		bool is_placed;
 
 		if (!is_shown && i >= LISTED_MAX)
 			continue;
 		rows_row(table, (is_shown ? ROWS_TEXT : 0) | (i < LISTED_MAX ? ROWS_HTML : 0));
-		add_file(files, &list->items[i], table);
+		file = &list->items[i];
+		is_placed = share_in_order(file, &share);
+		rows_cell(table, cell_words(file->path));
+		rows_cell(table, cell_least(ROWS_COUNT, file->files));
+		rows_cell(table,
+			  cell_least(ROWS_BYTES, hot_file_get(file, METRIC_FILE_READ_BYTES)));
+		rows_cell(table,
+			  cell_least(ROWS_BYTES, hot_file_get(file, METRIC_FILE_WRITE_BYTES)));
+		rows_cell(table, cell_least(ROWS_COUNT, hot_file_rank(file, HOT_BY_CALLS)));
+		rows_cell(table, cell_least(ROWS_COUNT, hot_file_get(file, METRIC_FILE_OPENS)));
+		rows_cell(table, cell_if(is_placed, cell_share(share)));
+		rows_cell(table, cell_if(files->has_seconds,
+					 cell_number(ROWS_TIME, hot_file_rank(file, HOT_BY_TIME))));
 	}
 	if (all > shown.count)
 		rows_remark(table, ROWS_TEXT, "and %s more",

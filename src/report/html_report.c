@@ -16,7 +16,7 @@ const char html_report_style[] =
 #include "report/report_css.h"
 	;
 
-/* ---- what stands before the page ---- */
+/* ---- <head> ---- */
 
 static void put_meta(const char *key, const char *name, const char *content, struct html *h)
 {

@@ -3,9 +3,9 @@
  * html_report - a record as one page of HTML, with nothing outside of it: no script, no font, no
  * image.
  *
- * Whatever stands in the record, the page is well formed, also as XML, and says nothing but what
- * this module has it say.  Its size is bounded: of what there may be thousands of, it has the
- * busiest, and says how many it left out.
+ * The page is well formed, also as XML, whatever texts the record holds; they cannot add markup.
+ * Its size is bounded: of what there may be thousands of, it has the busiest, and says how many it
+ * left out.
  */
 #pragma once
 

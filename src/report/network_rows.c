@@ -35,7 +35,7 @@ struct sum {
 	struct sentence kinds; /* those that moved bytes */
 };
 
-/* "12 connections", or calls where there were none, or nobody counted them. */
+/* "12 connections", or calls if there were none or they were not counted. */
 static void say_count(const struct network *n, enum reach reach, uint64_t calls, struct rows *rows)
 {
 	uint64_t connections = network_number(n, SOCKET_TCP, METRIC_NETWORK_OPENED) +

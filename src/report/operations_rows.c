@@ -26,30 +26,6 @@ static int compare_operations(const void *a, const void *b)
 	return (int)x->op - (int)y->op;
 }
 
-static void add_operation(const struct record *r, const struct operation *o, size_t i,
-			  struct rows_table *table)
-{
-	const struct op_counts *counts = &o->row->ops[o->op];
-	/* failures of operations by path may stand in a row of their own */
-	const bool is_known = o->op < OP_DATA_COUNT ||
-			      reading_failures_are_known(&r->reading, o->row);
-
-	rows_row(table, (i < OPERATIONS_TEXT ? ROWS_TEXT : 0) |
-				(i < OPERATIONS_SHORT ? ROWS_MARKDOWN : 0) |
-				(i < OPERATIONS_LISTED ? ROWS_HTML : 0));
-	rows_cell(table, cell_words(o->row->mount));
-	rows_cell(table, cell_words(file_op_name(o->op)));
-	rows_cell(table, cell_least(ROWS_COUNT, counts->calls));
-	rows_cell(table, cell_if(counts->errors || is_known,
-				 cell_bound(!is_known || record_is_bound(r),
-					    cell_number(ROWS_COUNT, counts->errors))));
-	rows_cell(table, cell_if(o->op >= OP_DATA_COUNT && !o->row->lacks_not_found,
-				 cell_number(ROWS_COUNT, counts->not_found)));
-	rows_cell(table, cell_time(r, o->row->has_seconds, counts->calls, counts->ns));
-	rows_cell(table,
-		  cell_time(r, o->row->has_seconds, counts->calls, counts->ns / counts->calls));
-}
-
 /* Those that took most time first. */
 void operations_rows(const struct record *r, struct rows *rows)
 {
@@ -76,6 +52,26 @@ void operations_rows(const struct record *r, struct rows *rows)
 	}
 	if (count > 1)
 		qsort(list, count, sizeof(*list), compare_operations);
-	for (size_t i = 0; i < MIN(count, (size_t)OPERATIONS_LISTED); i++)
-		add_operation(r, &list[i], i, table);
+	for (size_t i = 0; i < MIN(count, (size_t)OPERATIONS_LISTED); i++) {
+		const struct operation *o = &list[i];
+		const struct op_counts *counts = &o->row->ops[o->op];
+		/* failures of operations by path may stand in a row of their own */
+		const bool is_known = o->op < OP_DATA_COUNT ||
+				      reading_failures_are_known(&r->reading, o->row);
+
+		rows_row(table, (i < OPERATIONS_TEXT ? ROWS_TEXT : 0) |
+					(i < OPERATIONS_SHORT ? ROWS_MARKDOWN : 0) |
+					(i < OPERATIONS_LISTED ? ROWS_HTML : 0));
+		rows_cell(table, cell_words(o->row->mount));
+		rows_cell(table, cell_words(file_op_name(o->op)));
+		rows_cell(table, cell_least(ROWS_COUNT, counts->calls));
+		rows_cell(table, cell_if(counts->errors || is_known,
+					 cell_bound(!is_known || record_is_bound(r),
+						    cell_number(ROWS_COUNT, counts->errors))));
+		rows_cell(table, cell_if(o->op >= OP_DATA_COUNT && !o->row->lacks_not_found,
+					 cell_number(ROWS_COUNT, counts->not_found)));
+		rows_cell(table, cell_time(r, o->row->has_seconds, counts->calls, counts->ns));
+		rows_cell(table, cell_time(r, o->row->has_seconds, counts->calls,
+					   counts->ns / counts->calls));
+	}
 }

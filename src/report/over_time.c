@@ -7,7 +7,7 @@
 #include "basic/macro.h"
 #include "model/record.h"
 
-/* Of a bucket that is hardly more than an edge no rate is told as if it were a whole one. */
+/* A bucket of which the job ran in less than this part counts as this part. */
 #define PART_MIN 0.1
 
 bool over_time_of(const struct record *r, struct over_time *ret)

@@ -19,11 +19,11 @@ struct over_time {
 	double span; /* seconds from start to end */
 	double width; /* of a whole bucket, in seconds */
 	size_t count; /* of buckets */
-	bool has_gaps; /* nobody looked at first, or at last */
+	bool has_gaps; /* not measured at the beginning or at the end */
 	double edges[TIMELINE_BUCKETS_MAX + 1]; /* seconds since the start, from 0 to span */
 };
 
-/* False: the record does not tell of time. */
+/* False: the record has no timeline. */
 bool over_time_of(const struct record *r, struct over_time *ret);
 
 /* Over how many seconds the rate of a bucket is. */

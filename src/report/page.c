@@ -154,7 +154,7 @@ void page_label(struct page *page, const char *label)
 		page_pad(page, page_indent(page), page->column >= page_indent(page));
 }
 
-/* How much of @text stands on this line, with its blanks; its first word, if nothing has @room. */
+/* How much of @text fits into @room, with its blanks; at least its first word. */
 static size_t fitting_length(const char *text, size_t room)
 {
 	size_t end = 0, next;

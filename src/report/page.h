@@ -25,7 +25,7 @@ struct page {
 	bool has_gap; /* an empty line is to come before the next text */
 	size_t indent; /* where text begins behind the labels; 0: PAGE_INDENT */
 	bool is_flush; /* there are no labels: text begins at once */
-	size_t column; /* where the line stands */
+	size_t column; /* of the next character */
 	size_t pending; /* blanks that are written only if something follows */
 };
 
@@ -67,7 +67,7 @@ void page_gap(struct page *page);
  * blanks. */
 void page_label(struct page *page, const char *label);
 
-/* From where the line stands, broken between words where the page ends; further lines begin at
+/* From the current column, broken between words where the page ends; further lines begin at
  * @indent. */
 void page_words(struct page *page, enum page_style style, size_t indent, const char *text);
 

@@ -15,7 +15,7 @@
 #define LEVELS 4
 #define ROOM 1.05 /* over the highest value */
 #define TIMES 5
-#define LIMIT_FAR 4 /* a limit so many times what was reached is told, and not drawn */
+#define LIMIT_FAR 4 /* a limit this many times above the peak is named, not drawn */
 
 struct frame { /* what a plot is drawn in */
 	const struct plot *plot;

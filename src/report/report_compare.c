@@ -24,7 +24,7 @@
 #define CHANGES_MAX 2 /* beside the elapsed time */
 
 struct change {
-	double weight; /* of two changes the greater one is told */
+	double weight; /* the greatest changes are named */
 	char text[160];
 };
 

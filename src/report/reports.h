@@ -3,7 +3,7 @@
  * reports - a record as a person reads it, on a terminal and in a ticket: what it was, cores,
  * memory, files, and what is not known.  html_report has the page.
  *
- * Whatever is not known is "-"; the reason stands in the last lines.
+ * Unknown values are "-"; the last lines give the reason.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct record;
 struct records;
 struct rules;
 
-/* @last is the run of the same command before, or NULL; @rules tell what stands out. */
+/* @last is the run of the same command before, or NULL; @rules give the findings. */
 void report_text(const struct record *now, const struct record *last, const struct rules *rules,
 		 struct page *page);
 

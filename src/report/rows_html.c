@@ -222,27 +222,6 @@ static void put_evidence(const struct insight *insight, struct html *h)
 	html_end(h);
 }
 
-static void put_insight(const struct insight *insight, struct html *h)
-{
-	html_begin_class(h, "li", severity_name(insight->rule->severity));
-	html_begin(h, "p");
-	html_element(h, "span", "severity", "%s", severity_name(insight->rule->severity));
-	html_text(h, " %s", insight->text);
-	if (insight->advice)
-		html_element(h, "strong", NULL, " %s", insight->advice);
-	html_end(h);
-	if (insight->directive) {
-		html_begin_class(h, "p", "directive");
-		html_element(h, "code", NULL, "%s", insight->directive);
-		html_end(h);
-	}
-	html_begin(h, "details");
-	html_element(h, "summary", NULL, "evidence: %s", insight->rule->id);
-	put_evidence(insight, h);
-	html_end(h);
-	html_end(h);
-}
-
 static void put_findings(const struct rows_findings *findings, struct html *h)
 {
 	const struct insights *insights = &findings->analysis->insights;
@@ -252,8 +231,27 @@ static void put_findings(const struct rows_findings *findings, struct html *h)
 		return;
 	}
 	html_begin_class(h, "ul", "insights");
-	for (size_t i = 0; i < MIN(insights->count, (size_t)FINDINGS_SHOWN); i++)
-		put_insight(&insights->items[i], h);
+	for (size_t i = 0; i < MIN(insights->count, (size_t)FINDINGS_SHOWN); i++) {
+		const struct insight *insight = &insights->items[i];
+
+		html_begin_class(h, "li", severity_name(insight->rule->severity));
+		html_begin(h, "p");
+		html_element(h, "span", "severity", "%s", severity_name(insight->rule->severity));
+		html_text(h, " %s", insight->text);
+		if (insight->advice)
+			html_element(h, "strong", NULL, " %s", insight->advice);
+		html_end(h);
+		if (insight->directive) {
+			html_begin_class(h, "p", "directive");
+			html_element(h, "code", NULL, "%s", insight->directive);
+			html_end(h);
+		}
+		html_begin(h, "details");
+		html_element(h, "summary", NULL, "evidence: %s", insight->rule->id);
+		put_evidence(insight, h);
+		html_end(h);
+		html_end(h);
+	}
 	html_end(h);
 	if (insights->count > FINDINGS_SHOWN)
 		html_element(h, "p", "note", "And %zu more.", insights->count - FINDINGS_SHOWN);
@@ -552,7 +550,7 @@ static void put_item(const struct rows_item *item, bool is_first, struct html *h
 	}
 }
 
-/* What stands together in an element around it, and how many elements that is. */
+/* The element around items that belong together; its value is the number of open elements. */
 enum box { BOX_NONE, BOX_DRAWINGS, BOX_LINES };
 
 static enum box close_box(enum box box, struct html *h)

@@ -5,5 +5,5 @@
 struct html;
 struct rows;
 
-/* Outside of sections is what stands before the first part with a title. */
+/* Items before the first part with a title are outside of sections. */
 void rows_html(const struct rows *rows, struct html *h);

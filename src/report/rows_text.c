@@ -45,7 +45,7 @@ static void print_curve(const struct curve_axis *axis, const struct plot *plot,
 
 /* ---- marks ---- */
 
-/* What stands in a column, if there are several: the first. */
+/* Of several in one column the first is shown. */
 static const struct {
 	enum pattern_kind kind;
 	char sign;

@@ -311,7 +311,7 @@ void summary_rows(const struct record *r, const struct analysis *a, struct rows 
 			 r->survivors[i].pid);
 	if (r->survivor_count > SURVIVORS_SHOWN)
 		rows_say(rows, " ", "and %zu more", r->survivor_count - SURVIVORS_SHOWN);
-	/* What the meter cost, where somebody would notice. */
+	/* the cost of the meter, where it is noticeable */
 	if (text)
 		rows_line(rows, ROWS_SCREEN, "Metering", "~%s", text);
 }
@@ -470,7 +470,7 @@ static void add_missing(const struct record *r, struct rows *rows)
 
 	rows_begin(rows, ROWS_SCREEN, NULL);
 	for (size_t i = 0; i < missing->count; i++) {
-		/* what stands before the reason */
+		/* the part before the reason */
 		_cleanup_free_ char *what = strndup(missing->items[i],
 						    strcspn(missing->items[i], ":"));
 		char *save = NULL;

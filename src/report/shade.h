@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shade - in what colour, with or without stripes, and in which words a part of the time is told.
+ * shade - the colour, stripes and words for a part of the time.
  *
  * The colours are those of Okabe and Ito, which people tell apart however they see colours; stripes
  * tell two of one family apart, and everything on a printer without colours.

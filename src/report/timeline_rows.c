@@ -65,22 +65,6 @@ static void add_network(struct rows_timeline *t, const struct record *r)
 	add_layer(t, r, METRIC_NETWORK_SENT_BYTES, &shade_sent, NULL, "sent");
 }
 
-static void add_memory(struct rows_timeline *t, const struct record *r, struct rows *rows)
-{
-	const struct value *limit = &r->reading.values[METRIC_MEMORY_LIMIT];
-	struct plot plot = {
-		.id = "memory", .title = "Memory", .word = "memory", .unit = "", .kind = AXIS_BYTES
-	};
-
-	if (limit->is_known && limit->number > 0) {
-		plot.limit = (double)limit->number;
-		plot.limit_label = rows_format(rows, "limit %s",
-					       humanize_bytes(limit->number).text);
-	}
-	begin_plot(t, &plot);
-	add_layer(t, r, METRIC_MEMORY_USAGE, &shade_memory, NULL, NULL);
-}
-
 /* With its share of the node's idle power. */
 static void add_power(struct rows_timeline *t, const struct record *r)
 {
@@ -102,6 +86,10 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 	struct rows_item *item;
 	struct over_time time;
 	struct rows_timeline *t;
+	const struct value *limit = &r->reading.values[METRIC_MEMORY_LIMIT];
+	struct plot plot = {
+		.id = "memory", .title = "Memory", .word = "memory", .unit = "", .kind = AXIS_BYTES
+	};
 
 	rows_part(rows, "Over time");
 	if (!over_time_of(r, &time)) {
@@ -140,7 +128,13 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 	add_layer(t, r, METRIC_READ_BYTES, &shade_read, NULL, "read");
 	add_layer(t, r, METRIC_WRITE_BYTES, &shade_write, NULL, "write");
 	add_network(t, r);
-	add_memory(t, r, rows);
+	if (limit->is_known && limit->number > 0) {
+		plot.limit = (double)limit->number;
+		plot.limit_label = rows_format(rows, "limit %s",
+					       humanize_bytes(limit->number).text);
+	}
+	begin_plot(t, &plot);
+	add_layer(t, r, METRIC_MEMORY_USAGE, &shade_memory, NULL, NULL);
 	add_power(t, r);
 }
 

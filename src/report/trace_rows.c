@@ -25,29 +25,6 @@ static int compare_functions(const void *a, const void *b)
 	return strcmp(x->set, y->set) ? strcmp(x->set, y->set) : strcmp(x->function, y->function);
 }
 
-static void add_function(const struct traced_function *f, uint64_t process_ns,
-			 struct rows_table *table)
-{
-	const uint64_t calls = traced_number(f, METRIC_TRACE_CALLS),
-		       failed = traced_number(f, METRIC_TRACE_FAILED),
-		       bytes = traced_number(f, METRIC_TRACE_BYTES),
-		       unsized = traced_number(f, METRIC_TRACE_UNSIZED),
-		       ns = traced_number(f, METRIC_TRACE_SECONDS);
-
-	rows_row(table, ROWS_ALL);
-	rows_cell(table, cell_words(f->function));
-	rows_cell(table, cell_number(ROWS_COUNT, calls));
-	rows_cell(table, cell_if(failed, cell_number(ROWS_COUNT, failed)));
-	rows_cell(table, cell_if(ns, cell_number(ROWS_TIME, ns)));
-	rows_cell(table, cell_if(ns && process_ns, cell_share((double)ns / (double)process_ns)));
-	rows_cell(table, cell_bound(unsized, cell_if(bytes, cell_number(ROWS_BYTES, bytes))));
-	if (bytes && ns)
-		rows_words(table, "%s/s",
-			   humanize_bytes((uint64_t)((double)bytes / ((double)ns / 1e9))).text);
-	else
-		rows_words(table, "-");
-}
-
 /* What is in no number of the table. */
 static void add_losses(const struct traced_calls *c, struct rows_table *table)
 {
@@ -90,8 +67,30 @@ void trace_rows(const struct traced_calls *c, struct rows *rows)
 	if (!c->count)
 		rows_line(rows, ROWS_ALL, "traced", "no call of a traced function");
 	table = rows_table(rows, ROWS_FIRST, "functions", columns, ARRAY_SIZE(columns));
-	for (size_t i = 0; i < shown; i++)
-		add_function(sorted[i], c->process_ns, table);
+	for (size_t i = 0; i < shown; i++) {
+		const struct traced_function *f = sorted[i];
+		const uint64_t calls = traced_number(f, METRIC_TRACE_CALLS),
+			       failed = traced_number(f, METRIC_TRACE_FAILED),
+			       bytes = traced_number(f, METRIC_TRACE_BYTES),
+			       unsized = traced_number(f, METRIC_TRACE_UNSIZED),
+			       ns = traced_number(f, METRIC_TRACE_SECONDS);
+
+		rows_row(table, ROWS_ALL);
+		rows_cell(table, cell_words(f->function));
+		rows_cell(table, cell_number(ROWS_COUNT, calls));
+		rows_cell(table, cell_if(failed, cell_number(ROWS_COUNT, failed)));
+		rows_cell(table, cell_if(ns, cell_number(ROWS_TIME, ns)));
+		rows_cell(table, cell_if(ns && c->process_ns,
+					 cell_share((double)ns / (double)c->process_ns)));
+		rows_cell(table,
+			  cell_bound(unsized, cell_if(bytes, cell_number(ROWS_BYTES, bytes))));
+		if (bytes && ns)
+			rows_words(
+				table, "%s/s",
+				humanize_bytes((uint64_t)((double)bytes / ((double)ns / 1e9))).text);
+		else
+			rows_words(table, "-");
+	}
 	if (c->count > shown)
 		rows_remark(table, ROWS_ALL, "and %zu more", c->count - shown);
 	if (c->count)

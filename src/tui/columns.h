@@ -40,7 +40,7 @@ extern const size_t column_count;
 /* By its key; column_count: none has it. */
 size_t column_find(char key);
 
-/* What stands in it, in at most @width columns; false: not known. */
+/* The cell's text, in at most @width columns; false: not known. */
 bool column_format(const struct top *t, size_t column, const struct top_row *row,
 		   unsigned int width, char *ret, size_t size);
 

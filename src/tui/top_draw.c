@@ -261,9 +261,9 @@ static void draw_foot(const struct top *t, struct grid *g, unsigned int row)
 		for (const char *user = NULL;
 		     t->mode == TOP_USER && (user = top_next_user(t, t->typed, user));)
 			at = put_dim(g, row, at, user);
-	} else if (*t->message)
+	} else if (*t->message) {
 		grid_put(g, row, 0, g->columns, STYLE_ALERT, t->message);
-	else {
+	} else {
 		unsigned int at = 0;
 		char text[160];
 
@@ -299,26 +299,6 @@ static size_t count_bindings(void)
 	return count;
 }
 
-/* A line of it: keys, then columns. */
-static void draw_help_line(struct grid *g, unsigned int row, size_t line, size_t bindings)
-{
-	_cleanup_free_ char *text = NULL;
-	const char *keys = "", *help = "";
-	char key[2] = "";
-
-	if (!top_binding(line, &keys, &help)) {
-		const struct column *column = &top_columns[line - bindings];
-
-		key[0] = column->key;
-		keys = key;
-		if (asprintf(&text, "%s: %s", column->title, column->help) < 0)
-			text = NULL;
-		help = text ? text : "";
-	}
-	grid_put(g, row, 1, KEYS_COLUMNS, STYLE_BOLD, keys);
-	grid_put(g, row, 1 + KEYS_COLUMNS, g->columns, STYLE_PLAIN, help);
-}
-
 /* It may be scrolled. */
 static void draw_help(struct top *t, struct grid *g)
 {
@@ -336,8 +316,23 @@ static void draw_help(struct top *t, struct grid *g)
 			 t->help_first + room, lines);
 		put_dim(g, 0, at, text);
 	}
-	for (size_t i = 0; i < room && t->help_first + i < lines; i++)
-		draw_help_line(g, (unsigned int)i + 1, t->help_first + i, bindings);
+	for (size_t i = 0; i < room && t->help_first + i < lines; i++) {
+		_cleanup_free_ char *line = NULL;
+		const char *keys = "", *help = "";
+		char key[2] = "";
+
+		if (!top_binding(t->help_first + i, &keys, &help)) {
+			const struct column *column = &top_columns[t->help_first + i - bindings];
+
+			key[0] = column->key;
+			keys = key;
+			if (asprintf(&line, "%s: %s", column->title, column->help) < 0)
+				line = NULL;
+			help = line ? line : "";
+		}
+		grid_put(g, (unsigned int)i + 1, 1, KEYS_COLUMNS, STYLE_BOLD, keys);
+		grid_put(g, (unsigned int)i + 1, 1 + KEYS_COLUMNS, g->columns, STYLE_PLAIN, help);
+	}
 	t->page = room;
 }
 
@@ -413,8 +408,9 @@ void top_draw(struct top *t, struct grid *g)
 			if (i == t->chosen)
 				draw_selected(t, g, row);
 		}
-	} else
+	} else {
 		draw_main(t, g);
+	}
 }
 
 static unsigned int text_begin(const struct top *t, unsigned int columns)

@@ -159,6 +159,17 @@ class TestByItself:
         assert written(document) == (41 * 1009, 41)
         assert document["job"]["name"] == f"/{group.name}"
 
+    def test_a_process_with_others_is_said_to_be(self, watch, servant, group):
+        assert "the report is of all of them" not in finish(watch("--pid", servant.process.pid, "--duration", "0.2"))[1]
+        with subprocess.Popen(["sleep", "60"]) as other:
+            try:
+                (group / "cgroup.procs").write_text(str(other.pid))
+                _, err = finish(watch("--pid", servant.process.pid, "--duration", "0.2"))
+            finally:
+                other.kill()
+        assert f"watch: process {servant.process.pid} is in /" in err  # what the name holds is made printable
+        assert ", with 1 other: the report is of all of them" in err
+
     def test_files_one_by_one_are_those_of_this_time(self, watch, servant, group, demand):
         servant.write(103)
         process = watch("--cgroup", group, "--json", "--files", "--live", "--interval", "0.1")
