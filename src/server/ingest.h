@@ -28,8 +28,8 @@ struct ingest_request {
 	const char *encoding; /* Content-Encoding; NULL: none */
 	uint64_t now_ns; /* since the epoch */
 	int64_t clock_offset_ns; /* by which the node's clock is ahead; 0: not known */
-	const struct credential *sender; /* whose records alone are taken; NULL: anybody's */
-	const char *node; /* how it is, as a line of NODE_SCHEMA; NULL: it does not say */
+	const struct credential *sender; /* only its records are taken; NULL: all */
+	const char *node; /* state of the node, a line of NODE_SCHEMA; NULL: none */
 };
 
 /*

@@ -254,8 +254,7 @@ static void ask_rows(struct store *s, struct statement *rows, const struct job_f
 
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit + 1);
-	store_ask_once(s, rows, args, ARRAY_SIZE(args));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	store_begin_list(s, rows, args, ARRAY_SIZE(args));
 }
 
 int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
@@ -278,10 +277,8 @@ int store_format_sums(struct store *s, const char *by, const char *name, const b
 		document_put_time(d, "last_seen", COLUMN_NUMBER(&rows, 3));
 		document_end_map(d);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
 	*ret_more = count > filter->limit;
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }
 
 static void take_sums(const struct statement *row, const bool *wanted, const char *const *names,
@@ -317,7 +314,7 @@ int store_list_sums(struct store *s, const char *by, const char *const *names, s
 	struct statement rows = {};
 	const struct statement *cells = &rows;
 	struct sum sum;
-	int r = 0;
+	int r = 0, told;
 
 	for (size_t i = 0; get_sum(i, &sum); i++) {
 		for (size_t j = 0; j < count; j++)
@@ -339,9 +336,8 @@ int store_list_sums(struct store *s, const char *by, const char *const *names, s
 		take_sums(cells, wanted, names, count, row.values);
 		r = take(context, &row);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
-	return r < 0 ? r : store_told(s, err);
+	told = store_end_list(s, &rows, err);
+	return r < 0 ? r : told;
 }
 
 int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
@@ -371,10 +367,8 @@ int store_format_counters(struct store *s, const char *by, const struct job_filt
 		fits &= put_sums(&rows, wanted, false, d);
 		document_end_map(d);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
 	document_end_list(d);
-	r = store_told(s, err);
+	r = store_end_list(s, &rows, err);
 	if (r == 0 && (count > all.limit || !fits))
 		r = error_set(err, -ENOTSUP, "there are more than %d rows, or a sum is too large",
 			      STORE_LIMIT_MAX);
@@ -404,16 +398,13 @@ int store_count_jobs(struct store *s, enum job_number number, const uint64_t *bo
 	rows.text = text;
 	memset(ret, 0, (count + 2) * sizeof(*ret));
 	store_put_filter(filter, who, args);
-	store_ask_once(s, &rows, args, ARRAY_SIZE(args));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	store_begin_list(s, &rows, args, ARRAY_SIZE(args));
 	while (store_next(s, &rows)) {
 		const int64_t place = (int64_t)COLUMN_NUMBER(&rows, 0);
 
 		ret[place < 0 ? count + 1 : MIN((size_t)place, count)] = COLUMN_NUMBER(&rows, 1);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }
 
 /* ---- nodes ---- */
@@ -459,10 +450,8 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 		document_put_time(d, "last_record", COLUMN_NUMBER(&rows, 3));
 		document_end_map(d);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
 	*ret_more = count > filter->limit;
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }
 
 /* @of: what of an interval of the ledger is added up. */
@@ -597,8 +586,7 @@ int store_list_mounts(struct store *s, enum store_loads of, const struct job_fil
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit);
 	args[STORE_FILTER_ARGS + 1] = TEXT(mount);
-	store_ask_once(s, &rows, args, STORE_FILTER_ARGS + 1 + (of != LOADS_OF_MOUNTS));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	store_begin_list(s, &rows, args, STORE_FILTER_ARGS + 1 + (of != LOADS_OF_MOUNTS));
 	while (store_next(s, &rows)) {
 		struct store_mount row = { .mount = COLUMN_TEXT(cells, 0),
 					   .fstype = COLUMN_TEXT(cells, 1),
@@ -620,7 +608,5 @@ int store_list_mounts(struct store *s, enum store_loads of, const struct job_fil
 						      .start_ns = COLUMN_NUMBER(cells, 12) };
 		take(context, &row);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }
