@@ -8,7 +8,6 @@
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "model/record.h"
-#include "model/record_difference.h"
 #include "basic/utf8.h"
 #include "cli/watch_source.h"
 
