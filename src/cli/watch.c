@@ -18,7 +18,6 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "model/record.h"
-#include "model/record_difference.h"
 #include "sources/thermal.h"
 #include "basic/timestamp.h"
 

@@ -165,38 +165,27 @@ static void put_mount_metrics(struct row *row, const struct mount_row *mount)
 	}
 }
 
-static void put_op(struct row *row, struct mount_row *mount, enum file_op op)
+/* Of each metric of @scope, the part that is @name's, an operation or an interface. */
+static void put_parts(struct row *row, struct mount_row *mount, enum metric_scope scope, size_t i,
+		      const char *name)
 {
-	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
-		enum metric_id id = (enum metric_id)i;
+	for (size_t k = METRIC_JOB_COUNT; k < METRIC_COUNT; k++) {
+		const enum metric_id id = (enum metric_id)k;
 		const struct metric *metric = metric_get(id);
+		const bool is_of_op = scope == SCOPE_MOUNT_OP;
 
-		if (metric->scope != SCOPE_MOUNT_OP)
-			continue;
-		if (mount)
-			put_number(row, mount_row_knows(mount, id),
-				   *mount_row_op_number_ref(mount, id, op), metric->unit);
-		else
-			put_name(row, file_op_name(op), metric->key);
-	}
-}
-
-static void put_interface(struct row *row, struct mount_row *mount, enum file_interface interface)
-{
-	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
-		enum metric_id id = (enum metric_id)i;
-		const struct metric *metric = metric_get(id);
-
-		if (metric->scope != SCOPE_MOUNT_INTERFACE)
+		if (metric->scope != scope)
 			continue;
 		if (mount) {
-			put_number(row, true, *mount_row_interface_number_ref(mount, id, interface),
+			put_number(row, mount_row_knows(mount, id),
+				   is_of_op ? *mount_row_op_number_ref(mount, id, i)
+					    : *mount_row_interface_number_ref(mount, id, i),
 				   metric->unit);
 			continue;
 		}
 		separate(row);
-		fprintf(row->out, "%s_%s_%s", file_interface_name(interface), metric_part(metric),
-			metric->key);
+		fprintf(row->out, "%s_%s%s%s", name, is_of_op ? "" : metric_part(metric),
+			is_of_op ? "" : "_", metric->key);
 	}
 }
 
@@ -216,9 +205,10 @@ static void put_mount_row(struct row *row, struct mount_row *mount)
 	}
 	put_mount_metrics(row, mount);
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
-		put_op(row, mount, (enum file_op)op);
+		put_parts(row, mount, SCOPE_MOUNT_OP, op, file_op_names[op]);
 	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++)
-		put_interface(row, mount, (enum file_interface)interface);
+		put_parts(row, mount, SCOPE_MOUNT_INTERFACE, interface,
+			  file_interface_names[interface]);
 	fputc('\n', row->out);
 }
 

@@ -8,6 +8,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "basic/macro.h"
 #include "model/json_place.h"
 #include "model/metric_json.h"
 #include "model/record.h"
@@ -123,83 +124,53 @@ static int take_io(const struct place *place, const json_t *root, struct record 
 	return r < 0 || !list ? r : shape_parse(&mount_sums_shape, &sums, list, &record->reading);
 }
 
-static int take_survivor(const struct place *place, const json_t *map, struct record *record)
+static int check_merged(const struct place *place, void *of)
 {
-	_cleanup_free_ char *command = NULL;
-	int64_t pid = 0;
-	int r;
+	const struct record *record = of;
 
-	if (!json_is_object(map))
-		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
-	r = place_take_signed(place, map, "pid", 0, INT32_MAX, &pid);
-	if (r == 0)
-		r = place_take_string(place, map, "command", &command);
-	return r < 0 ? r : record_add_survivor(record, (int)pid, command);
+	if (!record->merged_records)
+		return place_refuse(place, "records", "is out of range");
+	return record->merged_nodes ? 0 : place_refuse(place, "nodes", "is out of range");
 }
 
-static int take_survivors(const struct place *place, const json_t *root, struct record *record)
-{
-	const json_t *list;
-	int r = place_get(place, root, "survivors", JSON_ARRAY, &list);
+#define AT(member) offsetof(struct record, member)
+#define ACCOUNT(member) offsetof(struct accounting, member)
 
-	for (size_t i = 0; r == 0 && list && i < json_array_size(list); i++) {
-		struct place here = place_item(place, "survivors", i);
-
-		r = take_survivor(&here, json_array_get(list, i), record);
-	}
-	return r == -ENOSPC
-		       ? place_refuse(place, "survivors", "has more than %d entries", SURVIVORS_MAX)
-		       : r;
-}
-
-static int parse_account(const struct place *place, const json_t *accounting, const char *key,
-			 struct accounting *ret)
-{
-	struct place here = place_below(place, key);
-	const json_t *account;
-	bool is_known;
-	int r = place_get(place, accounting, key, JSON_OBJECT, &account);
-
-	if (r < 0 || !account)
-		return r;
-	r = place_need_number(&here, account, "tasks_bytes", &ret->tasks_bytes);
-	if (r == 0)
-		r = place_need_number(&here, account, "rows_bytes", &ret->rows_bytes);
-	if (r == 0)
-		r = place_take_number(&here, account, "twice_bytes", 0, &ret->twice_bytes,
-				      &is_known);
-	ret->is_known = r == 0;
-	return r;
-}
-
-static int take_accounting(const struct place *place, const json_t *root, struct record *record)
-{
-	struct place here = place_below(place, "coverage.accounting");
-	const json_t *coverage = place_member(root, "coverage"), *accounting;
-	int r = place_get(place, coverage, "accounting", JSON_OBJECT, &accounting);
-
-	if (r == 0)
-		r = parse_account(&here, accounting, "read", &record->coverage.read_accounting);
-	return r < 0 ? r
-		     : parse_account(&here, accounting, "write",
-				     &record->coverage.write_accounting);
-}
-
-static int take_merged(const struct place *place, const json_t *root, struct record *record)
-{
-	struct place here = place_below(place, "merged");
-	int64_t records = 1, nodes = 1;
-	const json_t *merged;
-	int r = place_get(place, root, "merged", JSON_OBJECT, &merged);
-
-	if (r == 0)
-		r = place_take_signed(&here, merged, "records", 1, INT32_MAX, &records);
-	if (r == 0)
-		r = place_take_signed(&here, merged, "nodes", 1, INT32_MAX, &nodes);
-	record->merged_records = (unsigned int)records;
-	record->merged_nodes = (unsigned int)nodes;
-	return r;
-}
+/* clang-format off */
+static const struct field account_fields[] = {
+	{ "tasks_bytes", SHAPE_NUMBER, SHAPE_NEEDED, ACCOUNT(tasks_bytes) },
+	{ "rows_bytes", SHAPE_NUMBER, SHAPE_NEEDED, ACCOUNT(rows_bytes) },
+	{ "twice_bytes", SHAPE_NUMBER, 0, ACCOUNT(twice_bytes) },
+};
+static const struct accounting known = { .is_known = true };
+static const struct shape account_shape = { SHAPE_OF(struct accounting, account_fields), .blank = &known };
+static const struct field accounting_fields[] = {
+	{ "read", SHAPE_MAP, 0, AT(coverage.read_accounting), .rows = &account_shape },
+	{ "write", SHAPE_MAP, 0, AT(coverage.write_accounting), .rows = &account_shape },
+};
+static const struct shape accounting_shape = { SHAPE_OF(struct record, accounting_fields) };
+static const struct field coverage_fields[] = {
+	{ "accounting", SHAPE_MAP, 0, 0, .rows = &accounting_shape },
+};
+static const struct shape coverage_shape = { SHAPE_OF(struct record, coverage_fields) };
+static const struct field merged_fields[] = {
+	{ "records", SHAPE_UINT, 0, AT(merged_records), sizeof(unsigned int), .most = INT32_MAX },
+	{ "nodes", SHAPE_UINT, 0, AT(merged_nodes), sizeof(unsigned int), .most = INT32_MAX },
+};
+static const struct shape merged_shape = { SHAPE_OF(struct record, merged_fields), .check = check_merged };
+static const struct field survivor_fields[] = {
+	{ "pid", SHAPE_SIGNED, 0, offsetof(struct survivor, pid), sizeof(int), .most = INT32_MAX },
+	{ "command", SHAPE_STRING, 0, offsetof(struct survivor, command) },
+};
+static const struct shape survivor_shape = { SHAPE_OF(struct survivor, survivor_fields), .max = SURVIVORS_MAX };
+/* What is neither metric, field nor section. */
+static const struct field other_fields[] = {
+	{ "survivors", SHAPE_LIST, 0, AT(survivors), .rows = &survivor_shape },
+	{ "coverage", SHAPE_MAP, 0, 0, .rows = &coverage_shape },
+	{ "merged", SHAPE_MAP, 0, 0, .rows = &merged_shape },
+};
+static const struct shape others_shape = { SHAPE_OF(struct record, other_fields) };
+/* clang-format on */
 
 /* Of one that stands in a map the place is that map's. */
 static int take_section(const struct place *place, const json_t *root,
@@ -244,11 +215,7 @@ static int take_all(const struct place *place, const json_t *root, struct record
 		r = take_io(place, root, record);
 	for (size_t i = 0; r == 0 && i < section_count; i++)
 		r = take_section(place, root, sections[i], record);
-	if (r == 0)
-		r = take_survivors(place, root, record);
-	if (r == 0)
-		r = take_accounting(place, root, record);
-	return r < 0 ? r : take_merged(place, root, record);
+	return r < 0 ? r : shape_parse(&others_shape, place, root, record);
 }
 
 static int check_schema(const json_t *root, struct error *err)

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "codec/trace_post.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/parse.h"
+#include "basic/macro.h"
 #include "model/document.h"
 #include "model/json_place.h"
-#include "model/section.h"
-#include "model/sections.h"
+#include "model/shape.h"
 
 #define SCHEMA "jobmeter.trace/1"
 
@@ -20,14 +16,15 @@ void trace_post_clear(struct trace_post *p)
 	traced_calls_clear(&p->calls);
 }
 
-/* Ids use all 64 bits, which readers of JSON do not. */
-static void put_id(struct document *d, const char *key, uint64_t id)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, id);
-	document_put_string(d, key, text);
-}
+/* clang-format off */
+static const struct field fields[] = {
+	{ "group", SHAPE_ID, SHAPE_NEEDED, offsetof(struct trace_post, group_id) },
+	{ "id", SHAPE_ID, SHAPE_NEEDED, offsetof(struct trace_post, trace_id) },
+	{ "last", SHAPE_BOOL, 0, offsetof(struct trace_post, is_last) },
+	{ "trace", SHAPE_MAP, SHAPE_NEEDED | SHAPE_ALWAYS, offsetof(struct trace_post, calls), .rows = &traced_shape },
+};
+/* clang-format on */
+static const struct shape shape = { SHAPE_OF(struct trace_post, fields) };
 
 static void format(const void *what, struct document *d)
 {
@@ -35,11 +32,7 @@ static void format(const void *what, struct document *d)
 
 	document_begin_map(d);
 	document_put_string(d, "schema", SCHEMA);
-	put_id(d, "group", p->group_id);
-	put_id(d, "id", p->trace_id);
-	document_put_boolean(d, "last", p->is_last);
-	document_key(d, section_key(&trace_section));
-	section_format(&trace_section, &p->calls, d);
+	shape_format(&shape, p, d);
 	document_end_map(d);
 }
 
@@ -48,16 +41,6 @@ int trace_post_format(const struct trace_post *p, char **ret)
 	size_t length;
 
 	return document_format_line(format, p, ret, &length);
-}
-
-static int take_id(const struct place *place, const json_t *map, const char *key, uint64_t *ret)
-{
-	_cleanup_free_ char *text = NULL;
-	int r = place_take_string(place, map, key, &text);
-
-	if (r == 0 && (!text || parse_u64(text, ret) < 0 || *ret == 0))
-		r = place_refuse(place, key, "is no id: a number as a string");
-	return r;
 }
 
 static int check_schema(const struct place *place, const json_t *map)
@@ -80,15 +63,7 @@ int trace_post_parse(const char *text, size_t length, struct trace_post *ret, st
 	if (r == 0)
 		r = check_schema(&place, map);
 	if (r == 0)
-		r = take_id(&place, map, "group", &ret->group_id);
-	if (r == 0)
-		r = take_id(&place, map, "id", &ret->trace_id);
-	if (r == 0)
-		r = place_take_boolean(&place, map, "last", &ret->is_last);
-	if (r == 0)
-		r = section_take(&trace_section, &place, map, &ret->calls);
-	if (r == 0 && !ret->calls.is_known)
-		r = place_refuse(&place, section_key(&trace_section), "is missing");
+		r = shape_parse(&shape, &place, map, ret);
 	if (r < 0)
 		trace_post_clear(ret);
 	return r;

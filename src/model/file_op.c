@@ -2,7 +2,6 @@
 #include "model/file_op.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* clang-format off */
 const char *const file_op_names[OP_COUNT] = {
@@ -43,20 +42,6 @@ const char *file_op_name(enum file_op op)
 	return file_op_names[op];
 }
 
-static size_t find(const char *const *names, size_t count, const char *name)
-{
-	size_t i = 0;
-
-	while (i < count && strcmp(names[i], name) != 0)
-		i++;
-	return i;
-}
-
-enum file_op file_op_find(const char *name)
-{
-	return (enum file_op)find(file_op_names, OP_COUNT, name);
-}
-
 bool file_op_is_by_path(enum file_op op)
 {
 	assert(op < OP_COUNT);
@@ -67,11 +52,6 @@ const char *file_interface_name(enum file_interface interface)
 {
 	assert(interface < INTERFACE_COUNT);
 	return file_interface_names[interface];
-}
-
-enum file_interface file_interface_find(const char *name)
-{
-	return (enum file_interface)find(file_interface_names, INTERFACE_COUNT, name);
 }
 
 bool file_interface_has_time(enum file_interface interface)

@@ -55,16 +55,12 @@ enum file_interface {
 /* "read", "open"... */
 extern const char *const file_op_names[OP_COUNT];
 const char *file_op_name(enum file_op op);
-/* OP_COUNT: no operation has that name. */
-enum file_op file_op_find(const char *name);
 /* Is there a call of it that takes a path?  Where one ends is not known on every kernel. */
 bool file_op_is_by_path(enum file_op op);
 
 /* "call", "io_uring"... */
 extern const char *const file_interface_names[INTERFACE_COUNT];
 const char *file_interface_name(enum file_interface interface);
-/* INTERFACE_COUNT: no way has that name. */
-enum file_interface file_interface_find(const char *name);
 /* Are its calls timed? */
 bool file_interface_has_time(enum file_interface interface);
 /* Is what moves this way part of the tasks' own rchar and wchar? */

@@ -11,12 +11,18 @@ struct place;
 
 /* Write "KEY: NUMBER". */
 void metric_format(const struct metric *metric, bool is_known, uint64_t number, struct document *d);
+/* A histogram is a list of counts that ends with the last which is not zero.
+ * Write "KEY: [COUNTS]"; null where @h is NULL. */
+void histogram_format(const struct metric *metric, const struct histogram *h, struct document *d);
+
+/* The member of @map of that metric's key, added to an empty @ret.  *ret_is_known: it is there. */
+int histogram_take(const struct place *place, const json_t *map, const struct metric *metric,
+		   struct histogram *ret, bool *ret_is_known);
+
 /* The number of that key, in units of 10^-@places; not known where there is none.  -EINVAL: it is
  * no number. */
 int value_take(const struct place *place, const json_t *map, const char *key, unsigned int places,
 	       struct value *ret);
-int metric_take(const struct place *place, const json_t *map, const struct metric *metric,
-		struct value *ret);
 
 /* Write the members of one section of a job's values ("cpu"), and each section right below it
  * ("cpu.causes") as a map among them. */

@@ -22,10 +22,8 @@ static size_t index_of(const struct section *s)
 
 static void drop(const struct section *s, const void *part)
 {
-	if (!part || section_idle(s, part))
-		return;
-	section_clear(s, (void *)part);
-	free((void *)part);
+	if (part && !section_idle(s, part))
+		section_free(s, (void *)part);
 }
 
 const void *parts_get(const struct parts *p, const struct section *s)
@@ -63,22 +61,19 @@ int parts_add_one(struct parts *to, const struct section *s, const void *part)
 {
 	const void *before = parts_get(to, s);
 	void *sum;
-	int r = -ENOMEM;
+	int r;
 
 	if (s->is_on_demand && before && !section_is_known(s, before))
 		return 0;
-	sum = calloc(1, s->size);
-	if (sum && before && section_is_known(s, before))
+	sum = section_new(s, COUNTED_ALL);
+	r = sum ? 0 : -ENOMEM;
+	if (r == 0 && before && section_is_known(s, before))
 		r = section_copy(s, sum, before);
-	else if (sum)
-		r = section_begin(s, sum, COUNTED_ALL);
 	if (r == 0)
 		r = section_add(s, sum, part);
 	if (r == 0)
 		r = parts_put(to, s, sum);
-	if (sum)
-		section_clear(s, sum);
-	free(sum);
+	section_free(s, sum);
 	return r;
 }
 
@@ -134,16 +129,14 @@ static bool is_written(const struct section *s, bool is_of_step)
 
 static void format_empty(const struct section *s, struct document *d)
 {
-	void *empty = calloc(1, s->size);
+	void *empty = section_new(s, COUNTED_ALL);
 
 	document_key(d, section_key(s));
-	if (empty && section_begin(s, empty, COUNTED_ALL) == 0)
+	if (empty)
 		section_format(s, empty, d);
 	else
 		document_null(d); /* and who reads it takes none of it */
-	if (empty)
-		section_clear(s, empty);
-	free(empty);
+	section_free(s, empty);
 }
 
 static bool is_counted(const struct section *s, unsigned int counted)
@@ -174,9 +167,7 @@ static int parse_one(const struct section *s, const struct place *place, const j
 
 	if (r == 0)
 		r = parts_put(ret, s, value);
-	else if (value)
-		section_clear(s, value);
-	free(value);
+	section_free(s, value);
 	return r;
 }
 

@@ -30,6 +30,8 @@
 #define COMMAND_ARGUMENTS_MAX 16384
 #define COMMAND_BYTES_MAX (256 * 1024)
 
+struct error;
+
 struct strings { /* a bounded list of owned strings */
 	char **items;
 	size_t count;
@@ -201,3 +203,18 @@ bool record_is_same_command(const struct record *a, const struct record *b);
 /* The same for the same command and rank; others differ but for chance.  False: the command or its
  * directory is not known. */
 bool record_command_key(const struct record *r, uint64_t *ret);
+
+/* ---- what a job did between two of its records ---- */
+
+/*
+ * A new record of the time from @earlier to @later.  Counters and histograms are subtracted, rows
+ * of files by mount and type; a row that only @later has began in between.  What only one of both
+ * knows is unknown, and so is what fell, which a note says.  Peaks and limits are as @later has
+ * them: a note says which peak did not rise in between, and so may be older; a step's is unknown
+ * then.  A step that had ended before is left out, and so are files one by one. Samples of
+ * frequency and temperature are @later's where @earlier had none yet, else unknown.
+ *
+ * -ESTALE: they are not of one job (manager, id, start) on one node since one boot.
+ */
+int record_subtract(const struct record *later, const struct record *earlier, struct record **ret,
+		    struct error *err);

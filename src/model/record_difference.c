@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/record_difference.h"
+#include "model/record.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include "basic/error.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
-#include "model/record.h"
 #include "model/section.h"
 #include "basic/text.h"
 
@@ -146,7 +145,8 @@ static int subtract_values(struct record *to, const struct reading *from)
 	return r;
 }
 
-uint64_t record_task_state(const struct record *r)
+/* When @r was taken, since the epoch; 0: it does not say. */
+static uint64_t moment_of(const struct record *r)
 {
 	if (r->time.end_ns)
 		return r->time.end_ns;
@@ -155,7 +155,7 @@ uint64_t record_task_state(const struct record *r)
 
 static void subtract_time(struct record *to, const struct record *earlier)
 {
-	uint64_t moment = record_task_state(earlier);
+	uint64_t moment = moment_of(earlier);
 
 	(void)take_off(&to->time.elapsed_ns, earlier->time.elapsed_ns);
 	if (moment)

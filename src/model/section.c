@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/document.h"
@@ -31,6 +32,23 @@ void section_clear(const struct section *s, void *section)
 	else if (s->shape)
 		shape_clear(s->shape, section);
 	memset(section, 0, s->size);
+}
+
+void *section_new(const struct section *s, unsigned int counted)
+{
+	void *section = calloc(1, s->size);
+
+	if (section && section_begin(s, section, counted) == 0)
+		return section;
+	free(section);
+	return NULL;
+}
+
+void section_free(const struct section *s, void *section)
+{
+	if (section)
+		section_clear(s, section);
+	free(section);
 }
 
 int section_copy(const struct section *s, void *to, const void *from)

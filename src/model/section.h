@@ -121,6 +121,9 @@ struct value section_number(const struct section *s, const void *section, const 
 /* NULL: none of that name. */
 const struct section *section_find(const char *name);
 void section_clear(const struct section *s, void *section);
+/* One of its own that section_begin() made, and its end; NULL: no memory, and is fine. */
+void *section_new(const struct section *s, unsigned int counted);
+void section_free(const struct section *s, void *section);
 /* Replace @to, which may be empty.  -ENOMEM: it is empty. */
 int section_copy(const struct section *s, void *to, const void *from);
 /* Parse the member of @map that has its name, or the last part of that; there may be none. */

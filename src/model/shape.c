@@ -12,7 +12,6 @@
 #include "basic/parse.h"
 #include "basic/text.h"
 #include "model/document.h"
-#include "model/histogram_json.h"
 #include "model/json_place.h"
 #include "model/metric_json.h"
 
@@ -704,7 +703,8 @@ static int parse_member(const struct walk *w UNUSED, const struct field *f,
 {
 	const json_t *json = place_member(map, f->key);
 
-	if (!json && f->kind == SHAPE_WORD && !(f->flags & SHAPE_OMIT))
+	if (!json &&
+	    (f->flags & SHAPE_NEEDED || (f->kind == SHAPE_WORD && !(f->flags & SHAPE_OMIT))))
 		return place_refuse(place, f->key, "is missing");
 	return json ? parse_item(f, place, f->key, json, ret) : 0;
 }

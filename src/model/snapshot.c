@@ -90,13 +90,6 @@ struct snapshot_row *snapshot_rows_ref(struct snapshot_row *rows)
 	return rows;
 }
 
-struct snapshot_row *snapshot_rows_unref(struct snapshot_row *rows)
-{
-	if (rows && --shared_rows_of(rows)->refs == 0)
-		free(shared_rows_of(rows));
-	return NULL;
-}
-
 /* ---- snapshots ---- */
 
 static void clear_job(struct snapshot_job *job)
@@ -106,7 +99,8 @@ static void clear_job(struct snapshot_job *job)
 		parts_clear(&job->steps[i].parts);
 	}
 	free(job->steps);
-	snapshot_rows_unref(job->rows);
+	if (job->rows && --shared_rows_of(job->rows)->refs == 0)
+		free(shared_rows_of(job->rows));
 	parts_clear(&job->parts);
 	job_unref(job->job);
 }
@@ -221,7 +215,8 @@ static int copy_names(struct mount_row *to, const struct snapshot_mount *from)
 	return r;
 }
 
-void snapshot_row_add(struct mount_row *to, const struct snapshot_row *from)
+/* Add its counts to the row of its mount. */
+static void add_row(struct mount_row *to, const struct snapshot_row *from)
 {
 	if (from->op >= OP_DATA_COUNT) {
 		op_counts_add(&to->ops[from->op], &from->counts);
@@ -247,7 +242,7 @@ static int expand_rows(const struct snapshot *s, const struct snapshot_job *job,
 		if (!to || copy_names(to, mount) < 0)
 			return -ENOMEM;
 		to->has_seconds = s->has_seconds;
-		snapshot_row_add(to, row);
+		add_row(to, row);
 	}
 	return 0;
 }

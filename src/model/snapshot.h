@@ -91,8 +91,6 @@ void snapshot_unrefp(struct snapshot **s);
  * NULL: no memory. */
 struct snapshot_row *snapshot_rows_new(size_t count);
 struct snapshot_row *snapshot_rows_ref(struct snapshot_row *rows);
-struct snapshot_row *snapshot_rows_unref(struct snapshot_row *rows); /* NULL is fine; returns NULL
-								      */
 
 /* Of several of that id the one to be shown.  NULL: none such. */
 const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager,
@@ -102,9 +100,6 @@ const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *m
  * waited for each other, and how warm the node was, is not asked.  Mounts have to have the same
  * indexes in both snapshots. */
 bool snapshot_job_is_same(const struct snapshot_job *a, const struct snapshot_job *b);
-
-/* Add its counts to the row of its mount. */
-void snapshot_row_add(struct mount_row *to, const struct snapshot_row *from);
 
 /* The reading of one of its jobs, into an empty @ret: values, and a row a mount, without sections.
  * -ENOMEM. */

@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,8 @@
 #define TIMELINE_UNKNOWN PACKED_NONE /* a bucket in which nobody looked */
 #define TIMELINE_SHIFT_MAX 25 /* 388 days: 512 of them hold all times in 63 bits of ns */
 
+struct document;
+struct place;
 struct timeline_series {
 	struct packed closed; /* buckets that are over; behind them stands the open one */
 	uint64_t open;
@@ -119,3 +122,10 @@ int timeline_merge(const struct timeline *const *timelines, size_t count, struct
 /* Leave in @later what came after @earlier, which is of the same job: its counters' sums become the
  * differences.  -ENOMEM: @later is empty. */
 int timeline_subtract(struct timeline *later, const struct timeline *earlier);
+
+/* ---- as an agent writes it down, to go on with it; timeline_section is that of a record ---- */
+
+/* As a record's section with all that timeline_feed() wants to know, and short: in a series' list a
+ * number below zero says how often the one before it comes once more. */
+int timeline_save(const struct timeline *t, struct document *d); /* -ENOMEM */
+int timeline_restore(const struct place *place, const json_t *map, struct timeline *ret);

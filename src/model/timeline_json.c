@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/timeline_json.h"
+#include "model/timeline.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,17 +12,12 @@
 #include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"
-#include "model/timeline.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-#define NAME_SIZE 64
 
-static const char *name_of(size_t series, char ret[NAME_SIZE])
+static const char *name_of(size_t series, char ret[METRIC_PATH_SIZE])
 {
-	const struct metric *metric = metric_get(timeline_metric(series));
-
-	snprintf(ret, NAME_SIZE, "%s.%s", metric->section, metric->key);
-	return ret;
+	return metric_path(metric_get(timeline_metric(series)), ret);
 }
 
 static unsigned int places_of(size_t series)
@@ -54,7 +49,7 @@ static void format_values(const struct timeline *t, size_t series, struct docume
 static void format_series(const struct timeline *t, size_t series, struct document *d)
 {
 	const char *unit = metric_unit_name(metric_get(timeline_metric(series))->unit);
-	char name[NAME_SIZE];
+	char name[METRIC_PATH_SIZE];
 
 	document_begin_map_of(d, name_of(series, name));
 	document_put_string(d, "unit", unit ? unit : "count");
@@ -108,7 +103,7 @@ static int save_series(const struct timeline *t, size_t series, struct document 
 	_cleanup_(packed_clear) struct packed packed = {};
 	uint64_t buckets[TIMELINE_BUCKETS_MAX];
 	size_t count = timeline_get(t, series, buckets);
-	char name[NAME_SIZE];
+	char name[METRIC_PATH_SIZE];
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++)
@@ -234,7 +229,7 @@ static int take_series(const struct place *place, const json_t *all, size_t seri
 		       struct timeline *t)
 {
 	struct place here;
-	char name[NAME_SIZE];
+	char name[METRIC_PATH_SIZE];
 	const json_t *map;
 	int r = place_get(place, all, name_of(series, name), JSON_OBJECT, &map);
 
@@ -325,7 +320,7 @@ static int restore_series(const struct place *place, const json_t *map, size_t s
 /* The series of that name; TIMELINE_SERIES: none. */
 static size_t find_series(const char *name)
 {
-	char other[NAME_SIZE];
+	char other[METRIC_PATH_SIZE];
 	size_t i = 0;
 
 	while (i < TIMELINE_SERIES && strcmp(name, name_of(i, other)) != 0)

@@ -16,7 +16,6 @@
 #include "basic/macro.h"
 #include "analysis/rates.h"
 #include "model/record.h"
-#include "model/record_difference.h"
 #include "basic/text.h"
 #include "tui/top.h"
 #include "basic/utf8.h"

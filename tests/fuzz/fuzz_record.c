@@ -12,7 +12,7 @@
 #include "basic/error.h"
 #include "fuzz.h"
 #include "report/page.h"
-#include "model/record_difference.h"
+#include "model/record.h"
 #include "codec/record_format.h"
 #include "codec/records.h"
 #include "report/reports.h"

@@ -40,7 +40,6 @@
 #include "basic/macro.h"
 #include "cli/measure.h"
 #include "model/record.h"
-#include "model/record_difference.h"
 #include "jobs/registry.h"
 #include "saved.h"
 #include "sources/sources.h"

@@ -7,7 +7,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "made.h"
-#include "model/record_difference.h"
+#include "model/record.h"
 #include "model/rows.h"
 #include "model/section.h"
 #include "model/sections.h"

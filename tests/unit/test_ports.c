@@ -11,7 +11,6 @@
 #include "model/json_place.h"
 #include "model/record.h"
 #include "model/shape.h"
-#include "model/record_difference.h"
 #include "report/record_rows.h"
 #include "reported.h"
 #include "model/rows.h"

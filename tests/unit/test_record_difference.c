@@ -6,7 +6,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "made.h"
-#include "model/record_difference.h"
+#include "model/record.h"
 #include "test.h"
 
 /* The same job some seconds later: 3 more reads of 1009 bytes on /scratch. */

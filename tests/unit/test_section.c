@@ -12,7 +12,6 @@
 #include "lives.h"
 #include "basic/macro.h"
 #include "model/record.h"
-#include "model/record_difference.h"
 #include "codec/record_format.h"
 #include "codec/records.h"
 #include "model/section.h"

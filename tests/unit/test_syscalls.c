@@ -7,7 +7,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "made.h"
-#include "model/record_difference.h"
+#include "model/record.h"
 #include "report/record_rows.h"
 #include "reported.h"
 #include "model/rows.h"

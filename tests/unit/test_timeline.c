@@ -16,7 +16,6 @@
 #include "model/sections.h"
 #include "made.h"
 #include "test.h"
-#include "model/timeline_json.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MORNING (UINT64_C(1790000000) * SECOND) /* a multiple of 128 s */

@@ -111,28 +111,15 @@ static int take_members(const struct place *place, const json_t *map, struct job
 	return r < 0 ? r : take_gpus(place, map, job);
 }
 
-/* What was read into @from becomes @to's. */
-static void hand_over(struct job *to, struct job *from)
+/* What was read into @changed, a copy of @job, becomes @job's. */
+static void hand_over(struct job *job, struct job *changed)
 {
-	for (size_t i = 0; i < record_field_count; i++) {
-		const struct record_field *field = &record_fields[i];
-		void *at = record_field_in_job(field, to), *new = record_field_in_job(field, from);
+	const struct job before = *job;
 
-		if (!(field->fact & FACT_PROLOG))
-			continue;
-		if (field->type == FIELD_STRING) {
-			free(*(char **)at);
-			*(char **)at = TAKE_PTR(*(char **)new);
-		} else {
-			*(int64_t *)at = *(int64_t *)new;
-		}
-	}
-	free(to->gpus);
-	to->gpus = TAKE_PTR(from->gpus);
-	free(to->id);
-	to->id = TAKE_PTR(from->id);
-	to->allocated_cores = from->allocated_cores;
-	to->memory_limit = from->memory_limit;
+	*job = *changed;
+	*changed = before;
+	changed->refs = job->refs;
+	job->refs = before.refs;
 }
 
 int prolog_parse(const char *text, size_t length, struct job *job, struct error *err)

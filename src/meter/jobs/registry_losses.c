@@ -35,23 +35,22 @@ static int add(const struct registry *r, struct registry_job *j, size_t reason, 
 	return 0;
 }
 
+static int compare_losses(const void *a, const void *b)
+{
+	const struct cgroup_loss *x = a, *y = b;
+
+	if (x->cgroup != y->cgroup)
+		return x->cgroup < y->cgroup ? -1 : 1;
+	return (x->reason > y->reason) - (x->reason < y->reason);
+}
+
 static uint64_t count_before(const struct registry *r, const struct cgroup_loss *loss)
 {
-	size_t low = 0, high = r->loss_count;
+	const struct cgroup_loss *found = r->loss_count ? bsearch(loss, r->losses, r->loss_count,
+								  sizeof(*loss), compare_losses)
+							: NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct cgroup_loss *at = &r->losses[middle];
-
-		if (at->cgroup == loss->cgroup && at->reason == loss->reason)
-			return at->count;
-		if (at->cgroup < loss->cgroup ||
-		    (at->cgroup == loss->cgroup && at->reason < loss->reason))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0;
+	return found ? found->count : 0;
 }
 
 /* To the jobs of all groups that the one answers for, each once. */

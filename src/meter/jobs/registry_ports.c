@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/macro.h"
 #include "model/document.h"
 #include "model/json_place.h"
 #include "jobs/registry_internal.h"
@@ -248,12 +249,18 @@ static const char *const state_names[PORTS_STATES] = {
 	[PORTS_LOST] = "lost",
 };
 
+static const struct field state_fields[] = {
+	{ "state", SHAPE_WORD, 0, offsetof(struct registry_ports, state), sizeof(enum ports_state),
+	  .most = PORTS_STATES, .names = state_names },
+};
+static const struct shape state_shape = { SHAPE_OF(struct registry_ports, state_fields) };
+
 void registry_ports_format(const struct registry_ports *p, struct document *d)
 {
 	if (p->state == PORTS_NONE)
 		return;
 	document_begin_map_of(d, "ports");
-	document_put_string(d, "state", state_names[p->state]);
+	shape_format(&state_shape, p, d);
 	if (p->first) {
 		document_key(d, "first");
 		shape_format(&ports_shape, p->first, d);
@@ -261,19 +268,6 @@ void registry_ports_format(const struct registry_ports *p, struct document *d)
 		shape_format(&ports_shape, p->last, d);
 	}
 	document_end_map(d);
-}
-
-static int take_state(const struct place *place, const json_t *map, enum ports_state *ret)
-{
-	const char *name = json_string_value(place_member(map, "state"));
-
-	for (size_t i = 0; name && i < PORTS_STATES; i++) {
-		if (state_names[i] && strcmp(state_names[i], name) == 0) {
-			*ret = (enum ports_state)i;
-			return 0;
-		}
-	}
-	return place_refuse(place, "state", "is none that there is");
 }
 
 static int take_list(const struct place *place, const json_t *map, const char *key,
@@ -299,7 +293,7 @@ int registry_ports_parse(const struct place *place, const json_t *root, struct r
 
 	if (r < 0 || !map)
 		return r;
-	r = take_state(&here, map, &ret->state);
+	r = shape_parse(&state_shape, &here, map, ret);
 	if (r < 0 || ret->state > PORTS_CUT)
 		return r;
 	ret->is_restored = true;

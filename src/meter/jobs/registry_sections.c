@@ -16,10 +16,8 @@
 
 void registry_forget_parts(struct registry *r)
 {
-	for (size_t i = 0; i < r->part_count; i++) {
-		section_clear(sections[r->parts[i].section], r->parts[i].part);
-		free(r->parts[i].part);
-	}
+	for (size_t i = 0; i < r->part_count; i++)
+		section_free(sections[r->parts[i].section], r->parts[i].part);
 	free(r->parts);
 	r->parts = NULL;
 	r->part_count = r->part_room = 0;
@@ -37,17 +35,13 @@ static size_t index_of(const struct section *s)
 /* One of that cgroup, in which there is nothing; NULL: no memory. */
 static void *add_part(struct registry *r, unsigned int counted, uint64_t cgroup, size_t section)
 {
-	const struct section *s = sections[section];
 	void *part;
 
 	if (array_reserve(&r->parts, &r->part_room, r->part_count, sizeof(*r->parts)) < 0)
 		return NULL;
-	part = calloc(1, s->size);
-	if (!part || section_begin(s, part, counted) < 0) {
-		free(part);
-		return NULL;
-	}
-	r->parts[r->part_count++] = (struct registry_part){ cgroup, section, part };
+	part = section_new(sections[section], counted);
+	if (part)
+		r->parts[r->part_count++] = (struct registry_part){ cgroup, section, part };
 	return part;
 }
 
@@ -158,29 +152,6 @@ bool registry_group_has_parts(const struct registry *r, const struct registry_gr
 
 /* ---- of jobs and steps ---- */
 
-/* A copy of what is folded; NULL: no memory. */
-static void *begin(const struct parts *folded, size_t section)
-{
-	const struct section *s = sections[section];
-	void *sum = calloc(1, s->size);
-	const void *part = parts_get(folded, s);
-	int r = 0;
-
-	if (sum)
-		r = part ? section_copy(s, sum, part) : section_begin(s, sum, COUNTED_ALL);
-	if (r == 0)
-		return sum;
-	free(sum);
-	return NULL;
-}
-
-static void drop(const struct section *s, void *sum)
-{
-	if (sum)
-		section_clear(s, sum);
-	free(sum);
-}
-
 static bool is_counted(const struct registry *r, const struct section *s)
 {
 	return section_is_by_source(s) || (r->counted & s->counted) == s->counted;
@@ -194,11 +165,9 @@ static int limit(const struct registry *r, const struct section *s, void *sum)
 
 	if (is_counted(r, s))
 		return 0;
-	nothing = calloc(1, s->size);
-	code = nothing ? section_begin(s, nothing, r->counted) : -ENOMEM;
-	if (code == 0)
-		code = section_add(s, sum, nothing);
-	drop(s, nothing);
+	nothing = section_new(s, r->counted);
+	code = nothing ? section_add(s, sum, nothing) : -ENOMEM;
+	section_free(s, nothing);
 	return code;
 }
 
@@ -215,8 +184,9 @@ static int sum_up(const struct registry *r, size_t section, const struct parts *
 		  struct parts *ret)
 {
 	const struct section *s = sections[section];
-	void *sum = begin(folded, section);
-	int code = sum ? 0 : -ENOMEM;
+	const void *part = parts_get(folded, s);
+	void *sum = section_new(s, COUNTED_ALL);
+	int code = !sum ? -ENOMEM : part ? section_copy(s, sum, part) : 0;
 
 	for (size_t i = 0; code == 0 && r->part_count && i < groups->count; i++) {
 		const void *fed = fed_of(r, groups->at(groups->context, i), section);
@@ -229,7 +199,7 @@ static int sum_up(const struct registry *r, size_t section, const struct parts *
 		code = raise_to(s, sum, last ? parts_get(last, s) : NULL);
 	if (code == 0)
 		code = parts_put(ret, s, sum);
-	drop(s, sum);
+	section_free(s, sum);
 	return code;
 }
 

@@ -19,7 +19,6 @@
 #include "model/record_field.h"
 #include "model/sections.h"
 #include "model/shape.h"
-#include "model/timeline_json.h"
 
 #define STATE_SCHEMA "jobmeter.job-state/1"
 #define STATE_BYTES_MAX (8u << 20)

@@ -90,15 +90,28 @@ bool network_has_kind(const struct network *n, enum socket_kind kind)
 	return false;
 }
 
+/* Its numbers, the least round-trip time and the spread are one row of cells. */
+#define CELLS ((sizeof(struct network) - offsetof(struct network, numbers)) / sizeof(uint64_t))
+#define CELL_OF_LEAST NETWORK_PLACES
+
+static_assert(offsetof(struct network, rtt_distribution) ==
+			      offsetof(struct network, min_rtt_ns) + sizeof(uint64_t) &&
+		      offsetof(struct network, min_rtt_ns) ==
+			      offsetof(struct network, numbers[NETWORK_PLACES]),
+	      "they stand as the metrics do");
+
+static uint64_t *cells_of(const struct network *n)
+{
+	return (uint64_t *)((char *)n + offsetof(struct network, numbers));
+}
+
 bool network_is_empty(const struct network *n)
 {
-	bool is_empty = !n->min_rtt_ns;
+	uint64_t any = 0;
 
-	for (size_t i = 0; i < NETWORK_PLACES; i++)
-		is_empty &= !n->numbers[i];
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		is_empty &= !n->rtt_distribution.counts[i];
-	return is_empty;
+	for (size_t i = 0; i < CELLS; i++)
+		any |= cells_of(n)[i];
+	return !any;
 }
 
 static bool network_is_same(const void *left, const void *right)
@@ -106,9 +119,8 @@ static bool network_is_same(const void *left, const void *right)
 	const struct network *a = left, *b = right;
 
 	return a->is_known == b->is_known && a->has_connections == b->has_connections &&
-	       a->has_details == b->has_details && a->min_rtt_ns == b->min_rtt_ns &&
-	       memcmp(a->numbers, b->numbers, sizeof(a->numbers)) == 0 &&
-	       memcmp(&a->rtt_distribution, &b->rtt_distribution, sizeof(a->rtt_distribution)) == 0;
+	       a->has_details == b->has_details &&
+	       memcmp(cells_of(a), cells_of(b), CELLS * sizeof(uint64_t)) == 0;
 }
 
 /* Of times of which 0 is none. */
@@ -119,40 +131,35 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 
 void network_add(struct network *to, const struct network *from)
 {
-	for (size_t i = 0; i < NETWORK_PLACES; i++)
-		to->numbers[i] += from->numbers[i];
-	to->min_rtt_ns = least_of(to->min_rtt_ns, from->min_rtt_ns);
-	histogram_add(&to->rtt_distribution, &from->rtt_distribution);
+	const uint64_t least = least_of(to->min_rtt_ns, from->min_rtt_ns);
+
+	for (size_t i = 0; i < CELLS; i++)
+		cells_of(to)[i] += cells_of(from)[i];
+	to->min_rtt_ns = least;
 }
 
 static int network_raise(void *section, const void *shown)
 {
 	struct network *to = section;
-	const struct network *least = shown;
+	const struct network *from = shown;
+	const uint64_t least = least_of(to->min_rtt_ns, from->min_rtt_ns);
 
-	for (size_t i = 0; i < NETWORK_PLACES; i++)
-		to->numbers[i] = MAX(to->numbers[i], least->numbers[i]);
-	to->min_rtt_ns = least_of(to->min_rtt_ns, least->min_rtt_ns);
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		to->rtt_distribution.counts[i] = MAX(to->rtt_distribution.counts[i],
-						     least->rtt_distribution.counts[i]);
+	for (size_t i = 0; i < CELLS; i++)
+		cells_of(to)[i] = MAX(cells_of(to)[i], cells_of(from)[i]);
+	to->min_rtt_ns = least;
 	return 0;
 }
 
-/* A part of them would not do. */
-static void forget_details(struct network *n)
+/* What it does not know is 0: a part would not do. */
+static void forget_unknown(struct network *n)
 {
-	n->has_details = false;
-	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_SEGMENTS) = 0;
-	n->min_rtt_ns = 0;
-	n->rtt_distribution = (struct histogram){};
-}
-
-static void forget_connections(struct network *n)
-{
-	forget_details(n);
-	for (size_t id = METRIC_NETWORK_OPENED; id < METRIC_NETWORK_END; id++)
+	n->has_details &= n->has_connections;
+	if (n->has_details)
+		return;
+	for (size_t id = n->has_connections ? METRIC_NETWORK_SEGMENTS : METRIC_NETWORK_OPENED;
+	     id < METRIC_NETWORK_END; id++)
 		*network_number_ref(n, SOCKET_TCP, (enum metric_id)id) = 0;
+	n->rtt_distribution = (struct histogram){};
 }
 
 static int network_begin(void *ret, unsigned int counted)
@@ -178,48 +185,27 @@ static int network_merge(void *sum, const void *part)
 	to->has_connections &= from->has_connections;
 	to->has_details &= from->has_details;
 	network_add(to, from);
-	if (!to->has_connections)
-		forget_connections(to);
-	if (!to->has_details)
-		forget_details(to);
+	forget_unknown(to);
 	return 0;
-}
-
-static bool subtract_details(struct network *from, const struct network *earlier)
-{
-	bool is_known = true;
-
-	if (!earlier->has_details)
-		forget_details(from);
-	if (!from->has_details)
-		return true;
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		is_known &= from->rtt_distribution.counts[i] >= earlier->rtt_distribution.counts[i];
-		from->rtt_distribution.counts[i] -= earlier->rtt_distribution.counts[i];
-	}
-	if (earlier->min_rtt_ns && from->min_rtt_ns >= earlier->min_rtt_ns)
-		from->min_rtt_ns = 0; /* it may be from before */
-	return is_known;
 }
 
 static int network_subtract(void *later, const void *before, struct strings *notes UNUSED)
 {
-	struct network *from = later;
-	const struct network *earlier = before;
-	bool is_known = from->is_known && earlier->is_known;
+	struct network *from = later, earlier = *(const struct network *)before;
+	bool is_known = from->is_known && earlier.is_known;
+	uint64_t least;
 
-	from->has_connections &= earlier->has_connections;
-	if (!from->has_connections)
-		forget_connections(from);
-	is_known &= subtract_details(from, earlier);
-	for (size_t i = 0; i < NETWORK_PLACES; i++) { /* what is not known is 0 in @from */
-		bool is_tcps_own = i >= NETWORK_NUMBERS_OF_ALL && i < NETWORK_NUMBERS;
-
-		if (is_tcps_own && !network_knows(from, (enum metric_id)(METRIC_NETWORK_FIRST + i)))
-			continue;
-		is_known &= from->numbers[i] >= earlier->numbers[i];
-		from->numbers[i] -= earlier->numbers[i];
+	from->has_connections = earlier.has_connections &= from->has_connections;
+	from->has_details = earlier.has_details &= from->has_details;
+	forget_unknown(from);
+	forget_unknown(&earlier);
+	/* else it may be from before */
+	least = !earlier.min_rtt_ns || from->min_rtt_ns < earlier.min_rtt_ns ? from->min_rtt_ns : 0;
+	for (size_t i = 0; i < CELLS; i++) {
+		is_known &= i == CELL_OF_LEAST || cells_of(from)[i] >= cells_of(&earlier)[i];
+		cells_of(from)[i] -= cells_of(&earlier)[i];
 	}
+	from->min_rtt_ns = least;
 	if (!is_known)
 		*from = (struct network){};
 	return 0;
@@ -264,10 +250,6 @@ static bool lacks(void *root UNUSED, void *row, enum metric_id id)
 }
 
 #define NUMBER(metric) (((metric)-METRIC_NETWORK_FIRST) * sizeof(uint64_t))
-
-static_assert(offsetof(struct network, rtt_distribution) ==
-		      offsetof(struct network, min_rtt_ns) + sizeof(uint64_t),
-	      "they stand as the metrics do");
 
 /* clang-format off */
 #define ALL_KINDS \

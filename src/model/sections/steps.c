@@ -42,7 +42,7 @@ struct step *steps_find(const struct steps *s, const char *id)
 	return shape_find(&shape, s, &(const struct step){ .id = (char *)id });
 }
 
-void steps_remove(struct steps *s, struct step *step)
+static void remove_step(struct steps *s, struct step *step)
 {
 	if (!step)
 		return;
@@ -153,7 +153,7 @@ static int steps_subtract(void *later, const void *before, struct strings *notes
 		char what[STEP_WORDS_SIZE];
 
 		if (earlier->end_ns) {
-			steps_remove(to, step);
+			remove_step(to, step);
 		} else if (step) {
 			r = subtract_step(step, earlier, notes);
 		} else {

@@ -27,7 +27,6 @@ struct steps {
  * memory, or there are STEPS_MAX. */
 struct step *steps_add(struct steps *s, const char *id);
 struct step *steps_find(const struct steps *s, const char *id); /* NULL: none */
-void steps_remove(struct steps *s, struct step *step); /* NULL is fine */
 void steps_clear(void *section); /* struct steps */
 
 /* Does the manager start tasks in steps of that name, which are ranks then?  "0" and "7+1" are

@@ -60,7 +60,8 @@ static const struct field fields[] = {
 	{ "functions", SHAPE_LIST, 0, offsetof(struct traced_calls, items), .rows = &functions },
 };
 /* clang-format on */
-static const struct shape shape = { SHAPE_OF(struct traced_calls, fields) };
+static const struct traced_calls blank = { .is_known = true };
+const struct shape traced_shape = { SHAPE_OF(struct traced_calls, fields), .blank = &blank };
 
 const struct traced_calls *traced_calls_of(const struct record *r)
 {
@@ -88,7 +89,7 @@ uint64_t traced_number(const struct traced_function *f, enum metric_id id)
 
 uint64_t traced_total(const struct traced_calls *c, enum metric_id id)
 {
-	return shape_total(&shape, c, id).number;
+	return shape_total(&traced_shape, c, id).number;
 }
 
 int traced_get(struct traced_calls *c, const char *set, const char *function,
@@ -100,23 +101,23 @@ int traced_get(struct traced_calls *c, const char *set, const char *function,
 		return -EINVAL;
 	snprintf(like.set, sizeof(like.set), "%s", set);
 	snprintf(like.function, sizeof(like.function), "%s", function);
-	*ret = shape_row(&shape, c, &like);
+	*ret = shape_row(&traced_shape, c, &like);
 	return *ret ? 0 : -ENOMEM;
 }
 
 int traced_difference(const struct traced_calls *now, const struct traced_calls *before,
 		      struct traced_calls *ret)
 {
-	int r = shape_join(&shape, false, ret, now);
+	int r = shape_join(&traced_shape, false, ret, now);
 
 	ret->is_known = true;
-	(void)shape_subtract(&shape, ret, before);
+	(void)shape_subtract(&traced_shape, ret, before);
 	return r;
 }
 
 void traced_calls_clear(void *section)
 {
-	shape_clear(&shape, section);
+	shape_clear(&traced_shape, section);
 }
 
 static const struct section_table table = { "function", METRIC_TRACE_FIRST, METRIC_TRACE_END };
@@ -126,7 +127,7 @@ const struct section trace_section = {
 	.size = sizeof(struct traced_calls),
 	.counted = COUNTED_BY_SOURCE,
 	.is_partial = true,
-	.shape = &shape,
+	.shape = &traced_shape,
 	.type = JSON_OBJECT,
 	.table = &table,
 };

@@ -17,6 +17,7 @@
 
 struct parts;
 struct record;
+struct shape;
 
 #define TRACED_FUNCTIONS_MAX 128 /* beside "(other)" */
 #define TRACED_NAME_MAX 63 /* bytes, of a set and of a function */
@@ -58,3 +59,5 @@ int traced_difference(const struct traced_calls *now, const struct traced_calls 
 
 /* Leaves it empty, and unknown. */
 void traced_calls_clear(void *section); /* struct traced_calls */
+
+extern const struct shape traced_shape; /* for structures that have one among other members */
