@@ -16,7 +16,7 @@ static int compare_names(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* NULL: errno says why. */
+/* NULL: see errno. */
 static DIR *open_dir(int dir_fd, const char *path)
 {
 	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

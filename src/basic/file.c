@@ -135,7 +135,7 @@ int file_make_dirs(const char *path, unsigned int mode)
 	return 0;
 }
 
-/* By descriptor, so that what is given away is what was looked at. */
+/* By descriptor, so that what is checked is what is given away. */
 int file_open_own_dir(const char *path, unsigned int barred, uid_t uid, gid_t gid,
 		      struct error *err)
 {

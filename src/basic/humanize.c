@@ -109,7 +109,7 @@ struct human humanize_cores(uint64_t millicores)
 	return h;
 }
 
-/* @units: seven, each a thousand of the one before; @none: what 0 is. */
+/* @units: seven, each a thousand of the one before; @none: for 0. */
 static struct human with_one_of(uint64_t number, const char *const units[7], const char *none)
 {
 	double value = (double)number;
@@ -152,7 +152,7 @@ struct human humanize_percent(double share)
 	return h;
 }
 
-/* One decimal below 10, unless it is a zero; what rounds to four digits is one of the next unit. */
+/* One decimal below 10, unless it is a zero; four digits become the next unit. */
 static struct human in_four_columns(double value, double step, const char *units)
 {
 	unsigned int tenths;

@@ -37,7 +37,7 @@ void inherited_set_right(mode_t mask)
 			  &signals[i].theirs);
 	}
 	file_mask = umask(0);
-	umask(file_mask & mask); /* what we write we can read again */
+	umask(file_mask & mask); /* our own files must be readable for us */
 	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < DESCRIPTORS) {
 		const struct rlimit ours = { MIN((rlim_t)DESCRIPTORS, descriptors.rlim_max),
 					     descriptors.rlim_max };

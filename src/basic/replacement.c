@@ -127,8 +127,8 @@ int replacement_open(const char *path, unsigned int mode, struct replacement *re
 	return 0;
 }
 
-/* rename() would take the place of what is there.  Not every file system has links, and not every
- * one a rename that minds. */
+/* rename() would replace an existing file. Not every file system has links, and not every one a
+ * rename that refuses. */
 static int place_new(const char *temporary, const char *path)
 {
 	if (link(temporary, path) == 0)

@@ -106,7 +106,7 @@ int transfer_open(const struct transfer_options *options, struct transfer **ret,
 		curl->set(t->handle, CURLOPT_XFERINFOFUNCTION, look_whether_to_stop);
 		curl->set(t->handle, CURLOPT_XFERINFODATA, t);
 		curl->set(t->handle, CURLOPT_NOPROGRESS, 0L);
-		/* who is asked for a name is not waited for then */
+		/* do not wait for a name server then */
 		curl->set(t->handle, CURLOPT_QUICK_EXIT, 1L);
 	}
 	*ret = t;

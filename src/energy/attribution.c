@@ -87,7 +87,7 @@ static struct energy_use use_since(const struct energy_owner *o, enum energy_poo
 	return (struct energy_use){ now->work - mark->work, now->allocated - mark->allocated };
 }
 
-/* What is to be divided, and by what. */
+/* A division of one interval. */
 struct division {
 	enum energy_pool pool;
 	size_t channel;
@@ -106,7 +106,7 @@ static void give(struct division *d, struct energy_owner *o, uint64_t uj, uint64
 	d->given_uj += o->is_inside ? 0 : uj + idle_uj;
 }
 
-/* One who works: a job, or the system, to which nothing is allocated. */
+/* A worker: a job or, without an allocation, the system. */
 static void give_shares(struct division *d, struct energy_owner *o)
 {
 	const struct energy_use use = use_since(o, d->pool);
@@ -157,8 +157,8 @@ void attribution_begin_rest(struct attribution *a, struct energy_owner *const *o
 	forget_parts(a, owners, count);
 }
 
-/* What the node has beyond its parts, whose intervals do not end where the node's do: what is too
- * much now is too little next. */
+/* The node's energy beyond that of its parts, whose intervals end at other times: an excess now
+ * is a deficit later. */
 static uint64_t take_rest(struct attribution *a, uint64_t uj, uint64_t parts)
 {
 	const uint64_t owed = parts + a->debt_uj;
@@ -289,4 +289,23 @@ int64_t attribution_unbalanced(const struct attribution *a, struct energy_owner 
 	for (size_t pool = 0; pool < POOL_COUNT; pool++)
 		sum += a->carry_uj[pool];
 	return (int64_t)(a->came_uj + a->debt_uj - sum);
+}
+
+/* ---- hardware counters ---- */
+
+/* pJ by nx12's fit. */
+#define PACKAGE_CYCLE 1961
+#define PACKAGE_INSTRUCTION 122
+#define PACKAGE_LLC_MISS 329879
+#define MEMORY_CYCLE 221
+#define MEMORY_LLC_MISS 297690
+
+unsigned __int128 energy_counter_weight(const struct energy_counts *c, enum energy_pool pool)
+{
+	if (pool == POOL_MEMORY)
+		return (unsigned __int128)c->cycles * MEMORY_CYCLE +
+		       (unsigned __int128)c->llc_misses * MEMORY_LLC_MISS;
+	return (unsigned __int128)c->cycles * PACKAGE_CYCLE +
+	       (unsigned __int128)c->instructions * PACKAGE_INSTRUCTION +
+	       (unsigned __int128)c->llc_misses * PACKAGE_LLC_MISS;
 }

@@ -20,8 +20,8 @@ struct row {
 #define FAMILY_PERMILLE 350
 #define TDP_PERMILLE 320
 
-/* A server's power at full load is so much of its processors' TDP, and at idle of that: medians
- * over SPECpower's servers of 2017 and later. */
+/* Power at full load as a part of the processors' TDP, and at idle of that: medians over
+ * SPECpower's servers of 2017 and later. */
 #define TDP_MAX_PERCENT 122
 #define TDP_IDLE_PERCENT 20
 
@@ -50,7 +50,7 @@ static bool is_frequency(const char *word)
 	return strcmp(unit, "ghz") == 0 || strcmp(unit, "mhz") == 0;
 }
 
-/* In small letters, without "(r)" and the like, up to what is no part of the name. */
+/* In lower case, without "(r)" and the like, up to the end of the name. */
 static void simplify(const char *model, char ret[256])
 {
 	static const char *const marks[] = { "(r)", "(tm)", "(c)" };

@@ -14,7 +14,7 @@
 
 struct cpu_power {
 	const char *source; /* "specpower", "specpower-family", "tdp" */
-	char name[64]; /* what was found: "epyc 9654", "epyc" */
+	char name[64]; /* the entry found: "epyc 9654", "epyc" */
 	uint64_t idle_uw, max_uw; /* of all CPUs together */
 	unsigned int uncertainty_permille; /* the mean error on machines that the table does not
 					      know: see docs/internals/energy.md */

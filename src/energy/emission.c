@@ -29,7 +29,7 @@ const char *const emission_kinds[EMISSION_KINDS + 1] = {
 	[EMISSION_FORECAST] = "forecast",
 };
 
-/* With a grain of a thousandth: what parse_seconds() has in ns. */
+/* In thousandths: parse_seconds() has it in billionths. */
 int emission_parse_number(const char *text, uint64_t *ret)
 {
 	uint64_t billionths;
@@ -158,24 +158,28 @@ void emission_factors_clear(struct emission_factors *factors)
 	*factors = (struct emission_factors){};
 }
 
+static bool is_series(const struct emission_factor *f, const char *zone, enum emission_kind kind)
+{
+	return f->kind == kind && strcmp(f->zone, zone) == 0;
+}
+
 const struct emission_factor *emission_factor_at(const struct emission_factors *factors,
 						 const char *zone, enum emission_kind kind,
 						 uint64_t when_ns)
 {
 	const size_t end = count_until(factors, zone, kind, when_ns);
+	const struct emission_factor *last = NULL, *next = NULL;
 
-	for (size_t i = end; i > 0; i--) {
-		const struct emission_factor *f = &factors->items[i - 1];
-
-		if (f->kind != kind || strcmp(f->zone, zone) != 0)
-			break;
-		if (when_ns < f->until_ns)
-			return f;
+	for (size_t i = end; i > 0 && is_series(&factors->items[i - 1], zone, kind); i--) {
+		if (when_ns < factors->items[i - 1].until_ns)
+			return &factors->items[i - 1];
+		last = last ? last : &factors->items[i - 1];
 	}
-	/* all that had begun have ended */
-	return end && compare(&factors->items[end - 1], zone, kind, 0) >= 0
-		       ? &factors->items[end - 1]
-		       : NULL;
+	if (end < factors->count && is_series(&factors->items[end], zone, kind))
+		next = &factors->items[end];
+	if (last && next && when_ns - last->until_ns > last->until_ns - last->from_ns)
+		return NULL;
+	return last;
 }
 
 uint64_t emission_of(uint64_t microjoules, const struct emission_factor *factor)

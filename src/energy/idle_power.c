@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "energy/idle_power.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "basic/ids.h"
 #include "basic/macro.h"
 
 #define LONG_NS UINT64_C(500000000) /* a power of less is mostly the sensor's own steps */
@@ -25,13 +25,6 @@ void idle_power_learn(struct idle_power *p, uint64_t uj, uint64_t ns, uint64_t b
 		p->uw[p->count++ % IDLE_POWERS_MAX] = uw;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 uint64_t idle_power_get(const struct idle_power *p)
 {
 	const size_t count = (size_t)MIN(p->count, (uint64_t)IDLE_POWERS_MAX);
@@ -40,6 +33,6 @@ uint64_t idle_power_get(const struct idle_power *p)
 	if (!count)
 		return MIN(p->greatest_uw / PRIOR_SHARE, p->least_uw);
 	memcpy(sorted, p->uw, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare);
+	ids_sort(sorted, count);
 	return sorted[count / PERCENTILE_SHARE];
 }

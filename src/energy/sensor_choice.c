@@ -8,7 +8,7 @@ static bool is_counted_level(const struct energy_sensor *s)
 	return s->level == ENERGY_NODE || s->level == ENERGY_COMPONENT;
 }
 
-/* Of what an estimate has in it, too: GPUs it has not. */
+/* Anything that an estimate covers; GPUs are not. */
 static bool has_measured(const struct energy_readings *readings)
 {
 	for (size_t i = 0; i < readings->count; i++) {

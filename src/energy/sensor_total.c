@@ -5,7 +5,7 @@
 #define POWER_MAX_UW UINT64_C(1000000000) /* no processor takes a kilowatt */
 #define AGE_MAX_NS (60 * NS_OF_A_SECOND)
 
-/* Whole microjoules of that power over that time, at most 2^63 - 1; what is left goes to *rest. */
+/* Whole microjoules of that power over that time, at most 2^63 - 1; the remainder goes to *rest. */
 static uint64_t energy_of(uint64_t uw, uint64_t ns, uint64_t *rest)
 {
 	const unsigned __int128 sum = (unsigned __int128)uw * ns + *rest;
@@ -70,8 +70,8 @@ void energy_counter_take(struct energy_counter *c, uint64_t uj, uint64_t boot_ns
 		energy_counter_restart(c, uj, boot_ns);
 		return;
 	}
-	/* From the range it goes to 0 with one count more, which is the unit's least step and
-	 * known to nobody: the kernel's own driver leaves it out, too. */
+	/* From its range it goes to 0 with one more count, the unit's smallest step, which is
+	 * not known: the kernel's own driver leaves it out, too. */
 	came = uj >= c->last_uj ? uj - c->last_uj : c->range_uj - c->last_uj + uj;
 	c->total.total_uj += came;
 	c->total.power_uw = power_of(came, ns);

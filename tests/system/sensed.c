@@ -20,7 +20,7 @@
 #include "basic/parse.h"
 #include "model/record.h"
 #include "sources/sources.h"
-#include "sources/thermal_event.h"
+#include "sources/thermal.h"
 
 #define S UINT64_C(1000000000)
 

@@ -72,6 +72,21 @@ TEST(the_last_one_holds_on_and_a_correction_behind_it_wins)
 	ASSERT_EQ(milligrams_at(corrected, "DEU", EMISSION_AVERAGE_LIFECYCLE, S_2024 + 1), 3000);
 }
 
+TEST(a_gap_longer_than_the_factor_before_it_is_unknown_and_the_last_factor_holds_on)
+{
+	const char *text = HEAD YEAR("DEU", 2020, 2021, "1") YEAR("DEU", 2024, 2025, "2");
+	const uint64_t year_s = 366 * 86400, end_of_2020_s = S_2024 - 3 * 365 * 86400;
+
+	ASSERT_EQ(milligrams_at(text, "DEU", EMISSION_AVERAGE_LIFECYCLE, end_of_2020_s), 1000);
+	ASSERT_EQ(milligrams_at(text, "DEU", EMISSION_AVERAGE_LIFECYCLE, end_of_2020_s + year_s),
+		  1000);
+	ASSERT_EQ(milligrams_at(text, "DEU", EMISSION_AVERAGE_LIFECYCLE,
+				end_of_2020_s + year_s + 1),
+		  UINT64_MAX);
+	ASSERT_EQ(milligrams_at(text, "DEU", EMISSION_AVERAGE_LIFECYCLE, S_2024 + 20 * year_s),
+		  2000);
+}
+
 TEST(of_many_in_any_order_the_one_that_holds_is_found_and_a_source_is_no_factor)
 {
 	struct emission_factors factors = {};

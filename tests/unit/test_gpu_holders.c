@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/text.h"
 #include "test.h"
 
 #define AMOUNT UINT64_C(1000000007)
@@ -57,7 +58,7 @@ static uint64_t had(const struct scene *s, const char *path)
 		const struct gpu_unit *u = &s->units.items[i];
 
 		for (size_t k = 0; k < u->count; k++)
-			sum += !path || gpu_path_is_below(u->holders[k].path, path)
+			sum += !path || text_is_below(u->holders[k].path, path)
 				       ? gpu_holder_part(u, &u->holders[k], AMOUNT)
 				       : 0;
 	}
@@ -158,8 +159,8 @@ TEST(instances_have_their_slices_of_the_card)
 
 TEST(a_path_is_below_another_by_whole_names)
 {
-	ASSERT(gpu_path_is_below("/a/b", "/a"));
-	ASSERT(gpu_path_is_below("/a", "/a"));
-	ASSERT(!gpu_path_is_below("/ab", "/a"));
-	ASSERT(!gpu_path_is_below("", "/a"));
+	ASSERT(text_is_below("/a/b", "/a"));
+	ASSERT(text_is_below("/a", "/a"));
+	ASSERT(!text_is_below("/ab", "/a"));
+	ASSERT(!text_is_below("", "/a"));
 }

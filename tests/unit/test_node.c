@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sources/node.h"
+#include "sources/source.h"
 
 #include <fcntl.h>
 #include <stdio.h>

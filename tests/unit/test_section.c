@@ -299,18 +299,10 @@ TEST(what_a_cgroup_did_that_ended_comes_back_from_the_state)
 
 #define PEBBLES 17 /* a reading */
 
-static int open_source(const struct source_options *options UNUSED, struct source_state **ret,
+static int open_source(const struct source_options *options UNUSED, struct source_state *s UNUSED,
 		       struct error *err UNUSED)
 {
-	static int state;
-
-	*ret = (struct source_state *)(void *)&state;
 	return 0;
-}
-
-static struct source_state *free_source(struct source_state *s UNUSED)
-{
-	return NULL;
 }
 
 static void sample_job(struct source_state *s UNUSED, struct source_job_state *own UNUSED,
@@ -325,8 +317,8 @@ static void sample_job(struct source_state *s UNUSED, struct source_job_state *o
 
 static const struct source source = {
 	.name = "quarry",
+	.size = 1,
 	.open = open_source,
-	.free = free_source,
 	.sample_job = sample_job,
 };
 

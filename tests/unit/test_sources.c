@@ -41,15 +41,12 @@ struct source_job_state {
 	uint64_t last;
 };
 
-static int example_open(const struct source_options *options, struct source_state **ret,
+static int example_open(const struct source_options *options, struct source_state *s,
 			struct error *err)
 {
 	if (faccessat(options->root_fd, EXAMPLE, F_OK, 0) < 0)
 		return error_set(err, -ENODEV, "there is no example here");
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
-	(*ret)->root_fd = options->root_fd;
+	s->root_fd = options->root_fd;
 	return 0;
 }
 
@@ -70,12 +67,9 @@ static int example_describe(const struct source_state *s, struct strings *missin
 		       : 0;
 }
 
-static struct source_state *example_free(struct source_state *s)
+static void example_close(struct source_state *s)
 {
-	if (s)
-		ASSERT_EQ(s->jobs, 0U);
-	free(s);
-	return NULL;
+	ASSERT_EQ(s->jobs, 0U);
 }
 
 static int example_attach(struct source_state *s, const struct source_job *job,
@@ -126,10 +120,11 @@ static const struct source example = {
 	.name = "example",
 	.label = "examples: ",
 	.help = "An example.",
+	.size = sizeof(struct source_state),
 	.open = example_open,
 	.sample = example_sample,
 	.describe = example_describe,
-	.free = example_free,
+	.close = example_close,
 	.attach = example_attach,
 	.sample_job = example_sample_job,
 	.describe_job = example_describe_job,
@@ -373,11 +368,10 @@ static int slow_sample(struct source_state *s, uint64_t boot_ns, struct samples 
 	return example_sample(s, boot_ns, to);
 }
 
-static struct source_state *slow_free(struct source_state *s)
+static void slow_close(struct source_state *s)
 {
-	if (s)
-		sem_post(&freed);
-	return example_free(s);
+	sem_post(&freed);
+	example_close(s);
 }
 
 /* A job has the number that the node has. */
@@ -393,9 +387,9 @@ static void slow_sample_job(struct source_state *s, struct source_job_state *own
 #define SLOW(ms)                                                                                \
 	{                                                                                       \
 		.name = "slow", .label = "slow ones: ", .help = "A slow one.",                  \
-		.deadline_ms = (ms), .open = example_open, .sample = slow_sample,               \
-		.describe = example_describe, .free = slow_free, .sample_job = slow_sample_job, \
-		.describe_job = example_describe_job,                                           \
+		.deadline_ms = (ms), .size = sizeof(struct source_state), .open = example_open, \
+		.sample = slow_sample, .describe = example_describe, .close = slow_close,       \
+		.sample_job = slow_sample_job, .describe_job = example_describe_job,            \
 	}
 
 static const struct source patient = SLOW(LONG_MS), hasty = SLOW(SHORT_MS);

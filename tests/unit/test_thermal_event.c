@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sources/thermal_event.h"
+#include "sources/thermal.h"
 
 #include "test.h"
 

@@ -57,62 +57,37 @@ static int read_affinity(char **ret_list, size_t *ret_count)
 	return *ret_list ? 0 : -ENOMEM;
 }
 
-/* In thousandths of a core.  -EINVAL: that is no quota. */
-static int set_cores(uint64_t quota, uint64_t period, uint64_t *ret)
+/* Of one group: its CPU quota in thousandths of a core, as v1's two files or v2's "QUOTA PERIOD" in
+ * us have it.  False: none. */
+static bool read_quota(int fd, bool is_v2, uint64_t *ret)
 {
+	char text[64], *rest = text, *first, *second;
+	uint64_t quota, period;
+
+	if (is_v2) {
+		if (file_read_one_line(fd, QUOTA.v2_file, text, sizeof(text)) < 0)
+			return false;
+		first = parse_next_word(&rest);
+		second = parse_next_word(&rest);
+		if (!first || parse_u64(first, &quota) < 0 || /* "max" */
+		    !second || parse_u64(second, &period) < 0)
+			return false;
+	} else if (file_read_u64(fd, QUOTA.v1_file, &quota) < 0 || /* -1: none, and no u64 */
+		   file_read_u64(fd, QUOTA.v1_other, &period) < 0) {
+		return false;
+	}
 	if (!period || __builtin_mul_overflow(quota, 1000, &quota))
-		return -EINVAL;
+		return false;
 	*ret = quota / period;
-	return 0;
+	return true;
 }
 
-/* "QUOTA PERIOD" or "max PERIOD" in us, as v2's cpu.max has it. */
-static int parse_cpu_max(char *text, uint64_t *ret)
+static bool read_memory(int fd, bool is_v2, uint64_t *ret)
 {
-	uint64_t quota, period;
-	char *word;
-
-	text[strcspn(text, "\n")] = '\0';
-	word = parse_next_word(&text);
-	if (!word || parse_u64(word, &quota) < 0)
-		return -ENODATA;
-	word = parse_next_word(&text);
-	if (!word || parse_u64(word, &period) < 0)
-		return -EINVAL;
-	return set_cores(quota, period, ret);
+	return file_read_u64(fd, is_v2 ? MEMORY.v2_file : MEMORY.v1_file, ret) >= 0;
 }
 
-static int read_v1_quota(int fd, uint64_t *ret)
-{
-	uint64_t quota, period;
-
-	if (file_read_u64(fd, QUOTA.v1_file, &quota) < 0 || /* -1: none, and no u64 */
-	    file_read_u64(fd, QUOTA.v1_other, &period) < 0)
-		return -ENODATA;
-	return set_cores(quota, period, ret);
-}
-
-static int read_v2_quota(int fd, uint64_t *ret)
-{
-	char text[64];
-
-	if (file_read_small(fd, QUOTA.v2_file, text, sizeof(text)) < 0)
-		return -ENODATA;
-	return parse_cpu_max(text, ret);
-}
-
-static int read_v1_memory(int fd, uint64_t *ret)
-{
-	return file_read_u64(fd, MEMORY.v1_file, ret);
-}
-
-static int read_v2_memory(int fd, uint64_t *ret)
-{
-	return file_read_u64(fd, MEMORY.v2_file, ret);
-}
-
-/* Calls @visit with the group @own below @mount and with those above it, until it says that it has
- * seen enough. */
+/* Calls @visit with the group @own below @mount and with those above it, until it returns true. */
 static void walk_up(int root_fd, const char *mount, const char *own,
 		    bool (*visit)(int fd, void *data), void *data)
 {
@@ -135,7 +110,8 @@ static void walk_up(int root_fd, const char *mount, const char *own,
 }
 
 struct limit {
-	int (*read_one)(int fd, uint64_t *ret);
+	bool (*read)(int fd, bool is_v2, uint64_t *ret);
+	bool is_v2;
 	uint64_t least;
 };
 
@@ -144,33 +120,37 @@ static bool take_less(int fd, void *data)
 	struct limit *limit = data;
 	uint64_t one;
 
-	if (limit->read_one(fd, &one) >= 0)
+	if (limit->read(fd, limit->is_v2, &one))
 		limit->least = MIN(limit->least, one);
 	return false;
 }
 
-/* The least of what @read_one says of the group @own below @mount and of those above it. */
-static uint64_t least_up(int root_fd, const char *mount, const char *own,
-			 int (*read_one)(int fd, uint64_t *ret))
+/* The least limit of the group @own below @mount and of those above it; UINT64_MAX: none. */
+static uint64_t least_up(int root_fd, const char *mount, const char *own, bool is_v2,
+			 bool (*read)(int fd, bool is_v2, uint64_t *ret))
 {
-	struct limit limit = { read_one, UINT64_MAX };
+	struct limit limit = { read, is_v2, UINT64_MAX };
 
 	walk_up(root_fd, mount, own, take_less, &limit);
 	return limit.least;
 }
 
-static void read_limits(int root_fd, const struct hierarchy *h, uint64_t *ret_millicores,
-			uint64_t *ret_memory)
+static uint64_t least_of_own(int root_fd, const struct hierarchy *h, enum controller c,
+			     bool (*read)(int fd, bool is_v2, uint64_t *ret))
 {
-	uint64_t v1_cores = least_up(root_fd, h->mount[CONTROLLER_CPU], h->own[CONTROLLER_CPU],
-				     read_v1_quota);
-	uint64_t v2_cores = least_up(root_fd, h->v2_mount, h->v2_own, read_v2_quota);
-	uint64_t v1_memory = least_up(root_fd, h->mount[CONTROLLER_MEMORY],
-				      h->own[CONTROLLER_MEMORY], read_v1_memory);
-	uint64_t v2_memory = least_up(root_fd, h->v2_mount, h->v2_own, read_v2_memory);
+	uint64_t v1 = least_up(root_fd, h->mount[c], h->own[c], false, read);
 
-	*ret_millicores = MIN(v1_cores, v2_cores);
-	*ret_memory = MIN(v1_memory, v2_memory);
+	return MIN(v1, least_up(root_fd, h->v2_mount, h->v2_own, true, read));
+}
+
+static uint64_t least_of_group(int root_fd, const struct hierarchy *h, const char *path,
+			       enum controller c, bool (*read)(int fd, bool is_v2, uint64_t *ret))
+{
+	const char *mount, *below;
+
+	return hierarchy_find_place(h, c, path, &mount, &below)
+		       ? least_up(root_fd, mount, below, h->is_v2, read)
+		       : UINT64_MAX;
 }
 
 static uint64_t machine_bytes(void)
@@ -186,8 +166,10 @@ int allocation_read(int root_fd, const struct hierarchy *h, struct reading *to, 
 
 	if (r < 0)
 		return r;
-	if (h)
-		read_limits(root_fd, h, &quota, &memory);
+	if (h) {
+		quota = least_of_own(root_fd, h, CONTROLLER_CPU, read_quota);
+		memory = least_of_own(root_fd, h, CONTROLLER_MEMORY, read_memory);
+	}
 	reading_set(to, METRIC_CPU_ALLOCATED, MIN(quota, (uint64_t)cores * 1000));
 	/* A run has no group of its own that would count it.  Root's command may make one that has
 	 * a quota, after this. */
@@ -207,7 +189,6 @@ static bool read_cpus(int dir_fd, const char *file, char **ret, size_t *ret_coun
 
 	if (file_read(dir_fd, file, CPULIST_TEXT_MAX, &text, NULL) < 0)
 		return false;
-	text[strcspn(text, "\n")] = '\0';
 	if (cpulist_parse(text, &list) < 0 || !cpulist_count(&list))
 		return false;
 	*ret_count = cpulist_count(&list);
@@ -241,23 +222,11 @@ static int read_cpuset(int root_fd, const struct hierarchy *h, const char *path,
 	return set.count && !set.cpus ? -ENOMEM : 0;
 }
 
-static uint64_t least_of_group(int root_fd, const struct hierarchy *h, const char *path,
-			       const struct allocation_source *source,
-			       int (*read_v1)(int fd, uint64_t *ret),
-			       int (*read_v2)(int fd, uint64_t *ret))
-{
-	const char *mount, *below;
-
-	if (!hierarchy_find_place(h, source->controller, path, &mount, &below))
-		return UINT64_MAX;
-	return least_up(root_fd, mount, below, h->is_v2 ? read_v2 : read_v1);
-}
-
 int allocation_read_group(int root_fd, const struct hierarchy *h, const char *path,
 			  struct allocation *ret)
 {
-	uint64_t cores = least_of_group(root_fd, h, path, &QUOTA, read_v1_quota, read_v2_quota);
-	uint64_t memory = least_of_group(root_fd, h, path, &MEMORY, read_v1_memory, read_v2_memory);
+	uint64_t cores = least_of_group(root_fd, h, path, CONTROLLER_CPU, read_quota);
+	uint64_t memory = least_of_group(root_fd, h, path, CONTROLLER_MEMORY, read_memory);
 	struct cpuset set;
 	int r = read_cpuset(root_fd, h, path, &set);
 

@@ -12,7 +12,7 @@
 struct allocation_source {
 	enum metric_id metric;
 	enum controller controller;
-	const char *v1_file, *v1_other; /* NULL: one file says it all */
+	const char *v1_file, *v1_other; /* NULL: one file has it all */
 	const char *v2_file;
 };
 extern const struct allocation_source allocation_sources[];

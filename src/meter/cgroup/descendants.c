@@ -62,7 +62,7 @@ static int read_processes(int root_fd, struct processes *list)
 		snprintf(path, sizeof(path), "proc/%d/stat", pid);
 		if (file_read_small(root_fd, path, text, sizeof(text)) < 0 ||
 		    descendants_parse_stat(text, &state, &parent) < 0 || state == 'Z')
-			continue; /* it went while we looked */
+			continue; /* it ended meanwhile */
 		list->items[list->count++] = (struct process){ .pid = pid, .parent = parent };
 	}
 	return 0;

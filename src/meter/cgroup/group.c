@@ -23,7 +23,7 @@
 #define V2 CONTROLLER_COUNT /* the place of v2's directory among the controllers' */
 #define MAKE_TRIES 8
 #define LOCK_TRIES 200 /* of 1 ms: a sweeper may be held up by other load */
-#define DEPTH_MAX 16 /* groups below ours that are looked into */
+#define DEPTH_MAX 16 /* groups below ours that are searched */
 #define ALONE_MAX 8 /* processes of a client: itself, its command, and few others */
 #define PIDS_MAX 10000000U /* more than Linux allows */
 #define NUMBERS_TRIED 200
@@ -39,7 +39,7 @@ struct group {
 	const struct hierarchy *hierarchy;
 	char *name;
 	unsigned int number; /* at its end, if group_make() chose it */
-	pid_t client; /* who wants it: with its children it may be all that is in the parent */
+	pid_t client; /* the requester: with its children it may be all that is in the parent */
 	struct place places[CONTROLLER_COUNT + 1];
 	char *switched_on; /* controllers that we handed down on v2, as "-cpu -memory" */
 	bool is_of_others; /* to be read, and left as it is */
@@ -47,8 +47,8 @@ struct group {
 			       down */
 };
 
-/* Not cpu: its groups share a CPU as one against what is beside them, which changes the speed of
- * the command; and of a group without a quota it has nothing to say. */
+/* Not cpu: its groups share a CPU as one against their neighbours, which changes the speed of
+ * the command; and a group without a quota has no number there. */
 static const char *const v2_controllers[] = { "memory", "pids", "io" };
 
 static struct group *group_new(const struct hierarchy *h, const char *name, pid_t client)
@@ -194,8 +194,8 @@ static bool may_hand_down(struct group *g, int root_fd)
 	       file_read_small(parent_fd, "cgroup.procs", byte, sizeof(byte)) == 0;
 }
 
-/* Hand down what the parent has and its children do not.  What cannot be is a number less, and
- * said. */
+/* Hand down what the parent has and its children do not. A controller that cannot be handed down
+ * costs a number, and is reported. */
 static void switch_on_controllers(struct group *g, int root_fd)
 {
 	int parent_fd = g->places[V2].parent_fd;
@@ -247,7 +247,7 @@ static struct dirent *next_dir(DIR *dir)
 	return NULL;
 }
 
-/* "jobmeter-...-N", or what is beside it. */
+/* "jobmeter-...-N", or the group beside it. */
 static bool is_made_by_us(const char *name)
 {
 	const char *end = name + strlen(name);
@@ -400,16 +400,6 @@ static int open_path(int root_fd, const char *mount, const char *root, const cha
 	return fd < 0 ? -errno : fd;
 }
 
-static void open_v1_places(int root_fd, struct group *g, const char *path)
-{
-	const struct hierarchy *h = g->hierarchy;
-
-	for (size_t c = 0; c < CONTROLLER_COUNT; c++) {
-		if (h->mount[c] && g->places[c].fd < 0)
-			g->places[c].fd = open_path(root_fd, h->mount[c], h->root[c], path);
-	}
-}
-
 int group_open(int root_fd, const struct hierarchy *h, const char *path, struct group **ret,
 	       struct error *err)
 {
@@ -427,8 +417,12 @@ int group_open(int root_fd, const struct hierarchy *h, const char *path, struct 
 	if (fd < 0)
 		return error_set_errno(err, fd, "cannot open cgroup '%s'", path);
 	g->places[key].fd = fd;
-	if (!h->is_v2)
-		open_v1_places(root_fd, g, path);
+	if (!h->is_v2) {
+		for (size_t c = 0; c < CONTROLLER_COUNT; c++) {
+			if (h->mount[c] && g->places[c].fd < 0)
+				g->places[c].fd = open_path(root_fd, h->mount[c], h->root[c], path);
+		}
+	}
 	*ret = TAKE_PTR(g);
 	return 0;
 }
@@ -473,7 +467,8 @@ int group_add_process(const struct group *g, pid_t pid, struct error *err)
 	int r;
 
 	snprintf(text, sizeof(text), "%d", pid);
-	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++) { /* the key last: it is what counts */
+	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++) { /* the key last, since it is the one
+								that counts */
 		if (i != key && g->places[i].fd >= 0)
 			(void)file_write_existing(g->places[i].fd, "cgroup.procs", text);
 	}

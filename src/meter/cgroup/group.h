@@ -28,13 +28,13 @@ unsigned int group_number(const struct group *g);
 int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t client,
 		   struct group **ret, struct error *err);
 
-/* The group of others at @path in the key hierarchy, and on v1 at the same path in the other ones:
- * to read it. -ENOENT: there is none. */
+/* A group of others at @path in the key hierarchy, and on v1 at the same path in the other ones,
+ * to be read. -ENOENT: none. */
 int group_open(int root_fd, const struct hierarchy *h, const char *path, struct group **ret,
 	       struct error *err);
 
-/* One of group_open()'s is only closed.  One of ours: move what still lives in the group back to
- * the caller's group, remove the group, free @g.  NULL is fine; returns NULL. */
+/* A group of group_open() is only closed. One of ours: move what lives in it back to the
+ * caller's group, remove it, free @g. NULL is fine; returns NULL. */
 struct group *group_remove(struct group *g);
 void group_removep(struct group **g);
 
@@ -44,14 +44,14 @@ int group_try_remove(struct group **g);
 /* Remove it only if nothing lives in it, free @g.  NULL is fine; returns NULL. */
 struct group *group_abandon(struct group *g);
 
-/* Remove a group with our kind of name whose maker is gone. -EINVAL: another kind of name;
- * -EBUSY: it is held, or has processes. */
+/* Remove a group with one of our names whose maker is gone. -EINVAL: another name; -EBUSY: it is
+ * held, or has processes. */
 int group_remove_abandoned(int dir_fd, const char *path);
 
 /* The id by which the kernel side knows the group in the key hierarchy. */
 uint64_t group_id(const struct group *g);
 
-/* Directory of the group for @c's files; on v2 the same for all; -EBADF: there is none. */
+/* Directory of the group for @c's files; on v2 the same for all; -EBADF: none. */
 int group_fd(const struct group *g, enum controller c);
 
 bool group_is_v2(const struct group *g);

@@ -117,7 +117,7 @@ struct metric_set group_files_seldom(void)
 	return metrics;
 }
 
-/* NULL: there is none. */
+/* NULL: none. */
 static const char *file_of(const struct group_files *g, size_t field)
 {
 	return g->is_v2 ? group_fields[field].v2_file : group_fields[field].v1_file;
@@ -264,7 +264,7 @@ void group_files_closep(struct group_files **g)
 	group_files_close(*g);
 }
 
-/* Controllers come late (they are handed down after a group is made), so what is absent may still
+/* Controllers come late (they are handed down after a group is made), so absent files may still
  * come. */
 static bool is_search_due(const struct group_files *g)
 {
@@ -333,7 +333,7 @@ static ssize_t read_file(struct group_files *g, size_t field, bool is_kept, char
 	return n;
 }
 
-/* Every number above what 64 bits hold is one that no kernel writes. */
+/* No kernel writes numbers above 64 bits. */
 static int parse_field(const struct group_files *g, const struct group_field *f, struct text *t,
 		       uint64_t *ret)
 {
@@ -357,37 +357,20 @@ static int parse_field(const struct group_files *g, const struct group_field *f,
 	return __builtin_mul_overflow(number, scale, ret) ? -ERANGE : 0;
 }
 
-/* Who has no limit is not throttled, and most have none for all of their life: so it is looked for
- * ever more rarely, and each time in other groups. */
+/* A group without a limit is not throttled, and most never have one: so it is checked ever more
+ * rarely, and at each reading in other groups. */
 static bool rests(const struct group_files *g, const struct group_field *f)
 {
 	return f->metric == METRIC_CPU_THROTTLED && g->is_unlimited &&
 	       g->readings >= LIMIT_PERIOD && (g->readings + g->id) % LIMIT_PERIOD != 0;
 }
 
-/* Periods pass only while there is a limit. */
-static void look_for_limit(struct group_files *g, const struct group_field *f, const struct text *t)
-{
-	uint64_t periods;
-
-	if (f->metric == METRIC_CPU_THROTTLED)
-		g->is_unlimited = parse_keyed_u64(t->text, "nr_periods", '\0', &periods) == 0 &&
-				  periods == 0;
-}
-
-/* Does the group have others below it, which what the file says leaves out? */
-static bool has_groups_below(const struct group_files *g, const struct group_field *f)
-{
-	struct stat st;
-
-	return stat_dir(g, f->controller, &st) < 0 || st.st_nlink > 2;
-}
-
 static void read_field(struct group_files *g, size_t i, struct text *t, bool *has_opened,
 		       struct value *ret)
 {
 	const struct group_field *f = &group_fields[i];
-	uint64_t number;
+	uint64_t number, periods;
+	struct stat st;
 	size_t first;
 
 	if (!file_of(g, i) || rests(g, f))
@@ -399,8 +382,11 @@ static void read_field(struct group_files *g, size_t i, struct text *t, bool *ha
 	}
 	if (t->length < 0 || parse_field(g, f, t, &number) < 0 || number > VALUE_MAX)
 		return;
-	look_for_limit(g, f, t);
-	if (f->is_v1_own && !g->is_v2 && has_groups_below(g, f))
+	if (f->metric == METRIC_CPU_THROTTLED) /* periods pass only while there is a limit */
+		g->is_unlimited = parse_keyed_u64(t->text, "nr_periods", '\0', &periods) == 0 &&
+				  periods == 0;
+	/* with groups below it, the group's own number is not all */
+	if (f->is_v1_own && !g->is_v2 && (stat_dir(g, f->controller, &st) < 0 || st.st_nlink > 2))
 		return;
 	*ret = (struct value){ number, true };
 }

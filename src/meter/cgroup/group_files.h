@@ -76,13 +76,12 @@ int group_files_open_group(const struct group *group, struct group_files_budget 
 			   struct group_files **ret);
 
 /*
- * Set in @values what the files say of the metrics in @wanted (NULL: of all), and leave the rest
- * alone; a file of which none is wanted is neither opened nor read.  A file that is read seldom is
- * not kept open.  One that is absent is looked for again, ever more rarely, at least each 64th
- * time.  Of a group that has had no limit to its CPU time the time that it was throttled is looked
- * at each 16th time only, after the first 16.  -ENODEV: the group is gone, now and for ever; of a
- * group that has lost only some of its files the others are still read.  After other errors it may
- * be better next time.
+ * Set the metrics of @wanted (NULL: all) in @values from the files, and leave the rest alone; files
+ * without a wanted metric are neither opened nor read. A file that is read seldom is not kept open.
+ * An absent one is tried again ever more rarely, at least each 64th time. Throttled time of a group
+ * that never had a limit to its CPU time is read each 16th time only, after the first 16. -ENODEV:
+ * the group is gone for good; of a group that has lost only some of its files the others are still
+ * read. After other errors a later call may succeed.
  */
 int group_files_read(struct group_files *g, const struct metric_set *wanted,
 		     struct value values[METRIC_JOB_COUNT]);

@@ -16,7 +16,7 @@ struct group_life {
 	uint64_t peak_bytes; /* as it died; 0: not known */
 	uint64_t oom_kills; /* as it died */
 	bool has_oom_kills;
-	uint32_t maker_uid; /* who made it; UINT32_MAX: not known */
+	uint32_t maker_uid; /* its maker; UINT32_MAX: not known */
 	bool is_delegated; /* its name proves nothing: a user made it, or an ancestor is writable by
 			      others than root */
 	bool is_cut; /* @path is only its beginning */

@@ -15,7 +15,7 @@
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"
 
-#define NAMES_MAX 4096 /* in one directory: who makes more hides them from himself */
+#define NAMES_MAX 4096 /* in one directory: a user who makes more hides their own */
 #define LEVELS_MAX 24
 
 struct groups {
@@ -80,7 +80,7 @@ static struct group_life *add(struct groups *g)
 /* A directory on the way. */
 struct branch {
 	uint64_t id;
-	bool is_users, is_delegated; /* one who is not root may make groups in it; or in one above
+	bool is_users, is_delegated; /* users other than root may make groups in it, or in one above
 					it */
 };
 
@@ -107,8 +107,8 @@ static int note(struct groups *g, const char *path, const struct stat *st,
 	return 0;
 }
 
-/* What is no directory is a file of the group above: none of them is looked at further.  A group
- * with none below it has two links on every kernel, and need not be opened. */
+/* Other entries are files of the group above, and are not read. A group with none below it has
+ * two links on every kernel, and need not be opened. */
 static bool is_dir(const struct dirent *entry, int dir_fd, struct stat *ret)
 {
 	return (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
@@ -197,8 +197,8 @@ static bool is_there(const struct group_tree *t, const struct group_life *group)
 	       st.st_ino == group->id;
 }
 
-/* When those that were there before were born, and which of them are gone.  One user can make so
- * many that the groups of others are not come to: those are asked for one by one. */
+/* Set when earlier groups were born, and add those that are gone. One user can make so many that
+ * a walk misses groups of others: those are checked one by one. */
 static int compare_with_known(const struct group_tree *t, uint64_t boot_ns, struct groups *now)
 {
 	size_t seen = now->count;

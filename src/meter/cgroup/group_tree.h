@@ -16,12 +16,12 @@ struct hierarchy;
 
 #define GROUPS_SEEN_MAX 65536
 
-/* A look finds @most groups at most.  @h outlives it. */
+/* A walk finds at most @most groups. @h outlives it. */
 int group_tree_open(int root_fd, const struct hierarchy *h, size_t most, struct group_tree **ret,
 		    struct error *err);
 struct group_tree *group_tree_close(struct group_tree *t); /* NULL is fine; returns NULL */
 
-/* The groups there are at @boot_ns, and those that went since the look before, each of these once;
- * the caller frees. When one of the first look was born is not known. */
+/* The groups at @boot_ns, and once each those that went since the previous call; the caller
+ * frees. The births of those of the first call are not known. */
 int group_tree_look(struct group_tree *t, uint64_t boot_ns, struct group_life **ret,
 		    size_t *ret_count, struct error *err);

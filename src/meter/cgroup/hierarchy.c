@@ -10,6 +10,7 @@
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
+#include "basic/text.h"
 #include "cgroup/mounts.h"
 #include "basic/parse.h"
 
@@ -46,11 +47,8 @@ void hierarchy_clear(struct hierarchy *h)
 /* A group's path as proc shows it, below a mount of the directory @mounted. */
 static const char *skip_mounted(const char *path, const char *mounted)
 {
-	size_t length = strlen(mounted);
-
-	if (strcmp(mounted, "/") != 0 && strncmp(path, mounted, length) == 0 &&
-	    (path[length] == '/' || path[length] == '\0'))
-		path += length;
+	if (strcmp(mounted, "/") != 0 && text_is_below(path, mounted))
+		path += strlen(mounted);
 	return *path ? path : "/";
 }
 
@@ -120,7 +118,7 @@ static int place(const char *cgroups, const struct mount *mount, const char *nam
 	return 0;
 }
 
-/* Controllers that count; hugetlb alone, say, does not make v2 the tree where jobs are. */
+/* Controllers that count: hugetlb alone does not make v2 the tree of jobs. */
 static bool v2_has_controllers(int root_fd, const struct hierarchy *h)
 {
 	char path[4096], text[512];
@@ -239,7 +237,7 @@ char *hierarchy_path_of(const struct hierarchy *h, const char *dir)
 
 	while (end > 1 && dir[end - 1] == '/') /* as a shell completes it */
 		end--;
-	if (strncmp(dir, mount, length) != 0 || (dir[length] != '/' && dir[length]))
+	if (!text_is_below(dir, mount))
 		return strndup(dir, end);
 	if (end <= length)
 		return strdup(root);

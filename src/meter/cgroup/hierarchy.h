@@ -2,8 +2,8 @@
 /*
  * hierarchy - the cgroup hierarchies of this node, and the key: the one whose ids identify cgroups.
  *
- * The key is v2 where v2 has the memory or cpu controller or v1 is not mounted; else v1's memory,
- * cpuacct or freezer, the first that there is.
+ * The key is v2 if v2 has the memory or cpu controller or v1 is not mounted; else the first present
+ * of v1's memory, cpuacct and freezer.
  */
 #pragma once
 

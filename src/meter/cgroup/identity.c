@@ -9,11 +9,43 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "cgroup/identity_rule.h"
 #include "basic/macro.h"
 
+enum identity_field {
+	IDENTITY_JOB,
+	IDENTITY_STEP,
+	IDENTITY_TASK,
+	IDENTITY_USER,
+	IDENTITY_NODE,
+	IDENTITY_FIELD_COUNT,
+};
+
+struct rule {
+	const char *name, *manager, *pattern;
+	bool is_escaped; /* systemd's slices cannot hold the job's "-", so that it is written "_" */
+	bool is_remade; /* as in struct identity */
+	bool is_roots;
+	bool is_for_others;
+};
+
+static const char *const names[IDENTITY_FIELD_COUNT] = {
+	[IDENTITY_JOB] = "job",	  [IDENTITY_STEP] = "step", [IDENTITY_TASK] = "task",
+	[IDENTITY_USER] = "user", [IDENTITY_NODE] = "node",
+};
+
+/* The field named at @name, up to a ":"; IDENTITY_FIELD_COUNT: unknown. */
+static enum identity_field find_field(const char *name)
+{
+	size_t length = strcspn(name, ":"), i = 0;
+
+	while (i < IDENTITY_FIELD_COUNT &&
+	       (strlen(names[i]) != length || strncmp(names[i], name, length) != 0))
+		i++;
+	return (enum identity_field)i;
+}
+
 /* clang-format off */
-static const struct identity_rule builtin[] = {
+static const struct rule builtin[] = {
 	{ "run",                "run",        "jobmeter-run-<job:#>" },
 	{ "slurm-v1",           "slurm",      "slurm[_<node:+>]/uid_<user:#>/job_<job:#>[/step_<step:+>[/task_<task:+>]]",
 		.is_remade = true, .is_roots = true },
@@ -34,7 +66,8 @@ static const struct identity_rule builtin[] = {
 	/* job.ID.SLOT.TIME; an element of an array is ID[INDEX] */
 	{ "lsf",                "lsf",        "lsf/+/job.<job:+>.#.#", .is_roots = true },
 	{ "lsf-plain",          "lsf",        "lsf/+/job.<job:#>[.+]", .is_roots = true },
-	/* the execute directory with "_" for "/", and the slot: what ran in it is known to HTCondor alone */
+	/* the execute directory with "_" for "/", and the slot: only HTCondor knows what ran in
+	 * it */
 	{ "htcondor",           "htcondor",   "htcondor/condor_+_<job:slot+>", .is_roots = true },
 	{ "htcondor-other",     "htcondor",   "htcondor/condor_<job:+>", .is_roots = true },
 	{ "oar-v1",             "oar",        "oar/+_<job:#>", .is_roots = true },
@@ -60,14 +93,15 @@ static const struct identity_rule builtin[] = {
 /* clang-format on */
 
 struct identity_rules {
-	struct identity_rule items[IDENTITY_RULES_MAX]; /* strings are owned */
+	struct rule items[IDENTITY_RULES_MAX]; /* strings are owned */
 	size_t count;
 };
 
+#define NAME_MAX_BYTES 64
 #define HEX_MIN 12 /* shorter runs of hex digits and of capitals are words and numbers */
 
-/* How often the matcher may look at a rule and one path.  A pattern with many runs in one component
- * has more ways to try than anybody can wait for; built-in rules need a few thousand at most. */
+/* The maximum number of steps for a rule and one path. A pattern with many runs in one component
+ * has too many ways to match; built-in rules need a few thousand steps at most. */
 #define STEPS_MAX 65536
 
 struct span {
@@ -129,7 +163,7 @@ static bool match_optional(const char *pattern, const char *text, size_t open, s
 
 	if (match_here(pattern + 1, text, open, m))
 		return true;
-	/* what it took on the way is not there */
+	/* drop its fields */
 	memcpy(m->fields, before.fields, sizeof(m->fields));
 	return match_here(skip_optional(pattern), text, open, m);
 }
@@ -150,7 +184,7 @@ static bool match_here(const char *pattern, const char *text, size_t open, struc
 		case ']':
 			break;
 		case '<':
-			open = identity_field_find(pattern + 1);
+			open = find_field(pattern + 1);
 			m->fields[open].begin = text;
 			pattern = strchr(pattern, ':');
 			break;
@@ -184,7 +218,7 @@ static void take_field(const struct match *m, enum identity_field field, char to
 	memcpy(to, span->begin ? span->begin : "", MIN(length, (size_t)IDENTITY_MAX - 1));
 }
 
-static void fill(const struct identity_rule *rule, const char *path, const char *start,
+static void fill(const struct rule *rule, const char *path, const char *start,
 		 const struct match *m, struct identity *ret)
 {
 	*ret = (struct identity){ .rule = rule->name,
@@ -214,8 +248,8 @@ static const char *next_component(const char *path)
 }
 
 /* Whether @rule reaches deeper into @path than @deepest, but not beyond @limit. */
-static bool try_rule(const struct identity_rule *rule, const char *path, size_t limit,
-		     size_t deepest, struct identity *ret)
+static bool try_rule(const struct rule *rule, const char *path, size_t limit, size_t deepest,
+		     struct identity *ret)
 {
 	bool is_anchored = *rule->pattern == '/', is_found = false;
 	unsigned int steps_left = STEPS_MAX;
@@ -274,12 +308,145 @@ bool identity_builtin(size_t i, const char **ret_name, const char **ret_manager,
 
 /* ---- a site's own ---- */
 
+/* A pattern as far as it was read. */
+struct reading_pattern {
+	const char *pattern;
+	struct error *err;
+	int depth; /* of brackets */
+	enum identity_field open; /* IDENTITY_FIELD_COUNT: in none */
+	int open_depth; /* of brackets, where it was opened */
+	const char *open_text; /* behind its ":" */
+	bool has[IDENTITY_FIELD_COUNT];
+};
+
+static int refuse(const struct reading_pattern *s, const char *what)
+{
+	return error_set(s->err, -EINVAL, "pattern '%s': %s", s->pattern, what);
+}
+
+/* *@p is at the "<", and afterwards at the ":". */
+static int open_field(struct reading_pattern *s, const char **p)
+{
+	const char *name = *p + 1, *colon = strpbrk(name, ":<>[]/");
+	int length = (int)strcspn(name, ":<>[]/");
+	enum identity_field field;
+
+	if (s->open != IDENTITY_FIELD_COUNT)
+		return refuse(s, "a field within a field");
+	if (!colon || *colon != ':')
+		return refuse(s, "a '<' without FIELD: behind it");
+	field = find_field(name);
+	if (field == IDENTITY_FIELD_COUNT)
+		return error_set(
+			s->err, -EINVAL,
+			"pattern '%s': there is no field '%.*s', but job, step, task, user and node",
+			s->pattern, length, name);
+	if (s->has[field])
+		return error_set(s->err, -EINVAL, "pattern '%s': field '%s' is there twice",
+				 s->pattern, names[field]);
+	if (field == IDENTITY_JOB && s->depth > 0)
+		return refuse(s, "the job stands in brackets, and cannot be missing");
+	s->has[field] = true;
+	s->open = field;
+	s->open_depth = s->depth;
+	s->open_text = colon + 1;
+	*p = colon;
+	return 0;
+}
+
+static int close_field(struct reading_pattern *s, const char *p)
+{
+	enum identity_field field = s->open;
+
+	if (field == IDENTITY_FIELD_COUNT)
+		return refuse(s, "a '>' without its '<'");
+	if (s->open_depth != s->depth)
+		return refuse(s, "brackets and fields overlap");
+	if (p == s->open_text)
+		return error_set(s->err, -EINVAL, "pattern '%s': field '%s' is empty", s->pattern,
+				 names[field]);
+	/* a name that is no number would pass for one */
+	if (field == IDENTITY_USER &&
+	    strspn(s->open_text, "0123456789#") != (size_t)(p - s->open_text))
+		return refuse(s, "the user must be a number: <user:#>");
+	s->open = IDENTITY_FIELD_COUNT;
+	return 0;
+}
+
+static int read_character(struct reading_pattern *s, const char **p)
+{
+	switch (**p) {
+	case '[':
+		if (++s->depth > IDENTITY_DEPTH_MAX)
+			return error_set(s->err, -EINVAL,
+					 "pattern '%s': more than %d brackets within each other",
+					 s->pattern, IDENTITY_DEPTH_MAX);
+		return 0;
+	case ']':
+		if (s->depth-- == 0)
+			return refuse(s, "a ']' without its '['");
+		if (s->open != IDENTITY_FIELD_COUNT && s->depth < s->open_depth)
+			return refuse(s, "brackets and fields overlap");
+		return 0;
+	case '<':
+		return open_field(s, p);
+	case '>':
+		return close_field(s, *p);
+	case '/':
+		return s->open == IDENTITY_FIELD_COUNT ? 0 : refuse(s, "a field cannot hold a '/'");
+	default:
+		return 0;
+	}
+}
+
+static int check_pattern(const char *pattern, struct error *err)
+{
+	struct reading_pattern s = { .pattern = pattern, .err = err, .open = IDENTITY_FIELD_COUNT };
+
+	if (!*pattern)
+		return error_set(err, -EINVAL, "the pattern is empty");
+	if (strlen(pattern) > IDENTITY_PATTERN_MAX)
+		return error_set(err, -EINVAL, "the pattern is longer than %d bytes",
+				 IDENTITY_PATTERN_MAX);
+	for (const char *p = pattern; *p; p++) {
+		int r = read_character(&s, &p);
+
+		if (r < 0)
+			return r;
+	}
+	if (s.open != IDENTITY_FIELD_COUNT)
+		return refuse(&s, "a '<' without its '>'");
+	if (s.depth > 0)
+		return refuse(&s, "a '[' without its ']'");
+	if (!s.has[IDENTITY_JOB])
+		return refuse(&s, "there is no <job:...> in it");
+	return 0;
+}
+
+/* Managers' names are used in labels, and with the id in file names. */
+static bool is_word(const char *text)
+{
+	return *text >= 'a' && *text <= 'z' &&
+	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-_")] == '\0';
+}
+
+static int check_rule(const char *name, const char *manager, const char *pattern, struct error *err)
+{
+	if (!*name || strlen(name) > NAME_MAX_BYTES)
+		return error_set(err, -EINVAL, "a rule's name has 1 to %d bytes", NAME_MAX_BYTES);
+	if (!is_word(manager) || strlen(manager) > NAME_MAX_BYTES)
+		return error_set(err, -EINVAL,
+				 "manager '%.64s' is no name of small letters, digits, '-' and '_'",
+				 manager);
+	return check_pattern(pattern, err);
+}
+
 struct identity_rules *identity_rules_new(void)
 {
 	return calloc(1, sizeof(struct identity_rules));
 }
 
-static void rule_clear(struct identity_rule *rule)
+static void rule_clear(struct rule *rule)
 {
 	free((char *)rule->name);
 	free((char *)rule->manager);
@@ -301,28 +468,15 @@ void identity_rules_freep(struct identity_rules **rules)
 	identity_rules_free(*rules);
 }
 
-/* As the built-in rules of the same manager. */
-static void take_traits(struct identity_rule *rule)
-{
-	rule->is_roots = true;
-	for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
-		if (strcmp(builtin[i].manager, rule->manager) != 0)
-			continue;
-		rule->is_remade |= builtin[i].is_remade;
-		rule->is_roots &= builtin[i].is_roots;
-		rule->is_for_others |= builtin[i].is_for_others;
-	}
-}
-
 int identity_rules_add(struct identity_rules *rules, const char *name, const char *manager,
 		       const char *pattern, bool is_escaped, struct error *err)
 {
-	struct identity_rule rule = { .is_escaped = is_escaped };
+	struct rule rule = { .is_escaped = is_escaped };
 	int r;
 
 	if (rules->count == IDENTITY_RULES_MAX)
 		return error_set(err, -ENOSPC, "there are more than %d rules", IDENTITY_RULES_MAX);
-	r = identity_rule_check(name, manager, pattern, err);
+	r = check_rule(name, manager, pattern, err);
 	if (r < 0)
 		return r;
 	rule.name = strdup(name);
@@ -332,7 +486,14 @@ int identity_rules_add(struct identity_rules *rules, const char *name, const cha
 		rule_clear(&rule);
 		return error_set_errno(err, ENOMEM, "cannot keep rule '%s'", name);
 	}
-	take_traits(&rule);
+	rule.is_roots = true;
+	for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
+		if (strcmp(builtin[i].manager, rule.manager) != 0)
+			continue;
+		rule.is_remade |= builtin[i].is_remade;
+		rule.is_roots &= builtin[i].is_roots;
+		rule.is_for_others |= builtin[i].is_for_others;
+	}
 	rules->items[rules->count++] = rule;
 	return 0;
 }

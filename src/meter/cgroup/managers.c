@@ -95,9 +95,8 @@ static void find_daemons(int root_fd, struct manager *all)
 		if (parse_int(names.names[i], 1, INT32_MAX, &pid) < 0)
 			continue;
 		snprintf(path, sizeof(path), "proc/%d/comm", pid);
-		if (file_read_small(root_fd, path, comm, sizeof(comm)) < 0)
+		if (file_read_one_line(root_fd, path, comm, sizeof(comm)) < 0)
 			continue; /* it ended */
-		comm[strcspn(comm, "\n")] = '\0';
 		match_daemon(comm, pid, all);
 	}
 }

@@ -14,11 +14,11 @@
 
 #define MILLION UINT64_C(1000000)
 #define SECOND_NS UINT64_C(1000000000)
-#define COST_PERCENT 3 /* of a core: less is not told as a number */
-#define SPANS_MAX 256 /* beyond, the first two become one, with what was between them */
+#define COST_PERCENT 3 /* of a core: less is not given as a number */
+#define SPANS_MAX 256 /* beyond that, the first two are joined */
 
 struct span {
-	uint64_t from_ns, to_ns; /* 0: it goes on */
+	uint64_t from_ns, to_ns; /* 0: not over yet */
 };
 
 struct governor {
@@ -95,17 +95,6 @@ static uint64_t cost_of_cpu(const struct own_costs *now, const struct own_costs 
 	return cost;
 }
 
-static void add_cpu(struct governor *g, const struct governor_feed *feed, size_t cpu,
-		    uint64_t elapsed_ns)
-{
-	const struct own_costs *now = &feed->costs[cpu], *before = &g->last[cpu];
-	uint64_t cost = cost_of_cpu(now, before, &feed->bases);
-
-	g->calls += now->programs[OWN_ENTER].runs - before->programs[OWN_ENTER].runs;
-	g->cost_ns += cost;
-	g->worst = MAX(g->worst, (uint64_t)((unsigned __int128)cost * MILLION / elapsed_ns));
-}
-
 static int remember(struct governor *g, const struct governor_feed *feed)
 {
 	struct own_costs *copy = reallocarray(g->last, feed->cpus + 1, sizeof(*copy));
@@ -150,8 +139,16 @@ int governor_feed(struct governor *g, const struct governor_feed *feed, uint64_t
 		goto out;
 	if (g->last && feed->cpus == g->cpus) {
 		g->worst = 0;
-		for (size_t cpu = 0; cpu < feed->cpus; cpu++)
-			add_cpu(g, feed, cpu, feed->boot_ns - g->last_boot_ns);
+		for (size_t cpu = 0; cpu < feed->cpus; cpu++) {
+			const struct own_costs *now = &feed->costs[cpu], *before = &g->last[cpu];
+			uint64_t cost = cost_of_cpu(now, before, &feed->bases);
+
+			g->calls += now->programs[OWN_ENTER].runs -
+				    before->programs[OWN_ENTER].runs;
+			g->cost_ns += cost;
+			g->worst = MAX(g->worst, (uint64_t)((unsigned __int128)cost * MILLION /
+							    (feed->boot_ns - g->last_boot_ns)));
+		}
 		judge(g, feed);
 	}
 	r = remember(g, feed);
@@ -224,16 +221,6 @@ int governor_hold(struct governor *g, const struct objects *objects, uint64_t bu
 	return 0;
 }
 
-/* Is any of its calls, if there were some? */
-static bool is_timed(const struct mount_row *row)
-{
-	struct op_counts sum = {};
-
-	for (size_t op = 0; op < OP_COUNT; op++)
-		op_counts_add(&sum, &row->ops[op]);
-	return sum.ns || !sum.calls;
-}
-
 int governor_describe(const struct governor *g, uint64_t from_ns, uint64_t to_ns,
 		      struct record *record)
 {
@@ -241,8 +228,14 @@ int governor_describe(const struct governor *g, uint64_t from_ns, uint64_t to_ns
 
 	if (!ns)
 		return 0;
-	for (size_t i = 0; i < record->reading.mount_count; i++)
-		record->reading.mounts[i].has_seconds &= is_timed(&record->reading.mounts[i]);
+	/* a mount has times if any of its calls was timed, or if there were none */
+	for (size_t i = 0; i < record->reading.mount_count; i++) {
+		struct op_counts sum = {};
+
+		for (size_t op = 0; op < OP_COUNT; op++)
+			op_counts_add(&sum, &record->reading.mounts[i].ops[op]);
+		record->reading.mounts[i].has_seconds &= sum.ns || !sum.calls;
+	}
 	return strings_add(
 		&record->coverage.notes,
 		RECORD_NOTE_TIMES

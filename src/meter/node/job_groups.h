@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_groups - which jobs and steps there are now, by the tree of groups alone: for who meters one
- * of them. */
+/* job_groups - the present jobs and steps, from the cgroup tree alone, to meter one of them. */
 #pragma once
 
 #include <stddef.h>

@@ -53,17 +53,6 @@ uint64_t job_record_elapsed(const struct snapshot *s, const struct snapshot_job 
 	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
-static void set_times(const struct snapshot *s, const struct snapshot_job *job, struct record *to)
-{
-	const struct job *facts = job->job;
-
-	to->time.start_ns = facts->start_ns;
-	to->time.end_ns = job->is_live ? 0 : facts->end_ns;
-	to->time.measured_from_ns = facts->measured_from_ns;
-	to->coverage.unmeasured_ns = facts->unmeasured_ns;
-	to->time.elapsed_ns = job_record_elapsed(s, job);
-}
-
 static int set_steps(const struct snapshot_job *job, struct record *to)
 {
 	for (size_t i = 0; i < job->step_count; i++) {
@@ -101,7 +90,11 @@ int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 		r = parts_copy_to(&job->parts, record);
 	if (r < 0)
 		return r;
-	set_times(s, job, record);
+	record->time.start_ns = job->job->start_ns;
+	record->time.end_ns = job->is_live ? 0 : job->job->end_ns;
+	record->time.measured_from_ns = job->job->measured_from_ns;
+	record->time.elapsed_ns = job_record_elapsed(s, job);
+	record->coverage.unmeasured_ns = job->job->unmeasured_ns;
 	if (job->job->unmeasured_ns)
 		r = strings_add(
 			&record->coverage.notes,

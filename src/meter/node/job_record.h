@@ -5,18 +5,16 @@
 #include "model/record.h"
 #include "model/snapshot.h"
 
-struct job_record_node { /* what all records of the node share; NULL: absent */
+struct job_record_node { /* the same in all records of the node; NULL: absent */
 	const char *cluster, *node, *boot_id;
 };
 
-/* All but coverage and histograms: whoever knows of them adds them to *@ret.  @in_sums: files are
- * told by sums alone.  -ENOMEM. */
+/* All but coverage and histograms, which the caller adds. @in_sums: files as sums only. -ENOMEM. */
 int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 		    const struct job_record_node *node, bool in_sums, struct record **ret);
 
 /* How old it is, or became, in ns; 0: not known. */
 uint64_t job_record_elapsed(const struct snapshot *s, const struct snapshot_job *job);
 
-/* Of a job without a name, for who looks at it now: its label as its name, else what it runs as its
- * command. */
+/* For a job without a name: its label as its name, else what it runs as its command. */
 int job_record_add_label(const struct snapshot_job *job, struct record *to);

@@ -86,5 +86,5 @@ void job_state_remove(struct state *state, struct registry_job *job)
 	char name[STATE_NAME_SIZE];
 
 	if (state_name(known->manager, registry_job_name(job), registry_job_maker(job), name) == 0)
-		(void)state_remove(state, name, NULL); /* counted, and told as news */
+		(void)state_remove(state, name, NULL); /* counted, and reported as news */
 }

@@ -14,12 +14,6 @@
 #include "jobs/registry.h"
 #include "node/sampler.h"
 
-static void follow_files(struct kernel_one *o, struct meter *m)
-{
-	meter_follow_files(m);
-	o->is_following = true;
-}
-
 int kernel_one_open(struct kernel_one *o, const struct sampler_options *wanted,
 		    const struct hierarchy *h, struct meter **ret, struct error *err)
 {
@@ -43,8 +37,9 @@ int kernel_one_open(struct kernel_one *o, const struct sampler_options *wanted,
 	if (meter_has_any_tier(m))
 		(void)canary_run(m, wanted->root_fd, h, options.watched_id, false,
 				 &o->why_no_canary);
-	if (o->one->is_own)
-		follow_files(o, m);
+	o->is_following = o->one->is_own;
+	if (o->is_following)
+		meter_follow_files(m);
 	meter_follow_syscalls(m, o->one->is_own);
 	*ret = m;
 	return 0;
@@ -82,22 +77,16 @@ int kernel_one_add_details(struct kernel_one *o, struct meter *m, struct place_n
 	const struct details_of all = { .is_all = true };
 	int r = 0;
 
+	/* a list of the most used files cannot be divided by time: so the first record begins it */
 	if (o->is_following)
 		r = hot_files_read(m, names, &all, &record->files, err);
-	else /* a list of those used most cannot be taken apart by time: so the first record begins
-		it */
-		follow_files(o, m);
+	else
+		meter_follow_files(m);
+	o->is_following = true;
 	if (r >= 0)
 		r = syscalls_read(m, &all, &record->syscalls, err);
 	o->open_syscalls = record->syscalls.is_known ? syscalls_count_open(m, &all) : 0;
 	return r < 0 ? r : count_killed(m, &record->reading);
-}
-
-static int describe_files(const struct meter *m, struct record *record)
-{
-	if (meter_is_on(m, "leave_call"))
-		return strings_add(&record->coverage.tiers, "T3");
-	return strings_add(&record->coverage.missing, "hot files: they need files by mount");
 }
 
 int kernel_one_note_open(uint64_t open, struct record *record)
@@ -109,15 +98,6 @@ int kernel_one_note_open(uint64_t open, struct record *record)
 		    : 0;
 }
 
-static int describe_syscalls(const struct kernel_one *o, struct record *record)
-{
-	int r = 0;
-
-	if (record->syscalls.is_known && !strings_contain(&record->coverage.tiers, "T3"))
-		r = strings_add(&record->coverage.tiers, "T3");
-	return r < 0 ? r : kernel_one_note_open(o->open_syscalls, record);
-}
-
 int kernel_one_describe(const struct kernel_one *o, const struct meter *m, struct record *record)
 {
 	int r = meter_describe(m, NULL, record);
@@ -125,7 +105,11 @@ int kernel_one_describe(const struct kernel_one *o, const struct meter *m, struc
 	if (r >= 0 && *o->why_no_canary.text)
 		r = strings_add(&record->coverage.notes, "hooks were not checked: %s",
 				o->why_no_canary.text);
-	if (r >= 0 && o->one->followed_max)
-		r = describe_files(m, record);
-	return r < 0 ? r : describe_syscalls(o, record);
+	if (r >= 0 && o->one->followed_max && !meter_is_on(m, "leave_call"))
+		r = strings_add(&record->coverage.missing, "hot files: they need files by mount");
+	else if (r >= 0 && o->one->followed_max)
+		r = strings_add(&record->coverage.tiers, "T3");
+	if (r >= 0 && record->syscalls.is_known && !strings_contain(&record->coverage.tiers, "T3"))
+		r = strings_add(&record->coverage.tiers, "T3");
+	return r < 0 ? r : kernel_one_note_open(o->open_syscalls, record);
 }

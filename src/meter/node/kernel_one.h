@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_one - what a kernel side of one group does otherwise: it is the only cgroup, and what
- * takes long may be asked for. */
+/* kernel_one - the differences of a kernel side for one cgroup: it is the only one, and slow
+ * questions are allowed. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,6 +34,6 @@ int kernel_one_learn(struct kernel_one *o, struct registry *registry, uint64_t b
 /* What was counted on demand, file by file and by system call; @names are refreshed. */
 int kernel_one_add_details(struct kernel_one *o, struct meter *m, struct place_names *names,
 			   struct record *record, struct error *err);
-/* So many system calls go on.  -ENOMEM, -ENOSPC. */
+/* The number of system calls that have not returned. -ENOMEM, -ENOSPC. */
 int kernel_one_note_open(uint64_t open, struct record *record);
 int kernel_one_describe(const struct kernel_one *o, const struct meter *m, struct record *record);

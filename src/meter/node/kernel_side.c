@@ -41,6 +41,8 @@ struct kernel_side {
 	struct kernel_one one; /* its one is NULL: all groups */
 	int root_fd;
 	const struct hierarchy *hierarchy;
+	struct registry *registry;
+	struct place_names *names;
 	struct meter *meter; /* NULL: no BPF */
 	struct group_tree *tree; /* instead */
 	struct row_cache *rows; /* NULL: files are not counted */
@@ -48,8 +50,8 @@ struct kernel_side {
 	uint64_t generation, walked_ns;
 	size_t groups;
 	uint64_t walks, found_by_walk;
-	uint64_t lost_groups, told_groups; /* those that were not told apart, at the last reading,
-					      and in the log */
+	uint64_t lost_groups, told_groups; /* cgroups that were not counted separately: at the last
+					      reading, and as logged */
 	uint64_t storm_ns; /* since when there are some that are not in the log; 0: all are */
 	struct error news, group_news;
 };
@@ -58,7 +60,7 @@ struct kernel_side {
 
 /* Nobody is watched until every group that is there has its entry: so all is counted for the right
  * cgroup. */
-static int start_watching(struct kernel_side *k, const struct registry *registry, struct error *err)
+static int start_watching(struct kernel_side *k, struct error *err)
 {
 	_cleanup_(task_bases_clear) struct task_bases bases = {};
 	struct error why = {};
@@ -66,23 +68,18 @@ static int start_watching(struct kernel_side *k, const struct registry *registry
 	int r = cgroups_walk(k->meter, err);
 
 	if (r >= 0)
-		r = registry_bases(registry, &bases, &until_ns);
+		r = registry_bases(k->registry, &bases, &until_ns);
 	if (r >= 0 && until_ns)
 		r = cgroups_take_off(k->meter, &bases, until_ns, err);
 	if (r < 0)
 		return r;
-	meter_follow_files(k->meter); /* what the canary does with files is dropped with the rest */
+	meter_follow_files(k->meter); /* the file operations of the canary are dropped with the rest
+				       */
 	if (canary_run(k->meter, k->root_fd, k->hierarchy, 0, true, &why) < 0) {
 		error_set(&k->news, 0, "hooks were not checked: %s", why.text);
 		meter_watch(k->meter, 0);
 	}
 	return meter_seal(k->meter, err);
-}
-
-/* Programs tell of births and deaths, or at least there is a map for what the walk finds. */
-static bool are_groups_told(const struct meter *m)
-{
-	return objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") >= 0;
 }
 
 /* A part of the memory that all counters have. */
@@ -115,7 +112,8 @@ static int open_meter(struct kernel_side *k, const struct sampler_options *wante
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
-	if (!are_groups_told(k->meter)) { /* BPF is refused: each hook says why */
+	/* without this map BPF is refused: each hook has the reason */
+	if (objects_map_fd(meter_objects(k->meter), OBJECT_LIFE, "groups") < 0) {
 		k->meter = meter_close(k->meter);
 		return 0;
 	}
@@ -130,18 +128,9 @@ static int open_meter(struct kernel_side *k, const struct sampler_options *wante
 	return 0;
 }
 
-static int open_files(struct kernel_side *k)
-{
-	int r = row_cache_open(k->meter, &k->rows);
-
-	if (r < 0 || !k->has_clock || k->one.one) /* there is nothing that could be given up */
-		return r;
-	k->governor = governor_new(own_costs_unclocked(meter_objects(k->meter)));
-	return k->governor ? 0 : -ENOMEM;
-}
-
 int kernel_side_open(const struct sampler_options *options, const struct hierarchy *h,
-		     struct kernel_side **ret, struct error *err)
+		     struct registry *registry, struct place_names *names, struct kernel_side **ret,
+		     struct error *err)
 {
 	struct kernel_side *k = calloc(1, sizeof(*k));
 	int r = 0;
@@ -154,6 +143,8 @@ int kernel_side_open(const struct sampler_options *options, const struct hierarc
 		.has_histograms = options->has_histograms,
 		.root_fd = options->root_fd,
 		.hierarchy = h,
+		.registry = registry,
+		.names = names,
 		.one = { .one = options->one },
 	};
 	if (k->one.one)
@@ -206,21 +197,12 @@ static int superblocks_fd(const struct kernel_side *k)
 
 /* ---- a reading ---- */
 
-static int learn_from_dirs(struct kernel_side *k, struct registry *registry, uint64_t boot_ns,
-			   uint64_t real_ns, struct error *err)
-{
-	_cleanup_free_ struct group_life *groups = NULL;
-	int r = group_tree_look(k->tree, boot_ns, &groups, &k->groups, err);
-
-	return r < 0 ? r : registry_learn(registry, groups, k->groups, boot_ns, real_ns);
-}
-
 void kernel_side_begin(struct kernel_side *k, uint64_t boot_ns)
 {
 	k->one.began_ns = boot_ns;
 }
 
-/* The safety net; what it found the programs had not told. */
+/* The safety net: finds cgroups that no program reported. */
 static int walk(struct kernel_side *k, uint64_t boot_ns, struct error *err)
 {
 	int r;
@@ -236,48 +218,48 @@ static int walk(struct kernel_side *k, uint64_t boot_ns, struct error *err)
 	return 0;
 }
 
-int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t boot_ns,
-		      uint64_t real_ns, struct error *err)
+int kernel_side_learn(struct kernel_side *k, uint64_t boot_ns, uint64_t real_ns, struct error *err)
 {
 	_cleanup_free_ struct group_life *groups = NULL;
 	uint64_t generation;
 	int r;
 
 	if (k->one.one)
-		return kernel_one_learn(&k->one, registry, boot_ns, real_ns);
-	if (!k->meter)
-		return learn_from_dirs(k, registry, boot_ns, real_ns, err);
+		return kernel_one_learn(&k->one, k->registry, boot_ns, real_ns);
+	if (!k->meter) { /* from directories */
+		r = group_tree_look(k->tree, boot_ns, &groups, &k->groups, err);
+		return r < 0 ? r : registry_learn(k->registry, groups, k->groups, boot_ns, real_ns);
+	}
 	r = walk(k, boot_ns, err);
 	if (r < 0)
 		return r;
 	/* before the list: what comes meanwhile is listed again */
 	generation = cgroups_generation(k->meter);
-	if (generation == k->generation && !registry_wants_groups(registry))
+	if (generation == k->generation && !registry_wants_groups(k->registry))
 		return 0;
 	r = cgroups_list_groups(k->meter, &groups, &k->groups, err);
 	if (r >= 0)
-		r = registry_learn(registry, groups, k->groups, boot_ns, real_ns);
+		r = registry_learn(k->registry, groups, k->groups, boot_ns, real_ns);
 	if (r >= 0)
 		k->generation = generation;
 	return r;
 }
 
-/* The rows of jobs that did something, or all.  Their places are in the kernel side's map before
- * they are: so that is looked at after them. */
-static int feed_rows(struct kernel_side *k, struct registry *registry, struct place_names *names,
-		     uint64_t boot_ns, struct cgroup_row **ret, struct registry_feed *feed,
-		     struct error *err)
+/* The rows of active jobs, or all. Their mounts are in the kernel's map before the rows: so read
+ * it after them. */
+static int feed_rows(struct kernel_side *k, uint64_t boot_ns, struct cgroup_row **ret,
+		     struct registry_feed *feed, struct error *err)
 {
 	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t count;
 	const uint64_t *changed = row_cache_begin(k->rows, boot_ns, &count);
 	bool is_whole;
-	int r = changed ? registry_touch(registry, changed, count, &cgroups, &count) : 0;
+	int r = changed ? registry_touch(k->registry, changed, count, &cgroups, &count) : 0;
 
 	if (r >= 0)
 		r = row_cache_read(k->rows, cgroups, count, ret, &feed->row_count, &is_whole, err);
 	if (r >= 0)
-		r = place_names_refresh(names, superblocks_fd(k), is_whole, err);
+		r = place_names_refresh(k->names, superblocks_fd(k), is_whole, err);
 	feed->rows = *ret;
 	feed->is_partial = r >= 0 && !is_whole;
 	return r;
@@ -294,13 +276,6 @@ static int add_oom_kill(void *context, uint64_t cgroup, const struct oom_kill *o
 
 	return registry_add_oom_kill(killing->registry, killing->only ? killing->only : cgroup,
 				     oom_kill);
-}
-
-static int feed_oom_kills(const struct kernel_side *k, struct registry *registry)
-{
-	struct killing killing = { registry, meter_only_cgroup(k->meter) };
-
-	return killed_visit(meter_objects(k->meter), add_oom_kill, &killing);
 }
 
 static int read_blocks(const struct kernel_side *k, struct cgroup_block **ret, size_t *ret_count)
@@ -343,29 +318,22 @@ static void tell_lost_groups(struct kernel_side *k, uint64_t boot_ns)
 	k->storm_ns = 0;
 }
 
-static unsigned int counted_now(const struct kernel_side *k)
-{
-	unsigned int counted = k->has_clock ? COUNTED_CLOCK : 0;
-
-	if (k->rows)
-		counted |= COUNTED_FILES;
-	return k->meter ? counted | meter_counted(k->meter) : counted;
-}
-
 /* @bases: as of cgroups_read_tasks(). */
-static int feed(struct kernel_side *k, struct registry *registry, struct place_names *names,
-		uint64_t boot_ns, struct task_bases *bases, struct error *err)
+static int feed(struct kernel_side *k, uint64_t boot_ns, struct task_bases *bases,
+		struct error *err)
 {
 	struct registry_feed feed = {
-		.counted = counted_now(k),
+		.counted = (k->has_clock ? COUNTED_CLOCK : 0) | (k->rows ? COUNTED_FILES : 0) |
+			   (k->meter ? meter_counted(k->meter) : 0),
 		.name_place = name_place,
-		.context = names,
+		.context = k->names,
 	};
 	_cleanup_free_ struct cgroup_tasks *tasks = NULL;
 	_cleanup_free_ struct cgroup_core *cores = NULL;
 	_cleanup_free_ struct cgroup_block *blocks = NULL;
 	_cleanup_free_ struct cgroup_row *rows = NULL;
 	_cleanup_free_ struct cgroup_loss *losses = NULL;
+	struct killing killing = { k->registry, k->meter ? meter_only_cgroup(k->meter) : 0 };
 	struct losses nowhere;
 	int r = 0;
 
@@ -382,23 +350,22 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	if (r >= 0 && feed.counted & COUNTED_BLOCK)
 		r = read_blocks(k, &blocks, &feed.block_count);
 	if (r >= 0 && feed.counted & COUNTED_FILES)
-		r = feed_rows(k, registry, names, boot_ns, &rows, &feed, err);
+		r = feed_rows(k, boot_ns, &rows, &feed, err);
 	feed.tasks = tasks;
 	feed.cores = cores;
 	feed.blocks = blocks;
 	if (r >= 0)
-		r = registry_feed(registry, &feed);
+		r = registry_feed(k->registry, &feed);
 	if (r >= 0 && feed.counted & COUNTED_TASKS)
-		r = feed_oom_kills(k, registry);
+		r = killed_visit(meter_objects(k->meter), add_oom_kill, &killing);
 	if (r < 0)
-		kernel_side_distrust(k); /* what changed is known to nobody now */
+		kernel_side_distrust(k); /* the changes are lost */
 	return r;
 }
 
-int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names,
-		     uint64_t boot_ns, struct error *err)
+int kernel_side_feed(struct kernel_side *k, uint64_t boot_ns, struct error *err)
 {
-	return feed(k, registry, names, boot_ns, NULL, err);
+	return feed(k, boot_ns, NULL, err);
 }
 
 void kernel_side_distrust(struct kernel_side *k)
@@ -411,20 +378,6 @@ void kernel_side_distrust(struct kernel_side *k)
 static bool sorts_calls(const struct kernel_side *k)
 {
 	return k->has_histograms && k->rows;
-}
-
-static int fold_histograms(struct kernel_side *k, struct registry *registry,
-			   struct place_names *names, const uint64_t *cgroups, size_t count,
-			   struct error *err)
-{
-	_cleanup_free_ struct cgroup_histograms *histograms = NULL;
-	size_t found = 0;
-	int r;
-
-	if (!sorts_calls(k))
-		return 0;
-	r = cgroups_read_histograms(k->meter, cgroups, count, &histograms, &found, err);
-	return r < 0 ? r : registry_fold_histograms(registry, histograms, found, name_place, names);
 }
 
 /* ---- what is counted on demand: no feed has it ---- */
@@ -456,68 +409,59 @@ static bool has_detail(const struct kernel_side *k, const struct detail *detail)
 	return k->meter && meter_counted(k->meter) & detail->section->counted;
 }
 
-static bool has_details(const struct kernel_side *k)
-{
-	bool has = false;
-
-	for (size_t i = 0; i < ARRAY_SIZE(details); i++)
-		has |= has_detail(k, &details[i]);
-	return has;
-}
-
 typedef int (*detail_taker)(struct registry *registry, const struct cgroup_part *part);
 
 /* What each of the cgroups did, which are sorted. */
 static int hand_over_detail(struct kernel_side *k, const struct detail *detail,
-			    struct registry *registry, struct place_names *names,
 			    const uint64_t *cgroups, size_t count, detail_taker take,
 			    struct error *err)
 {
 	const struct details_of of = { cgroups, count, .is_apart = true };
 	const struct section *s = detail->section;
 	_cleanup_free_ char *parts = calloc(count + 1, s->size);
-	int r = parts ? detail->read(k->meter, names, &of, parts, err) : -ENOMEM;
+	int r = parts ? detail->read(k->meter, k->names, &of, parts, err) : -ENOMEM;
 
 	for (size_t i = 0; parts && i < count; i++) {
 		void *part = parts + i * s->size;
 
 		if (r >= 0 && section_is_known(s, part))
-			r = take(registry, &(struct cgroup_part){ cgroups[i], s, part });
+			r = take(k->registry, &(struct cgroup_part){ cgroups[i], s, part });
 		section_clear(s, part);
 	}
 	return r;
 }
 
-static int hand_over_details(struct kernel_side *k, struct registry *registry,
-			     struct place_names *names, const uint64_t *cgroups, size_t count,
+static int hand_over_details(struct kernel_side *k, const uint64_t *cgroups, size_t count,
 			     detail_taker take, struct error *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0 && count && !k->one.one; i++) {
 		if (has_detail(k, &details[i]))
-			r = hand_over_detail(k, &details[i], registry, names, cgroups, count, take,
-					     err);
+			r = hand_over_detail(k, &details[i], cgroups, count, take, err);
 	}
 	return r;
 }
 
-int kernel_side_fold_details(struct kernel_side *k, struct registry *registry,
-			     struct place_names *names, const uint64_t *cgroups, size_t count,
+int kernel_side_fold_details(struct kernel_side *k, const uint64_t *cgroups, size_t count,
 			     struct error *err)
 {
-	int r = fold_histograms(k, registry, names, cgroups, count, err);
+	_cleanup_free_ struct cgroup_histograms *histograms = NULL;
+	size_t found = 0;
+	int r = 0;
 
-	return r < 0 ? r
-		     : hand_over_details(k, registry, names, cgroups, count, registry_fold_part,
-					 err);
+	if (sorts_calls(k))
+		r = cgroups_read_histograms(k->meter, cgroups, count, &histograms, &found, err);
+	if (r >= 0)
+		r = registry_fold_histograms(k->registry, histograms, found, name_place, k->names);
+	return r < 0 ? r : hand_over_details(k, cgroups, count, registry_fold_part, err);
 }
 
-int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry)
+int kernel_side_forget_folded(struct kernel_side *k)
 {
 	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t count = 0;
-	int r = registry_folded(registry, &cgroups, &count);
+	int r = registry_folded(k->registry, &cgroups, &count);
 
 	if (r < 0 || !count)
 		return r;
@@ -525,7 +469,7 @@ int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry)
 		r = cgroups_forget(k->meter, cgroups, count);
 	if (r >= 0 && k->meter)
 		r = cgroups_forget_places(k->meter);
-	return r < 0 ? r : registry_forget(registry, cgroups, count);
+	return r < 0 ? r : registry_forget(k->registry, cgroups, count);
 }
 
 /* Those of the job's cgroups that are not folded; the caller frees. */
@@ -539,29 +483,27 @@ static int read_histograms_of(struct kernel_side *k, const struct registry_job *
 	return r < 0 ? r : cgroups_read_histograms(k->meter, cgroups, count, ret, ret_count, err);
 }
 
-static int put_histograms_aside(struct kernel_side *k, struct registry *registry,
-				struct place_names *names, struct error *err)
+static int put_histograms_aside(struct kernel_side *k, struct error *err)
 {
-	for (struct registry_job *job = NULL; (job = registry_next(registry, job));) {
+	for (struct registry_job *job = NULL; (job = registry_next(k->registry, job));) {
 		_cleanup_free_ struct cgroup_histograms *histograms = NULL;
 		size_t count = 0;
 		int r = read_histograms_of(k, job, &histograms, &count, err);
 
 		if (r >= 0)
-			r = registry_inherit_histograms(registry, job, histograms, count,
-							name_place, names);
+			r = registry_inherit_histograms(k->registry, job, histograms, count,
+							name_place, k->names);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int put_details_aside(struct kernel_side *k, struct registry *registry,
-			     struct place_names *names, struct error *err)
+static int put_details_aside(struct kernel_side *k, struct error *err)
 {
 	_cleanup_(id_list_clear) struct id_list ids = {};
 
-	for (struct registry_job *job = NULL; (job = registry_next(registry, job));) {
+	for (struct registry_job *job = NULL; (job = registry_next(k->registry, job));) {
 		_cleanup_free_ uint64_t *cgroups = NULL;
 		size_t count = 0;
 		int r = registry_job_cgroups(job, &cgroups, &count);
@@ -573,24 +515,22 @@ static int put_details_aside(struct kernel_side *k, struct registry *registry,
 	}
 	ids_sort(ids.items, ids.count);
 	ids.count = ids_unique(ids.items, ids.count); /* one may be of two jobs */
-	return hand_over_details(k, registry, names, ids.items, ids.count, registry_inherit_part,
-				 err);
+	return hand_over_details(k, ids.items, ids.count, registry_inherit_part, err);
 }
 
-int kernel_side_put_aside(struct kernel_side *k, struct registry *registry,
-			  struct place_names *names, struct error *err)
+int kernel_side_put_aside(struct kernel_side *k, struct error *err)
 {
 	_cleanup_(task_bases_clear) struct task_bases bases = {};
 	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	int r;
 
 	kernel_side_distrust(k); /* all rows are wanted */
-	r = feed(k, registry, names, boot_ns, &bases, err);
+	r = feed(k, boot_ns, &bases, err);
 	if (r >= 0 && sorts_calls(k))
-		r = put_histograms_aside(k, registry, names, err);
+		r = put_histograms_aside(k, err);
 	if (r >= 0)
-		r = put_details_aside(k, registry, names, err);
-	return r < 0 ? r : registry_put_aside(registry, &bases, boot_ns);
+		r = put_details_aside(k, err);
+	return r < 0 ? r : registry_put_aside(k->registry, &bases, boot_ns);
 }
 
 uint32_t kernel_side_pinned_id(const struct kernel_side *k)
@@ -600,22 +540,26 @@ uint32_t kernel_side_pinned_id(const struct kernel_side *k)
 
 /* ---- the start ---- */
 
-int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct error *err)
+int kernel_side_resume(struct kernel_side *k, struct error *err)
 {
 	bool is_taken_over = k->meter && meter_is_taken_over(k->meter);
-	int r = k->meter && !is_taken_over && !k->one.one ? start_watching(k, registry, err) : 0;
+	int r = k->meter && !is_taken_over && !k->one.one ? start_watching(k, err) : 0;
 
 	if (r >= 0 && k->meter && meter_is_on(k->meter, "leave_call"))
-		r = open_files(k);
+		r = row_cache_open(k->meter, &k->rows);
+	if (r >= 0 && k->rows && k->has_clock && !k->one.one) { /* there are times to give up */
+		k->governor = governor_new(own_costs_unclocked(meter_objects(k->meter)));
+		r = k->governor ? 0 : -ENOMEM;
+	}
 	if (r < 0)
 		return r;
-	r = kernel_side_forget_folded(k, registry);
+	r = kernel_side_forget_folded(k);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot erase what the state holds already");
 	if (k->meter)
 		k->told_groups = k->lost_groups = count_lost_groups(k); /* another agent's, if it
 									   was taken over */
-	return registry_resume(registry, is_taken_over, clock_now_ns(CLOCK_BOOTTIME));
+	return registry_resume(k->registry, is_taken_over, clock_now_ns(CLOCK_BOOTTIME));
 }
 
 /* ---- records ---- */
@@ -642,7 +586,7 @@ static int add_histograms(const struct cgroup_histograms *from, struct place_nam
 }
 
 int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job *job,
-			       struct place_names *names, struct reading *to, struct error *err)
+			       struct reading *to, struct error *err)
 {
 	_cleanup_free_ struct cgroup_histograms *histograms = NULL;
 	size_t count = 0;
@@ -654,14 +598,14 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 		to->mounts[i].has_histograms = true;
 	r = read_histograms_of(k, job, &histograms, &count, err);
 	for (size_t i = 0; r >= 0 && i < count; i++)
-		r = add_histograms(&histograms[i], names, to);
+		r = add_histograms(&histograms[i], k->names, to);
 	return r < 0 ? r : registry_add_histograms(job, to);
 }
 
 /* Of the job's cgroups, live and ended. */
 static int add_detail(struct kernel_side *k, const struct detail *detail,
 		      const struct registry_job *job, const struct details_of *of,
-		      struct place_names *names, struct record *record, struct error *err)
+		      struct record *record, struct error *err)
 {
 	const struct section *s = detail->section;
 	const void *folded = registry_job_part(job, s);
@@ -670,12 +614,12 @@ static int add_detail(struct kernel_side *k, const struct detail *detail,
 
 	if (!has_detail(k, detail) || (folded && !section_is_known(s, folded)))
 		return 0;
-	r = detail->read(k->meter, names, of, to, err);
+	r = detail->read(k->meter, k->names, of, to, err);
 	return r < 0 || !folded ? r : section_add(s, to, folded);
 }
 
-static int add_details(struct kernel_side *k, const struct registry_job *job,
-		       struct place_names *names, struct record *record, struct error *err)
+static int add_details(struct kernel_side *k, const struct registry_job *job, struct record *record,
+		       struct error *err)
 {
 	_cleanup_free_ uint64_t *cgroups = NULL;
 	struct details_of of = {};
@@ -683,21 +627,21 @@ static int add_details(struct kernel_side *k, const struct registry_job *job,
 
 	of.cgroups = cgroups;
 	for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0; i++)
-		r = add_detail(k, &details[i], job, &of, names, record, err);
+		r = add_detail(k, &details[i], job, &of, record, err);
 	return r < 0 || !record->syscalls.is_known
 		       ? r
 		       : kernel_one_note_open(syscalls_count_open(k->meter, &of), record);
 }
 
 int kernel_side_add_details(struct kernel_side *k, const struct registry_job *job,
-			    struct place_names *names, struct record *record, struct error *err)
+			    struct record *record, struct error *err)
 {
 	int r;
 
 	if (!k->one.one)
-		return has_details(k) ? add_details(k, job, names, record, err) : 0;
-	r = place_names_refresh(names, superblocks_fd(k), false, err);
-	return r < 0 ? r : kernel_one_add_details(&k->one, k->meter, names, record, err);
+		return add_details(k, job, record, err);
+	r = place_names_refresh(k->names, superblocks_fd(k), false, err);
+	return r < 0 ? r : kernel_one_add_details(&k->one, k->meter, k->names, record, err);
 }
 
 int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns)
@@ -737,16 +681,6 @@ static int describe_detail(const struct kernel_side *k, const struct detail *det
 			   detail->words);
 }
 
-static int describe_groups(const struct kernel_side *k, const struct losses *losses,
-			   struct record *record)
-{
-	int r = meter_describe(k->meter, losses, record);
-
-	for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0; i++)
-		r = describe_detail(k, &details[i], losses, record);
-	return r;
-}
-
 int kernel_side_describe(const struct kernel_side *k, const struct losses *losses,
 			 struct record *record)
 {
@@ -754,8 +688,12 @@ int kernel_side_describe(const struct kernel_side *k, const struct losses *losse
 
 	if (k->one.one)
 		return kernel_one_describe(&k->one, k->meter, record);
-	if (k->meter)
-		return describe_groups(k, losses, record);
+	if (k->meter) {
+		r = meter_describe(k->meter, losses, record);
+		for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0; i++)
+			r = describe_detail(k, &details[i], losses, record);
+		return r;
+	}
 	r = strings_add(&record->coverage.tiers, "files of the group");
 	return r < 0 ? r
 		     : strings_add(&record->coverage.missing, "files by mount, wait times: %s",

@@ -23,7 +23,7 @@
 #define NS_OF_A_US 1000
 #define BYTES_OF_A_KIB 1024
 #define SILENCE_MAX_NS UINT64_C(60000000000) /* as of a power that is integrated */
-#define TICKS_SLACK 2 /* so many times the greatest power, since CPU time comes in ticks */
+#define TICKS_SLACK 2 /* times the maximum power, since CPU time comes in ticks */
 
 int node_energy_new(int root_fd, enum energy_policy policy, struct node_energy **ret)
 {
@@ -160,8 +160,8 @@ static void count_more(const struct snapshot_job *job, struct node_job *j)
 	j->counts = now;
 }
 
-/* Jobs that were counted divide the CPU time of all of them by what their counters stand for;
- * who was not has his own. */
+/* Jobs with counters divide their joint CPU time by the weight of their counters; others keep
+ * their own CPU time. */
 static void add_work(struct node_energy *e)
 {
 	unsigned __int128 packages = 0, memories = 0;
@@ -239,7 +239,7 @@ static int take_job(struct node_energy *e, const struct snapshot *s, const struc
 		/* a unit of systemd's is a view of the system */
 		j->owner.is_inside = job->job->is_inside ||
 				     strcmp(job->job->manager, "systemd") == 0;
-		/* what it did before we looked is in no interval */
+		/* earlier work is in no interval */
 		if (!e->last_ns || job->job->start_boot_ns < e->last_ns) {
 			j->cpu_ns = cpu_time(job);
 			j->gpu_uj = gpu_energy(job);
@@ -252,8 +252,8 @@ static int take_job(struct node_energy *e, const struct snapshot *s, const struc
 	return 0;
 }
 
-/* What may use all of the node, like a `run`, has no allocation: such jobs share what was allocated
- * to no other, all of them together. */
+/* Jobs that may use the whole node, such as a `run`, have no allocation: together they share
+ * what is allocated to no other job. */
 static void share_free_cores(struct node_energy *e, uint64_t length_us)
 {
 	unsigned __int128 free = (unsigned __int128)length_us * e->cpus * 1000, wanted = 0;
@@ -303,7 +303,7 @@ static int take_jobs(struct node_energy *e, const struct snapshot *s)
 	e->busy_ns = MAX(busy_ns, e->busy_ns);
 	if (!e->last_ns)
 		e->busy_from_ns = e->busy_ns - MIN(e->busy_ns, e->jobs_cpu_ns);
-	/* the node's time comes in ticks, and jobs' do not: what is less than theirs now is more
+	/* the node's time comes in ticks, that of jobs does not: a deficit now is a surplus
 	 * later */
 	system_ns = e->busy_ns - e->busy_from_ns;
 	system_ns -= MIN(system_ns, e->jobs_cpu_ns);
@@ -319,14 +319,14 @@ static bool has_unsent(const struct node_energy *e, const struct node_job *j)
 	       memcmp(j->sent_uj, j->owner.uj, sizeof(j->sent_uj)) != 0;
 }
 
-/* Other pools are there, whose energy the node's sensor has in its own.  Where there are GPUs
- * alone, CPU time says more of who has the rest. */
+/* The node's sensor includes the energy of other pools. With GPUs alone, the rest is better
+ * divided by CPU time. */
 static bool has_parts(const struct node_energy *e)
 {
 	return e->pools[POOL_PACKAGE].is_open || e->pools[POOL_MEMORY].is_open;
 }
 
-/* The node's sensor has not told yet all that it has a part in. */
+/* The node's sensor has not yet reported all of the job's energy. */
 static bool has_open(const struct node_energy *e, const struct node_job *j)
 {
 	const struct energy_owner *o = &j->owner;
@@ -338,7 +338,7 @@ static bool has_open(const struct node_energy *e, const struct node_job *j)
 				      o->cpu.allocated != o->marks[POOL_NODE].allocated;
 }
 
-/* Of jobs that nobody shows any more the sum stays. */
+/* The energy of jobs that are gone stays in a sum. */
 static void drop_jobs(struct node_energy *e)
 {
 	size_t kept = 0;
@@ -359,7 +359,8 @@ static void drop_jobs(struct node_energy *e)
 
 /* ---- sensors ---- */
 
-static struct taken *find_taken(const struct node_energy *e, const char *source, const char *name)
+struct taken *node_energy_find_taken(const struct node_energy *e, const char *source,
+				     const char *name)
 {
 	for (size_t i = 0; i < e->taken_count; i++) {
 		struct taken *t = &e->taken[i];
@@ -372,7 +373,7 @@ static struct taken *find_taken(const struct node_energy *e, const char *source,
 
 struct taken *node_energy_taken(struct node_energy *e, const char *source, const char *name)
 {
-	struct taken *t = find_taken(e, source, name);
+	struct taken *t = node_energy_find_taken(e, source, name);
 
 	if (t)
 		return t;
@@ -390,11 +391,11 @@ static uint64_t energy_at(uint64_t uw, uint64_t ns)
 	return (uint64_t)((unsigned __int128)uw * ns / 1000000000);
 }
 
-struct arrival { /* what came into a pool */
+struct arrival { /* what a pool received */
 	uint64_t uj, gap_uj, idle_uw, until_ns;
 	bool has_new, has_interval, knows_idle;
 	unsigned int uncertainty_permille;
-	const struct energy_sensor *sensor; /* one of them; NULL: there is none */
+	const struct energy_sensor *sensor; /* one of them, or NULL */
 };
 
 /* An estimate since boot was made of other powers then (cpu_tdp, CPUs): there is no interval. */
@@ -404,8 +405,8 @@ static bool is_beyond(const struct energy_sensor *sensor, const struct energy_to
 	return sensor->max_uw && came->total_uj > TICKS_SLACK * energy_at(sensor->max_uw, ns);
 }
 
-/* What the agent before us took of it, and what came since, as far as its counter tells: where it
- * does not, there is no interval. */
+/* The energy since the previous agent's reading, if the sensor has a counter; else there is no
+ * interval. */
 static void go_on(struct taken *t, const struct energy_reading *reading)
 {
 	const struct energy_total *now = &reading->total;
@@ -425,7 +426,7 @@ static void go_on(struct taken *t, const struct energy_reading *reading)
 	}
 	t->before_uj += c.total.total_uj - MIN(now->total_uj, c.total.total_uj);
 	t->before_gap_ns += c.total.gap_ns - MIN(now->gap_ns, c.total.gap_ns);
-	/* as if it had been opened then: what came is the difference */
+	/* as if it had been opened then: the difference is new */
 	t->total_uj = now->total_uj - c.total.total_uj;
 	t->gap_uj = now->gap_uj - c.total.gap_uj;
 }
@@ -479,15 +480,6 @@ static int take_sensor(struct node_energy *e, const struct energy_reading *readi
 		to->until_ns = MAX(to->until_ns, reading->boot_ns);
 	}
 	return 0;
-}
-
-static void begin_pool(struct node_energy *e, enum energy_pool pool)
-{
-	for (size_t i = 0; i < e->job_count; i++)
-		energy_owner_begin_pool(&e->jobs[i]->owner, pool);
-	energy_owner_begin_pool(&e->attribution.system, pool);
-	if (pool == POOL_NODE)
-		attribution_begin_rest(&e->attribution, e->owners, e->job_count);
 }
 
 /* Of components that were read with the reading before, too. */
@@ -559,8 +551,13 @@ static int take_pool(struct node_energy *e, enum energy_pool which)
 		return r;
 	if (pool->is_open && a.has_interval)
 		r = close_pool(e, which, &a);
-	else
-		begin_pool(e, which);
+	else {
+		for (size_t i = 0; i < e->job_count; i++)
+			energy_owner_begin_pool(&e->jobs[i]->owner, which);
+		energy_owner_begin_pool(&e->attribution.system, which);
+		if (which == POOL_NODE)
+			attribution_begin_rest(&e->attribution, e->owners, e->job_count);
+	}
 	pool->is_open = true;
 	pool->last_ns = a.until_ns;
 	pool->busy_ns = busy_at(e, a.until_ns);
@@ -579,7 +576,7 @@ static size_t index_of(const struct node_energy *e, const struct taken *t)
 	return i;
 }
 
-/* Another sensor tells what it told. */
+/* Another sensor has the same energy. */
 static bool is_replaced(const struct node_energy *e, const struct taken *t)
 {
 	for (size_t i = 0; i < e->readings.count; i++) {
@@ -595,9 +592,9 @@ static bool is_replaced(const struct node_energy *e, const struct taken *t)
 }
 
 /*
- * A sensor that says nothing for a moment keeps its place, and so does its pool: what it tells then
- * is of all of that time.  Of a longer one it is forgotten, so that it does not tell what an
- * estimate told meanwhile.
+ * A sensor that is silent for a moment keeps its place and its pool: its next value covers that
+ * time. After a longer silence it is dropped, so that it does not repeat what an estimate covered
+ * meanwhile.
  */
 static void hold_silent(struct node_energy *e, bool ret_held[POOL_COUNT])
 {
@@ -738,8 +735,7 @@ int node_energy_take(struct node_energy *e, const struct energy_readings *readin
 	return r;
 }
 
-/* Sensors that said something at the first reading, too: what went through others since then is not
- * known. */
+/* Only sensors that were in the first reading: the energy of others since then is not known. */
 static int keep_begun(const struct node_energy *e, const struct energy_readings *readings,
 		      struct energy_readings *ret)
 {
@@ -748,7 +744,7 @@ static int keep_begun(const struct node_energy *e, const struct energy_readings 
 	for (size_t i = 0; r == 0 && i < readings->count; i++) {
 		const struct energy_sensor *s = &readings->items[i].sensor;
 
-		if (find_taken(e, s->source, s->name))
+		if (node_energy_find_taken(e, s->source, s->name))
 			r = energy_readings_add(ret, &readings->items[i]);
 	}
 	return r;
@@ -796,12 +792,12 @@ static void put_decimal(struct document *d, const char *key, bool is_known, uint
 		document_null(d);
 }
 
-/* Sums as they are scraped: they go on where the agent before us ended. */
+/* Sums as scraped: they continue those of the previous agent. */
 static void format_sensor(const struct node_energy *e, size_t i, struct document *d)
 {
 	const struct energy_reading *r = &e->readings.items[i];
 	const struct energy_sensor *s = &r->sensor;
-	const struct taken *t = find_taken(e, s->source, s->name);
+	const struct taken *t = node_energy_find_taken(e, s->source, s->name);
 
 	document_begin_flat_map(d);
 	document_put_string(d, "source", s->source);
@@ -820,18 +816,6 @@ static void format_sensor(const struct node_energy *e, size_t i, struct document
 		document_decimal(d, s->uncertainty_permille, 3);
 	else
 		document_null(d);
-	document_end_map(d);
-}
-
-static void format_pool(const struct node_energy *e, size_t i, struct document *d)
-{
-	const struct pool *pool = &e->pools[i];
-
-	document_begin_flat_map(d);
-	document_put_string(d, "component", energy_part_name(pool_parts[i]));
-	put_decimal(d, "idle_watts", pool->idle.greatest_uw, idle_power_get(&pool->idle),
-		    UNIT_WATTS);
-	document_put_unsigned(d, "idle_intervals", pool->idle.count);
 	document_end_map(d);
 }
 
@@ -858,8 +842,16 @@ void node_energy_format(struct node_energy *e, struct document *d)
 	document_end_list(d);
 	document_begin_list_of(d, "learned");
 	for (size_t i = 0; i < POOL_COUNT; i++) {
-		if (e->pools[i].is_open && e->pools[i].idle.greatest_uw)
-			format_pool(e, i, d);
+		if (e->pools[i].is_open && e->pools[i].idle.greatest_uw) {
+			const struct pool *pool = &e->pools[i];
+
+			document_begin_flat_map(d);
+			document_put_string(d, "component", energy_part_name(pool_parts[i]));
+			put_decimal(d, "idle_watts", pool->idle.greatest_uw,
+				    idle_power_get(&pool->idle), UNIT_WATTS);
+			document_put_unsigned(d, "idle_intervals", pool->idle.count);
+			document_end_map(d);
+		}
 	}
 	document_end_list(d);
 	document_begin_map_of(d, "balance");
@@ -894,21 +886,24 @@ static int put_sensor(const struct energy_reading *reading, const struct taken *
 	return r < 0 ? r : samples_add(to, METRIC_NODE_ENERGY_GAP, labels, t->told_gap_ns);
 }
 
-static int put_owner(const char *name, uint64_t uj, struct samples *to)
-{
-	const char *labels[SAMPLE_LABELS_MAX] = { name };
-
-	return samples_add(to, METRIC_NODE_ENERGY_OWNER, labels, uj);
-}
-
 int node_energy_put_samples(const struct node_energy *e, struct samples *to)
 {
 	const struct attribution *a = &e->attribution;
+	const struct {
+		const char *name;
+		uint64_t uj;
+	} owners[] = {
+		{ "jobs", jobs_total(e) },
+		{ "system", energy_owner_total(&a->system) },
+		{ "idle", energy_owner_total(&a->idle) },
+		{ "unattributed", energy_owner_total(&a->unattributed) },
+	};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < e->readings.count; i++) {
 		const struct energy_reading *reading = &e->readings.items[i];
-		const struct taken *t = find_taken(e, reading->sensor.source, reading->sensor.name);
+		const struct taken *t = node_energy_find_taken(e, reading->sensor.source,
+							       reading->sensor.name);
 
 		/* an estimate that is not needed is no news */
 		if (t && (e->counted[i] || reading->sensor.quality == ENERGY_MEASURED))
@@ -916,14 +911,11 @@ int node_energy_put_samples(const struct node_energy *e, struct samples *to)
 	}
 	if (!a->channel_count)
 		return r;
-	if (r == 0)
-		r = put_owner("jobs", jobs_total(e), to);
-	if (r == 0)
-		r = put_owner("system", energy_owner_total(&a->system), to);
-	if (r == 0)
-		r = put_owner("idle", energy_owner_total(&a->idle), to);
-	if (r == 0)
-		r = put_owner("unattributed", energy_owner_total(&a->unattributed), to);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(owners); i++) {
+		const char *labels[SAMPLE_LABELS_MAX] = { owners[i].name };
+
+		r = samples_add(to, METRIC_NODE_ENERGY_OWNER, labels, owners[i].uj);
+	}
 	return r < 0 ? r
 		     : samples_add_plain(to, METRIC_NODE_ENERGY_UNBALANCED,
 					 (uint64_t)llabs(attribution_unbalanced(

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node energy - whose the node's energy is: at each reading it takes what the sensors say, divides
- * it (energy/attribution.h) by what jobs did since the reading before, and puts each job's share
- * into the snapshot.
+ * node energy - divides the node's energy among jobs: at each reading it takes the sensors' values,
+ * divides them (energy/attribution.h) by the work of jobs since the previous reading, and adds each
+ * job's share to the snapshot.
  *
- * Whatever cannot be had is left out: a node without a sensor and without an estimate has none.
+ * Numbers that are not available are absent: a node without a sensor and without an estimate has
+ * none.
  */
 #pragma once
 
@@ -26,30 +27,30 @@ struct snapshot;
 int node_energy_new(int root_fd, enum energy_policy policy, struct node_energy **ret);
 struct node_energy *node_energy_free(struct node_energy *e); /* NULL is fine; returns NULL */
 
-/* Take in what all sensors said last, for a snapshot that nobody has seen yet, whose jobs get
- * theirs. -ENOMEM. */
+/* Take the last values of all sensors, and set the energy of the jobs of a new snapshot.
+ * -ENOMEM. */
 int node_energy_take(struct node_energy *e, const struct energy_readings *readings,
 		     struct snapshot *s);
 
 /*
- * A job began or ended between two readings, and sensors of components say this.  The interval is
- * cut here when it is divided: a job has a part in what came while it was there, and its work is
- * spread evenly over that time.  With more than 64 in an interval the rest is not taken.
+ * A job began or ended between two readings, and these are the values of the component sensors. The
+ * interval is cut here when it is divided: a job has a share in the energy while it was there, and
+ * its work is spread evenly over that time. At most 64 marks an interval.
  */
 void node_energy_mark(struct node_energy *e, const struct energy_readings *readings);
 
-/* Jobs of a snapshot in between get what they had by then.  -ENOMEM. */
+/* Set the energy so far of the jobs of a snapshot in between. -ENOMEM. */
 int node_energy_show(struct node_energy *e, struct snapshot *s);
 
-/* The same of a run that nobody samples, whose record is @record, when it is over: it began after
- * the first call, which had no record (NULL).  -ENOMEM. */
+/* The same for a `run` without a sampler, when it is over; its record is @record. A first call,
+ * with a NULL record, is made before it begins. -ENOMEM. */
 int node_energy_take_run(struct node_energy *e, const struct energy_readings *readings,
 			 uint64_t start_boot_ns, uint64_t end_boot_ns, struct record *record);
 
 /*
- * The ledger: what owners have that was in no line yet, once a quarter of an hour of the wall clock
- * is over at @real_ns; false: it is not, or nobody wants any.  Texts are e's until the next
- * reading; the caller clears it.  When it is written, it is to be told.
+ * The ledger: the energy of owners that is in no line yet, once a quarter of an hour of wall-clock
+ * time is over at @real_ns; false: not yet, or no ledger is wanted. Texts are valid until the next
+ * reading; the caller clears it, and calls node_energy_set_written() when it is written.
  */
 void node_energy_want_ledger(struct node_energy *e, bool is_wanted, uint64_t real_ns);
 bool node_energy_get_ledger(struct node_energy *e, uint64_t real_ns, struct ledger *ret);
@@ -59,12 +60,12 @@ void node_energy_set_written(struct node_energy *e, const struct ledger *ledger)
  * anything; -ENOMEM. */
 int node_energy_format_state(struct node_energy *e, const char *boot_id, char **ret,
 			     size_t *ret_length);
-/* The way back, before the first reading.  Of another boot only what was learned is taken. -EINVAL:
- * it is none; -ENOMEM. */
+/* Restores it, before the first reading. From another boot only learned values are taken.
+ * -EINVAL: not such a state; -ENOMEM. */
 int node_energy_parse_state(struct node_energy *e, const char *boot_id, const char *text,
 			    size_t length, struct error *err);
 
-/* What sensors say now, whose the energy was, and what was learned: jobmeter.energy/1. */
+/* Present values of sensors, owners of the energy, and learned values: jobmeter.energy/1. */
 void node_energy_format(struct node_energy *e, struct document *d);
 
 /* What is scraped of the node.  -ENOMEM, -ENOSPC. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* node_energy_internal - what the files of node energy share, and nobody else. */
+/* node_energy_internal - shared by the files of node energy. */
 #pragma once
 
 #include "energy/attribution.h"
-#include "energy/counter_weight.h"
 #include "energy/idle_power.h"
 #include "node/node_energy.h"
 
@@ -11,14 +10,13 @@
 struct taken {
 	char source[ENERGY_SOURCE_SIZE], name[ENERGY_NAME_SIZE];
 	uint64_t total_uj, gap_uj, boot_ns;
-	bool has_raw; /* as in struct energy_total: for who goes on from it */
+	bool has_raw; /* as in struct energy_total, for the next agent */
 	uint64_t raw_uj;
-	uint64_t before_uj, before_gap_ns; /* what agents before us told of it, and what came
-					      between */
-	uint64_t told_uj, told_gap_ns; /* with what came since, as scraped */
+	uint64_t before_uj, before_gap_ns; /* by previous agents, and in between */
+	uint64_t told_uj, told_gap_ns; /* the total, as scraped */
 	bool is_restored; /* by an agent before us */
 	bool is_used; /* it is counted, since the reading before at least */
-	/* As its sensor says, once it is counted: */
+	/* From its sensor, once it is counted: */
 	enum energy_pool pool;
 	bool is_measured;
 };
@@ -44,7 +42,7 @@ struct node_job {
 	uint64_t active_until_ns; /* it had a group; at most the latter */
 	struct uses before; /* by the reading before */
 	struct energy_use whole; /* of the pool that is being cut: until its end */
-	/* For the ledger: who it is, and what of its energy is there. */
+	/* For the ledger: the owner, and how much is written. */
 	uint64_t start_real_ns;
 	int64_t uid;
 	uint64_t sent_uj[ENERGY_CHANNELS_MAX];
@@ -76,7 +74,7 @@ struct node_energy {
 	struct node_job **jobs;
 	struct energy_owner **owners; /* theirs, in the same order */
 	size_t job_count, job_room, owner_room;
-	size_t next_found; /* where a job is looked for first */
+	size_t next_found; /* where the search for a job begins */
 	uint64_t gone_uj; /* of jobs that are no longer there */
 	uint64_t last_ns; /* of the snapshot before; 0: this is the first */
 	uint64_t now_ns; /* of the one that is being taken */
@@ -99,11 +97,11 @@ void node_energy_close_cut(struct node_energy *e, size_t channel,
 			   const struct energy_interval *whole, uint64_t idle_uw,
 			   uint64_t until_ns);
 
-/* Close one of a sensor that answers late, up to @until_ns, between two readings: what was done in
+/* Close an interval of a slow sensor that ended at @until_ns, between two readings: work in
  * between counts as even. */
 void node_energy_close_late(struct node_energy *e, size_t channel,
 			    const struct energy_interval *interval, uint64_t until_ns);
-/* @whole at @ns, of what grew evenly from @mark at @from_ns until @until_ns. */
+/* The value at @ns of a number that grew evenly from @mark at @from_ns to @whole at @until_ns. */
 uint64_t node_energy_grown(uint64_t mark, uint64_t whole, uint64_t from_ns, uint64_t until_ns,
 			   uint64_t ns);
 
@@ -114,5 +112,8 @@ struct energy_owner *node_energy_other(struct node_energy *e, size_t i);
 /* A job of that name, which is added; NULL: no memory. */
 struct node_job *node_energy_add_job(struct node_energy *e, const char *manager, const char *id,
 				     uint64_t start_ns);
+/* NULL: nothing was taken of that sensor. */
+struct taken *node_energy_find_taken(const struct node_energy *e, const char *source,
+				     const char *name);
 /* What was taken of a sensor, which is added; NULL: no memory. */
 struct taken *node_energy_taken(struct node_energy *e, const char *source, const char *name);

@@ -9,7 +9,7 @@
 
 void node_energy_want_ledger(struct node_energy *e, bool is_wanted, uint64_t real_ns)
 {
-	/* what nobody wanted before is in no line */
+	/* earlier energy is in no line */
 	if (is_wanted && !e->has_ledger && !e->ledger_start_ns)
 		node_energy_set_written(e, &(struct ledger){ .end_ns = real_ns });
 	e->has_ledger = is_wanted;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Edges of jobs within an interval. */
-#include <string.h>
-
 #include "basic/macro.h"
 #include "energy/sensor_choice.h"
 #include "node/node_energy_internal.h"
@@ -11,29 +9,15 @@
 
 /* ---- a mark ---- */
 
-/* Counted, and since when is known. */
-static const struct taken *find_counted(const struct node_energy *e,
-					const struct energy_sensor *sensor)
-{
-	for (size_t i = 0; i < e->taken_count; i++) {
-		const struct taken *t = &e->taken[i];
-
-		if (t->is_used && !t->is_restored && strcmp(t->source, sensor->source) == 0 &&
-		    strcmp(t->name, sensor->name) == 0)
-			return t;
-	}
-	return NULL;
-}
-
 void node_energy_mark(struct node_energy *e, const struct energy_readings *readings)
 {
 	struct mark mark = {};
 
 	for (size_t i = 0; i < readings->count; i++) {
 		const struct energy_reading *r = &readings->items[i];
-		const struct taken *t = find_counted(e, &r->sensor);
+		const struct taken *t = node_energy_find_taken(e, r->sensor.source, r->sensor.name);
 
-		if (!t || r->total.total_uj < t->total_uj)
+		if (!t || !t->is_used || t->is_restored || r->total.total_uj < t->total_uj)
 			continue;
 		mark.uj[energy_pool_of(&r->sensor)] += r->total.total_uj - t->total_uj;
 		mark.has[energy_pool_of(&r->sensor)] = true;

@@ -14,7 +14,7 @@
 #include "basic/macro.h"
 #include "node/node_energy_internal.h"
 
-#define SCHEMA "jobmeter.energy-state/2" /* to be changed with what is in it */
+#define SCHEMA "jobmeter.energy-state/2" /* changes with the format */
 #define JOBS_MAX (1u << 20)
 #define WORD_MAX 10 /* bytes */
 #define TEXT_MAX 4096
@@ -73,7 +73,7 @@ static void pass_words(struct stream *s, uint64_t *words, size_t count)
 		pass_word(s, &words[i]);
 }
 
-/* One of so many: -EINVAL: it is more. */
+/* An index below @count; -EINVAL if not. */
 static size_t pass_index(struct stream *s, size_t index, size_t count)
 {
 	uint64_t word = index;
@@ -106,7 +106,7 @@ static void pass_text(struct stream *s, char *text, size_t size)
 
 /* ---- what there is ---- */
 
-/* What it did is cumulative and may wrap: what matters is what is in no interval yet. */
+/* Work is cumulative and may wrap: only the part in no interval yet matters. */
 static void pass_mark(struct stream *s, uint64_t now, uint64_t *mark)
 {
 	uint64_t open = now - *mark;
@@ -129,19 +129,6 @@ static void pass_owner(struct stream *s, size_t channels, struct energy_owner *o
 	pass_word(s, &o->parts_uj);
 }
 
-static void pass_job(struct stream *s, struct node_energy *e, struct node_job *j)
-{
-	uint64_t uid = (uint64_t)(j->uid + 1);
-
-	pass_word(s, &j->start_real_ns);
-	pass_word(s, &uid);
-	j->uid = (int64_t)MIN(uid, (uint64_t)UINT32_MAX + 1) - 1;
-	pass_word(s, &j->cpu_ns);
-	j->gpu_uj = s->is_read ? UINT64_MAX : j->gpu_uj;
-	pass_flag(s, &j->owner.is_inside);
-	pass_owner(s, e->attribution.channel_count, &j->owner, j->sent_uj);
-}
-
 static void pass_jobs(struct stream *s, struct node_energy *e)
 {
 	const size_t count = pass_index(s, e->job_count, JOBS_MAX);
@@ -158,8 +145,17 @@ static void pass_jobs(struct stream *s, struct node_energy *e)
 			j = node_energy_add_job(e, manager, id, start_ns);
 			s->failure = j ? 0 : -ENOMEM;
 		}
-		if (s->failure == 0)
-			pass_job(s, e, j);
+		if (s->failure == 0) {
+			uint64_t uid = (uint64_t)(j->uid + 1);
+
+			pass_word(s, &j->start_real_ns);
+			pass_word(s, &uid);
+			j->uid = (int64_t)MIN(uid, (uint64_t)UINT32_MAX + 1) - 1;
+			pass_word(s, &j->cpu_ns);
+			j->gpu_uj = s->is_read ? UINT64_MAX : j->gpu_uj;
+			pass_flag(s, &j->owner.is_inside);
+			pass_owner(s, e->attribution.channel_count, &j->owner, j->sent_uj);
+		}
 	}
 }
 
@@ -203,7 +199,7 @@ static void pass_channels(struct stream *s, struct attribution *a)
 	}
 }
 
-/* Of another boot only what was learned holds. */
+/* From another boot only learned values are valid. */
 static void pass_pools(struct stream *s, struct pool *pools)
 {
 	for (size_t i = 0; i < POOL_COUNT; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notices - what should be said once, in a line each, of something that may come by the thousand:
- * the first of an hour are kept until they are asked for, and of the others how many there were.
+ * notices - lines to be logged once, about things that may happen thousands of times: the first of
+ * an hour are kept, and the rest counted.
  */
 #pragma once
 
@@ -23,6 +23,6 @@ struct notices { /* begins as {} */
 /* @now_ns: by any clock that never goes back. */
 void notices_add(struct notices *n, uint64_t now_ns, const struct error *line);
 
-/* The next line that was not said yet; when the hour is over, how many were left out of it.  False:
- * there is none.  UINT64_MAX: the hour is over now. */
+/* The next line; after the hour, the number of lines left out. False: none. UINT64_MAX: the hour
+ * is over now. */
 bool notices_get(struct notices *n, uint64_t now_ns, struct error *ret);

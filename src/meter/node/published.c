@@ -40,13 +40,12 @@ struct published {
 	struct slot *slots;
 	size_t slot_count, size;
 	struct idmap by_key; /* the slots that are taken */
-	uint64_t *rounds; /* of each slot, when it was used last; 0: it is free, and is not looked
-			     at */
+	uint64_t *rounds; /* of each slot, when it was last used; 0: free, and not read */
 	uint64_t round; /* from 1 */
-	size_t hand; /* where the search for a free slot goes on */
+	size_t hand; /* where the search for a free slot continues */
 };
 
-/* Which numbers stand where. */
+/* The order of the numbers. */
 static uint64_t layout(void)
 {
 	uint64_t hash = FNV_BEGIN;
@@ -89,7 +88,7 @@ static int check(int fd)
 		       : -EPERM;
 }
 
-/* Room is taken before it is written to: a page that cannot be had then would kill us. */
+/* Space is allocated before it is written to: a page that is not available then would kill us. */
 static int take_room(const struct published *p, size_t slots)
 {
 	return -posix_fallocate(p->fd, 0,
@@ -172,8 +171,7 @@ int published_open(const char *path, const char *boot_id, size_t slots, struct p
 		r = begin(p, boot_id);
 	if (r == 0)
 		r = list_slots(p);
-	(void)madvise(p->header, p->size, MADV_DONTNEED); /* of the file, only what is used is
-							     mapped */
+	(void)madvise(p->header, p->size, MADV_DONTNEED); /* map only the used part of the file */
 	if (r == 0)
 		*ret = TAKE_PTR(p);
 	return r;

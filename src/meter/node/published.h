@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * published - what was shown of each job last, in memory that outlives an agent that is killed.
+ * published - the last published values of each job, in memory that outlives a killed agent.
  *
- * How CPU time splits into user and system, and what files said of a group that is gone, is not
- * what it was when the next agent asks; so the least that may be shown is kept, as a file that is
- * mapped. It costs stores to memory at each reading, and no write.  An end in good order leaves
- * none: then the states say it.
+ * The next agent may read less: user and system time are split differently, and files of removed
+ * cgroups are gone; so the minimum that may be published is kept in a mapped file. It costs stores
+ * to memory at each reading, and no write. A clean end leaves none: then the states have it.
  */
 #pragma once
 
@@ -16,9 +15,9 @@
 
 struct published;
 
-/* @path: of a file that is nobody else's, in a directory where only we may write; made if it is not
- * there, and emptied if it is of another boot or version, or none.  @slots: of how many jobs at
- * most; it takes room for a thousand at once, as they come. */
+/* @path: of a file of ours, in a directory where only we may write; made if it is missing, and
+ * emptied if it is of another boot or version. @slots: the maximum number of jobs; space is
+ * allocated for a thousand at a time. */
 int published_open(const char *path, const char *boot_id, size_t slots, struct published **ret);
 struct published *published_close(struct published *p); /* NULL is fine; returns NULL */
 void published_closep(struct published **p);
@@ -30,5 +29,5 @@ void published_clear(struct published *p);
 bool published_get(const struct published *p, const struct job *job,
 		   struct value ret[METRIC_JOB_COUNT]);
 
-/* From now on that is what is shown. */
+/* Store the values of a snapshot. */
 void published_put(struct published *p, const struct snapshot *s);

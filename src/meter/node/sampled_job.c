@@ -18,8 +18,8 @@
 #include "node/sampler.h"
 #include "jobs/users.h"
 
-/* How long to wait before looking again for what the prolog says, or for a command; twice as long
- * each time up to... */
+/* Wait before the next search for the prolog's file or a command; doubled each time up to the
+ * maximum. */
 #define LOOK_FIRST_NS UINT64_C(1000000000)
 #define LOOK_WAIT_MAX_NS UINT64_C(60000000000)
 
@@ -27,21 +27,20 @@
 struct sampled_job {
 	struct group_files *files;
 	char *path; /* of the group that files are of */
-	struct metric_set known; /* what they have told */
-	uint64_t usage, looked_usage; /* bytes in use at the last reading, and at that before the
-					 last look at what they are */
-	unsigned int readings; /* since that look */
+	struct metric_set known; /* metrics that they have had */
+	uint64_t usage, looked_usage; /* bytes in use at the last reading, and before the last
+					 detailed reading */
+	unsigned int readings; /* since the detailed reading */
 	struct allocation allocation;
 	struct source_attachments attachments;
 	bool has_prolog; /* or one that is not to be taken */
-	bool has_bad_prolog; /* or one that cannot be read just now; it is counted and told */
+	bool has_bad_prolog; /* or one that cannot be read now; it is counted and reported */
 	struct value prolog_cores, prolog_memory;
-	uint64_t look_ns, wait_ns; /* when to look for the prolog's file, and how long after that */
-	pid_t command_pid; /* the process that its command, among its facts, is of; 0: it has none
-			    */
+	uint64_t look_ns, wait_ns; /* next search for the prolog's file, and the wait after that */
+	pid_t command_pid; /* the process of its command (a fact of the job); 0: none */
 	uint64_t command_start; /* as in struct job_command */
 	uint64_t command_ns, command_wait_ns; /* as of the prolog's file */
-	uint64_t number_ns; /* when to look for the number of a SLUID again */
+	uint64_t number_ns; /* next search for the number of a SLUID */
 };
 
 static void sampled_job_free(void *what)
@@ -89,21 +88,9 @@ static void open_files(struct job_sources *sources, struct sampled_job *own, con
 		own->files = NULL; /* it goes just now */
 }
 
-/* What is as it was where no task has run: none has charged a page then, nor was one held back
- * (which is counted as it goes on).  Memory in use may have become less, since the kernel takes
- * pages back. */
-static struct metric_set still(void)
-{
-	struct metric_set set = {};
-
-	metric_set_add(&set, METRIC_MEMORY_PEAK);
-	metric_set_add(&set, METRIC_CPU_THROTTLED);
-	return set;
-}
-
-/* What memory is used for is looked at as the job begins, whenever it used a tenth more than ever
- * when that was looked at, and now and then: so its parts are known within a tenth, and of jobs
- * that do not grow nearly nothing is read. */
+/* What memory is used for is read when the job begins, when usage has grown by a tenth, and now
+ * and then: so the parts are known within a tenth, and jobs that do not grow cost next to
+ * nothing. */
 #define POLL_PERIOD 64 /* readings */
 
 static bool is_look_due(const struct sampled_job *own)
@@ -127,8 +114,12 @@ static struct metric_set wanted_files(const struct job_sources *sources, struct 
 	if (sources->group) /* of one all is read */
 		return sources->has_ended ? metric_set_minus(sources->wanted, group_files_seldom())
 					  : sources->wanted;
-	if (!registry_job_has_run(job))
-		as_before = still();
+	/* where no task has run, none has charged a page or was throttled; but memory in use may
+	 * fall, since the kernel takes pages back */
+	if (!registry_job_has_run(job)) {
+		metric_set_add(&as_before, METRIC_MEMORY_PEAK);
+		metric_set_add(&as_before, METRIC_CPU_THROTTLED);
+	}
 	if (!sources->hierarchy->is_v2 && !is_near_limit(own))
 		metric_set_add(&as_before, METRIC_MEMORY_LIMIT_HITS);
 	wanted = metric_set_minus(sources->wanted, metric_set_both(as_before, own->known));
@@ -182,8 +173,7 @@ static bool is_equal(const struct value *a, const struct value *b)
 	return a->is_known == b->is_known && a->number == b->number;
 }
 
-/* What the manager granted, else what the group may use; of a job that is over nothing is told any
- * more, and it keeps what it had. */
+/* What the manager granted, else what the cgroup may use; an ended job keeps its last values. */
 static int set_allocation(const struct sampled_job *own, struct registry_job *job)
 {
 	const struct job *known = registry_job_known(job);
@@ -208,17 +198,6 @@ static int set_allocation(const struct sampled_job *own, struct registry_job *jo
 	facts->allocated_cores = *cores;
 	facts->memory_limit = *memory;
 	return replace_text(&facts->cpus_allowed, own->allocation.cpus);
-}
-
-static int read_allocation(struct job_sources *sources, struct sampled_job *own,
-			   struct registry_job *job, uint64_t boot_ns)
-{
-	int r = 0;
-
-	if (own->path)
-		r = allocation_refresh(sources->root_fd, sources->hierarchy, own->path, boot_ns,
-				       &own->allocation);
-	return r < 0 ? r : set_allocation(own, job);
 }
 
 /* ---- what the site's prolog says ---- */
@@ -268,7 +247,7 @@ static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Without a prolog that says the number of a SLUID. */
+/* Without a prolog that gives the number of a SLUID. */
 static int find_number(struct job_sources *sources, struct sampled_job *own,
 		       struct registry_job *job, uint64_t boot_ns)
 {
@@ -291,12 +270,11 @@ static int find_number(struct job_sources *sources, struct sampled_job *own,
 
 /* ---- what it runs ---- */
 
-/* A look is some 0.1 ms where a walk is wanted, and so a part of the jobs is looked at in one
- * reading; of these at least the half are jobs that were never looked at, if there are so many. */
+/* A search takes some 0.1 ms if it walks, so each reading searches for a part of the jobs; at
+ * least half of these are jobs never searched for, if there are enough. */
 #define COMMAND_LOOKUPS_MAX 64
 
-/* A job that nobody named is told by what its processes say: the oldest one, for as long as that
- * lives. */
+/* A job without a name shows its oldest process, as long as that lives. */
 static int find_command(struct job_sources *sources, struct sampled_job *own,
 			struct registry_job *job, uint64_t boot_ns)
 {
@@ -385,15 +363,6 @@ static int sample_sources(struct job_sources *sources, struct sampled_job *own,
 	return r;
 }
 
-/* The job's last group takes with it what sources have of it, once they are sampled. */
-static int leave_group(struct job_sources *sources, struct sampled_job *own,
-		       struct registry_job *job, const char *path)
-{
-	return own->path && path && strcmp(own->path, path) != 0
-		       ? sample_sources(sources, own, job, NULL)
-		       : 0;
-}
-
 int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint64_t boot_ns)
 {
 	const char *path = registry_job_path(job);
@@ -402,7 +371,9 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 
 	if (!own)
 		return -ENOMEM;
-	r = leave_group(sources, own, job, path);
+	r = own->path && path && strcmp(own->path, path) != 0
+		    ? sample_sources(sources, own, job, NULL)
+		    : 0;
 	if (r < 0)
 		return r;
 	if (path && sources->hierarchy) {
@@ -412,8 +383,11 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 	if (sources->is_own)
 		return 0;
 	r = read_prolog(sources, own, job, boot_ns);
+	if (r >= 0 && own->path)
+		r = allocation_refresh(sources->root_fd, sources->hierarchy, own->path, boot_ns,
+				       &own->allocation);
 	if (r >= 0)
-		r = read_allocation(sources, own, job, boot_ns);
+		r = set_allocation(own, job);
 	if (r >= 0)
 		r = sample_sources(sources, own, job, path);
 	if (r >= 0)

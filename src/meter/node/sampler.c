@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,6 @@
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
-#include "sources/node.h"
 #include "sources/node_ports.h"
 #include "sources/numa.h"
 #include "basic/error.h"
@@ -43,16 +43,18 @@
 #define OTHER_DESCRIPTORS 768 /* beside those of the jobs' groups: connections, most of them */
 
 #define JOBS_TO_TRIM 100
-#define UNKNOWN_NS UINT64_C(1000000000) /* a group that is traced is looked for once a second */
+#define UNKNOWN_NS UINT64_C(1000000000) /* a traced cgroup is searched for once a second */
 #define UNKNOWN_LAST_NS UINT64_C(50000000)
-#define TRACE_NS UINT64_C(15000000000) /* a trace tells something every 10 s */
-#define EDGES_NS UINT64_C(50000000) /* edges so near each other share what sensors said */
-#define COMMANDS_NS UINT64_C(10000000000) /* so long after somebody looked they are looked for */
+#define TRACE_NS UINT64_C(15000000000) /* a trace reports every 10 s */
+#define EDGES_NS UINT64_C(50000000) /* edges this close share one sensor reading */
+#define COMMANDS_NS                                                                  \
+	UINT64_C(10000000000) /* commands are searched for this long after a request \
+			       */
 
 struct sampler {
 	struct sampler_options options;
 	struct hierarchy hierarchy;
-	bool has_hierarchy, is_saved; /* what had ended at the last reading */
+	bool has_hierarchy, is_saved; /* the states of what ended at the last reading */
 	bool has_last; /* states that wait for the end of the kernel side */
 	struct identity_rules *rules;
 	struct site_mount *sites;
@@ -68,7 +70,7 @@ struct sampler {
 	uint64_t energy_ns; /* by CLOCK_BOOTTIME: when it was taken last; 0: never */
 	bool is_asked; /* the reading was asked for between two at the interval */
 	struct state *energy_state; /* NULL: nothing is kept */
-	struct published *published; /* NULL: what an agent before us showed is not known */
+	struct published *published; /* NULL: the values of the previous agent are not known */
 	bool has_read;
 	struct snapshot *last;
 	struct node_values node_values; /* and of which snapshot they are, by its boot_ns */
@@ -90,13 +92,6 @@ struct sampler_options sampler_options_full(int root_fd)
 		.key = -1,
 		.budget = 20000,
 	};
-}
-
-static void read_word(int root_fd, const char *path, char *ret, size_t size)
-{
-	if (file_read_small(root_fd, path, ret, size) < 0)
-		*ret = '\0';
-	ret[strcspn(ret, "\n")] = '\0';
 }
 
 /* ---- opening ---- */
@@ -134,19 +129,6 @@ static int make_rules(struct sampler *s, struct error *err)
 			return error_prefix(err, r, "rules[%zu]", i);
 	}
 	return 0;
-}
-
-static int open_names(struct sampler *s, struct error *err)
-{
-	size_t count = s->options.mount_count;
-
-	s->sites = calloc(count + 1, sizeof(*s->sites));
-	if (!s->sites)
-		return -ENOMEM;
-	if (count)
-		memcpy(s->sites, s->options.mounts, count * sizeof(*s->sites));
-	return place_names_open(s->options.root_fd, s->options.one ? "self" : NULL, s->sites, count,
-				&s->names, err);
 }
 
 static int make_registry(struct sampler *s)
@@ -189,8 +171,8 @@ static int open_sources_of_one(struct sampler *s)
 		.wanted = group_files_metrics(s->hierarchy.is_v2, kernel_side_has_tasks(s->kernel)),
 		.budget = { .max = DESCRIPTORS_OF_ONE },
 	};
-	metric_set_add(&s->sources.wanted, METRIC_MEMORY_OOM_KILLS); /* no program tells of groups'
-									ends */
+	metric_set_add(&s->sources.wanted, METRIC_MEMORY_OOM_KILLS); /* no program reports the ends
+									of cgroups */
 	if (!one->is_own)
 		group_files_budget_init(&s->sources.budget, OTHERS_OF_ONE);
 	return sources_open(sources_all(), s->options.has_source, &options, &s->sources.sources);
@@ -247,7 +229,7 @@ static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
 		return 0;
 	r = registry_feed_ports(s->registry, &now, boot_ns, real_ns,
 				machine_cpus_online(s->options.root_fd));
-	if (r >= 0) /* what was counted before a job is known to nobody else */
+	if (r >= 0) /* counts from before a job are kept nowhere else */
 		s->is_saved &= write_states(s);
 	return r;
 }
@@ -291,7 +273,7 @@ static int read_energy(void *context, const char *name UNUSED, const char *text,
 	struct sampler *s = context;
 	int r = node_energy_parse_state(s->energy, s->boot_id, text, length, err);
 
-	if (r == -EINVAL) { /* nothing of what was taken of it holds */
+	if (r == -EINVAL) { /* nothing of it is valid */
 		s->energy = node_energy_free(s->energy);
 		return node_energy_new(s->options.root_fd,
 				       (enum energy_policy)s->options.idle_policy, &s->energy) < 0
@@ -304,7 +286,7 @@ static int read_energy(void *context, const char *name UNUSED, const char *text,
 static int open_energy(struct sampler *s, struct error *err)
 {
 	const enum energy_policy policy = (enum energy_policy)s->options.idle_policy;
-	_cleanup_free_ char *dir = NULL;
+	char dir[PATH_MAX];
 	int r = node_energy_new(s->options.root_fd, policy, &s->energy);
 
 	if (r < 0)
@@ -312,16 +294,13 @@ static int open_energy(struct sampler *s, struct error *err)
 	registry_set_filler(s->registry, fill_snapshot, s);
 	if (!s->options.state_dir)
 		return 0;
-	if (asprintf(&dir, "%s/energy", s->options.state_dir) < 0) {
-		dir = NULL;
-		return -ENOMEM;
-	}
+	snprintf(dir, sizeof(dir), "%s/energy", s->options.state_dir);
 	r = state_open(dir, s->options.uid, s->options.gid, &s->energy_state, err);
 	return r < 0 ? r : state_read_all(s->energy_state, read_energy, s, err);
 }
 
-/* After a crash the last one holds: what came since is divided anew, from what jobs have by then.
- */
+/* After a crash the last one counts: later energy is divided anew, by the work of jobs until
+ * then. */
 static void write_energy(struct sampler *s)
 {
 	_cleanup_free_ char *text = NULL;
@@ -350,44 +329,30 @@ static bool is_pinned(void *context, uint32_t kernel_side)
 	return kernel_side && meter_is_pinned(s->options.pin_dir, kernel_side);
 }
 
-/* Behind the opening of the kernel side, which takes over what is pinned, or makes an end of it. */
+/* After the kernel side is open, which takes over what is pinned or removes it. */
 static int open_state(struct sampler *s, struct error *err)
 {
-	_cleanup_free_ char *dir = NULL;
+	char dir[PATH_MAX];
 	int r;
 
 	if (!s->options.state_dir)
 		return 0;
-	if (asprintf(&dir, "%s/jobs", s->options.state_dir) < 0) {
-		dir = NULL;
-		return -ENOMEM;
-	}
+	snprintf(dir, sizeof(dir), "%s/jobs", s->options.state_dir);
 	r = state_open(dir, s->options.uid, s->options.gid, &s->state, err);
 	if (r >= 0)
 		r = state_settle(s->state, is_pinned, s, err);
 	return r < 0 ? r : job_state_read(s->state, s->registry, err);
 }
 
-static bool is_taken_over(struct sampler *s)
-{
-	const struct meter *meter = kernel_side_meter(s->kernel);
-
-	return meter && meter_is_taken_over(meter);
-}
-
-/* What can be had without is more than nothing; but what goes on is shown with less than before,
- * perhaps. */
+/* It works without, but then live jobs may show less than before. */
 static void open_published(struct sampler *s)
 {
-	_cleanup_free_ char *path = NULL;
+	char path[PATH_MAX];
 	int r;
 
 	if (!kernel_side_meter(s->kernel) || !s->options.state_dir)
 		return;
-	if (asprintf(&path, "%s/published", s->options.run_dir) < 0) {
-		path = NULL;
-		return;
-	}
+	snprintf(path, sizeof(path), "%s/published", s->options.run_dir);
 	r = published_open(path, s->boot_id, s->options.jobs_max, &s->published);
 	if (r < 0)
 		error_set_errno(&s->news, r,
@@ -397,21 +362,31 @@ static void open_published(struct sampler *s)
 
 static int open_all(struct sampler *s, struct error *err)
 {
+	const size_t sites_size = s->options.mount_count * sizeof(*s->sites);
+	const struct meter *meter;
 	int r = read_hierarchy(s, err);
 
+	s->sites = malloc(sites_size + 1);
+	if (s->sites && sites_size)
+		memcpy(s->sites, s->options.mounts, sites_size);
+	if (r >= 0)
+		r = s->sites ? 0 : -ENOMEM;
 	if (r >= 0)
 		r = make_rules(s, err);
 	if (r >= 0)
-		r = open_names(s, err);
+		r = place_names_open(s->options.root_fd, s->options.one ? "self" : NULL, s->sites,
+				     s->options.mount_count, &s->names, err);
 	if (r >= 0)
 		r = make_registry(s);
 	if (r >= 0)
-		r = kernel_side_open(&s->options, &s->hierarchy, &s->kernel, err);
+		r = kernel_side_open(&s->options, &s->hierarchy, s->registry, s->names, &s->kernel,
+				     err);
 	if (r >= 0)
 		r = open_state(s, err);
 	if (r >= 0)
-		r = kernel_side_resume(s->kernel, s->registry, err);
-	if (r >= 0 && !is_taken_over(s))
+		r = kernel_side_resume(s->kernel, err);
+	meter = r >= 0 ? kernel_side_meter(s->kernel) : NULL;
+	if (r >= 0 && !(meter && meter_is_taken_over(meter)))
 		registry_lose_ports(s->registry);
 	if (r >= 0)
 		r = open_sources(s);
@@ -437,9 +412,10 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	if (options->node && *options->node)
 		snprintf(s->node, sizeof(s->node), "%s", options->node);
 	else
-		read_word(options->root_fd, "proc/sys/kernel/hostname", s->node, sizeof(s->node));
-	read_word(options->root_fd, "proc/sys/kernel/random/boot_id", s->boot_id,
-		  sizeof(s->boot_id));
+		(void)file_read_one_line(options->root_fd, "proc/sys/kernel/hostname", s->node,
+					 sizeof(s->node));
+	(void)file_read_one_line(options->root_fd, "proc/sys/kernel/random/boot_id", s->boot_id,
+				 sizeof(s->boot_id));
 	r = open_all(s, err);
 	if (r < 0) {
 		sampler_close(s, false);
@@ -470,7 +446,7 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 	node_energy_free(s->energy);
 	group_edges_close(s->edges);
 	state_close(s->energy_state);
-	registry_free(s->registry); /* gives back what jobs have from the sources */
+	registry_free(s->registry); /* returns what jobs have of the sources */
 	users_free(s->sources.users);
 	sources_free(s->sources.sources);
 	state_close(s->state);
@@ -516,10 +492,10 @@ static int fold(struct sampler *s, uint64_t boot_ns, struct error *err)
 	int r = registry_fold(s->registry, boot_ns, &cgroups, &count);
 
 	if (r >= 0 && count)
-		r = kernel_side_fold_details(s->kernel, s->registry, s->names, cgroups, count, err);
+		r = kernel_side_fold_details(s->kernel, cgroups, count, err);
 	s->is_saved = r >= 0 && write_states(s);
 	if (s->is_saved)
-		r = kernel_side_forget_folded(s->kernel, s->registry);
+		r = kernel_side_forget_folded(s->kernel);
 	return r < 0 ? error_set_errno(err, r, "cannot fold what ended") : 0;
 }
 
@@ -542,12 +518,12 @@ static int take_published(struct sampler *s)
 static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret,
 		    struct error *err)
 {
-	int r = kernel_side_learn(s->kernel, s->registry, boot_ns, real_ns, err);
+	int r = kernel_side_learn(s->kernel, boot_ns, real_ns, err);
 
 	if (r >= 0)
 		r = take_published(s);
 	if (r >= 0)
-		r = kernel_side_feed(s->kernel, s->registry, s->names, boot_ns, err);
+		r = kernel_side_feed(s->kernel, boot_ns, err);
 	s->sources.command_lookups = 0;
 	if (r >= 0)
 		r = sources_sample(s->sources.sources, boot_ns);
@@ -566,17 +542,6 @@ static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
 		return r;
 	registry_expire(s->registry, boot_ns, drop_state, s);
 	return registry_snapshot(s->registry, boot_ns, real_ns, ret);
-}
-
-/* Of live jobs, where the next ones are made and these are removed. */
-static void watch_edges(struct sampler *s)
-{
-	group_edges_begin(s->edges);
-	for (struct registry_job *job = NULL; (job = registry_next(s->registry, job));) {
-		if (registry_job_path(job))
-			group_edges_watch(s->edges, registry_job_path(job));
-	}
-	group_edges_end(s->edges);
 }
 
 /* @boot_ns, @real_ns: as of when. */
@@ -598,8 +563,14 @@ static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, s
 	if (s->published)
 		published_put(s->published, snapshot);
 	write_energy(s);
-	if (s->edges)
-		watch_edges(s);
+	if (s->edges) {
+		group_edges_begin(s->edges);
+		for (struct registry_job *job = NULL; (job = registry_next(s->registry, job));) {
+			if (registry_job_path(job))
+				group_edges_watch(s->edges, registry_job_path(job));
+		}
+		group_edges_end(s->edges);
+	}
 	snapshot_unref(s->last);
 	s->last = snapshot;
 	if (s->counts.readings == 1 && !s->options.one)
@@ -682,7 +653,7 @@ int sampler_finish(struct sampler *s, struct error *err)
 				    "the state of jobs cannot be written to '%s'",
 				    s->options.state_dir);
 	if (r >= 0)
-		r = kernel_side_put_aside(s->kernel, s->registry, s->names, err);
+		r = kernel_side_put_aside(s->kernel, err);
 	s->has_last = r >= 0;
 	registry_save_timelines(s->registry);
 	registry_cut_ports(s->registry);
@@ -743,13 +714,13 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	if (r >= 0 && (job->job->label || job_command_names(job->job->manager)))
 		r = job_record_add_label(job, record);
 	if (r >= 0)
-		r = kernel_side_add_histograms(s->kernel, known, s->names, &record->reading, err);
+		r = kernel_side_add_histograms(s->kernel, known, &record->reading, err);
 	if (r >= 0)
 		r = describe_cpus(s, known, record);
 	if (r >= 0)
 		r = timeline_copy(&record->timeline, registry_job_timeline(known));
 	if (r >= 0)
-		r = kernel_side_add_details(s->kernel, known, s->names, record, err);
+		r = kernel_side_add_details(s->kernel, known, record, err);
 	if (r >= 0)
 		r = kernel_side_describe(s->kernel, registry_job_losses(known), record);
 	if (r >= 0)

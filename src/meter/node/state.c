@@ -11,12 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
 #include "node/notices.h"
 #include "basic/parse.h"
+#include "basic/text.h"
 
 #define LAST_FORMAT ".%010" PRIu32 ".last" /* behind ".NAME": the kernel side's number */
 #define LAST_LENGTH (sizeof(".0123456789.last") - 1)
@@ -83,8 +85,8 @@ static int write_all(int fd, const char *text, size_t length)
 	return 0;
 }
 
-/* A replacement.h that neither follows links nor must wait for the disk.  @place: where it is to
- * stand in the end. */
+/* Like replacement.h, but follows no links and need not wait for the disk. @place: the final
+ * name. */
 static int replace(const struct state *s, const char *name, const char *place, const char *text,
 		   size_t length, bool is_lasting)
 {
@@ -104,7 +106,7 @@ static int replace(const struct state *s, const char *name, const char *place, c
 	r = write_all(fd, text, length);
 	if (r >= 0 && is_lasting && fsync(fd) < 0)
 		r = -errno;
-	if (close(TAKE_FD(fd)) < 0 && r >= 0) /* where a network's file system says that it is full
+	if (close(TAKE_FD(fd)) < 0 && r >= 0) /* where a network file system reports that it is full
 					       */
 		r = -errno;
 	if (r >= 0 && renameat(s->dir_fd, temporary, s->dir_fd, place) < 0)
@@ -162,7 +164,7 @@ int state_remove(struct state *s, const char *name, struct error *err)
 	if (!is_name(name))
 		return error_set(err, -EINVAL, "cannot remove '%s': it is no name", name);
 	if (unlinkat(s->dir_fd, name, 0) == 0 || errno == ENOENT)
-		return 0; /* that says nothing of writing */
+		return 0; /* this is no news of writing */
 	return note(s, -errno, "remove", name, err);
 }
 
@@ -193,30 +195,15 @@ struct state_counts state_get_counts(const struct state *s)
 
 /* ---- reading back ---- */
 
-static bool ends_with(const char *name, const char *end)
-{
-	size_t length = strlen(name), end_length = strlen(end);
-
-	return length > end_length && strcmp(name + length - end_length, end) == 0;
-}
-
-/* What is no name of ours is cut, so that ".bad" fits. */
-static bool rename_bad(const struct state *s, const char *name, size_t *bad)
-{
-	char other[NAME_MAX + 1];
-
-	snprintf(other, sizeof(other), "%.240s.bad", name);
-	if (*bad >= STATE_BAD_MAX || renameat(s->dir_fd, name, s->dir_fd, other) < 0)
-		return false;
-	(*bad)++;
-	return true;
-}
-
 static void set_aside(struct state *s, const char *name, const struct error *why, size_t *bad)
 {
+	char other[NAME_MAX + 1];
 	struct error line;
-	bool is_kept = rename_bad(s, name, bad);
+	bool is_kept;
 
+	snprintf(other, sizeof(other), "%.240s.bad", name); /* a name that is not ours is cut */
+	is_kept = *bad < STATE_BAD_MAX && renameat(s->dir_fd, name, s->dir_fd, other) == 0;
+	*bad += is_kept;
 	if (!is_kept && unlinkat(s->dir_fd, name, 0) < 0 && errno == EISDIR)
 		unlinkat(s->dir_fd, name, AT_REMOVEDIR);
 	s->counts.set_aside++;
@@ -253,7 +240,7 @@ static int read_file(const struct state *s, const char *name, char **ret, size_t
 	_cleanup_close_ int fd = -EBADF;
 	int r;
 
-	if (!ends_with(name, STATE_OF_JSON) && !ends_with(name, STATE_OF_BYTES))
+	if (!text_ends_with(name, STATE_OF_JSON) && !text_ends_with(name, STATE_OF_BYTES))
 		return error_set(err, -EINVAL, "it has no name of a state");
 	fd = openat(s->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && errno == ELOOP)
@@ -287,7 +274,7 @@ static int read_one(struct state *s, const char *name, state_visit visit, void *
 
 struct names {
 	char **names;
-	size_t count, bad;
+	size_t count, room, bad;
 };
 
 static void names_clear(struct names *n)
@@ -299,18 +286,10 @@ static void names_clear(struct names *n)
 
 static int names_add(struct names *n, const char *name)
 {
-	if ((n->count & (n->count - 1)) == 0) {
-		char **larger = realloc(n->names, MAX(2 * n->count, (size_t)1) * sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		n->names = larger;
-	}
-	n->names[n->count] = strdup(name);
-	if (!n->names[n->count])
+	if (array_reserve(&n->names, &n->room, n->count, sizeof(*n->names)) < 0)
 		return -ENOMEM;
-	n->count++;
-	return 0;
+	n->names[n->count] = strdup(name);
+	return n->names[n->count] ? (n->count++, 0) : -ENOMEM;
 }
 
 static void closedirp(DIR **dir)
@@ -321,14 +300,14 @@ static void closedirp(DIR **dir)
 
 static int list_last(struct state *s UNUSED, struct names *to, const char *name)
 {
-	return *name == '.' && ends_with(name, ".last") ? names_add(to, name) : 0;
+	return *name == '.' && text_ends_with(name, ".last") ? names_add(to, name) : 0;
 }
 
 static int list_whole(struct state *s, struct names *to, const char *name)
 {
-	if (*name == '.' && ends_with(name, ".new"))
+	if (*name == '.' && text_ends_with(name, ".new"))
 		unlinkat(s->dir_fd, name, 0);
-	else if (ends_with(name, ".bad"))
+	else if (text_ends_with(name, ".bad"))
 		to->bad++;
 	else if (*name != '.')
 		return names_add(to, name);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state - what the agent knows of its jobs, on disk: a directory of files, one a job.
+ * state - what the agent knows of its jobs, on disk: a directory with a file for each job.
  *
- * Each is written whole or not at all.  Nothing that another made is trusted: what is torn, no
- * plain file, another's or too large is set aside once, as NAME.bad, counted, and told with its
- * reason.  One agent at a time: see lock.h.
+ * Each is written whole or not at all. Nothing made by others is trusted: a torn file, one that is
+ * not plain, another's or too large is renamed to NAME.bad, counted, and reported with its reason.
+ * One agent at a time: see lock.h.
  */
 #pragma once
 
@@ -20,13 +20,13 @@ struct state;
 #define STATE_FILES_MAX 65536 /* that are read back */
 #define STATE_BAD_MAX 16 /* files set aside that are kept; further ones are removed */
 #define STATE_NAME_SIZE 232
-/* How names end, of JSON and of anything else: who reads back tells what is not his. */
+/* Endings of names, for JSON and for anything else: readers reject others. */
 #define STATE_OF_JSON ".json"
 #define STATE_OF_BYTES ".state"
 
-/* The file's name of a job.  @maker: the user who made its groups, since others may choose the same
- * id; -1: none.  Any bytes are fine, and no two jobs share one; but of an id over some 130 bytes
- * that are no letters, 220 that are, it holds a digest.  -ENAMETOOLONG: the manager's name is too
+/* The file name of a job. @maker: the user who made its cgroups, since others may choose the
+ * same id; -1: none. Any bytes are valid, and names are unique; very long ids (130 bytes if most
+ * are no letters, else 220) are replaced by a digest. -ENAMETOOLONG: the manager's name is too
  * long. */
 int state_name(const char *manager, const char *id, int64_t maker, char ret[STATE_NAME_SIZE]);
 
@@ -41,31 +41,28 @@ int state_write(struct state *s, const char *name, const char *text, size_t leng
 		struct error *err);
 
 /*
- * The last state before what it was read from is erased: the kernel side of that number.  Both
- * cannot be done at once, so it stands beside what is there, and counts for nothing until
- * state_settle().
+ * The last state before its source, the kernel side of that number, is erased. Both cannot be done
+ * at once: so it is written beside the present one, and is not valid until state_settle().
  */
 int state_write_last(struct state *s, const char *name, uint32_t kernel_side, const char *text,
 		     size_t length, struct error *err);
-/* What state_write_last() left takes the place of what is there if its kernel side is no more, and
- * is removed if it is.  On failure some of it is left, and what state_read_all() gives is too
- * little: it is to be called again. */
+/* Moves what state_write_last() left into place if its kernel side is gone, else removes it. On
+ * failure some is left, and state_read_all() gives too little: call it again. */
 int state_settle(struct state *s, bool (*is_there)(void *context, uint32_t kernel_side),
 		 void *context, struct error *err);
 
 int state_remove(struct state *s, const char *name, struct error *err); /* gone already is fine */
 
 /*
- * Whether a file was set aside, or writing began to fail, began to fail otherwise, or works again
- * since this was asked last: then *err says so, once.  Of files that are set aside NOTICES_MAX are
- * told one by one.
+ * Whether a file was set aside, or writing began to fail, changed its error, or works again since
+ * the last call: then *err says so, once. At most NOTICES_MAX files are reported one by one.
  */
 bool state_has_news(struct state *s, struct error *err);
 int state_failure(const struct state *s); /* of the last that was to be written, negative errno; 0:
 					     it was */
 
-/* 0: taken; -EINVAL, -EBADMSG: torn or not ours, *@err says why, it is set aside; any other:
- * reading ends there with it.  @text ends in a NUL. */
+/* 0: taken; -EINVAL, -EBADMSG: torn or not ours, set aside with the reason in *@err; other
+ * errors end the reading. @text ends in a NUL. */
 typedef int (*state_visit)(void *context, const char *name, const char *text, size_t length,
 			   struct error *err);
 

@@ -41,7 +41,7 @@ static bool put_escaped(struct writer *w, const char *text, const char *also_pla
 	return true;
 }
 
-/* Five bits a letter: for what is mostly escapes. */
+/* Five bits a letter: for texts that are mostly escapes. */
 static bool put_packed(struct writer *w, const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
@@ -57,7 +57,7 @@ static bool put_packed(struct writer *w, const char *text)
 	return !count || put(w, letters[bits << (5 - count) & 31]);
 }
 
-/* From two beginnings: for what cannot be told in so many letters. */
+/* From two seeds: for texts that are too long. */
 static bool put_digest(struct writer *w, const char *text)
 {
 	uint64_t halves[] = { FNV_BEGIN, UINT64_C(0x9e3779b97f4a7c15) };

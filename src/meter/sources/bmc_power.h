@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bmc_power - the power of the node, as its BMC says it when it is asked: now and then, since that
- * costs the BMC time, and it knows of a new value each second or two at best.
+ * bmc_power - the node's power from its BMC, read now and then: a question costs the BMC time, and
+ * it has a new value every second or two at best.
  *
- * An answer that did not come, or is of no use, is no power: nothing is shown, and why is said.
- * Between two answers the last is shown, as stale.
+ * Without a usable answer there is no power, and the reason is reported. Between two answers the
+ * last is shown as stale.
  */
 #pragma once
 
@@ -28,12 +28,12 @@ struct bmc_power { /* begins as {}, with its sensor set */
 	struct error why; /* it was not */
 };
 
-/* Is it time to ask?  Then what came of it goes to one of these, with the moment when it came. */
+/* Whether to ask now; then pass the result to one of the other two, with its time. */
 bool bmc_power_begin(struct bmc_power *p, uint64_t boot_ns);
 void bmc_power_answer(struct bmc_power *p, uint64_t uw, uint64_t boot_ns);
 void bmc_power_refuse(struct bmc_power *p, const struct error *why);
 
 /* Add the reading, if there is any.  -ENOMEM, -ENOSPC. */
 int bmc_power_add(const struct bmc_power *p, bool is_new, struct samples *to);
-/* Say why there is none.  -ENOMEM, -ENOSPC. */
+/* Report why there is none. -ENOMEM, -ENOSPC. */
 int bmc_power_describe(const struct bmc_power *p, const char *label, struct strings *missing);

@@ -48,7 +48,7 @@ static void read_usage(uint64_t *values, uint64_t *ret_peak_bytes)
 	*ret_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
 
-/* In one call, so that we know what reading it added to our own counts.  Returns the length. */
+/* In one call, so that its effect on our own counts is known. Returns the length. */
 static ssize_t read_in_one_call(int root_fd, const char *path, char *text, size_t size)
 {
 	_cleanup_close_ int fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC);

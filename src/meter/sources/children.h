@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* children - without BPF: what wait() and proc give the calling process of the children that it
- * waited for. */
+/* children - without BPF: usage from wait() and proc of the children that the calling process
+ * has waited for. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,5 +21,5 @@ bool children_know(enum metric_id metric);
 
 /* CPU time in ns of the children that were waited for. */
 uint64_t children_cpu_ns(const struct children_usage *before);
-/* Raise what @to knows to what the children are known to have used. */
+/* Raise the values of @to to those of the children. */
 void raise_to_children(const struct children_usage *before, struct reading *to);

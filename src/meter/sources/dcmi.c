@@ -86,30 +86,19 @@ struct source_state {
 	uint64_t stamp_ns; /* when it did */
 };
 
-static struct source_state *free_source(struct source_state *s)
+static void close_source(struct source_state *s)
 {
-	if (s)
-		closep(&s->fd);
-	free(s);
-	return NULL;
+	closep(&s->fd);
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret,
+static int open_source(const struct source_options *options, struct source_state *s,
 		       struct error *err)
 {
-	struct source_state *s;
-	int fd = openat(options->root_fd, DEVICE, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0 && errno == ENOENT)
+	s->fd = openat(options->root_fd, DEVICE, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (s->fd < 0 && errno == ENOENT)
 		return -ENODEV;
-	if (fd < 0)
+	if (s->fd < 0)
 		return error_set_errno(err, errno, "cannot open '/" DEVICE "'");
-	s = calloc(1, sizeof(*s));
-	if (!s) {
-		close(fd);
-		return -ENOMEM;
-	}
-	s->fd = fd;
 	s->power.sensor = (struct energy_sensor){
 		.source = "dcmi",
 		.name = "DCMI power",
@@ -119,7 +108,6 @@ static int open_source(const struct source_options *options, struct source_state
 		.quality = ENERGY_MEASURED,
 		.rank = 31, /* behind Redfish, which has more digits */
 	};
-	*ret = s;
 	return 0;
 }
 
@@ -148,8 +136,7 @@ static int send_request(struct source_state *s, uint64_t now_ns)
 	return 0;
 }
 
-/* One message, whose ever it is; its length.  -EAGAIN: there is none; -ESTALE: of an older
- * request. */
+/* Receive a message; its length. -EAGAIN: none; -ESTALE: the answer to an older request. */
 static int receive(struct source_state *s, uint8_t *data, size_t size)
 {
 	struct ipmi_addr from;
@@ -186,7 +173,7 @@ static int wait_for_answer(struct source_state *s, uint64_t until_ns, uint8_t *d
 	}
 }
 
-/* A BMC whose own clock goes, and has stood still since: it gives the same again and again. */
+/* A BMC whose own clock has run and then stopped repeats old values. */
 static bool is_stuck(struct source_state *s, uint32_t stamp, uint64_t now_ns)
 {
 	const bool is_new = !s->has_stamp || stamp != s->stamp;
@@ -227,7 +214,7 @@ static int ask(struct source_state *s, uint64_t now_ns, struct dcmi_power *ret, 
 		r = dcmi_parse(data, (size_t)r, ret, err);
 	if (r < 0)
 		return r;
-	if (is_late) /* of when it is nobody knows */
+	if (is_late) /* its time is not known */
 		return error_set(err, -ETIME, "the BMC's answer came too late");
 	if (is_stuck(s, ret->stamp, now_ns))
 		return error_set(err, -ESTALE,
@@ -261,8 +248,9 @@ const struct source source_dcmi = {
 	.help = "Ask the node's BMC for the node's power, by IPMI (DCMI) on /dev/ipmi0, at most every 5 seconds.",
 	.has_energy = true,
 	.deadline_ms = DEADLINE_MS,
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
 	.describe = describe,
-	.free = free_source,
+	.close = close_source,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dcmi - the node's power as its BMC says it by IPMI: the command "Get Power Reading" of the Data
- * Center Manageability Interface (DCMI 1.5, 6.6.1), by ioctl on /dev/ipmi0.
+ * dcmi - the node's power from its BMC by IPMI: the command "Get Power Reading" of the Data Center
+ * Manageability Interface (DCMI 1.5, 6.6.1), by ioctl on /dev/ipmi0.
  */
 #pragma once
 
@@ -27,6 +27,6 @@ struct dcmi_power {
 			 */
 };
 
-/* -EPROTO: it is no such answer; -EIO: the BMC refused; -ENODATA: it measures no power now.  *err
- * says it in words. */
+/* -EPROTO: not such an answer; -EIO: the BMC refused; -ENODATA: it measures no power now. *err
+ * has the reason. */
 int dcmi_parse(const uint8_t *data, size_t length, struct dcmi_power *ret, struct error *err);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An estimate of the node's energy, for machines without a sensor: what a server with this model of
- * processor takes (energy/cpu_power.h), with the CPU time that is used.  It counts where nothing is
- * measured.
+ * An estimate of the node's energy, for machines without a sensor: the power of a server with this
+ * model of processor (energy/cpu_power.h) at its CPU time. It counts where nothing is measured.
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
@@ -46,32 +44,26 @@ static void read_model(int root_fd, char *ret, size_t size)
 			 value + 2);
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret,
+static int open_source(const struct source_options *options, struct source_state *s,
 		       struct error *err)
 {
-	struct source_state *s = calloc(1, sizeof(*s));
 	char model[256];
 
-	if (!s)
-		return -ENOMEM;
 	s->root_fd = options->root_fd;
 	s->cpus = machine_cpus_online(s->root_fd);
 	if (options->cpu_model && *options->cpu_model)
 		snprintf(model, sizeof(model), "%s", options->cpu_model);
 	else
 		read_model(s->root_fd, model, sizeof(model));
-	if (!cpu_power_find(model, s->cpus, options->cpu_tdp_watts, &s->power)) {
-		free(s);
-		return error_set(err, -ENODEV,
-				 "no sensor, and the processor '%.60s' is not in the table of "
-				 "models (the agent's settings cpu_model and cpu_tdp)",
-				 *model ? model : "unknown");
-	}
-	*ret = s;
-	return 0;
+	if (cpu_power_find(model, s->cpus, options->cpu_tdp_watts, &s->power))
+		return 0;
+	return error_set(err, -ENODEV,
+			 "no sensor, and the processor '%.60s' is not in the table of models (the "
+			 "agent's settings cpu_model and cpu_tdp)",
+			 *model ? model : "unknown");
 }
 
-/* Since boot, so that the next agent goes on where this one ended. */
+/* Since boot, so that the next agent continues it. */
 static uint64_t energy_until(const struct source_state *s, uint64_t boot_ns)
 {
 	const struct cpu_power *p = &s->power;
@@ -82,7 +74,7 @@ static uint64_t energy_until(const struct source_state *s, uint64_t boot_ns)
 	return (uint64_t)((idle + more) / NS_OF_A_SECOND);
 }
 
-static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
+static int sample(struct source_state *s, uint64_t boot_ns UNUSED, struct samples *to)
 {
 	struct energy_reading reading = {
 		.sensor = { .source = s->power.source,
@@ -98,7 +90,6 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 	};
 	uint64_t busy_ns = s->busy_ns;
 
-	(void)boot_ns;
 	if (machine_read_busy(s->root_fd, &busy_ns) < 0)
 		return 0;
 	s->busy_ns = MAX(busy_ns, s->busy_ns);
@@ -114,7 +105,7 @@ const struct source source_energy_estimate = {
 	.help = "Estimate the node's energy from its processor's model where no sensor measures it.",
 	.has_energy = true,
 	.is_for_jobs = true,
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
-	.free = source_free,
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "basic/macro.h"
+#include "basic/text.h"
 
 #define SLICES 7 /* of a card with MIG, whether given to instances or not */
 
@@ -23,14 +24,7 @@ uint64_t gpu_holder_part(const struct gpu_unit *u, const struct gpu_holder *h, u
 			u->weight);
 }
 
-bool gpu_path_is_below(const char *path, const char *top)
-{
-	const size_t length = strlen(top);
-
-	return strncmp(path, top, length) == 0 && (path[length] == '\0' || path[length] == '/');
-}
-
-/* Who shares one has a part by how busy it keeps the multiprocessors; nobody has none. */
+/* Sharers have a part by how busy they keep the multiprocessors. */
 static void add_holder(struct gpu_unit *u, const char *path, const struct gpu_process *p)
 {
 	const uint64_t weight = p && p->sm.is_known && p->sm.number ? p->sm.number : 1;
@@ -55,7 +49,7 @@ static size_t add_processes(struct gpu_unit *u, const struct gpu_reading *r,
 	for (size_t k = 0; k < r->process_count; k++) {
 		const struct gpu_process *p = &r->processes[k];
 
-		if (is_on(p, i) && (!top || (p->path && gpu_path_is_below(p->path, top))))
+		if (is_on(p, i) && (!top || (p->path && text_is_below(p->path, top))))
 			add_holder(u, p->path ? p->path : "", p);
 	}
 	return u->count - before;
@@ -66,24 +60,16 @@ static bool is_claimed(const struct gpu_claim *claim, const struct gpu_identity 
 	return card->minor < GPU_CARDS_MAX && claim->minors[card->minor];
 }
 
-static size_t count_claims(const struct gpu_identity *card, const struct gpu_claim *claims,
-			   size_t claim_count)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < claim_count; i++)
-		count += is_claimed(&claims[i], card);
-	return count;
-}
-
-/* The prolog's numbers are those of cards: of a card that several jobs have instances of, it does
- * not say which, and processes do. */
+/* The prolog's numbers are those of cards: where several jobs have instances of one card, only
+ * processes show which. */
 static int add_holders(struct gpu_unit *u, const struct gpu_identity *card,
 		       const struct gpu_reading *r, const struct gpu_instance *instance,
 		       const struct gpu_claim *claims, size_t claim_count)
 {
-	const size_t claimed = count_claims(card, claims, claim_count);
+	size_t claimed = 0;
 
+	for (size_t i = 0; i < claim_count; i++)
+		claimed += is_claimed(&claims[i], card);
 	u->holders = calloc(r->process_count + claimed + 1, sizeof(*u->holders));
 	if (!u->holders)
 		return -ENOMEM;

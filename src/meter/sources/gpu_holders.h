@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpu_holders - who holds a card, or an instance of one, and which part of it.
+ * gpu_holders - the holders of a card, or of an instance of one, and their parts.
  *
- * What the site's prolog allocated decides; where it says nothing of a card, the processes on it
- * do. A process' environment is never asked.  Pure, and exact: the parts of an amount add up to it,
- * and what nobody holds is what remains.
+ * The allocation of the site's prolog decides; for cards without one, the processes on them do,
+ * never the environment of a process. Pure, and exact: the parts of an amount add up to it.
  */
 #pragma once
 
 #include "sources/nvml.h"
 
-struct gpu_claim { /* what the prolog allocated to a job */
+struct gpu_claim { /* a job's allocation from the prolog */
 	char *path; /* of the job's cgroup; owned */
 	bool minors[GPU_CARDS_MAX];
 };
@@ -28,7 +27,7 @@ struct gpu_unit { /* a card, or an instance of one */
 	uint64_t from, until, slices; /* its part of the card's slices */
 	struct gpu_holder *holders; /* owned */
 	size_t count;
-	uint64_t weight; /* of all of them; 0: nobody holds it */
+	uint64_t weight; /* of all holders; 0: none */
 };
 
 struct gpu_units {
@@ -44,6 +43,3 @@ void gpu_units_clear(struct gpu_units *u);
 /* The part of @amount from @from until @until of @whole, rounded so that all parts are @amount. */
 uint64_t gpu_part(uint64_t amount, uint64_t from, uint64_t until, uint64_t whole);
 uint64_t gpu_holder_part(const struct gpu_unit *u, const struct gpu_holder *h, uint64_t amount);
-
-/* Is the cgroup of that path @top, or below it? */
-bool gpu_path_is_below(const char *path, const char *top);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GPUs of the node, and what each job has of them.
+ * GPUs of the node, and each job's part of them.
  *
- * The driver, and each card, are asked on threads of their own: a card that hangs is late by
- * itself, and delays neither a reading nor another card.  What a reading shares out is what the
- * last sample of a card that ended since the reading before says, among those who held the card
- * then.
+ * The driver and each card are read on threads of their own: a card that hangs is late alone, and
+ * delays neither a reading nor another card. A reading divides the last sample of a card that ended
+ * since the previous reading among the holders at that time.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
+#include "basic/text.h"
 #include "cgroup/descendants.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/identity.h"
@@ -44,7 +44,7 @@ struct card {
 	bool is_late, is_fresh; /* its last sample was; it is new since the reading before */
 	struct gpu_reading now; /* ENERGY, UNHELD: our own sums */
 	struct gpu_units units;
-	struct value amounts[GPU_NUMBERS]; /* what came since the sample before, and peaks */
+	struct value amounts[GPU_NUMBERS]; /* increments since the previous sample, and peaks */
 	uint64_t before_ns;
 	struct value before[GPU_FIELDS];
 	bool has_counter, has_energy;
@@ -60,7 +60,7 @@ struct claims {
 
 struct source_state {
 	int root_fd;
-	const struct hierarchy *hierarchy; /* NULL: processes are nobody's */
+	const struct hierarchy *hierarchy; /* NULL: processes have no job */
 	const struct identity_rules *rules;
 	struct nvml *nvml;
 	struct slow_source *driver;
@@ -95,31 +95,22 @@ static struct asked *asked_of(const struct source_state *s)
 	return (struct asked *)(void *)s;
 }
 
-static int open_asked(const struct source_options *options, struct source_state **ret,
+static int open_asked(const struct source_options *options, struct source_state *state,
 		      struct error *err UNUSED)
 {
 	const struct asked_options *own = options->context;
-	struct asked *a = calloc(1, sizeof(*a));
-	int r = a ? 0 : -ENOMEM;
+	const struct hierarchy *h = own->source->hierarchy;
+	struct asked *a = asked_of(state);
 
-	if (r == 0 && own->handle)
-		r = nvml_card_open(own->source->nvml, own->handle, &a->card);
-	if (r < 0) {
-		free(a);
-		return r;
-	}
 	a->nvml = nvml_ref(own->source->nvml);
 	a->root_fd = options->root_fd;
-	a->has_hierarchy = own->source->hierarchy;
-	if (a->has_hierarchy) {
-		a->hierarchy.is_v2 = own->source->hierarchy->is_v2;
-		a->hierarchy.key = own->source->hierarchy->key;
-	}
-	*ret = (struct source_state *)(void *)a;
-	return 0;
+	a->has_hierarchy = h;
+	if (h)
+		a->hierarchy = (struct hierarchy){ .is_v2 = h->is_v2, .key = h->key };
+	return own->handle ? nvml_card_open(a->nvml, own->handle, &a->card) : 0;
 }
 
-/* Only what the kernel says: nothing that the process can set but its command. */
+/* Only the kernel's data: the process itself can set nothing but its command. */
 static void read_process(const struct asked *a, struct gpu_process *p)
 {
 	_cleanup_free_ char *cgroups = NULL;
@@ -130,8 +121,7 @@ static void read_process(const struct asked *a, struct gpu_process *p)
 	if (fstatat(a->root_fd, path, &st, 0) == 0)
 		p->uid = st.st_uid;
 	snprintf(path, sizeof(path), "proc/%u/comm", p->pid);
-	(void)file_read_small(a->root_fd, path, p->command, sizeof(p->command));
-	p->command[strcspn(p->command, "\n")] = '\0';
+	(void)file_read_one_line(a->root_fd, path, p->command, sizeof(p->command));
 	snprintf(path, sizeof(path), "proc/%u/cgroup", p->pid);
 	if (a->has_hierarchy && file_read(a->root_fd, path, CGROUPS_MAX, &cgroups, NULL) == 0 &&
 	    hierarchy_find_path(&a->hierarchy, cgroups, &p->path) < 0)
@@ -155,25 +145,22 @@ static int sample_asked(struct source_state *state, uint64_t boot_ns, struct sam
 	return r;
 }
 
-static struct source_state *free_asked(struct source_state *state)
+static void close_asked(struct source_state *state)
 {
 	struct asked *a = asked_of(state);
 
-	if (a) {
-		gpu_reading_clear(&a->reading);
-		nvml_card_free(a->card);
-		nvml_unref(a->nvml);
-	}
-	free(a);
-	return NULL;
+	gpu_reading_clear(&a->reading);
+	nvml_card_free(a->card);
+	nvml_unref(a->nvml);
 }
 
 static const struct source asked_source = {
 	.name = "gpu-asked",
 	.deadline_ms = DEADLINE_MS,
+	.size = sizeof(struct asked),
 	.open = open_asked,
 	.sample = sample_asked,
-	.free = free_asked,
+	.close = close_asked,
 };
 
 static int open_slow(const struct source_state *s, void *handle, struct slow_source **ret)
@@ -194,10 +181,8 @@ static void forget_claims(struct claims *c)
 	c->count = 0;
 }
 
-static struct source_state *free_source(struct source_state *s)
+static void close_source(struct source_state *s)
 {
-	if (!s)
-		return NULL;
 	slow_source_free(s->driver);
 	for (size_t i = 0; i < s->count; i++) {
 		slow_source_free(s->cards[i]->slow);
@@ -208,36 +193,25 @@ static struct source_state *free_source(struct source_state *s)
 	forget_claims(&s->claims[0]);
 	forget_claims(&s->claims[1]);
 	nvml_unref(s->nvml);
-	free(s);
-	return NULL;
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret,
+static int open_source(const struct source_options *options, struct source_state *s,
 		       struct error *err)
 {
 	const char *set = options->settings ? options->settings->nvml_library : NULL;
-	struct source_state *s = calloc(1, sizeof(*s));
-	int r = s ? nvml_load(set ? set : NVML_LIBRARY, &s->nvml, err) : -ENOMEM;
+	int r = nvml_load(set ? set : NVML_LIBRARY, &s->nvml, err);
 
-	if (r == 0) {
-		s->root_fd = options->root_fd;
-		s->rules = options->rules;
-		s->hierarchy = options->hierarchy;
-		r = open_slow(s, NULL, &s->driver);
-	}
+	s->root_fd = options->root_fd;
+	s->rules = options->rules;
+	s->hierarchy = options->hierarchy;
 	if (r == 0)
-		r = slow_source_ask(s->driver);
-	if (r < 0) {
-		free_source(s);
-		return r;
-	}
-	*ret = s;
-	return 0;
+		r = open_slow(s, NULL, &s->driver);
+	return r < 0 ? r : slow_source_ask(s->driver);
 }
 
 /* ---- which cards there are ---- */
 
-/* One that comes back goes on: its sums never fall. */
+/* A card that returns continues: its sums never fall. */
 static int add_card(struct source_state *s, const struct gpu_identity *identity)
 {
 	struct card *c = NULL;
@@ -286,7 +260,7 @@ static int take_driver(struct source_state *s)
 
 /* ---- what came since a card's sample before ---- */
 
-/* A counter of its own, where it has one; what its power adds up to else. */
+/* Its own counter, if it has one; else its power, integrated. */
 static const struct energy_total *take_energy(struct card *c)
 {
 	const struct value counter = c->now.fields[GPU_FIELD(ENERGY)],
@@ -302,7 +276,7 @@ static const struct energy_total *take_energy(struct card *c)
 	return c->has_counter ? &c->counter.total : &c->integral.total;
 }
 
-/* A ratio that held for that time, what a counter grew by, or a peak. */
+/* A ratio times the interval, the growth of a counter, or a peak. */
 static struct value amount_of(const struct card *c, size_t field, enum metric_id of_job)
 {
 	const struct metric *metric = metric_get(of_job);
@@ -386,7 +360,7 @@ static int add_energy(const struct card *c, struct samples *to)
 			    .socket = c->identity.index,
 			    .quality = ENERGY_MEASURED,
 			    .rank = c->has_counter ? 10 : 20,
-			    /* the driver's sensor looks at a part of the time */
+			    /* the driver's sensor samples a part of the time */
 			    .uncertainty_permille = c->has_counter ? 50 : 100 },
 		.total = c->has_counter ? c->counter.total : c->integral.total,
 		.boot_ns = c->before_ns,
@@ -462,7 +436,7 @@ static int describe(const struct source_state *s, struct strings *missing)
 
 /* ---- of jobs ---- */
 
-/* For the next reading: what it had when this one was taken. */
+/* The job's allocation at this reading, for the next. */
 static void keep_claim(struct source_state *s, const struct source_job *job)
 {
 	struct claims *claims = &s->claims[s->reading];
@@ -496,7 +470,7 @@ static bool is_of_job(const struct source_state *s, const struct gpu_holder *h,
 		      const struct source_job *job)
 {
 	if (job->path)
-		return gpu_path_is_below(h->path, job->path);
+		return text_is_below(h->path, job->path);
 	return job->pid && h->process &&
 	       is_started_by(s->root_fd, (pid_t)h->process->pid, job->pid);
 }
@@ -521,7 +495,8 @@ static void add_amounts(const struct card *c, const struct gpu_unit *u, const st
 	}
 }
 
-/* What its processes hold; where the driver does not say it of each, all of it if it has all. */
+/* What its processes hold; if the driver does not report that of each, all of it if the job has
+ * all. */
 static int add_unit(const struct source_state *s, const struct card *c, const struct gpu_unit *u,
 		    const struct source_job *job, struct job_gpus *to)
 {
@@ -615,7 +590,7 @@ static const struct gpu_unit *unit_of(const struct card *c, const struct gpu_pro
 	return &c->units.items[i < c->units.count ? i : 0];
 }
 
-/* Holders without a process have no user: they are for who sees all. */
+/* Holders without a process have no user: only for callers who see all. */
 static void format_holders(const struct source_state *s, const struct card *c, int64_t only_uid,
 			   struct document *d)
 {
@@ -639,18 +614,6 @@ static void format_holders(const struct source_state *s, const struct card *c, i
 	document_end_list(d);
 }
 
-/* A number's key is its metric's name without jobmeter_gpu_ and _total. */
-static void format_field(const struct card *c, size_t field, struct document *d)
-{
-	const struct metric *metric = metric_get((enum metric_id)(METRIC_NODE_GPU_FIRST + field));
-	const char *name = metric->name + strlen("jobmeter_gpu_"), *end = strstr(name, "_total");
-	char key[64];
-
-	snprintf(key, sizeof(key), "%.*s",
-		 metric->kind == KIND_COUNTER && end ? (int)(end - name) : (int)strlen(name), name);
-	put_value(d, key, field_of(c, field), metric->unit);
-}
-
 static void format(const struct source_state *s, int64_t only_uid, struct document *d)
 {
 	document_begin_list_of(d, "gpus");
@@ -663,8 +626,19 @@ static void format(const struct source_state *s, int64_t only_uid, struct docume
 		document_put_string(d, "model", c->identity.model);
 		document_put_string(d, "pci", c->identity.pci);
 		document_put_boolean(d, "mig", c->now.has_instances);
-		for (size_t k = 0; k < GPU_FIELDS; k++)
-			format_field(c, k, d);
+		for (size_t k = 0; k < GPU_FIELDS; k++) {
+			const struct metric *metric =
+				metric_get((enum metric_id)(METRIC_NODE_GPU_FIRST + k));
+			const char *name = metric->name + strlen("jobmeter_gpu_"),
+				   *end = strstr(name, "_total");
+			char key[64];
+
+			snprintf(key, sizeof(key), "%.*s",
+				 metric->kind == KIND_COUNTER && end ? (int)(end - name)
+								     : (int)strlen(name),
+				 name);
+			put_value(d, key, field_of(c, k), metric->unit);
+		}
 		format_holders(s, c, only_uid, d);
 		document_end_map(d);
 	}
@@ -677,10 +651,11 @@ const struct source source_gpu = {
 	.help = "Read NVIDIA's GPUs: what each job has of them, their processes, energy and errors.",
 	.has_energy = true,
 	.is_for_jobs = true,
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
 	.describe = describe,
-	.free = free_source,
+	.close = close_source,
 	.sample_job = sample_job,
 	.format = format,
 };

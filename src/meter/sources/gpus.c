@@ -25,13 +25,9 @@ static const struct vendor { const char *id, *name; } vendors[] = {
 static int read_word(int root_fd, const char *address, const char *file, char *ret, size_t size)
 {
 	char path[128];
-	int r;
 
 	snprintf(path, sizeof(path), PCI "/%.40s/%s", address, file);
-	r = file_read_small(root_fd, path, ret, size);
-	if (r >= 0)
-		ret[strcspn(ret, "\n")] = '\0';
-	return r;
+	return file_read_one_line(root_fd, path, ret, size);
 }
 
 static void read_driver(int root_fd, const char *address, char *ret, size_t size)
@@ -50,15 +46,6 @@ static void read_driver(int root_fd, const char *address, char *ret, size_t size
 	snprintf(ret, size, "%.31s", name ? name + 1 : target);
 }
 
-static const char *find_vendor(const char *id)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(vendors); i++) {
-		if (strcmp(vendors[i].id, id) == 0)
-			return vendors[i].name;
-	}
-	return NULL;
-}
-
 static void read_gpu(int root_fd, const char *address, struct gpus *gpus)
 {
 	char class[16], vendor[16];
@@ -68,7 +55,10 @@ static void read_gpu(int root_fd, const char *address, struct gpus *gpus)
 	    strncmp(class, "0x03", 4) != 0 ||
 	    read_word(root_fd, address, "vendor", vendor, sizeof(vendor)) < 0)
 		return;
-	gpu.vendor = find_vendor(vendor);
+	for (size_t i = 0; i < ARRAY_SIZE(vendors); i++) {
+		if (strcmp(vendors[i].id, vendor) == 0)
+			gpu.vendor = vendors[i].name;
+	}
 	if (!gpu.vendor || gpus->count == GPUS_MAX)
 		return;
 	snprintf(gpu.address, sizeof(gpu.address), "%.31s", address);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpus - which GPUs stand on the PCI bus, and which driver has them.  Listed only. */
+/* gpus - the GPUs on the PCI bus, and their drivers. Listed only. */
 #pragma once
 
 #include <stddef.h>

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hardware - counts of the processor's own counters: of a process with all that it starts, or of a
- * control group.
+ * hardware - the processor's own counters, of a process with its descendants or of a cgroup.
  *
- * A processor has few counters.  Where more is asked for, events take turns, and what one counted
- * is scaled by the share of the time in which it did: then it is an estimate, and
- * METRIC_CPU_COUNTERS_RUNNING, the CPU time in which all of them counted, is less than
- * METRIC_CPU_COUNTERS_ENABLED, that in which they were to.
+ * A processor has few counters. Beyond that, events take turns, and counts are scaled by the share
+ * of time in which they counted: estimates. Then METRIC_CPU_COUNTERS_RUNNING, the CPU time in which
+ * all of them counted, is less than METRIC_CPU_COUNTERS_ENABLED, that in which they should have.
  */
 #pragma once
 
@@ -23,7 +21,7 @@ struct error;
 struct hardware;
 struct hierarchy;
 
-/* A group, as it is told from where groups are read. */
+/* A cgroup by its path. */
 struct hardware_place {
 	int root_fd;
 	const struct hierarchy *hierarchy;
@@ -32,20 +30,20 @@ struct hardware_place {
 };
 
 /*
- * Count @pid, its threads and processes that it starts from now on, or, with @at_exec, from its
- * next execve() on. For who may trace it; without CAP_PERFMON in user mode only, where
- * kernel.perf_event_paranoid is 2.
+ * Count @pid, its threads and processes that it starts from now on or, with @at_exec, from its next
+ * execve() on. The caller must be allowed to trace it; without CAP_PERFMON,
+ * kernel.perf_event_paranoid 2 permits user mode only.
  *
- * Each event is read by itself: the kernel refused groups of inherited events before 6.13.  Events
- * that the machine has not are left out.  If none is left, -ENODEV (the machine has none), -EACCES
- * or -EMFILE, and *err says it in words.
+ * Each event is read separately: before 6.13 the kernel refuses groups of inherited events. Events
+ * that the machine lacks are left out. If none is left: -ENODEV (the machine has none), -EACCES or
+ * -EMFILE, with the reason in *err.
  */
 int hardware_open_process(const struct hardware_events *events, pid_t pid, bool at_exec,
 			  struct hardware **ret, struct error *err);
 
-/* Count what runs in the group whose directory (of the hierarchy with perf_event) is @cgroup_fd,
- * which stays the caller's, and in those below it, on @cpus: a descriptor for each event and CPU,
- * at most @descriptors_max of them (-E2BIG).  Takes CAP_PERFMON. */
+/* Count a cgroup with those below it on @cpus; @cgroup_fd, the caller's, is its directory in the
+ * hierarchy with perf_event. Takes a descriptor for each event and CPU, at most @descriptors_max
+ * (-E2BIG), and CAP_PERFMON. */
 int hardware_open_group(const struct hardware_events *events, int cgroup_fd,
 			const struct cpulist *cpus, size_t descriptors_max, struct hardware **ret,
 			struct error *err);
@@ -64,10 +62,10 @@ size_t hardware_descriptors(const struct hardware *h);
 /* The kernel's own work for the process is not in. */
 bool hardware_is_user_only(const struct hardware *h);
 
-/* Set those of @values that it counts to what was counted since it was opened; they never fall. */
+/* Set the counted ones of @values to their counts since it was opened; they never fall. */
 void hardware_read(struct hardware *h, struct value values[METRIC_JOB_COUNT]);
 
-/* What a record says of hardware counters begins with this. */
+/* Texts of a record about hardware counters begin with this. */
 #define HARDWARE_LABEL "hardware counters: "
 
 /* Is it a metric that this can count? */
@@ -77,7 +75,7 @@ bool hardware_counts(enum metric_id id);
 
 struct hardware_counts { /* begins as {} */
 	uint64_t count, enabled_ns, running_ns; /* as the kernel said them last */
-	uint64_t scaled; /* all of it, with what was missed while others had their turn */
+	uint64_t scaled; /* all of it, including what was missed during turns of others */
 };
 
 /* It went on since: the new part is scaled by the new times.  One that had no turn meanwhile waits

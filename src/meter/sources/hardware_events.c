@@ -24,9 +24,10 @@ static const struct hardware_event common[] = {
 	{ METRIC_CPU_INSTRUCTIONS, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1 },
 };
 
-/* Intel's architectural event "LLC Misses" (SDM volume 3, chapter "Performance Monitoring", event 2EH with mask 41H) is
- * what the kernel's generic event is there.  Elsewhere that is another cache's (AMD: level 2; Arm: level 1), so the
- * kernel is asked for the last level by name, and refuses where it has none of its own. */
+/* The kernel's generic event is Intel's architectural event "LLC Misses" (SDM volume 3, chapter
+ * "Performance Monitoring", event 2EH with mask 41H). On other processors it is another cache's
+ * (AMD: level 2; Arm: level 1): there the last level is requested by name, which the kernel
+ * refuses if the processor has no such event. */
 static const struct hardware_event intel_misses[] = {
 	{ METRIC_CPU_LLC_MISSES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, 1 },
 };
@@ -34,10 +35,11 @@ static const struct hardware_event other_misses[] = {
 	{ METRIC_CPU_LLC_MISSES, PERF_TYPE_HW_CACHE, LL_READ_MISS, 1 },
 };
 
-/* FP_ARITH_INST_RETIRED, event C7H (Intel SDM volume 3, and perfmon-events.intel.com): a mask for each width and
- * precision; each count stands for as many operations as a vector has elements; a fused multiply-add counts twice.  One
- * counter takes the masks of equal weight together: scalar; 128 bits of doubles; 128 of singles and 256 of doubles; 256
- * of singles and 512 of doubles; 512 of singles. */
+/* FP_ARITH_INST_RETIRED, event C7H (Intel SDM volume 3, and perfmon-events.intel.com): a mask
+ * for each width and precision; each count stands for as many operations as a vector has
+ * elements; a fused multiply-add counts twice. Masks of equal weight share a counter: scalar;
+ * 128 bits of doubles; 128 of singles and 256 of doubles; 256 of singles and 512 of doubles; 512
+ * of singles. */
 static const struct hardware_event intel_512[] = {
 	{ METRIC_CPU_FLOPS, PERF_TYPE_RAW, RAW(0xc7, 0x03), 1 },
 	{ METRIC_CPU_FLOPS, PERF_TYPE_RAW, RAW(0xc7, 0x04), 2 },
@@ -115,7 +117,7 @@ void hardware_events_of(const struct processor *p, struct hardware_events *ret)
 		add(ret, amd_19h, ARRAY_SIZE(amd_19h));
 }
 
-/* What stands behind the colon of the first line with that name; NULL: there is none. */
+/* The text behind the colon of the first line with that name, or NULL. */
 static const char *find_line(const char *text, const char *name)
 {
 	size_t length = strlen(name);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hardware_events - what the processor's own counters are asked for, and for which of our metrics.
+ * hardware_events - the processor's events for each of our metrics.
  *
- * Only events whose meaning the maker documents for that very family: where none is known, there is
- * none, and the metric stays unknown.
+ * Only events that the maker documents for that very family; without one, the metric is unknown.
  */
 #pragma once
 

@@ -34,18 +34,14 @@ struct source_state {
 
 struct source_job_state {
 	struct hardware *hardware;
-	bool waits; /* for its execve(): until then it is not known what will be counted */
+	bool waits; /* for its execve(): what can be counted is known only then */
 	size_t descriptors; /* of those that all jobs share */
 	struct value last[METRIC_JOB_COUNT];
 };
 
-static int open_source(const struct source_options *options, struct source_state **ret,
-		       struct error *err)
+static int open_source(const struct source_options *options, struct source_state *s,
+		       struct error *err UNUSED)
 {
-	struct source_state *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return error_set_errno(err, ENOMEM, "cannot be counted");
 	s->root_fd = options->root_fd;
 	s->hierarchy = options->hierarchy;
 	if (options->hardware)
@@ -57,7 +53,6 @@ static int open_source(const struct source_options *options, struct source_state
 					  (unsigned int)HARDWARE_MAX);
 		options->descriptors->max -= (unsigned int)s->descriptors_left;
 	}
-	*ret = s;
 	return 0;
 }
 
@@ -99,13 +94,11 @@ static int attach(struct source_state *s, const struct source_job *job,
 	return 0;
 }
 
-static void sample_job(struct source_state *s, struct source_job_state *own,
-		       const struct source_job *job, struct source_job_sample *to)
+static void sample_job(struct source_state *s UNUSED, struct source_job_state *own,
+		       const struct source_job *job UNUSED, struct source_job_sample *to)
 {
 	struct value now[METRIC_JOB_COUNT] = {};
 
-	(void)s;
-	(void)job;
 	hardware_read(own->hardware, now);
 	own->waits &= now[METRIC_CPU_COUNTERS_ENABLED].number == 0;
 	if (own->waits)
@@ -140,9 +133,9 @@ const struct source source_hardware = {
 	.help = "Count cycles, instructions, cache misses and floating-point operations of jobs with hardware counters. "
 		"This takes a descriptor for each job, CPU and event, and work at each switch between jobs.",
 	.is_off = true,
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.describe = describe,
-	.free = source_free,
 	.attach = attach,
 	.sample_job = sample_job,
 	.describe_job = describe_job,

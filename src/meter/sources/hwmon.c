@@ -2,7 +2,6 @@
 /* Energy, temperatures and fans by hwmon.  On a thread of its own: the ACPI meter asks the
  * firmware, which may ask the BMC. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/error.h"
@@ -14,7 +13,7 @@
 
 #define LABEL "sensors of hwmon: "
 #define DEADLINE_MS 2000
-#define MICROWATTS_MAX UINT64_C(100000000000) /* what is over it is no power */
+#define MICROWATTS_MAX UINT64_C(100000000000) /* larger values are no power */
 #define MILLICELSIUS_MAX UINT64_C(200000)
 
 struct total {
@@ -29,25 +28,15 @@ struct source_state {
 	size_t unread; /* of energy and power, at the last sample */
 };
 
-static int open_source(const struct source_options *options, struct source_state **ret,
+static int open_source(const struct source_options *options, struct source_state *s,
 		       struct error *err)
 {
-	struct source_state *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
 	s->root_fd = options->root_fd;
 	hwmon_sensors_find(s->root_fd, &s->sensors);
-	if (!s->sensors.count) {
-		const size_t left_out = s->sensors.left_out;
-
-		source_free(s);
-		return left_out ? error_set(err, -ENODEV, "%zu give means over more than a minute",
-					    left_out)
-				: -ENODEV;
-	}
-	*ret = s;
-	return 0;
+	if (s->sensors.count || !s->sensors.left_out)
+		return s->sensors.count ? 0 : -ENODEV;
+	return error_set(err, -ENODEV, "%zu give means over more than a minute",
+			 s->sensors.left_out);
 }
 
 static int add_energy(const struct hwmon_sensor *sensor, struct total *total, uint64_t number,
@@ -120,8 +109,8 @@ const struct source source_hwmon = {
 	.help = "Read energy, power, temperatures and fans that drivers show as hwmon devices: the ACPI power meter, NVIDIA Grace, GPUs of AMD and Intel, disks and others.",
 	.has_energy = true,
 	.deadline_ms = DEADLINE_MS,
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
 	.describe = describe,
-	.free = source_free,
 };

@@ -19,11 +19,11 @@
 #define IN(part) (UINT32_C(1) << (part))
 
 /*
- * Grace: NVIDIA, "Grace Performance Tuning Guide", Power Telemetry.  Module has the regulators'
- * losses, Grace, and on Grace Hopper the GPU with its memory in it; Grace the cores, SysIO and the
- * memory, which is not to be had alone: so all of Grace stands for the package.
+ * Grace: NVIDIA, "Grace Performance Tuning Guide", Power Telemetry. Module includes the regulators'
+ * losses, Grace, and on Grace Hopper the GPU with its memory; Grace includes the cores, SysIO and
+ * the memory, which has no value of its own: so all of Grace is the package.
  *
- * amdgpu: of an APU this is the whole, cores and all, which no file tells.
+ * amdgpu: of an APU this is the whole chip with its cores, which no file shows.
  */
 /* clang-format off */
 static const struct kind {
@@ -92,12 +92,6 @@ static bool read_number(const struct chip *c, const struct figure *f, const char
 	return file_read_u64(c->root_fd, name_file(c, f->kind, f->channel, what, path), ret) == 0;
 }
 
-static void read_line(int root_fd, const char *path, char *ret, size_t size)
-{
-	(void)file_read_small(root_fd, path, ret, size);
-	ret[strcspn(ret, "\n")] = '\0';
-}
-
 static bool parse_figure(const char *file, struct figure *ret)
 {
 	for (size_t kind = 0; kind < HWMON_KIND_COUNT; kind++) {
@@ -116,7 +110,7 @@ static bool parse_figure(const char *file, struct figure *ret)
 	return false;
 }
 
-/* Does another file, or another source, say the same? */
+/* Another file, or another source, has the same value. */
 static bool is_second(const struct chip *c, const struct figure *f)
 {
 	if (f->kind == HWMON_POWER)
@@ -169,15 +163,6 @@ static const struct kind *find_kind(const struct chip *c, const struct figure *f
 	return &unknown;
 }
 
-static uint32_t count_gpus(const struct hwmon_sensors *list)
-{
-	uint32_t count = 0;
-
-	for (size_t i = 0; i < list->count; i++)
-		count += list->items[i].energy.part == ENERGY_GPU;
-	return count;
-}
-
 static void describe_energy(const struct chip *c, const struct figure *f,
 			    const struct hwmon_sensors *others, struct energy_sensor *ret)
 {
@@ -185,7 +170,7 @@ static void describe_energy(const struct chip *c, const struct figure *f,
 	const struct kind *kind;
 
 	name_file(c, f->kind, f->channel, is_chip(c, "power_meter") ? "oem_info" : "label", path);
-	read_line(c->root_fd, path, text, sizeof(text));
+	(void)file_read_one_line(c->root_fd, path, text, sizeof(text));
 	ret->socket = ENERGY_SOCKET_ANY;
 	kind = find_kind(c, f, text, &ret->socket);
 	ret->source = "hwmon";
@@ -193,9 +178,11 @@ static void describe_energy(const struct chip *c, const struct figure *f,
 	ret->part = kind->part;
 	ret->contains = kind->contains;
 	ret->quality = ENERGY_MEASURED;
-	ret->rank = f->kind == HWMON_ENERGY ? 12 : 20; /* behind what the processor itself counts */
+	ret->rank = f->kind == HWMON_ENERGY ? 12 : 20; /* after the processor's own counters */
 	if (kind->part == ENERGY_GPU)
-		ret->socket = count_gpus(others);
+		ret->socket = 0;
+	for (size_t i = 0; kind->part == ENERGY_GPU && i < others->count; i++)
+		ret->socket += others->items[i].energy.part == ENERGY_GPU;
 	if (kind->text)
 		snprintf(ret->name, sizeof(ret->name), "%s", text);
 	else
@@ -203,7 +190,7 @@ static void describe_energy(const struct chip *c, const struct figure *f,
 			 types[f->kind], f->channel);
 }
 
-/* Which of several ACPI meters sees the node, nobody says. */
+/* With several ACPI meters, it is not known which one is the node's. */
 static void settle_nodes(struct hwmon_sensors *list)
 {
 	size_t count = 0;
@@ -248,10 +235,10 @@ static bool open_chip(int root_fd, const char *number, struct chip *ret)
 	if (snprintf(c.dir, sizeof(c.dir), CLASS "/%s", number) >= (int)sizeof(c.dir) - 8)
 		return false;
 	snprintf(path, sizeof(path), "%s/name", c.dir);
-	read_line(root_fd, path, c.name, sizeof(c.name));
+	(void)file_read_one_line(root_fd, path, c.name, sizeof(c.name));
 	snprintf(path, sizeof(path), "%s/device/name", c.dir);
 	if (!*c.name)
-		read_line(root_fd, path, c.name, sizeof(c.name));
+		(void)file_read_one_line(root_fd, path, c.name, sizeof(c.name));
 	snprintf(path, sizeof(path), "%s/device", c.dir);
 	length = readlinkat(root_fd, path, target, sizeof(target) - 1);
 	target[MAX(length, 0)] = '\0';

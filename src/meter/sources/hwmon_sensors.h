@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hwmon_sensors - what drivers show below sys/class/hwmon: energy and power, and which part of the
- * node each of these sees; temperatures; fans.
+ * hwmon_sensors - sensors below sys/class/hwmon: energy and power, with the part of the node that
+ * they cover; temperatures; fans.
  *
- * What the energy of a chip means is one table: the ACPI meter (of the node, and on NVIDIA Grace
- * one for each of Module, Grace, CPU and SysIO, told apart by oem_info), GPUs of AMD and Intel,
- * amd_energy.  What no row knows is shown as a part, and never added.  Temperatures of processor
- * packages are the source thermal's.
+ * One table maps chips to parts: the ACPI meter (of the node, and on NVIDIA Grace one for each of
+ * Module, Grace, CPU and SysIO, identified by oem_info), GPUs of AMD and Intel, amd_energy. Other
+ * chips are shown as parts, and never added. Temperatures of processor packages belong to the
+ * source thermal.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 
 #define HWMON_EACH_MAX 64 /* of each kind */
 #define HWMON_PATH_SIZE 128
-#define HWMON_PERIOD_MAX_MS 60000 /* of a mean: an older one says nothing of now */
+#define HWMON_PERIOD_MAX_MS 60000 /* of a mean: longer ones say nothing about now */
 
 enum hwmon_kind {
 	HWMON_ENERGY, /* microjoules */
@@ -38,7 +38,7 @@ struct hwmon_sensors {
 	struct hwmon_sensor items[HWMON_KIND_COUNT * HWMON_EACH_MAX];
 	size_t count;
 	size_t per_kind[HWMON_KIND_COUNT];
-	size_t left_out; /* means over longer than HWMON_PERIOD_MAX_MS, or over nobody knows what */
+	size_t left_out; /* means over more than HWMON_PERIOD_MAX_MS, or over an unknown period */
 };
 
 /* What is there now.  What is not there, or cannot be read, is no error. */

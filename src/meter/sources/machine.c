@@ -30,17 +30,6 @@ static void read_line(int root_fd, const char *path, char *ret, size_t size)
 	snprintf(ret, size, "%.*s", (int)size - 1, text);
 }
 
-/* Older kernels do not say in a file; then the running one's word counts, if it is the one meant.
- */
-static void read_arch(int root_fd, struct machine *m)
-{
-	struct utsname running;
-
-	read_line(root_fd, "proc/sys/kernel/arch", m->arch, sizeof(m->arch));
-	if (!*m->arch && uname(&running) == 0 && strcmp(running.release, m->kernel) == 0)
-		snprintf(m->arch, sizeof(m->arch), "%.31s", running.machine);
-}
-
 static unsigned int count_cpus(int root_fd, const char *path)
 {
 	struct cpulist list;
@@ -85,8 +74,8 @@ static void read_virtual(int root_fd, struct machine *m)
 		m->is_virtual |= strstr(m->product, virtual_products[i]) != NULL;
 }
 
-/* The scheduler has the mode in brackets: "none voluntary (full)"; it is in debugfs, for root only.
- * The version line says it of kernels that cannot choose. */
+/* The scheduler's file has the mode in brackets: "none voluntary (full)"; it is in debugfs, for
+ * root only. Kernels without a choice have it in their version line. */
 static void read_preemption(int root_fd, struct machine *m)
 {
 	char text[256];
@@ -144,10 +133,15 @@ int machine_read_busy(int root_fd, uint64_t *ret_ns)
 
 void machine_read(int root_fd, struct machine *ret)
 {
+	struct utsname running;
+
 	*ret = (struct machine){};
 	read_line(root_fd, "proc/sys/kernel/hostname", ret->node, sizeof(ret->node));
 	read_line(root_fd, "proc/sys/kernel/osrelease", ret->kernel, sizeof(ret->kernel));
-	read_arch(root_fd, ret);
+	read_line(root_fd, "proc/sys/kernel/arch", ret->arch, sizeof(ret->arch));
+	/* older kernels have no such file: then uname() counts, if it is the same kernel */
+	if (!*ret->arch && uname(&running) == 0 && strcmp(running.release, ret->kernel) == 0)
+		snprintf(ret->arch, sizeof(ret->arch), "%.31s", running.machine);
 	ret->has_btf = faccessat(root_fd, "sys/kernel/btf/vmlinux", F_OK, 0) == 0;
 	read_preemption(root_fd, ret);
 	ret->cpus_online = machine_cpus_online(root_fd);

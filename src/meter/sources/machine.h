@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine - what this node is, as far as measuring is concerned.  Each fact may be unknown. */
+/* machine - facts of this node for measuring. Each may be unknown. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,14 +11,14 @@ struct machine {
 	/* When the kernel takes the CPU from a task within the kernel: "none", "voluntary", "lazy",
 	 * "full", "rt"; "": unknown.  Under "full" programs on BPF trampolines skip calls. */
 	char preemption[16];
-	const char *preemption_source; /* where that stands, or where it was looked for */
+	const char *preemption_source; /* the file with it, or where it was expected */
 	unsigned int cpus_online, cpus_possible; /* 0: unknown */
 	uint64_t memory_bytes; /* 0: unknown */
 	bool is_virtual;
-	char product[128]; /* who made it, or which hypervisor says so; "": unknown */
+	char product[128]; /* maker, or hypervisor; "": unknown */
 };
 
-/* Never fails: what cannot be read below @root_fd is unknown. */
+/* Never fails: facts that cannot be read below @root_fd are unknown. */
 void machine_read(int root_fd, struct machine *ret);
 /* The same of cpus_online alone. */
 unsigned int machine_cpus_online(int root_fd);

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The node as a whole, as the kernel's own files count it: CPU time, memory, load, pressure,
+ * Counters of the whole node from the kernel's own files: CPU time, memory, load, pressure,
  * network, disks.
  *
- * Each file may be missing, and each line unlike what is known: what cannot be read is left out.
+ * Any file may be missing, and any line may differ: what cannot be read is left out.
  */
-#include "sources/node.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,7 +58,7 @@ struct source_state {
 
 /* ---- files ---- */
 
-/* All of the file, NUL-ended; false: it is not there, or too large to be what it should be. */
+/* The whole file, NUL-ended; false: missing, or too large. */
 static bool read_file(struct source_state *n, enum node_file file)
 {
 	size_t used = 0;
@@ -204,40 +201,32 @@ static int read_loadavg(struct source_state *n, struct samples *to)
 	return r;
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", in us; then the same with "full". */
-static int read_pressure(struct source_state *n, enum node_file file, enum metric_id some,
-			 enum metric_id full, struct samples *to)
-{
-	const struct {
-		const char *key;
-		enum metric_id id;
-	} lines[] = { { "some", some }, { "full", full } };
-	int r = 0;
-
-	if (!read_file(n, file)) /* also: it is there, but switched off */
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(lines) && r == 0; i++) {
-		uint64_t us;
-
-		if (lines[i].id < METRIC_COUNT &&
-		    parse_labelled_u64(n->text, lines[i].key, "total", &us) == 0)
-			r = add_scaled(to, lines[i].id, NULL, us, NS_OF_A_US);
-	}
-	return r;
-}
-
+/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", in us; then the same with "full".  All
+ * threads cannot wait for a CPU at once: the kernel's line of that is always 0. */
 static int read_pressures(struct source_state *n, struct samples *to)
 {
-	/* all threads cannot wait for a CPU at once: the kernel's line of that is always 0 */
-	int r = read_pressure(n, FILE_PRESSURE_CPU, METRIC_NODE_PRESSURE_CPU_WAITING, METRIC_COUNT,
-			      to);
+	static const struct {
+		enum node_file file;
+		const char *line;
+		enum metric_id id;
+	} lines[] = {
+		{ FILE_PRESSURE_CPU, "some", METRIC_NODE_PRESSURE_CPU_WAITING },
+		{ FILE_PRESSURE_IO, "some", METRIC_NODE_PRESSURE_IO_WAITING },
+		{ FILE_PRESSURE_IO, "full", METRIC_NODE_PRESSURE_IO_STALLED },
+		{ FILE_PRESSURE_MEMORY, "some", METRIC_NODE_PRESSURE_MEMORY_WAITING },
+		{ FILE_PRESSURE_MEMORY, "full", METRIC_NODE_PRESSURE_MEMORY_STALLED },
+	};
+	bool has_file = false;
+	int r = 0;
 
-	if (r == 0)
-		r = read_pressure(n, FILE_PRESSURE_IO, METRIC_NODE_PRESSURE_IO_WAITING,
-				  METRIC_NODE_PRESSURE_IO_STALLED, to);
-	if (r == 0)
-		r = read_pressure(n, FILE_PRESSURE_MEMORY, METRIC_NODE_PRESSURE_MEMORY_WAITING,
-				  METRIC_NODE_PRESSURE_MEMORY_STALLED, to);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(lines); i++) {
+		uint64_t us;
+
+		if (!i || lines[i].file != lines[i - 1].file)
+			has_file = read_file(n, lines[i].file); /* false also: switched off */
+		if (has_file && parse_labelled_u64(n->text, lines[i].line, "total", &us) == 0)
+			r = add_scaled(to, lines[i].id, NULL, us, NS_OF_A_US);
+	}
 	return r;
 }
 
@@ -321,8 +310,8 @@ static int read_net_dev(struct source_state *n, struct samples *to)
 	return r;
 }
 
-/* Partitions are parts of their disk; what the kernel does not know (a captured tree may lack sys)
- * is taken. */
+/* Partitions are parts of their disk; disks that the kernel does not know (a captured tree may
+ * lack sys) count as whole. */
 static bool is_whole_disk(int root_fd, const char *name)
 {
 	char path[128];
@@ -357,57 +346,43 @@ static int read_diskstats(struct source_state *n, struct samples *to)
 
 /* ---- all ---- */
 
-static int add_info(const struct source_state *n, struct samples *to)
-{
-	const char *labels[SAMPLE_LABELS_MAX] = { n->machine.node, n->machine.kernel,
-						  n->machine.arch };
-
-	return samples_add(to, METRIC_NODE_INFO, labels, 1);
-}
-
-static int sample(struct source_state *n, uint64_t boot_ns, struct samples *to)
+static int sample(struct source_state *n, uint64_t boot_ns UNUSED, struct samples *to)
 {
 	static int (*const readers[])(struct source_state * n, struct samples * to) = {
 		read_stat, read_meminfo, read_loadavg, read_pressures, read_net_dev, read_diskstats,
 	};
-	int r = add_info(n, to);
+	const char *labels[SAMPLE_LABELS_MAX] = { n->machine.node, n->machine.kernel,
+						  n->machine.arch };
+	int r = samples_add(to, METRIC_NODE_INFO, labels, 1);
 
-	(void)boot_ns;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(readers); i++)
 		r = readers[i](n, to);
 	return r;
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret,
-		       struct error *err)
+static int open_source(const struct source_options *options, struct source_state *n,
+		       struct error *err UNUSED)
 {
-	struct source_state *n = calloc(1, sizeof(*n));
-
-	(void)err;
-	if (!n)
-		return -ENOMEM;
 	n->root_fd = options->root_fd;
 	n->ns_of_a_tick = NS_OF_A_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
 	for (size_t i = 0; i < FILE_COUNT; i++)
 		n->fds[i] = -EBADF;
 	machine_read(n->root_fd, &n->machine);
-	*ret = n;
 	return 0;
 }
 
-static struct source_state *free_source(struct source_state *n)
+static void close_source(struct source_state *n)
 {
-	for (size_t i = 0; n && i < FILE_COUNT; i++)
+	for (size_t i = 0; i < FILE_COUNT; i++)
 		closep(&n->fds[i]);
-	free(n);
-	return NULL;
 }
 
 const struct source source_node_files = {
 	.name = NODE_FILES_SOURCE,
 	.label = "CPUs, memory, network and disks of the node: ",
 	.help = "Sample CPU time, memory, load, pressure, network interfaces and disks of the node as a whole.",
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
-	.free = free_source,
+	.close = close_source,
 };

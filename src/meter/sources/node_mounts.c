@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How full the node's file systems are: of those with a device or memory of their own; each once,
- * by the mount point that names it.
+ * Size and free space of the node's file systems with a device or memory of their own, each once,
+ * by its naming mount point.
  *
- * One that may hang (network, FUSE) is asked apart, on a thread of its own: a sample has what it
- * answered to the sample before.  While it does not answer it is named, and asked nothing more.
+ * One that may hang (network, FUSE) is read on a thread of its own: a sample has the previous
+ * answer. While it does not answer it is reported, and not asked again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,11 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "basic/text.h"
 #include "cgroup/mounts.h"
 #include "model/file_system.h"
 #include "model/record.h"
-#include "sources/node.h"
 #include "sources/slow_source.h"
 #include "sources/source.h"
 
@@ -28,17 +29,8 @@
 #define DEADLINE_MS 2000
 #define APART_MAX 24 /* threads */
 
-static int add(struct samples *to, enum metric_id id, const struct mount *mount, uint64_t number,
-	       uint64_t scale)
-{
-	const char *labels[SAMPLE_LABELS_MAX] = { mount->point, mount->fstype };
-
-	return __builtin_mul_overflow(number, scale, &number) ? 0
-							      : samples_add(to, id, labels, number);
-}
-
-/* A captured tree has the mounts of another machine; what is there is none of them.  Some file
- * systems show each of their volumes as a device of its own. */
+/* A captured tree has the mounts of another machine, and its files are on none of them. Some
+ * file systems show each of their volumes as a device. */
 static bool is_that_mount(int fd, const struct mount *mount)
 {
 	struct stat st;
@@ -50,32 +42,34 @@ static bool is_that_mount(int fd, const struct mount *mount)
 
 static int add_mount(int root_fd, const struct mount *mount, struct samples *to)
 {
-	_cleanup_close_ int fd = -EBADF;
 	const char *path = mount->point + strspn(mount->point, "/");
+	const char *labels[SAMPLE_LABELS_MAX] = { mount->point, mount->fstype };
+	_cleanup_close_ int fd = -EBADF;
 	struct statvfs st;
-	int r;
+	int r = 0;
 
 	/* a path only: opening asks nothing of the file system, and walks into no automount */
 	fd = openat(root_fd, *path ? path : ".", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || !is_that_mount(fd, mount) || fstatvfs(fd, &st) < 0 || st.f_blocks == 0)
 		return 0;
-	r = add(to, METRIC_NODE_FILESYSTEM_SIZE, mount, st.f_blocks, st.f_frsize);
-	if (r == 0)
-		r = add(to, METRIC_NODE_FILESYSTEM_FREE, mount, st.f_bfree, st.f_frsize);
-	if (r == 0)
-		r = add(to, METRIC_NODE_FILESYSTEM_AVAILABLE, mount, st.f_bavail, st.f_frsize);
-	if (r == 0 && st.f_files)
-		r = add(to, METRIC_NODE_FILESYSTEM_INODES, mount, st.f_files, 1);
-	if (r == 0 && st.f_files)
-		r = add(to, METRIC_NODE_FILESYSTEM_FREE_INODES, mount, st.f_ffree, 1);
+	const struct {
+		enum metric_id id;
+		uint64_t number, scale;
+	} numbers[] = {
+		{ METRIC_NODE_FILESYSTEM_SIZE, st.f_blocks, st.f_frsize },
+		{ METRIC_NODE_FILESYSTEM_FREE, st.f_bfree, st.f_frsize },
+		{ METRIC_NODE_FILESYSTEM_AVAILABLE, st.f_bavail, st.f_frsize },
+		{ METRIC_NODE_FILESYSTEM_INODES, st.f_files, 1 },
+		{ METRIC_NODE_FILESYSTEM_FREE_INODES, st.f_ffree, 1 },
+	};
+
+	for (size_t i = 0; r == 0 && i < (st.f_files ? 5 : 3); i++) {
+		uint64_t number;
+
+		if (!__builtin_mul_overflow(numbers[i].number, numbers[i].scale, &number))
+			r = samples_add(to, numbers[i].id, labels, number);
+	}
 	return r;
-}
-
-static bool is_below(const char *path, const char *dir)
-{
-	size_t length = strlen(dir);
-
-	return strncmp(path, dir, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
 static bool may_ask(const struct source_options *options, const char *fstype)
@@ -95,7 +89,7 @@ static bool is_wanted(const struct mounts *mounts, const struct mount *mount,
 		const struct mount *other = &mounts->items[i];
 
 		if (!file_system_of(other->fstype)->may_hang ||
-		    (strcmp(other->point, "/") != 0 && !is_below(mount->point, other->point)))
+		    (strcmp(other->point, "/") != 0 && !text_is_below(mount->point, other->point)))
 			continue;
 		*ret_may_hang = true;
 		is_wanted = may_ask(options, other->fstype);
@@ -118,31 +112,22 @@ struct source_state {
 	size_t count, left_out; /* of them */
 };
 
-static struct source_state *free_one(struct source_state *s)
+static void close_one(struct source_state *s)
 {
 	free(s->mount.point);
 	free(s->mount.fstype);
-	return source_free(s);
 }
 
-static int open_one(const struct source_options *options, struct source_state **ret,
+static int open_one(const struct source_options *options, struct source_state *s,
 		    struct error *err UNUSED)
 {
 	const struct mount *mount = options->context;
-	struct source_state *s = calloc(1, sizeof(*s));
 
-	if (!s)
-		return -ENOMEM;
 	s->options.root_fd = options->root_fd;
 	s->mount = (struct mount){ .device = mount->device,
 				   .point = strdup(mount->point),
 				   .fstype = strdup(mount->fstype) };
-	if (!s->mount.point || !s->mount.fstype) {
-		free_one(s);
-		return -ENOMEM;
-	}
-	*ret = s;
-	return 0;
+	return s->mount.point && s->mount.fstype ? 0 : -ENOMEM;
 }
 
 static int sample_one(struct source_state *s, uint64_t boot_ns UNUSED, struct samples *to)
@@ -153,9 +138,10 @@ static int sample_one(struct source_state *s, uint64_t boot_ns UNUSED, struct sa
 static const struct source source_one_mount = {
 	.name = "node_mounts",
 	.deadline_ms = DEADLINE_MS,
+	.size = sizeof(struct source_state),
 	.open = open_one,
 	.sample = sample_one,
-	.free = free_one,
+	.close = close_one,
 };
 
 static struct apart *find_apart(struct source_state *s, const struct mount *mount)
@@ -199,8 +185,8 @@ static int sample_apart(struct source_state *s, const struct mount *mount, struc
 	return r == -ENOMEM || r == -ENOSPC ? r : 0;
 }
 
-/* Those that are mounted no more; one whose thread hangs keeps its place, so that they are bounded.
- */
+/* Those that are no longer mounted; one with a hanging thread keeps its place, which bounds
+ * their number. */
 static void drop_unwanted(struct source_state *s)
 {
 	for (size_t i = s->count; i-- > 0;) {
@@ -220,7 +206,7 @@ static void drop_unwanted(struct source_state *s)
 
 /* ---- the source ---- */
 
-static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
+static int sample(struct source_state *s, uint64_t boot_ns UNUSED, struct samples *to)
 {
 	_cleanup_(mounts_clear) struct mounts mounts = {};
 	const struct source_options *options = &s->options;
@@ -228,7 +214,6 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 	bool may_hang;
 	int r = mounts_read(options->root_fd, "self", &mounts, NULL);
 
-	(void)boot_ns;
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	s->left_out = 0;
@@ -262,23 +247,16 @@ static int describe(const struct source_state *s, struct strings *missing)
 	return r;
 }
 
-static struct source_state *free_source(struct source_state *s)
+static void close_source(struct source_state *s)
 {
-	for (size_t i = 0; s && i < s->count; i++)
+	for (size_t i = 0; i < s->count; i++)
 		slow_source_free(s->apart[i].slow);
-	return source_free(s);
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret,
-		       struct error *err)
+static int open_source(const struct source_options *options, struct source_state *s,
+		       struct error *err UNUSED)
 {
-	struct source_state *s = calloc(1, sizeof(*s));
-
-	(void)err;
-	if (!s)
-		return -ENOMEM;
 	s->options = *options;
-	*ret = s;
 	return 0;
 }
 
@@ -286,8 +264,9 @@ const struct source source_node_mounts = {
 	.name = "node_mounts",
 	.label = LABEL,
 	.help = "Sample size and free space of the node's file systems, of the types in filesystems.",
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
 	.describe = describe,
-	.free = free_source,
+	.close = close_source,
 };

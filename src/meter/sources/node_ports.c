@@ -3,14 +3,12 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/file.h"
 #include "basic/dir.h"
 #include "basic/macro.h"
-#include "sources/node.h"
 #include "basic/parse.h"
 #include "sources/source.h"
 
@@ -28,10 +26,10 @@ struct place {
 };
 
 /*
- * @end: where the counter stops, and stands until somebody sets it back, in PortCounters, which has
- * no more bits for it.  Data and packets have 64 where the port has PortCountersExtended, which the
- * kernel takes then, under the same name (since Linux 4.5): those that stand at just 2^32 - 1
- * cannot be told from the others, and one reading in 4 thousand million is lost.
+ * @end: where the counter of PortCounters, which has no more bits, stops until it is reset. Data
+ * and packets have 64 bits on ports with PortCountersExtended, which the kernel uses then under the
+ * same name (since Linux 4.5): a value of just 2^32 - 1 is ambiguous, and one reading in 4 thousand
+ * million is lost.
  */
 /* clang-format off */
 static const struct {
@@ -61,7 +59,7 @@ static int add(struct samples *to, enum metric_id id, const struct place *p, uin
 	return samples_add(to, id, labels, number);
 }
 
-/* False: it is not counted, or stands at its end. */
+/* False: not counted, or at its end. */
 static bool read_counter(const struct place *p, size_t i, uint64_t *ret)
 {
 	char path[256];
@@ -69,18 +67,6 @@ static bool read_counter(const struct place *p, size_t i, uint64_t *ret)
 	return name_file(p, counters[i].file, path) && file_read_u64(p->root_fd, path, ret) == 0 &&
 	       *ret != counters[i].end && !__builtin_mul_overflow(*ret, counters[i].scale, ret) &&
 	       *ret <= VALUE_MAX;
-}
-
-static int add_counters(const struct place *p, struct samples *to)
-{
-	uint64_t number;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(counters); i++) {
-		if (read_counter(p, i, &number))
-			r = add(to, counters[i].id, p, number);
-	}
-	return r;
 }
 
 /* "100 Gb/sec (4X EDR)", "2.5 Gb/sec (1X SDR)": in bytes a second. */
@@ -101,27 +87,24 @@ static bool parse_rate(const char *text, uint64_t *ret)
 	return true;
 }
 
-/* "4: ACTIVE" is one that carries data. */
-static int add_state(const struct place *p, struct samples *to)
+/* Its counters, its state ("4: ACTIVE" carries data) and its rate. */
+static int add_port(const struct place *p, struct samples *to)
 {
 	char path[256], text[64];
-	uint64_t rate;
+	uint64_t number;
 	int r = 0;
 
-	if (name_file(p, "state", path) &&
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(counters); i++) {
+		if (read_counter(p, i, &number))
+			r = add(to, counters[i].id, p, number);
+	}
+	if (r == 0 && name_file(p, "state", path) &&
 	    file_read_small(p->root_fd, path, text, sizeof(text)) > 0)
 		r = add(to, METRIC_NODE_PORT_ACTIVE, p, strncmp(text, "4:", 2) == 0);
 	if (r == 0 && name_file(p, "rate", path) &&
-	    file_read_small(p->root_fd, path, text, sizeof(text)) > 0 && parse_rate(text, &rate))
-		r = add(to, METRIC_NODE_PORT_RATE, p, rate);
+	    file_read_small(p->root_fd, path, text, sizeof(text)) > 0 && parse_rate(text, &number))
+		r = add(to, METRIC_NODE_PORT_RATE, p, number);
 	return r;
-}
-
-static int add_port(const struct place *p, struct samples *to)
-{
-	int r = add_counters(p, to);
-
-	return r < 0 ? r : add_state(p, to);
 }
 
 static int add_device(int root_fd, const char *device, size_t *left, struct samples *to)
@@ -171,26 +154,19 @@ struct source_state {
 	int root_fd;
 };
 
-static int open_source(const struct source_options *options, struct source_state **ret,
-		       struct error *err)
+static int open_source(const struct source_options *options, struct source_state *s,
+		       struct error *err UNUSED)
 {
-	struct source_state *s = calloc(1, sizeof(*s));
-
-	(void)err;
-	if (!s)
-		return -ENOMEM;
 	s->root_fd = options->root_fd; /* devices may come later */
-	*ret = s;
 	return 0;
 }
 
-static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
+static int sample(struct source_state *s, uint64_t boot_ns UNUSED, struct samples *to)
 {
 	_cleanup_(dir_clear) struct dir devices = {};
 	size_t left = NODE_DEVICES_MAX;
 	int r = 0;
 
-	(void)boot_ns;
 	if (dir_read(s->root_fd, CLASS, NODE_DEVICES_MAX, &devices) < 0)
 		return 0;
 	for (size_t i = 0; r == 0 && i < devices.count; i++) {
@@ -205,7 +181,7 @@ const struct source source_ports = {
 	.label = NODE_PORTS_LABEL,
 	.help = "Sample traffic through InfiniBand and Omni-Path ports: of the node, and of jobs that have the node for themselves.",
 	.is_for_jobs = true,
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
-	.free = source_free,
 };

@@ -20,15 +20,6 @@ static int read_list(int root_fd, const char *path, struct cpulist *ret)
 	return r < 0 ? r : cpulist_parse(text, ret);
 }
 
-static bool has_common(const struct cpulist *a, const struct cpulist *b)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(a->bits); i++) {
-		if (a->bits[i] & b->bits[i])
-			return true;
-	}
-	return false;
-}
-
 /* Those of @nodes that have one of the CPUs. */
 static int find_nodes(int root_fd, const struct cpulist *nodes, const char *cpus, char **ret)
 {
@@ -45,8 +36,10 @@ static int find_nodes(int root_fd, const struct cpulist *nodes, const char *cpus
 		snprintf(path, sizeof(path), "sys/devices/system/node/node%u/cpulist", i);
 		if (read_list(root_fd, path, &of_node) < 0)
 			return 0;
-		if (has_common(&wanted, &of_node))
-			cpulist_set(&found, i);
+		for (size_t k = 0; k < ARRAY_SIZE(wanted.bits); k++) {
+			if (wanted.bits[k] & of_node.bits[k])
+				cpulist_set(&found, i);
+		}
 	}
 	if (!cpulist_count(&found))
 		return 0;

@@ -81,7 +81,7 @@ _Static_assert(sizeof(struct process) == 24 && sizeof(struct process_use) == 32 
 struct nvml {
 	atomic_uint refs;
 	void *library;
-	bool has_begun; /* of who lists */
+	bool has_begun; /* on the listing thread */
 };
 
 /* Its result, of a function of these types; of one that an older library lacks that it is not
@@ -151,7 +151,7 @@ int nvml_list(struct nvml *n, struct gpu_identity ret[GPU_CARDS_MAX], size_t *re
 	n->has_begun |= r == WELL;
 	if (r == WELL)
 		r = CALL(n, "nvmlDeviceGetCount_v2", (unsigned int *), &count);
-	if (r != WELL) { /* it is loaded again, say */
+	if (r != WELL) { /* reloaded, for instance */
 		if (n->has_begun)
 			(void)CALL(n, "nvmlShutdown", (void));
 		n->has_begun = false;
@@ -346,7 +346,7 @@ static const struct field {
 
 static int get_number(struct nvml_card *c, const struct field *f, uint64_t *ret)
 {
-	/* links are asked for all of them together; other fields have no scope */
+	/* links: all of them together; other fields have no scope */
 	struct field_value v = { .id = f->argument, .scope = f->argument < FIELD_OF_LINKS_MAX ? UINT32_MAX : 0 };
 	unsigned int small[2] = {};
 	struct memory memory = {};
@@ -475,7 +475,7 @@ static void add_processes(struct nvml_card *c, const char *function, struct gpu_
 	}
 }
 
-/* Who did nothing since the last time is not told. */
+/* Processes without activity since then are not listed. */
 static void add_use(struct nvml_card *c, struct gpu_reading *to)
 {
 	unsigned int count = GPU_PROCESSES_MAX;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nvml - what NVIDIA's driver says of its cards, through libnvidia-ml, which is loaded with
- * dlopen() and declared here alone.
+ * nvml - NVIDIA's driver through libnvidia-ml, which is loaded with dlopen() and declared here
+ * alone.
  *
- * Each number is asked for by a call of its own: what a card does not support, or an older library
- * does not know, is absent, and all else stays.  Calls block for as long as the driver does: they
- * are for threads that nobody waits for.
+ * Each number has a call of its own: what a card does not support, or an older library lacks, is
+ * absent, and the rest is there. Calls block as long as the driver does: they are for threads of
+ * their own.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct nvml; /* a loaded library, which stays loaded; shared by count between th
 #define GPU_PROCESSES_MAX 256 /* of one card: the rest is left out */
 #define GPU_WHOLE UINT32_MAX /* no instance */
 
-/* Where a number of SCOPE_NODE_GPU stands in a reading: GPU_FIELD(POWER). */
+/* The place of a number of SCOPE_NODE_GPU in a reading: GPU_FIELD(POWER). */
 #define GPU_FIELD(name) (METRIC_NODE_GPU_##name - METRIC_NODE_GPU_FIRST)
 #define GPU_FIELDS GPU_FIELD(INFO)
 
@@ -52,15 +52,15 @@ struct gpu_process {
 	bool is_graphics;
 	struct value memory_bytes;
 	struct value sm, memory, encoder, decoder; /* percent, of the last moment */
-	/* By who reads it, of proc: */
+	/* From proc, set by the reader: */
 	char *path; /* of its cgroup in the key hierarchy; owned; NULL: it is gone */
 	int64_t uid; /* -1: it is gone */
 	char command[32];
 };
 
 struct gpu_reading { /* of a card at a moment; begins as {} */
-	uint64_t boot_ns; /* 0: there is none */
-	struct value fields[GPU_FIELDS]; /* LOST: the driver says so */
+	uint64_t boot_ns; /* 0: none */
+	struct value fields[GPU_FIELDS]; /* LOST: as the driver reports it */
 	bool has_instances; /* MIG is on: processes are those of instances */
 	struct gpu_instance instances[GPU_INSTANCES_MAX];
 	size_t instance_count;
@@ -69,8 +69,8 @@ struct gpu_reading { /* of a card at a moment; begins as {} */
 };
 void gpu_reading_clear(struct gpu_reading *r);
 
-/* What a field adds to who holds the card: a ratio times the time, or what a counter grew by; a
- * peak is raised.  METRIC_COUNT: nothing. */
+/* The holder's metric of a field: a ratio times the time, the growth of a counter, or a peak.
+ * METRIC_COUNT: none. */
 enum metric_id nvml_job_metric(size_t field);
 
 /* @file: a path, or a name for the dynamic linker.  -ENODEV: it is not installed. */
@@ -78,13 +78,13 @@ int nvml_load(const char *file, struct nvml **ret, struct error *err);
 struct nvml *nvml_ref(struct nvml *n);
 struct nvml *nvml_unref(struct nvml *n); /* NULL is fine; returns NULL */
 
-/* Begin with the driver where that is not done, and list the cards that it has; for one thread.
- * -ENODEV: it is not there (any more), and *err says why; then the next call begins anew. */
+/* Initialise the driver if necessary, and list its cards; from one thread. -ENODEV: the driver
+ * is gone, with the reason in *err; the next call initialises it again. */
 int nvml_list(struct nvml *n, struct gpu_identity ret[GPU_CARDS_MAX], size_t *ret_count,
 	      struct error *err);
 
 struct nvml_card; /* one that is read; for one thread */
 int nvml_card_open(struct nvml *n, void *handle, struct nvml_card **ret);
 struct nvml_card *nvml_card_free(struct nvml_card *c); /* NULL is fine; returns NULL */
-/* All but what proc says of processes.  -ENOMEM. */
+/* All but the data of processes from proc. -ENOMEM. */
 int nvml_card_read(struct nvml_card *c, uint64_t boot_ns, struct gpu_reading *ret);

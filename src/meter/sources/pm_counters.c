@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/error.h"
@@ -121,23 +120,16 @@ struct source_state {
 	struct energy_counter counters[ARRAY_SIZE(counters)];
 };
 
-static int open_source(const struct source_options *options, struct source_state **ret,
+static int open_source(const struct source_options *options, struct source_state *s,
 		       struct error *err)
 {
 	struct pm_counters first;
-	struct source_state *s;
 	int r = pm_counters_read(options->root_fd, &first);
 
-	if (r == -ENOENT)
-		return -ENODEV;
-	if (r < 0 && r != -EAGAIN)
-		return error_set_errno(err, r, "cannot read /" DIR "freshness");
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return -ENOMEM;
 	s->root_fd = options->root_fd;
-	*ret = s;
-	return 0;
+	if (r == 0 || r == -EAGAIN)
+		return 0;
+	return r == -ENOENT ? -ENODEV : error_set_errno(err, r, "cannot read /" DIR "freshness");
 }
 
 static void take(struct source_state *s, const struct pm_counters *now, uint64_t boot_ns)
@@ -191,7 +183,7 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 		return 0;
 	take(s, &now, boot_ns);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(counters); i++) {
-		/* An accelerator that is not there stands at 0. */
+		/* An absent accelerator reads 0. */
 		if (now.known & UINT32_C(1) << i && now.joules[i])
 			r = add(s, i, to);
 	}
@@ -215,8 +207,8 @@ const struct source source_pm_counters = {
 	.help = "Read the energy counters of a Cray node: node, processors, memory, accelerators.",
 	.has_energy = true,
 	.is_for_jobs = true,
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
 	.describe = describe,
-	.free = source_free,
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RAPL: counters of energy in the processor, Intel's and AMD's, by the kernel's powercap files;
- * where these cannot be read, by its perf events.
+ * RAPL: the processor's energy counters, of Intel and AMD, by the kernel's powercap files or, if
+ * these cannot be read, by its perf events.
  *
- * The files are root's alone (CVE-2020-8694) and stay open, so that they can be read when rights
- * are given up.  What the zones see: a package contains its cores and uncore; DRAM stands beside
- * it; psys is the whole platform.  intel-rapl-mmio tells of the same package a second time.
+ * The files are for root only (CVE-2020-8694) and stay open, so that they can be read after rights
+ * are dropped. Zones: a package contains its cores and uncore; DRAM is beside it; psys is the whole
+ * platform. intel-rapl-mmio repeats the same package.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@
 #define RANK 10
 #define DEAD_NS UINT64_C(60000000000)
 #define DEAD_AT_0_NS UINT64_C(1000000000)
-#define MIRROR_UJ 1000000 /* what two reads of one counter may differ by */
+#define MIRROR_UJ 1000000 /* possible difference between two reads of one counter */
 #define MIRROR_MOVES 5
 
 /* What a zone or an event of that name sees. */
@@ -58,8 +58,8 @@ struct rapl_zone {
 	struct energy_counter counter;
 	uint64_t first_ns; /* when it was read first */
 	bool has_moved; /* since then */
-	/* Another die's zone that its counter has not differed from, for so many moves: it may
-	 * mirror that one.  -1: it does not. */
+	/* A zone of another die with the same counter for that many moves: perhaps a mirror. -1:
+	 * none. */
 	int twin;
 	unsigned int moves;
 	int fd;
@@ -71,14 +71,11 @@ struct source_state {
 	size_t count, room;
 };
 
-static struct source_state *free_source(struct source_state *s)
+static void close_source(struct source_state *s)
 {
-	for (size_t i = 0; s && i < s->count; i++)
+	for (size_t i = 0; i < s->count; i++)
 		closep(&s->zones[i].fd);
-	if (s)
-		free(s->zones);
-	free(s);
-	return NULL;
+	free(s->zones);
 }
 
 /* Takes @fd over, also on failure. */
@@ -125,10 +122,7 @@ static bool read_name(int root_fd, const char *zone, char *ret, size_t size)
 	char path[192];
 
 	snprintf(path, sizeof(path), POWERCAP "/%.64s/name", zone);
-	if (file_read_small(root_fd, path, ret, size) <= 0)
-		return false;
-	ret[strcspn(ret, "\n")] = '\0';
-	return true;
+	return file_read_one_line(root_fd, path, ret, size) > 0;
 }
 
 /* "package-1": the number of the processor; "package-1-die-2": each die has zones of its own. */
@@ -189,13 +183,6 @@ static int read_powercap(int root_fd, struct source_state *s, bool *is_refused)
 
 /* ---- perf events ---- */
 
-static int open_event(uint32_t type, uint64_t config, unsigned int cpu)
-{
-	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = config };
-
-	return (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 /* "event=0x02"; only of counts of 2^-32 J, as all processors have them so far. */
 static bool read_event(int root_fd, const char *event, uint64_t *ret)
 {
@@ -218,6 +205,7 @@ static int read_events_of(int root_fd, uint32_t type, unsigned int cpu, uint32_t
 			  struct source_state *s, bool *is_refused)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(domains); i++) {
+		struct perf_event_attr attr = { .type = type, .size = sizeof(attr) };
 		char name[ENERGY_NAME_SIZE];
 		struct rapl_zone *made;
 		uint64_t config;
@@ -225,7 +213,9 @@ static int read_events_of(int root_fd, uint32_t type, unsigned int cpu, uint32_t
 
 		if (!read_event(root_fd, domains[i].event, &config))
 			continue;
-		fd = open_event(type, config, cpu);
+		attr.config = config;
+		fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
+				  PERF_FLAG_FD_CLOEXEC);
 		*is_refused |= fd < 0 && (errno == EACCES || errno == EPERM);
 		if (fd < 0)
 			continue;
@@ -249,7 +239,6 @@ static int read_events(int root_fd, struct source_state *s, bool *is_refused)
 	if (file_read_u64(root_fd, PMU "/type", &type) < 0 ||
 	    file_read_small(root_fd, PMU "/cpumask", text, sizeof(text)) <= 0)
 		return 0;
-	text[strcspn(text, "\n")] = '\0';
 	if (cpulist_parse(text, &cpus) < 0)
 		return 0;
 	for (unsigned int cpu = 0; r == 0 && cpu < CPULIST_MAX; cpu++) {
@@ -281,11 +270,6 @@ static bool read_counter(const struct rapl_zone *zone, uint64_t *ret_uj)
 	return parse_u64(text, ret_uj) == 0;
 }
 
-static bool differ(uint64_t x, uint64_t y)
-{
-	return (x > y ? x - y : y - x) > MIRROR_UJ;
-}
-
 /* Some processors of AMD have a zone for each die, and one counter for all of them. */
 static void find_twins(struct source_state *s)
 {
@@ -304,13 +288,15 @@ static void find_twins(struct source_state *s)
 	}
 }
 
-/* Nothing is told of a twin until it differs, and then all of it at once; what never does is the
- * same thing. */
+/* A twin adds nothing until it differs, and then all of it at once; one that never differs is
+ * the same thing. */
 static void look_at_twin(struct source_state *s, struct rapl_zone *zone)
 {
 	const struct rapl_zone *twin = &s->zones[zone->twin];
 
-	if (differ(zone->counter.last_uj, twin->counter.last_uj)) {
+	if ((zone->counter.last_uj > twin->counter.last_uj
+		     ? zone->counter.last_uj - twin->counter.last_uj
+		     : twin->counter.last_uj - zone->counter.last_uj) > MIRROR_UJ) {
 		zone->twin = -1;
 	} else if (++zone->moves > MIRROR_MOVES) {
 		zone->sensor.socket = twin->sensor.socket;
@@ -318,27 +304,20 @@ static void look_at_twin(struct source_state *s, struct rapl_zone *zone)
 	}
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret,
+static int open_source(const struct source_options *options, struct source_state *s,
 		       struct error *err)
 {
-	struct source_state *s = calloc(1, sizeof(*s));
 	bool is_refused = false;
-	int r = s ? read_powercap(options->root_fd, s, &is_refused) : -ENOMEM;
+	int r = read_powercap(options->root_fd, s, &is_refused);
 
 	if (r == 0 && !s->count)
 		r = read_events(options->root_fd, s, &is_refused);
-	if (r == 0)
-		find_twins(s);
-	if (r == 0 && !s->count)
-		r = is_refused ? error_set(err, -ENODEV,
-					   "this machine has RAPL, which only root may read")
-			       : -ENODEV;
-	if (r < 0) {
-		free_source(s);
+	find_twins(s);
+	if (r < 0 || s->count)
 		return r;
-	}
-	*ret = s;
-	return 0;
+	return is_refused
+		       ? error_set(err, -ENODEV, "this machine has RAPL, which only root may read")
+		       : -ENODEV;
 }
 
 static bool read_zone_now(const struct rapl_zone *zone, struct energy_counter *counter,
@@ -359,20 +338,19 @@ static bool read_zone_now(const struct rapl_zone *zone, struct energy_counter *c
 	return true;
 }
 
-/* A package takes more than 0 J in far less: a counter that has not moved since it was opened says
- * nothing, and least where it stands at 0, as on some virtual machines. */
+/* A package takes more than 0 J in far less: a counter that has not moved since it was opened
+ * means nothing, least of all at 0, as on some virtual machines. */
 static bool is_dead(const struct rapl_zone *zone, uint64_t boot_ns)
 {
 	return zone->sensor.part == ENERGY_PACKAGE && !zone->has_moved && zone->first_ns &&
 	       boot_ns - zone->first_ns >= (zone->counter.last_uj ? DEAD_NS : DEAD_AT_0_NS);
 }
 
-static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
+static int sample(struct source_state *s, uint64_t boot_ns UNUSED, struct samples *to)
 {
 	struct energy_reading reading;
 	int r = 0;
 
-	(void)boot_ns; /* a counter is right when it is read */
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
 		struct rapl_zone *zone = &s->zones[i];
 		const uint64_t before_uj = zone->counter.last_uj;
@@ -418,8 +396,9 @@ const struct source source_rapl = {
 	.help = "Read the processor's own counters of energy (RAPL) for packages and memory.",
 	.has_energy = true,
 	.is_for_jobs = true,
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
 	.peek = peek,
-	.free = free_source,
+	.close = close_source,
 };

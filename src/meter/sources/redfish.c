@@ -145,15 +145,6 @@ int redfish_read(const struct redfish_service *service, const struct redfish_pla
 
 /* ---- where they are said ---- */
 
-/* Its slot is empty. */
-static bool is_absent(const json_t *supply)
-{
-	const json_t *status = json_object_get(supply, "Status");
-	const char *state = json_string_value(json_object_get(status, "State"));
-
-	return state && strcmp(state, "Absent") == 0;
-}
-
 static int find_supplies(const struct redfish_service *service, const char *subsystem,
 			 struct redfish_place *ret, struct error *err)
 {
@@ -165,9 +156,12 @@ static int find_supplies(const struct redfish_service *service, const char *subs
 		r = get_members(service, link_at(map, "PowerSupplies"), &supplies, err);
 	for (size_t i = 0; r == 0 && i < supplies.count; i++) {
 		_cleanup_(json_freep) json_t *supply = NULL;
+		const char *state;
 
 		r = get_map(service, supplies.items[i], &supply, err);
-		if (r < 0 || is_absent(supply))
+		state = json_string_value(
+			json_object_get(json_object_get(supply, "Status"), "State"));
+		if (r < 0 || (state && strcmp(state, "Absent") == 0)) /* its slot is empty */
 			continue;
 		if (ret->count == REDFISH_SUPPLIES_MAX || !*link_at(supply, "Metrics"))
 			return -ENOENT; /* some of them are not the node */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * redfish - where a Redfish service says what power a chassis takes, and what it says (DMTF
- * DSP0268): EnvironmentMetrics, else the power supplies of PowerSubsystem, all of them, else the
- * older Power.
+ * redfish - finds and reads the power of a chassis in a Redfish service (DMTF DSP0268):
+ * EnvironmentMetrics, else all power supplies of PowerSubsystem, else the older Power.
  *
- * Pure: who asks is the caller's.  What comes is trusted no more than a file: its size and the
- * number of questions are bounded, and a link leads to the same service only.
+ * Pure: the caller sends the requests. Answers are not trusted: their size and number are bounded,
+ * and links lead to the same service only.
  */
 #pragma once
 
@@ -28,18 +27,18 @@ struct redfish_place {
 };
 
 struct redfish_service {
-	/* The text at @path, which the caller frees, of at most REDFISH_ANSWER_MAX bytes.  -ENOENT:
-	 * there is none; other errors end all. */
+	/* The text at @path, at most REDFISH_ANSWER_MAX bytes; the caller frees. -ENOENT: none;
+	 * other errors end the search. */
 	int (*get)(void *context, const char *path, char **ret, size_t *ret_length,
 		   struct error *err);
 	void *context;
 };
 
-/* @chassis: the Id of the one that is the node; "": the only one that has a power.  -ENOENT: there
- * is none; -EINVAL: there are several, or an answer is wrong; and what get() returns. */
+/* @chassis: the Id of the node's; "": the only one with a power. -ENOENT: none; -EINVAL:
+ * several, or a wrong answer; and errors of get(). */
 int redfish_find(const struct redfish_service *service, const char *chassis,
 		 struct redfish_place *ret, struct error *err);
 
-/* In microwatts.  -ENODATA: it says none now; -EINVAL, and what get() returns. */
+/* In microwatts. -ENODATA: no value now; -EINVAL, and errors of get(). */
 int redfish_read(const struct redfish_service *service, const struct redfish_place *place,
 		 uint64_t *ret_uw, struct error *err);

@@ -34,7 +34,7 @@ struct source_state {
 	struct libcurl curl;
 	CURL *handle;
 	char url[REDFISH_PATH_SIZE], chassis[64], why[CURL_ERROR_SIZE];
-	uint64_t until_ns; /* of what is under way */
+	uint64_t until_ns; /* of the present request */
 	bool has_place;
 	struct redfish_place place;
 	struct bmc_power power;
@@ -109,7 +109,7 @@ static int get(void *context, const char *path, char **ret, size_t *ret_length, 
 
 /* ---- opening ---- */
 
-/* "USER:PASSWORD", which nobody but root may read. */
+/* "USER:PASSWORD", readable for root only. */
 static int read_credentials(const char *path, char ret[CREDENTIALS_MAX], struct error *err)
 {
 	_cleanup_close_ int fd = open(path,
@@ -163,33 +163,25 @@ static int connect_to(struct source_state *s, const struct source_settings *sett
 	return 0;
 }
 
-static struct source_state *free_source(struct source_state *s)
+static void close_source(struct source_state *s)
 {
-	if (s && s->handle)
+	if (s->handle)
 		s->curl.cleanup(s->handle);
-	free(s);
-	return NULL;
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret,
+static int open_source(const struct source_options *options, struct source_state *s,
 		       struct error *err)
 {
 	const struct source_settings *settings = options->settings;
-	struct source_state *s;
 	int r;
 
 	if (!settings)
-		return -ENODEV; /* of whoever is not the agent */
+		return -ENODEV; /* not the agent */
 	if (!*settings->redfish_url)
 		return error_set(err, -ENODEV, "redfish_url is not set");
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return -ENOMEM;
 	r = connect_to(s, settings, err);
-	if (r < 0) {
-		free_source(s);
+	if (r < 0)
 		return r;
-	}
 	snprintf(s->url, sizeof(s->url), "%s", settings->redfish_url);
 	snprintf(s->chassis, sizeof(s->chassis), "%s", settings->redfish_chassis);
 	s->power.sensor = (struct energy_sensor){
@@ -201,7 +193,6 @@ static int open_source(const struct source_options *options, struct source_state
 		.quality = ENERGY_MEASURED,
 		.rank = 30,
 	};
-	*ret = s;
 	return 0;
 }
 
@@ -250,8 +241,9 @@ const struct source source_redfish = {
 	.has_energy = true,
 	.is_off = true,
 	.deadline_ms = DEADLINE_MS,
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
 	.describe = describe,
-	.free = free_source,
+	.close = close_source,
 };

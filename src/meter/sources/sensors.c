@@ -20,7 +20,7 @@
 static const struct kind {
 	const char *source, *pattern; /* below the root */
 	const char *name; /* NULL: its directory has one */
-	bool has_figures; /* several in a directory, which say what they are */
+	bool has_figures; /* several in a directory, named by their files */
 } kinds[] = {
 	{ "powercap",    "sys/class/powercap/intel-rapl:*/energy_uj", NULL,         false }, /* -mmio is the same package again */
 	{ "hwmon",       "sys/class/hwmon/*/" FIGURES,                NULL,         true },
@@ -39,8 +39,7 @@ static void read_name(int root_fd, const char *dir, char *ret, size_t size)
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
-		(void)file_read_small(root_fd, path, ret, size);
-		ret[strcspn(ret, "\n")] = '\0';
+		(void)file_read_one_line(root_fd, path, ret, size);
 		if (*ret)
 			return;
 	}

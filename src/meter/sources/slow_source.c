@@ -26,7 +26,7 @@ struct slow_source {
 	uint64_t asked_ns, late;
 	bool is_counted; /* that the sample under way, or just done, is late */
 
-	pthread_mutex_t lock; /* of what follows; the state, the samples and their error are the
+	pthread_mutex_t lock; /* of the following; the state, the samples and their error are the
 				 thread's while it is busy */
 	pthread_cond_t changed;
 	bool is_busy, is_done, is_left;
@@ -38,7 +38,7 @@ struct slow_source {
 
 static void destroy(struct slow_source *s)
 {
-	s->state = s->source->free(s->state);
+	source_close(s->source, s->state);
 	samples_clear(&s->samples);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
@@ -48,13 +48,7 @@ static void destroy(struct slow_source *s)
 
 /* ---- the thread ---- */
 
-static void sample(struct slow_source *s)
-{
-	samples_clear(&s->samples);
-	s->error = s->source->sample(s->state, clock_now_ns(CLOCK_BOOTTIME), &s->samples);
-}
-
-/* Samples whenever it is asked to.  Left while it was busy, it is the last to know of @s. */
+/* Samples on request. If it is freed while busy, it destroys @s itself. */
 static void *work(void *context)
 {
 	struct slow_source *s = context;
@@ -69,7 +63,8 @@ static void *work(void *context)
 		if (s->is_left)
 			break;
 		pthread_mutex_unlock(&s->lock);
-		sample(s);
+		samples_clear(&s->samples);
+		s->error = s->source->sample(s->state, clock_now_ns(CLOCK_BOOTTIME), &s->samples);
 		pthread_mutex_lock(&s->lock);
 		if (s->is_left)
 			break;
@@ -83,7 +78,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* It takes no signal: these are for who asks. */
+/* The thread takes no signals. */
 static int start_thread(struct slow_source *s)
 {
 	pthread_attr_t attributes;
@@ -121,7 +116,7 @@ int slow_source_open(const struct source *source, const struct source_options *o
 	if (s->root_fd < 0)
 		r = -errno;
 	if (r == 0)
-		r = source->open(&own, &s->state, err);
+		r = source_open(source, &own, &s->state, err);
 	if (r < 0) {
 		destroy(s);
 		return r;

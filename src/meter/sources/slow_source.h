@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slow_source - samples a source that may take its time on a thread of its own, which nobody waits
- * for.
+ * slow_source - samples a slow source on a thread of its own; no caller waits for it.
  *
- * The thread starts with the first sample that is asked for: so it never has rights that the
- * process gave up before.  It works between slow_source_ask() and the end of one sample() and is
- * idle else; only then is the state anybody else's.
+ * The thread starts with the first request: so it never has rights that the process gave up before.
+ * It works between slow_source_ask() and the end of one sample(); only while it is idle others may
+ * use the state.
  */
 #pragma once
 
@@ -26,17 +25,17 @@ int slow_source_open(const struct source *source, const struct source_options *o
  * when that ends. */
 struct slow_source *slow_source_free(struct slow_source *s);
 
-/* Begin a sample, unless one is under way.  -EAGAIN, -ENOMEM: there is no thread to be had. */
+/* Request a sample, unless one is being taken. -EAGAIN, -ENOMEM: no thread. */
 int slow_source_ask(struct slow_source *s);
 
 /*
- * The sample that has ended since, in place of @ret; where there is none, @ret stays as it is.
- * -EBUSY: the first has not been asked for, or one is under way.  -ETIME: it came late, or is late
- * by now: @ret is empty.  As source->sample(), else.
+ * Replaces @ret by a finished sample; without a new one @ret stays. -EBUSY: none was requested yet,
+ * or one is being taken. -ETIME: it came late, or is late by now: @ret is empty. Else as
+ * source->sample().
  */
 int slow_source_take(struct slow_source *s, struct samples *ret);
 
-/* The caller's from when a sample was taken until the next is asked for. */
+/* The caller's between taking a sample and the next request. */
 struct source_state *slow_source_state(const struct slow_source *s);
 
 /* How many samples were late by now. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source - one source of numbers behind one interface: numbers of the node, of its jobs, or of
- * both.
+ * source - one source of numbers of the node, of its jobs, or of both, behind one interface.
  *
- * A source is one file, one line in sources[] (sources.c), and rows of the metric table; its switch
- * among the settings, what coverage says of it and the walks that sample it come with the line.
+ * A source is one file, one line in sources[] (sources.c), and rows of the metric table; its
+ * setting, its texts in coverage and its sampling come with the line.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -24,8 +24,8 @@ struct hardware_events;
 struct hierarchy;
 struct identity_rules;
 struct record;
-struct source_job_state; /* what a source has of one job; each source's own, as struct source_state
-			    is */
+struct source_job_state; /* a source's data of one job; each source has its own, like struct
+			    source_state */
 struct source_state;
 struct strings;
 
@@ -46,40 +46,36 @@ struct source_options {
 	 * that may hang: of other machines (NFS, Lustre...) and of FUSE. */
 	bool (*may_ask)(const void *context, const char *fstype);
 	const void *context;
-	const struct source_settings *settings; /* good during open(); NULL: nobody set anything */
-	/* Of the processor, as the site says, for estimates of energy; NULL, 0: it does not. */
+	const struct source_settings *settings; /* valid during open(); NULL: no settings */
+	/* The processor, as set by the site, for estimates of energy; NULL, 0: not set. */
 	const char *cpu_model;
 	uint64_t cpu_tdp_watts; /* of all sockets */
 	const struct identity_rules *rules; /* a site's; NULL: the built-in ones only */
 	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the
-						   processor has */
+						   processor offers */
 };
 
-/* A job, as of this reading.  One of a `run` is told by its process, since nobody needs rights to
- * run a command, and so it may have no cgroup: what the kernel counts of a process goes on to all
- * that this starts. */
+/* A job at this reading. A `run` is identified by its process and may have no cgroup, since it
+ * needs no rights: the kernel counts descendants of the process, too. */
 struct source_job {
 	const char *path; /* of its cgroup in the key hierarchy; NULL: of a run... */
 	const char *cpus; /* those that it may use, as a CPU list; NULL: not known (yet) */
-	const char *gpus; /* minors of GPUs, as such a list, that the site's prolog says it was
-			     given; NULL: not known */
-	pid_t pid; /* ...whose command this is, which has not begun when it is attached to; else 0
-		    */
+	const char *gpus; /* minors of GPUs, as such a list, from the site's prolog; NULL: not known
+			   */
+	pid_t pid; /* ...whose command this is, before its execve() when it is attached; else 0 */
 };
 
 struct source_job_sample { /* begins as {} */
 	struct value added[METRIC_JOB_COUNT]; /* of KIND_COUNTER: counted since the job's sample
 						 before */
-	struct parts parts; /* the same of sections of COUNTED_BY_SOURCE: the taker's, who clears
-			       them */
+	struct parts parts; /* the same for sections of COUNTED_BY_SOURCE; the caller clears them */
 	bool has_thermal;
 	struct thermal_moment thermal;
 };
 
 struct source {
 	const char *name; /* "thermal": its setting, and the word of the agent's own metrics */
-	const char *label; /* "frequency and temperature: ": what coverage says of it begins with
-			      this */
+	const char *label; /* "frequency and temperature: ": begins its texts in coverage */
 	const char *help; /* of its setting: a sentence or two */
 	bool has_energy; /* it adds readings of energy sensors (model/energy_sensor.h) */
 	bool is_off; /* unless the site wants it */
@@ -87,33 +83,30 @@ struct source {
 			     when a scrape wants them */
 
 	/*
-	 * 0: sampled within the reading, or the scrape.  Else it is sampled on a thread of its own,
-	 * between two readings, and what takes longer than this is withheld, and said; nobody waits
-	 * for it.  Call-backs are never at work at the same time, but beside sample() the main
-	 * thread goes on: nothing of the options but root_fd (a descriptor of the source's own) may
-	 * be used after open().
+	 * 0: sampled within the reading, or the scrape. Else on a thread of its own, between two
+	 * readings; a sample that takes longer is withheld, and reported. Callbacks never run at
+	 * the same time, but the main thread continues during sample(): after open() use nothing of
+	 * the options but root_fd (a descriptor of the source's own).
 	 */
 	unsigned int deadline_ms;
 
-	/* -ENODEV: not on this machine; what *err says then is said in coverage, and an empty text
-	 * is nothing to speak of. */
-	int (*open)(const struct source_options *options, struct source_state **ret,
+	size_t size; /* of its struct source_state, which is zeroed for open() */
+	/* -ENODEV: not on this machine; coverage gives the reason in *err, if it is not empty. */
+	int (*open)(const struct source_options *options, struct source_state *s,
 		    struct error *err);
-	/* Add numbers of the node; what cannot be read is left out.  NULL: it has none.  -ENOMEM,
+	/* Add numbers of the node; what cannot be read is left out. NULL: none. -ENOMEM,
 	 * -ENOSPC. */
 	int (*sample)(struct source_state *s, uint64_t boot_ns, struct samples *to);
-	/* Add what its sensors of components say between two readings, of which the next sample
-	 * knows nothing; a few small files at most.  NULL: it cannot.  -ENOMEM, -ENOSPC. */
+	/* Add values of component sensors between two readings, without effect on the next
+	 * sample; only a few small files. NULL: not possible. -ENOMEM, -ENOSPC. */
 	int (*peek)(const struct source_state *s, struct energy_readings *to);
-	/* What no job on this node can have of it just now.  NULL: nothing to say.  -ENOMEM,
-	 * -ENOSPC. */
+	/* What is missing for all jobs of this node at present. NULL: nothing. -ENOMEM, -ENOSPC. */
 	int (*describe)(const struct source_state *s, struct strings *missing);
-	/* Write members of a map: what it shows of itself to who asks for it by name; of processes
-	 * those of @only_uid (-1: all). */
+	/* Write the source's own data as members of a map; processes of @only_uid only (-1:
+	 * all). */
 	void (*format)(const struct source_state *s, int64_t only_uid, struct document *d);
-	struct source_state *(*free)(struct source_state *s); /* NULL is fine; returns NULL;
-								 source_free() where its memory is
-								 all that there is */
+	/* Also after a failed open(); @s itself is the caller's.  NULL: it owns nothing. */
+	void (*close)(struct source_state *s);
 
 	/* ---- of jobs; each may be NULL ---- */
 
@@ -131,4 +124,12 @@ struct source {
 	void (*detach)(struct source_state *s, struct source_job_state *own);
 };
 
-struct source_state *source_free(struct source_state *s);
+/* With its memory.  *ret is written on success only. */
+int source_open(const struct source *source, const struct source_options *options,
+		struct source_state **ret, struct error *err);
+struct source_state *source_close(const struct source *source, struct source_state *s); /* NULL is
+											   fine */
+
+#define NODE_FILES_SOURCE "node_files" /* a source's name */
+#define NODE_DEVICES_MAX 256 /* of each kind; the rest is left out */
+#define NODE_MOUNTS_MAX 1024 /* considered */

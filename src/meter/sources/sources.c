@@ -47,8 +47,23 @@ void sources_want_others(bool ret[SOURCES_MAX], const char *const names[])
 		ret[sources_index(*names)] = false;
 }
 
-struct source_state *source_free(struct source_state *s)
+int source_open(const struct source *source, const struct source_options *options,
+		struct source_state **ret, struct error *err)
 {
+	struct source_state *s = calloc(1, source->size);
+	int r = s ? source->open(options, s, err) : -ENOMEM;
+
+	if (r < 0)
+		source_close(source, s);
+	else
+		*ret = s;
+	return r;
+}
+
+struct source_state *source_close(const struct source *source, struct source_state *s)
+{
+	if (s && source->close)
+		source->close(s);
 	free(s);
 	return NULL;
 }
@@ -84,7 +99,7 @@ static int open_slot(struct slot *slot, const struct source_options *options)
 	if (source->deadline_ms)
 		r = slow_source_open(source, options, &slot->slow, &slot->why);
 	else
-		r = source->open(options, &slot->state, &slot->why);
+		r = source_open(source, options, &slot->state, &slot->why);
 	if (r < 0 && r != -ENODEV && !*slot->why.text)
 		error_set_errno(&slot->why, r, "cannot be opened");
 	return r == -ENOMEM ? r : 0;
@@ -117,8 +132,7 @@ struct sources *sources_free(struct sources *s)
 		struct slot *slot = &s->slots[i];
 
 		slow_source_free(slot->slow);
-		if (slot->state)
-			slot->source->free(slot->state);
+		source_close(slot->source, slot->state);
 		samples_clear(&slot->samples);
 		strings_clear(&slot->missing);
 	}
@@ -304,24 +318,19 @@ bool sources_format(const struct sources *s, const char *name, int64_t only_uid,
 
 /* ---- what is missing ---- */
 
-static int sources_add_all(const struct strings *from, struct strings *to)
+static int sources_describe_slow(const struct slot *slot, struct strings *missing)
 {
 	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < from->count; i++)
-		r = strings_add(to, "%s", from->items[i]);
-	return r;
-}
-
-static int sources_describe_slow(const struct slot *slot, struct strings *missing)
-{
 	if (*slot->why.text)
 		return strings_add(missing, "%s%s", slot->source->label, slot->why.text);
 	if (slot->is_late)
 		return strings_add(missing,
 				   "%sthe last sample took more than %u ms, and is left out",
 				   slot->source->label, slot->source->deadline_ms);
-	return sources_add_all(&slot->missing, missing);
+	for (size_t i = 0; r >= 0 && i < slot->missing.count; i++)
+		r = strings_add(missing, "%s", slot->missing.items[i]);
+	return r;
 }
 
 static int sources_describe_slot(const struct slot *slot, struct strings *missing)
@@ -368,15 +377,6 @@ int sources_describe_job(const struct sources *s, struct record *record)
 
 /* ---- a job ---- */
 
-static int sources_make_room(struct sources *s, struct source_attachments *a)
-{
-	if (a->own)
-		return 0;
-	a->own = calloc(s->count, sizeof(struct source_job_state *));
-	a->sources = s;
-	return a->own ? 0 : -ENOMEM;
-}
-
 /* 0: it is not attached (yet); 1: it is. */
 static int sources_attach(struct sources *s, size_t i, struct source_attachments *a,
 			  const struct source_job *job)
@@ -388,9 +388,11 @@ static int sources_attach(struct sources *s, size_t i, struct source_attachments
 		return 1;
 	if (!job || a->refused & UINT32_C(1) << i)
 		return 0;
-	r = sources_make_room(s, a);
-	if (r < 0)
-		return r;
+	if (!a->own)
+		a->own = calloc(s->count, sizeof(*a->own));
+	if (!a->own)
+		return -ENOMEM;
+	a->sources = s;
 	r = slot->source->attach(slot->state, job, &a->own[i]);
 	if (r < 0 && r != -EAGAIN)
 		a->refused |= UINT32_C(1) << i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources - the sources of one meter, walked: opened, sampled at each reading, described.
+ * sources - all sources of one meter: opens, samples and describes them.
  *
- * A reading is sources_sample(), then sources_sample_job() of each job, then sources_ask().  Not
- * thread-safe. NULL stands for none that are open.
+ * A reading is sources_sample(), then sources_sample_job() for each job, then sources_ask(). Not
+ * thread-safe. NULL: none are open.
  */
 #pragma once
 
@@ -46,10 +46,9 @@ void sources_ask(struct sources *s);
 
 /* What was sampled at the last reading; NULL: there is no such source, or it is not open. */
 const struct samples *sources_find(const struct sources *s, const char *name);
-/* Add what the energy sensors of all said last, also of those that had nothing new.  -ENOMEM,
- * -ENOSPC. */
+/* Add the last values of all energy sensors, also of those without a new one. -ENOMEM, -ENOSPC. */
 int sources_put_energy(const struct sources *s, struct energy_readings *to);
-/* Whether any can be asked between two readings, and what these say then.  -ENOMEM, -ENOSPC. */
+/* Whether any can be read between two readings, and these values. -ENOMEM, -ENOSPC. */
 bool sources_can_peek(const struct sources *s);
 int sources_peek(const struct sources *s, struct energy_readings *to);
 /* Add the numbers of the node for a scrape: as of the last reading, or, where that has none of
@@ -57,28 +56,28 @@ int sources_peek(const struct sources *s, struct energy_readings *to);
 int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to);
 /* The same of one source alone, of those that are sampled at once; nothing where it is not open. */
 int sources_put_one(struct sources *s, const char *name, uint64_t boot_ns, struct samples *to);
-/* Write what one shows of itself as members of a map; false: it is not open, or shows nothing. */
+/* Write one source's own data as members of a map; false: not open, or no data. */
 bool sources_format(const struct sources *s, const char *name, int64_t only_uid,
 		    struct document *d);
 /* How often samples of slow sources were late: the agent's own metric.  -ENOMEM, -ENOSPC. */
 int sources_put_late(const struct sources *s, struct samples *to);
 
-/* Say what no job can have of them on this node, by whose will ever.  -ENOMEM, -ENOSPC. */
+/* Report what is missing for all jobs of this node, for whatever reason. -ENOMEM, -ENOSPC. */
 int sources_describe(const struct sources *s, struct record *record);
-/* Say in a job's record what is missing; of what the site does not want, nothing.  -ENOMEM,
+/* Report what is missing in a job's record; not for sources that are switched off. -ENOMEM,
  * -ENOSPC. */
 int sources_describe_job(const struct sources *s, struct record *record);
 
 /* ---- a job ---- */
 
-struct source_attachments { /* what they have of one job; begins as {} */
+struct source_attachments { /* the sources' data of one job; begins as {} */
 	struct sources *sources; /* while there is anything */
 	struct source_job_state **own; /* one a source */
 	uint32_t refused; /* a bit a source: not tried again at this cgroup */
 };
 
-/* Attach to @job those that are not, and add to @to what they have counted.  NULL: its cgroup is
- * gone, or is another one from now on; it is the last time.  -ENOMEM. */
+/* Attach the sources to @job, and add their counts to @to. NULL: its cgroup is gone or changes:
+ * the last call for it. -ENOMEM. */
 int sources_sample_job(struct sources *s, struct source_attachments *a,
 		       const struct source_job *job, struct source_job_sample *to);
 /* Without a last sample. */

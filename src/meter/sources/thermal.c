@@ -18,7 +18,7 @@
 #define NAMES_MAX 4096 /* in one directory */
 #define CHIP_NAME_MAX 32
 #define CPU_DIR "sys/devices/system/cpu"
-#define KILOHERTZ_MAX UINT64_C(100000000) /* what is over it is no frequency */
+#define KILOHERTZ_MAX UINT64_C(100000000) /* larger values are no frequency */
 #define MILLICELSIUS_MAX UINT64_C(200000)
 
 struct processor_state {
@@ -64,18 +64,6 @@ static uint32_t read_id(int root_fd, unsigned int cpu, const char *file, uint32_
 	return read_number(root_fd, cpu, file, &id) && id < UINT32_MAX ? (uint32_t)id : otherwise;
 }
 
-static void add_processor(struct thermal *t, unsigned int cpu)
-{
-	t->processors[t->processor_count++] = (struct processor_state){
-		.cpu = cpu,
-		.package = read_id(t->root_fd, cpu, "topology/physical_package_id", 0),
-		.core = read_id(t->root_fd, cpu, "topology/core_id", cpu),
-		.has_frequency_file = has_file(t->root_fd, cpu, "cpufreq/scaling_cur_freq"),
-		.has_throttle_files = has_file(t->root_fd, cpu,
-					       "thermal_throttle/core_throttle_count"),
-	};
-}
-
 static int list_processors(struct thermal *t)
 {
 	_cleanup_free_ char *text = NULL;
@@ -83,15 +71,24 @@ static int list_processors(struct thermal *t)
 
 	if (file_read(t->root_fd, CPU_DIR "/online", 64u << 10, &text, NULL) < 0)
 		return 0;
-	text[strcspn(text, "\n")] = '\0';
 	if (cpulist_parse(text, &online) < 0 || cpulist_count(&online) == 0)
 		return 0;
 	t->processors = calloc(cpulist_count(&online), sizeof(*t->processors));
 	if (!t->processors)
 		return -ENOMEM;
 	for (unsigned int cpu = 0; cpu < CPULIST_MAX; cpu++) {
-		if (cpulist_contains(&online, cpu))
-			add_processor(t, cpu);
+		if (cpulist_contains(&online, cpu)) {
+			t->processors[t->processor_count++] = (struct processor_state){
+				.cpu = cpu,
+				.package = read_id(t->root_fd, cpu, "topology/physical_package_id",
+						   0),
+				.core = read_id(t->root_fd, cpu, "topology/core_id", cpu),
+				.has_frequency_file = has_file(t->root_fd, cpu,
+							       "cpufreq/scaling_cur_freq"),
+				.has_throttle_files = has_file(
+					t->root_fd, cpu, "thermal_throttle/core_throttle_count"),
+			};
+		}
 	}
 	return 0;
 }
@@ -115,12 +112,6 @@ static size_t count_packages(const struct thermal *t)
 }
 
 /* ---- which sensors ---- */
-
-static void read_line(int root_fd, const char *path, char *ret, size_t size)
-{
-	(void)file_read_small(root_fd, path, ret, size);
-	ret[strcspn(ret, "\n")] = '\0';
-}
 
 static int add_sensor(struct thermal *t, const char *chip, const char *name, const char *path,
 		      uint32_t package)
@@ -150,7 +141,7 @@ static int add_coretemp(struct thermal *t, const char *dir, const char *file)
 	uint64_t package;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	read_line(t->root_fd, path, label, sizeof(label));
+	(void)file_read_one_line(t->root_fd, path, label, sizeof(label));
 	if (strncmp(label, "Package id ", strlen("Package id ")) != 0)
 		return 0;
 	rest += strlen("Package id ");
@@ -192,7 +183,7 @@ static int read_amd(struct thermal *t, const char *dir, const char *chip)
 			char path[192], label[64];
 
 			snprintf(path, sizeof(path), "%s/temp%u_label", dir, number);
-			read_line(t->root_fd, path, label, sizeof(label));
+			(void)file_read_one_line(t->root_fd, path, label, sizeof(label));
 			if (strcmp(label, wanted[i]) != 0)
 				continue;
 			snprintf(path, sizeof(path), "%s/temp%u_input", dir, number);
@@ -216,7 +207,7 @@ static int read_hwmon(struct thermal *t)
 			continue;
 		snprintf(dir, sizeof(dir), "sys/class/hwmon/%s", chips.names[i]);
 		snprintf(path, sizeof(path), "%s/name", dir);
-		read_line(t->root_fd, path, chip, sizeof(chip));
+		(void)file_read_one_line(t->root_fd, path, chip, sizeof(chip));
 		if (strcmp(chip, "coretemp") == 0)
 			r = read_coretemp(t, dir);
 		else if (strcmp(chip, "k10temp") == 0 || strcmp(chip, "zenpower") == 0)
@@ -238,7 +229,7 @@ static int read_zones(struct thermal *t)
 		if (strlen(zones.names[i]) >= CHIP_NAME_MAX)
 			continue;
 		snprintf(path, sizeof(path), "sys/class/thermal/%s/type", zones.names[i]);
-		read_line(t->root_fd, path, type, sizeof(type));
+		(void)file_read_one_line(t->root_fd, path, type, sizeof(type));
 		snprintf(path, sizeof(path), "sys/class/thermal/%s/temp", zones.names[i]);
 		if (strcmp(type, "x86_pkg_temp") == 0)
 			r = add_sensor(t, type, zones.names[i], path, THERMAL_PACKAGE_ANY);
@@ -246,7 +237,7 @@ static int read_zones(struct thermal *t)
 	return r;
 }
 
-/* Where there are as many as packages, and none says whose it is, they stand in the same order. */
+/* If there are as many sensors as packages, and none is identified, they are in the same order. */
 static void settle_packages(struct thermal *t)
 {
 	size_t next = 0;
@@ -315,7 +306,7 @@ const struct thermal_sensor *thermal_sensors(const struct thermal *t, size_t *re
 
 /* ---- a sweep ---- */
 
-/* A CPU that was off and is on again begins anew; what it had counted is not counted twice. */
+/* A CPU that was offline starts again at 0; earlier counts are not counted twice. */
 static void read_throttles(const struct thermal *t, struct processor_state *p)
 {
 	const struct {
@@ -337,23 +328,20 @@ static void read_throttles(const struct thermal *t, struct processor_state *p)
 	}
 }
 
-static void sweep_processor(const struct thermal *t, struct processor_state *p)
-{
-	uint64_t kilohertz = 0;
-
-	if (p->has_frequency_file &&
-	    (!read_number(t->root_fd, p->cpu, "cpufreq/scaling_cur_freq", &kilohertz) ||
-	     kilohertz > KILOHERTZ_MAX))
-		kilohertz = 0;
-	p->hertz = kilohertz * 1000;
-	if (p->has_throttle_files)
-		read_throttles(t, p);
-}
-
 void thermal_sweep(struct thermal *t)
 {
-	for (size_t i = 0; i < t->processor_count; i++)
-		sweep_processor(t, &t->processors[i]);
+	for (size_t i = 0; i < t->processor_count; i++) {
+		uint64_t kilohertz = 0;
+
+		if (t->processors[i].has_frequency_file &&
+		    (!read_number(t->root_fd, t->processors[i].cpu, "cpufreq/scaling_cur_freq",
+				  &kilohertz) ||
+		     kilohertz > KILOHERTZ_MAX))
+			kilohertz = 0;
+		t->processors[i].hertz = kilohertz * 1000;
+		if (t->processors[i].has_throttle_files)
+			read_throttles(t, &t->processors[i]);
+	}
 	for (size_t i = 0; i < t->sensor_count; i++) {
 		struct thermal_sensor *s = &t->sensors[i];
 
@@ -370,7 +358,7 @@ static bool is_in(const struct cpulist *cpus, const struct processor_state *p)
 	return !cpus || cpulist_contains(cpus, p->cpu);
 }
 
-/* Is it the first of these CPUs that is of its package, and of its core? */
+/* Whether it is the first of these CPUs of its package, or of its core. */
 static bool is_first(const struct thermal *t, const struct cpulist *cpus, size_t index,
 		     bool of_core)
 {
@@ -443,4 +431,16 @@ void thermal_get(const struct thermal *t, const struct cpulist *cpus, struct the
 		m.has_temperature = true;
 	}
 	*ret = m;
+}
+
+void thermal_event_take(struct thermal_event *e, uint64_t millicelsius, uint64_t boot_ns)
+{
+	const uint64_t margin = e->is_on ? MIN(THERMAL_EVENT_MARGIN, e->limit) : 0;
+	const bool is_on = millicelsius >= e->limit - margin;
+
+	if (e->is_on)
+		e->ns += boot_ns - e->last_ns;
+	e->count += is_on && !e->is_on;
+	e->is_on = is_on;
+	e->last_ns = boot_ns;
 }

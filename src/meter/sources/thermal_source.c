@@ -2,15 +2,14 @@
 /* Frequency, temperature and throttling: of the node, and of the CPUs that a job may use. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/cpulist.h"
 #include "basic/error.h"
+#include "basic/macro.h"
 #include "model/record.h"
 #include "sources/source.h"
 #include "sources/thermal.h"
-#include "sources/thermal_event.h"
 
 enum { WARNING, CRITICAL, SEVERITIES };
 
@@ -19,33 +18,24 @@ struct source_state {
 	struct thermal_event events[SEVERITIES];
 };
 
-static struct source_state *free_source(struct source_state *s)
+static void close_source(struct source_state *s)
 {
-	if (s)
-		thermal_close(s->thermal);
-	free(s);
-	return NULL;
+	thermal_close(s->thermal);
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret,
+static int open_source(const struct source_options *options, struct source_state *s,
 		       struct error *err)
 {
-	struct source_state *s = calloc(1, sizeof(*s));
+	const struct source_settings *settings = options->settings;
 
-	if (!s || thermal_open(options->root_fd, &s->thermal) < 0) {
-		free_source(s);
+	if (thermal_open(options->root_fd, &s->thermal) < 0)
 		return -ENOMEM;
-	}
-	if (!thermal_has_any(s->thermal)) {
-		free_source(s);
-		return error_set(err, -ENODEV, "not offered by this machine");
-	}
-	s->events[WARNING].limit = 1000 * (options->settings ? options->settings->thermal_warning
-							     : THERMAL_WARNING_CELSIUS);
-	s->events[CRITICAL].limit = 1000 * (options->settings ? options->settings->thermal_critical
-							      : THERMAL_CRITICAL_CELSIUS);
-	*ret = s;
-	return 0;
+	s->events[WARNING].limit = 1000 *
+				   (settings ? settings->thermal_warning : THERMAL_WARNING_CELSIUS);
+	s->events[CRITICAL].limit = 1000 * (settings ? settings->thermal_critical
+						     : THERMAL_CRITICAL_CELSIUS);
+	return thermal_has_any(s->thermal) ? 0
+					   : error_set(err, -ENODEV, "not offered by this machine");
 }
 
 /* Of the warmest package. */
@@ -95,37 +85,40 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 
 	thermal_sweep(s->thermal);
 	thermal_get(s->thermal, NULL, &m);
-	if (m.cpus) {
-		r = samples_add_plain(to, METRIC_NODE_FREQUENCY_MEAN, m.frequency_hz);
-		if (r == 0)
-			r = samples_add_plain(to, METRIC_NODE_FREQUENCY_MIN, m.frequency_min_hz);
-		if (r == 0)
-			r = samples_add_plain(to, METRIC_NODE_FREQUENCY_MAX, m.frequency_max_hz);
+	const struct {
+		bool is_known;
+		enum metric_id id;
+		uint64_t number;
+	} numbers[] = {
+		{ m.cpus, METRIC_NODE_FREQUENCY_MEAN, m.frequency_hz },
+		{ m.cpus, METRIC_NODE_FREQUENCY_MIN, m.frequency_min_hz },
+		{ m.cpus, METRIC_NODE_FREQUENCY_MAX, m.frequency_max_hz },
+		{ m.has_throttles, METRIC_NODE_THROTTLES_CORE, m.core_throttles_total },
+		{ m.has_throttles, METRIC_NODE_THROTTLES_PACKAGE, m.package_throttles_total },
+	};
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++) {
+		if (numbers[i].is_known)
+			r = samples_add_plain(to, numbers[i].id, numbers[i].number);
 	}
-	if (r == 0 && m.has_throttles)
-		r = samples_add_plain(to, METRIC_NODE_THROTTLES_CORE, m.core_throttles_total);
-	if (r == 0 && m.has_throttles)
-		r = samples_add_plain(to, METRIC_NODE_THROTTLES_PACKAGE, m.package_throttles_total);
 	if (r == 0 && m.has_temperature)
 		r = add_events(s, m.millicelsius, boot_ns, to);
 	return r ? r : add_sensors(s->thermal, to);
 }
 
-static void sample_job(struct source_state *s, struct source_job_state *own,
+static void sample_job(struct source_state *s, struct source_job_state *own UNUSED,
 		       const struct source_job *job, struct source_job_sample *to)
 {
 	struct cpulist cpus;
 
-	(void)own;
 	if (!job->cpus || cpulist_parse(job->cpus, &cpus) < 0)
 		return;
 	thermal_get(s->thermal, &cpus, &to->thermal);
 	to->has_thermal = true;
 }
 
-static int describe_job(const struct source_state *s, struct record *record)
+static int describe_job(const struct source_state *s UNUSED, struct record *record)
 {
-	(void)s;
 	return record->thermal.samples.is_known
 		       ? 0
 		       : strings_add(&record->coverage.missing,
@@ -137,9 +130,10 @@ const struct source source_thermal = {
 	.label = THERMAL_LABEL,
 	.help = "Sample frequency, temperature and thermal throttling of CPUs, for the node and for each job's CPUs.",
 	.is_for_jobs = true,
+	.size = sizeof(struct source_state),
 	.open = open_source,
 	.sample = sample,
-	.free = free_source,
+	.close = close_source,
 	.sample_job = sample_job,
 	.describe_job = describe_job,
 };
