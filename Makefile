@@ -37,7 +37,8 @@ stack: build
 	@sh tools/install-packages $(STACK_PACKAGES)
 	@tools/stack $(BUILD) $(STACK_PORT)
 
-# The dashboards against Grafana's published schema; needs npm and its registry.
+# The dashboards against Grafana's published schema, and the pages by axe-core; needs npm, its registry
+# and what the tests of the pages need.
 check-web:
 	@tools/check-web $(BUILD)/web
 
