@@ -20,7 +20,17 @@ names=cpu_intensive,io_intensive,energy_efficient
 
 case "${1-}" in
 --apply) run() { "$@"; } ;;
-"") run() { printf '%s ' "$@"; echo; } ;;
+"")
+	run() { # as it would be typed
+		for word; do
+			case $word in
+			*" "*) printf "'%s' " "$word" ;;
+			*) printf '%s ' "$word" ;;
+			esac
+		done
+		echo
+	}
+	;;
 *)
 	echo "usage: energy-qos.sh [--apply]" >&2
 	exit 2
