@@ -22,7 +22,6 @@
 #include "report/rows_text.h"
 #include "codec/session.h"
 #include "model/record.h"
-#include "model/record_difference.h"
 #include "basic/utf8.h"
 #include "cli/watch.h"
 
