@@ -34,7 +34,7 @@ static int print_reference(void)
 	     "The YAML may have no anchors, aliases, tags or second documents, and at most 256 KiB. "
 	     "The file must\n"
 	     "belong to root and must not be writable by everyone.\n");
-	config_print_reference(stdout);
+	settings_print_reference(config_settings(), stdout);
 	return 0;
 }
 
@@ -43,7 +43,7 @@ static int print_example(void)
 	puts("# SPDX-License-Identifier: MIT\n"
 	     "# The agent's settings: /etc/jobmeter/agent.yaml.  Commented lines show the defaults.\n"
 	     "# Made by tools/config-page; docs/sites/agent-config.md has the same as a table.");
-	return config_print_example(stdout) < 0;
+	return settings_print_example(config_settings(), stdout) < 0;
 }
 
 static int print_server_reference(void)

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cmd_agent.h"
+#include "agent/agent.h"
 #include "basic/macro.h"
 #include "cli/commands.h"
-#include "server/cmd_server.h"
+#include "server/server.h"
 
 static void add(struct offered *offered, const struct cli_option *row, const void *target)
 {

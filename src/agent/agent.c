@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -198,15 +197,6 @@ static const char *form_of_start(const struct agent *a)
 				    "files are read";
 }
 
-static void tell_start(const struct agent *a)
-{
-	char where[128] = "";
-
-	if (a->tcp)
-		snprintf(where, sizeof(where), ", scraped on %s", a->config->listen);
-	log_say(CONFIG_LOG_INFO, "%s%s", form_of_start(a), where);
-}
-
 /* What cannot be written down stays where it is. */
 static int keep(struct agent *a, const struct error *why)
 {
@@ -221,7 +211,8 @@ int agent_run(struct agent *a)
 	struct error err = {};
 
 	take_reading(a, 0);
-	tell_start(a);
+	log_say(CONFIG_LOG_INFO, "%s%s%s", form_of_start(a), a->tcp ? ", scraped on " : "",
+		a->tcp ? a->config->listen : "");
 	(void)notify_send("READY=1", NULL);
 	while (!a->is_ending)
 		run_once(a);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent - one process, one thread, one loop: readings at an interval and when somebody asks, HTTP
+ * agent - one process, one thread, one loop: readings at an interval and on demand, HTTP
  * on TCP and on a Unix socket.  The root helper is the only other process.
  */
 #pragma once
+
+#include "basic/cli.h"
 
 struct agent;
 struct config;
@@ -20,3 +22,6 @@ int agent_open(struct config *config, const char *root, struct agent **ret, stru
 int agent_run(struct agent *a);
 
 struct agent *agent_close(struct agent *a); /* NULL is fine; returns NULL */
+
+/* What people type to start an agent. */
+extern const struct cli_command cmd_agent;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* agent_parts - what the files of the agent share, and nobody else. */
+/* agent_internal - what the files of the agent share. */
 #pragma once
 
 #include <stdbool.h>

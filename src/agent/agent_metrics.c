@@ -76,18 +76,11 @@ void agent_facts_add_map(struct agent_facts *facts, const char *name, uint64_t b
 	map->capacity += capacity;
 }
 
-static void read_maps(const struct meter *meter, struct object_map *forms, struct agent_facts *ret)
-{
-	size_t count = meter_list_maps(meter, forms);
-
-	ret->map_count = 0;
-	for (size_t i = 0; i < count; i++)
-		agent_facts_add_map(ret, forms[i].form.name, forms[i].bytes, forms[i].form.entries);
-}
-
 void agent_facts_read(int root_fd, const struct meter *meter, struct object_map *forms,
 		      struct agent_facts *ret)
 {
+	size_t count;
+
 	ret->version = JOBMETER_VERSION;
 	read_process(root_fd, ret);
 	ret->has_meter = meter;
@@ -96,7 +89,10 @@ void agent_facts_read(int root_fd, const struct meter *meter, struct object_map 
 	losses_sum(meter, &ret->losses);
 	ret->hooks = meter_hooks(meter, &ret->hook_count);
 	ret->older = meter_older(meter);
-	read_maps(meter, forms, ret);
+	ret->map_count = 0;
+	count = meter_list_maps(meter, forms);
+	for (size_t i = 0; i < count; i++)
+		agent_facts_add_map(ret, forms[i].form.name, forms[i].bytes, forms[i].form.entries);
 }
 
 /* ---- as samples ---- */
@@ -120,16 +116,6 @@ static bool is_hook_again(const struct agent_facts *facts, size_t index)
 			return true;
 	}
 	return false;
-}
-
-static int put_older(const struct older *older, struct samples *to)
-{
-	int r = 0;
-
-	for (size_t id = 0; r == 0 && id < OBJECT_COUNT; id++)
-		r = put(to, METRIC_AGENT_OLDER_CODE, object_name((enum object_id)id), NULL,
-			older_is(older, (enum object_id)id));
-	return r;
 }
 
 static int put_maps(const struct agent_facts *facts, struct samples *to)
@@ -160,8 +146,9 @@ static int put_meter(const struct agent_facts *facts, struct samples *to)
 		if (!is_hook_again(facts, i))
 			r = put(to, METRIC_AGENT_HOOK_ON, hook->tier, hook->program, hook->is_on);
 	}
-	if (r == 0)
-		r = put_older(facts->older, to);
+	for (size_t id = 0; r == 0 && id < OBJECT_COUNT; id++)
+		r = put(to, METRIC_AGENT_OLDER_CODE, object_name((enum object_id)id), NULL,
+			older_is(facts->older, (enum object_id)id));
 	return r ? r : put_maps(facts, to);
 }
 

@@ -43,7 +43,7 @@ struct agent_facts {
 	struct agent_map maps[MAPS_MAX];
 	size_t map_count;
 	struct push_status push;
-	const struct scrapes *scrapes; /* NULL: nobody counts them */
+	const struct scrapes *scrapes; /* NULL: they are not counted */
 };
 
 /* What the process and its @meter (NULL: no BPF) say now; @ret's other members stay as they are.

@@ -30,7 +30,6 @@
 #include "agent/push.h"
 #include "agent/run_groups.h"
 #include "agent/tracer_helper.h"
-#include "agent/tracer_message.h"
 #include "node/sampler.h"
 #include "sources/sources.h"
 #include "service/syscall_filter.h"
@@ -74,7 +73,7 @@ static int make_dirs(const struct agent *a, struct error *err)
 	char path[4096 + 8];
 	int r = make_dir(a->config->run_dir, 0755, 0, 0, err);
 
-	/* root's alone: what stands there is believed, and says what jobs of others are called */
+	/* root's alone: its files are trusted, and name jobs of all users */
 	snprintf(path, sizeof(path), "%s/jobs", a->config->run_dir);
 	if (r >= 0)
 		r = make_dir(path, 0750, 0, a->user.gid, err);
@@ -140,25 +139,19 @@ static int start_tracer(struct agent *a, struct error *err)
 {
 	const struct setting_list *sets = &a->config->trace_sets;
 	char names[TRACER_SETS_SIZE] = "";
-	_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
-	const struct setting_list *site = &a->config->rules;
-	const struct tracer_plan plan = {
+	_cleanup_(identity_rules_freep) struct identity_rules *rules = NULL;
+	struct tracer_plan plan = {
 		.user = &a->user,
 		.serves_users = a->config->traces_for_users,
 		.sets = names,
 		.otlp = a->config->trace_otlp,
-		.rules = rules,
 	};
 	size_t used = 0;
-	int r = rules ? 0 : -ENOMEM;
+	int r = metering_read_rules(a->config, &rules, err);
 
-	for (size_t i = 0; i < site->count && r == 0; i++)
-		r = identity_rules_add(rules, setting_list_get(site, i, CONFIG_RULE_NAME),
-				       setting_list_get(site, i, CONFIG_RULE_MANAGER),
-				       setting_list_get(site, i, CONFIG_RULE_PATTERN), false, err);
 	if (r < 0)
-		return error_prefix(err, r, "rules");
-
+		return r;
+	plan.rules = rules;
 	for (size_t i = 0; i < sets->count && used < sizeof(names); i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? "," : "",
 					 setting_list_get(sets, i, 0));
@@ -167,7 +160,7 @@ static int start_tracer(struct agent *a, struct error *err)
 	return plan.serves_users || *names ? tracer_helper_start(&plan, &a->tracer, err) : 0;
 }
 
-/* Before there is anything that who sends should not have. */
+/* Before anything is open that the sender must not inherit. */
 static int open_push(struct agent *a, struct error *err)
 {
 	return push_open(a->config->state_dir, &a->user, a->config, &a->push, err);
@@ -183,7 +176,7 @@ static int64_t find_owner(void *context, uint64_t group_id)
 	return run_groups_owner(context, group_id);
 }
 
-/* They are taken over from one who was killed, and from nobody who lives. */
+/* Pins of an agent that was killed are taken over, never those of a live one. */
 static int hold_pins(struct agent *a, struct error *err)
 {
 	int r;
@@ -305,7 +298,7 @@ static int listen_on_socket(struct agent *a, struct error *err)
 		.routes = api_routes(),
 		.context = a->api,
 		.socket_path = a->config->socket_path,
-		.socket_mode = 0666, /* who asks is told by the kernel */
+		.socket_mode = 0666, /* the kernel names the caller */
 	};
 
 	return *a->config->socket_path ? http_listen(&options, &a->socket, err) : 0;

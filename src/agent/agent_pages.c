@@ -43,7 +43,7 @@ static bool may_see(void *context, const struct snapshot_job *job)
 
 static int put_own_numbers(struct agent *a, struct samples *to)
 {
-	struct object_map forms[MAPS_MAX]; /* the names of maps stand here */
+	struct object_map forms[MAPS_MAX]; /* holds the names of maps */
 	struct agent_facts facts = { .version = JOBMETER_VERSION, .scrapes = &a->scrapes };
 	int r = sampler_put_samples(a->sampler, a->config->has_node_metrics, to);
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "agent/api_format.h"
-#include "agent/api_snapshot.h"
 #include "agent/api_trace.h"
 #include "basic/cleanup.h"
 #include "cgroup/descendants.h"
@@ -107,9 +106,8 @@ static const struct snapshot_job *find_job(struct api *a, const struct snapshot 
 	return job && permission_sees(a->options.permission, peer, job->job) ? job : NULL;
 }
 
-/* Is there such a job that is the caller's?  No reading is taken for one that is not, since
- * somebody else asks in vain or is curious; nor does the time that it takes tell which of the two
- * it is.  Who sees all is neither. */
+/* Is there such a job that the caller may see?  For any other no reading is taken, so that the time
+ * of an answer does not reveal whether another user's job exists. */
 static bool knows_job(struct api *a, const struct http_request *request, const char *manager,
 		      const char *id, struct http_answer *ret)
 {
@@ -301,7 +299,7 @@ static void forget_run(struct api *a, size_t index)
 	a->runs[index] = a->runs[--a->run_count];
 }
 
-/* Of those whose client was killed nobody will end: their groups are swept by who made them. */
+/* Runs whose client was killed never end: the helper that made their groups removes them. */
 static void forget_orphans(struct api *a)
 {
 	for (size_t i = a->run_count; i-- > 0;) {
@@ -310,7 +308,7 @@ static void forget_orphans(struct api *a)
 	}
 }
 
-/* Where the run stands in the list; run_count: nowhere. */
+/* Its index in the list; run_count: there is none. */
 static size_t find_run(const struct api *a, const struct http_peer *peer, const char *id)
 {
 	size_t i = 0;
@@ -427,7 +425,7 @@ static int end_inherited(struct api *a, const struct http_request *request, cons
 
 /*
  * The record as it is now, and then the group goes.  Tasks that have just ended may not be in yet:
- * the agent has one thread, and waits for nobody.  The client asks for the job's record until it is
+ * the agent has one thread, and does not wait.  The client asks for the job's record until it is
  * final.
  */
 static int end_run(struct api *a, const struct http_request *request, const char *id,
@@ -467,7 +465,7 @@ static int post_run_end(void *context, const struct http_request *request, struc
 
 /* ---- traces ---- */
 
-/* "MANAGER/ID", whose group is found by the tree of groups. */
+/* The group of "MANAGER/ID", by the tree of groups. */
 static int find_group_of(const struct api *a, const char *job, char **ret)
 {
 	_cleanup_(job_groups_clear) struct job_groups groups = {};

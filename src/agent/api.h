@@ -4,7 +4,7 @@
  * (docs/internals/socket.md).
  *
  * Each asks for his own jobs (see permission.h).  A job that is not his and one that is not there
- * get the same answer.  What stands in a URL is looked up among the jobs, and used for nothing
+ * get the same answer.  The parts of a URL are looked up among the jobs, and used for nothing
  * else.
  */
 #pragma once
@@ -67,7 +67,7 @@ struct api_options { /* all of it outlives the API */
 	int (*expose)(void *context, const struct http_request *request, struct snapshot *snapshot,
 		      const struct api_view *view, struct http_answer *ret);
 	void *context; /* expose's */
-	/* What goes to the site's server.  NULL: nobody knows. */
+	/* What goes to the site's server.  NULL: it is not known. */
 	void (*get_push)(void *push, struct push_status *ret);
 	void *push;
 };

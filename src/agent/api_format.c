@@ -10,10 +10,12 @@
 #include "agent/api.h"
 #include "agent/push.h"
 #include "basic/cleanup.h"
+#include "basic/error.h"
 #include "model/document.h"
 #include "model/file_op.h"
 #include "node/job_record.h"
 #include "basic/macro.h"
+#include "basic/parse.h"
 #include "model/metric_json.h"
 #include "model/record.h"
 #include "model/record_field.h"
@@ -158,8 +160,8 @@ static void add_identity(const struct listed *l, struct document *d)
 	document_put_time(d, "measured_from", job->measured_from_ns);
 }
 
-/* What reads, writes and operations on metadata were over all mounts; kernel threads' row is
- * nobody's. */
+/* What reads, writes and operations on metadata were over all mounts; the row of kernel
+ * threads belongs to no job. */
 static void sum_rows(const struct listed *l, struct op_counts *ret_data, struct op_counts *ret_meta)
 {
 	for (size_t i = 0; i < l->job->row_count; i++) {
@@ -432,4 +434,70 @@ int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view,
 				       .wish = *wish };
 
 	return answer_stream(&stream, ret);
+}
+
+/* ---- snapshots for clients that poll ---- */
+
+struct query {
+	uint64_t age_ns;
+	struct api_wish wish; /* ahead_ns UINT64_MAX: no reading ahead is wanted */
+};
+
+/* A number of seconds in the query; without it *@ns stays as it is.  -EINVAL. */
+static int take_seconds(const struct http_request *request, const char *key, uint64_t *ns)
+{
+	const char *text = http_query(request, key);
+
+	return text ? parse_seconds(text, ns) : 0;
+}
+
+static int take_query(const struct http_request *request, struct query *ret,
+		      struct http_answer *answer)
+{
+	const char *files = http_query(request, "files");
+
+	*ret = (struct query){ .age_ns = API_LIST_AGE_NS,
+			       .wish = { .ahead_ns = UINT64_MAX, .in_sums = files } };
+	if (take_seconds(request, "max_age", &ret->age_ns) < 0 ||
+	    take_seconds(request, "ended", &ret->wish.ended_ns) < 0 ||
+	    take_seconds(request, "ahead", &ret->wish.ahead_ns) < 0 ||
+	    take_seconds(request, "since", &ret->wish.since_ns) < 0) {
+		(void)http_fail(answer, 400,
+				"'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
+		return -1;
+	}
+	if (files && strcmp(files, "sums") != 0) {
+		(void)http_fail(answer, 400, "'files' is 'sums'");
+		return -1;
+	}
+	ret->age_ns = MAX(ret->age_ns, API_RECORD_AGE_NS);
+	return 0;
+}
+
+/* Every user may have a reading taken, so none is as fresh as a list may be: at most as fresh as a
+ * record.  A client that accepts an older one gets the last, with which rates may begin. */
+int api_wire_snapshot_answer(struct api_ahead *ahead, struct sampler *sampler,
+			     const struct http_request *request, const struct api_view *view,
+			     struct http_answer *ret)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	struct node_values values;
+	struct job_record_node node;
+	struct error err = {};
+	struct query query;
+
+	if (take_query(request, &query, ret) < 0)
+		return 0;
+	sampler_want_commands(sampler);
+	if (sampler_get(sampler, query.age_ns, &snapshot, &err) < 0)
+		return http_fail(ret, 503, "there is no reading: %s", err.text);
+	sampler_get_node(sampler, &node);
+	node.cluster = NULL; /* the configuration's, which may be another before all is sent */
+	if (query.wish.ahead_ns < UINT64_MAX) {
+		ahead->uid = request->peer.uid;
+		query.wish.ahead = &ahead->ns;
+		query.wish.ahead_ns = MAX(query.wish.ahead_ns, API_RECORD_AGE_NS);
+	}
+	values = sampler_get_node_values(sampler);
+	return api_stream_snapshot(snapshot, view, &node, &values, &query.wish, ret);
 }

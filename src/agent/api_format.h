@@ -57,3 +57,14 @@ struct api_wish { /* what a reader of snapshots has, and wants */
 int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view,
 			const struct job_record_node *node, const struct node_values *values,
 			const struct api_wish *wish, struct http_answer *ret);
+
+struct api_ahead { /* begins as {} */
+	uint64_t ns; /* a client will ask for a reading that is no older than this; 0: none will */
+	uid_t uid; /* of that client */
+};
+
+/* GET /v1/snapshot.  @ahead outlives the answer: it is set when all of it has gone out to a client
+ * that wants another reading. */
+int api_wire_snapshot_answer(struct api_ahead *ahead, struct sampler *sampler,
+			     const struct http_request *request, const struct api_view *view,
+			     struct http_answer *ret);

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "agent/tracer_helper.h"
-#include "agent/tracer_message.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"

@@ -23,6 +23,6 @@ struct api_trace_job {
 int api_trace_answer(struct api_traces *traces, const struct http_request *request,
 		     const struct api_trace_job *job, struct http_answer *ret);
 
-/* POST /v1/trace/end: the caller's traces end, and who takes them gets what is left. */
+/* POST /v1/trace/end: the caller's traces end, and their readers get what is left. */
 int api_trace_end(struct api_traces *traces, const struct http_request *request,
 		  struct http_answer *ret);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/cmd_agent.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +7,9 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "basic/cleanup.h"
 #include "config/config.h"
+#include "config/metering.h"
 #include "basic/error.h"
 #include "cgroup/identity.h"
 #include "basic/macro.h"
@@ -32,24 +33,6 @@ static const struct cli_option options[] = {
 	{ "version", 0, NULL, "print the version, then exit", AT(is_version_asked), NULL },
 };
 /* clang-format on */
-
-/* What only its user can judge. */
-static int check_rules(const struct config *config, struct error *err)
-{
-	struct identity_rules *rules = identity_rules_new();
-	int r = rules ? 0 : -ENOMEM;
-
-	for (size_t i = 0; r >= 0 && i < config->rules.count; i++) {
-		r = identity_rules_add(rules, setting_list_get(&config->rules, i, CONFIG_RULE_NAME),
-				       setting_list_get(&config->rules, i, CONFIG_RULE_MANAGER),
-				       setting_list_get(&config->rules, i, CONFIG_RULE_PATTERN), 0,
-				       err);
-		if (r < 0)
-			error_prefix(err, r, "rules[%zu]", i);
-	}
-	identity_rules_free(rules);
-	return r;
-}
 
 static int install_token(const struct config *config, const char *from, struct error *err)
 {
@@ -79,6 +62,7 @@ static int serve(const struct cli_command *command, struct config *config, const
 
 static int run_with(const struct cli_command *command, const struct settings_given *given)
 {
+	_cleanup_(identity_rules_freep) struct identity_rules *rules = NULL;
 	struct error err = {}, unknown = {};
 	struct config *config;
 	int r;
@@ -86,7 +70,8 @@ static int run_with(const struct cli_command *command, const struct settings_giv
 	if (given->is_insecure)
 		setenv("JOBMETER_INSECURE", "on", 1);
 	r = config_load(given->config, environ, &config, &unknown, &err);
-	if (r >= 0 && check_rules(config, &err) < 0) {
+	/* only what uses the rules can judge them */
+	if (r >= 0 && metering_read_rules(config, &rules, &err) < 0) {
 		config_free(config);
 		r = -EINVAL;
 	}

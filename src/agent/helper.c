@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
-#include "agent/helper_message.h"
 #include "cgroup/hierarchy.h"
 #include "http/listener.h"
 #include "service/privileges.h"
@@ -28,7 +27,7 @@ struct helper {
 	uint32_t key; /* as in struct helper_request */
 };
 
-/* ---- what it is told ---- */
+/* ---- requests to it ---- */
 
 static int request(struct helper *h, struct helper_request *request, struct error *err)
 {
@@ -54,9 +53,7 @@ static void remove_leftovers(const struct helper_leftovers *leftovers)
 		(void)listener_remove_stale(leftovers->socket, &err);
 }
 
-static void be_helper(int fd, int root_fd, const struct helper_leftovers *leftovers)
-	__attribute__((noreturn));
-static void be_helper(int fd, int root_fd, const struct helper_leftovers *leftovers)
+static _Noreturn void be_helper(int fd, int root_fd, const struct helper_leftovers *leftovers)
 {
 	privileges_close_others(fd, root_fd);
 	if (helper_serve(fd, root_fd) && leftovers)
@@ -66,10 +63,7 @@ static void be_helper(int fd, int root_fd, const struct helper_leftovers *leftov
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(clock_now_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 /* 0: *ret is a reply; -EAGAIN: there is none; -EPIPE: there will be none. */
@@ -162,7 +156,7 @@ int helper_start(int root_fd, const struct helper_leftovers *leftovers, struct h
 
 /* ---- requests ---- */
 
-/* A group that nobody waits for any more goes at once. */
+/* A group that came too late is removed at once. */
 static void take_late(struct helper *h, const struct helper_reply *reply)
 {
 	if (reply->kind == HELPER_MAKE && reply->result == 0)

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -21,7 +22,7 @@ struct hierarchy;
 
 struct helper_leftovers {
 	const char *dir; /* if it is empty; NULL: none */
-	const char *socket; /* if nobody listens on it any more; NULL: none */
+	const char *socket; /* if it has no listener any more; NULL: none */
 };
 
 /* Fork it, as root and before rights are given up; it closes whatever else the caller has open but
@@ -34,8 +35,8 @@ int helper_start(int root_fd, const struct helper_leftovers *leftovers, struct h
 struct helper *helper_stop(struct helper *h);
 void helper_stopp(struct helper **h);
 
-/* In which hierarchy jobs are told apart, and so the ids of groups are wanted from now on: on v1 a
- * setting may say. */
+/* The hierarchy that identifies jobs, of which ids of groups are wanted from now on: on v1 a
+ * setting may name it. */
 void helper_set_key(struct helper *h, const struct hierarchy *hierarchy);
 
 struct helper_group {
@@ -44,7 +45,7 @@ struct helper_group {
 };
 
 /*
- * Make the group "jobmeter-run-NUMBER" for process @pid, which must be @uid's and nobody else's,
+ * Make the group "jobmeter-run-NUMBER" for process @pid, which must be @uid's alone,
  * and put it in. Waits for a second at most; what comes later is removed again. -EPERM: the process
  * is another's; -ESRCH: it is gone; -EEXIST: such a group is there; -EDQUOT: the user has enough of
  * them; -ETIMEDOUT; -EPIPE: the helper is gone.
@@ -65,3 +66,43 @@ int helper_fd(const struct helper *h); /* for poll(2): call helper_run() when it
 int helper_run(struct helper *h);
 
 pid_t helper_pid(const struct helper *h);
+
+/* helper_message - what agent and helper say to each other: datagrams of fixed size, both of one
+ * build. */
+
+#define HELPER_MAGIC UINT32_C(0x6a6d6870)
+#define HELPER_VERSION 2
+#define HELPER_NUMBER_MAX INT32_MAX
+
+enum helper_kind {
+	HELPER_HELLO, /* the helper's own, when it is ready, or why it is not */
+	HELPER_MAKE,
+	HELPER_REMOVE,
+	HELPER_RELEASE, /* what a helper before this one made for NUMBER */
+	HELPER_END, /* the agent ends in good order */
+};
+
+struct helper_request {
+	uint32_t magic, version, kind;
+	uint32_t sequence; /* comes back with the reply */
+	int32_t pid;
+	uint32_t uid;
+	uint32_t number; /* of the run: its group is "jobmeter-run-NUMBER" */
+	uint32_t key; /* MAKE: 1 + enum controller, in whose hierarchy on cgroup v1 its id is
+			 wanted; 0: as that is found */
+	uint64_t token; /* REMOVE: what MAKE gave */
+};
+_Static_assert(sizeof(struct helper_request) == 40, "no padding");
+
+struct helper_reply {
+	uint32_t magic, version, kind, sequence;
+	int32_t result; /* 0 or -Exxx */
+	uint32_t pad;
+	uint64_t token, group_id;
+	char text[216]; /* why not, in words */
+};
+_Static_assert(sizeof(struct helper_reply) == 256, "no padding");
+
+/* The helper's whole life; returns when the agent has gone: whether in good order.  @fd and
+ * @root_fd are its own. */
+bool helper_serve(int fd, int root_fd);

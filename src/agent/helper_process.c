@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,7 +18,6 @@
 #include "basic/file.h"
 #include "cgroup/group.h"
 #include "agent/helper.h"
-#include "agent/helper_message.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/mounts.h"
 #include "agent/orphans.h"
@@ -48,7 +46,7 @@ struct process {
 	struct made made[HELPER_GROUPS_MAX];
 };
 
-/* ---- whose a process is ---- */
+/* ---- the owner of a process ---- */
 
 /* All four of "Uid:\t1\t1\t1\t1": a program that is another's for the moment, as by set-user-ID, is
  * not taken. */
@@ -267,8 +265,8 @@ static int release(struct process *p, const struct helper_request *request, stru
 	return 0;
 }
 
-/* Of a client that was killed nobody will ask for the removal: its group goes once it is empty, and
- * is its user's to make anew.  Returns whether there are others. */
+/* A client that was killed never asks for the removal: its group is removed once it is empty, and
+ * its user can make it again.  Returns whether there are others. */
 static bool mark_orphans(struct process *p)
 {
 	bool are_left = false;
@@ -355,17 +353,7 @@ static bool serve_once(struct process *p)
 	return true;
 }
 
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-/* Where proc is mounted with hidepid, or that cannot be told. */
+/* proc is mounted with hidepid, or the mounts cannot be read. */
 static bool are_processes_hidden(int root_fd)
 {
 	_cleanup_(mounts_clear) struct mounts mounts = {};
@@ -393,7 +381,7 @@ static int begin(const struct process *p)
 
 	prctl(PR_SET_NAME, "jobmeter-helper");
 	privileges_ignore_signals(); /* the whole service may get one, before the agent ends us */
-	raise_limit();
+	privileges_raise_descriptors();
 	hello.result = privileges_drop(&options, NULL, &err);
 	if (hello.result >= 0)
 		hello.result = syscall_filter_apply(FILTER_HELPER, &err);

@@ -20,7 +20,7 @@
 #define DEAD_MS                                                                               \
 	5000 /* what a holder that was killed has forked ends when it sees that, and holds it \
 		until then... */
-#define UNKNOWN_MS 200 /* ...as it does here, where nobody tells who it was */
+#define UNKNOWN_MS 200 /* ...as it does here, where the holder is not known */
 
 /* 0: not known. */
 static pid_t holder_of(int fd)

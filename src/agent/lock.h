@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lock - a file that one process at a time holds, and in which its PID stands. */
+/* lock - a file that one process at a time holds, with its PID in it. */
 #pragma once
 
 struct error;

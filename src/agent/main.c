@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <malloc.h>
 
-#include "agent/cmd_agent.h"
+#include "agent/agent.h"
 #include "basic/inherited.h"
 
 int main(int argc, char **argv)

@@ -19,7 +19,7 @@ struct orphan {
 
 struct orphans { /* begins as {} */
 	int root_fd; /* not ours */
-	struct orphan *items; /* what is deeper stands first */
+	struct orphan *items; /* the deepest first */
 	size_t count;
 };
 

@@ -3,8 +3,8 @@
  * push - what of the node's jobs goes to the site's server: a checkpoint of each live job once in
  * an interval, at a moment of its own within it, and a final record of each that has ended.
  *
- * It writes to the spool and starts who sends (docs/sites/pushing.md).  Whatever fails there is
- * said and tried again, and keeps nobody else waiting.
+ * It writes to the spool and starts the sender (docs/sites/pushing.md).  Failures are logged
+ * and tried again, and block nothing else.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ void push_apply(struct push *p, const struct config *config);
 
 int push_fd(const struct push *p); /* for poll(2); -EBADF: there is none */
 int push_timeout_ms(const struct push *p); /* until push_work(); -1: nothing is due */
-/* What is due: some records at a time, so that nobody waits for all of them. */
+/* What is due: some records at a time, so that other work is not delayed. */
 void push_work(struct push *p);
 /* The last reading was taken: what has ended by then. */
 void push_finish(struct push *p);

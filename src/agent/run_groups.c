@@ -61,7 +61,7 @@ static struct owner *find(const struct run_groups *g, const char *id)
 	return NULL;
 }
 
-/* One whose client was killed is nobody's any more. */
+/* After its client was killed a run has no owner. */
 static bool is_taken(const struct owner *owner)
 {
 	return owner->number && owner->is_live &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* run_groups - the groups of runs that clients announce, made and removed by the root helper; and
- * whose they are. */
+ * their owners. */
 #pragma once
 
 #include <stdint.h>

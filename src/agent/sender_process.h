@@ -30,7 +30,7 @@ struct sender_process { /* begins as { .fd = -EBADF } and with these, which outl
 	uint64_t token_ns; /* when the token is to be read again */
 	char token[TOKEN_SIZE];
 	struct error token_error; /* why there is none */
-	struct sender_status status; /* what it told last */
+	struct sender_status status; /* its last report */
 	uint64_t told_refused;
 	bool was_told; /* that it fails, with... */
 	uint64_t told_http_status;

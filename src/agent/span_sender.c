@@ -31,7 +31,7 @@ struct part {
 };
 #define PART_HEAD offsetof(struct part, text)
 
-/* ---- who sends ---- */
+/* ---- the sending process ---- */
 
 struct assembly {
 	struct otlp_sender *sender;
@@ -160,7 +160,7 @@ int span_sender_start(const char *url, const struct service_user *user, int *ret
 	return 0;
 }
 
-/* ---- for who has requests ---- */
+/* ---- its client ---- */
 
 int span_sender_put(void *fd, char *request, size_t length, size_t spans)
 {

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/error.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -18,18 +18,10 @@ uint64_t ticker_next(uint64_t now_ns, uint64_t interval_ns)
 	return passed >= UINT64_MAX / interval_ns ? UINT64_MAX : (passed + 1) * interval_ns;
 }
 
-static uint64_t wall_clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* ECANCELED: the clock was set since, which the timer goes by already. */
 static int aim(struct ticker *t, struct error *err)
 {
-	uint64_t next = ticker_next(wall_clock_ns(), t->interval_ns);
+	uint64_t next = ticker_next(clock_now_ns(CLOCK_REALTIME), t->interval_ns);
 	struct itimerspec when = {};
 
 	when.it_value.tv_sec = (time_t)(next / NS_PER_S);

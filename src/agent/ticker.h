@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ticker - a descriptor that becomes readable at every whole multiple of an interval since the
- * epoch, by the wall clock: so all nodes of a site tick together.  When somebody sets the clock, it
- * is aimed anew at once.
+ * epoch, by the wall clock: so all nodes of a site tick together.  After the clock was set it
+ * is aimed again at once.
  */
 #pragma once
 

@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/tracer_message.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "codec/trace_post.h"

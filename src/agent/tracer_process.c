@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,7 +16,6 @@
 
 #include "agent/span_sender.h"
 #include "agent/tracer_helper.h"
-#include "agent/tracer_message.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
@@ -48,7 +46,7 @@ struct debtor { /* a user whose last trace cost others more than its time allowe
 
 struct tracer_process {
 	int fd, words_fd; /* to the agent */
-	int spans_fd; /* to who sends them; -EBADF: nobody */
+	int spans_fd; /* to the span sender; -EBADF: none */
 	pid_t spans_pid;
 	const struct tracer_plan *plan;
 	struct session jobs; /* of all of them */
@@ -128,14 +126,6 @@ static void begin_child(int fd, int other_fd, pid_t parent)
 		_exit(1);
 }
 
-static void be_session(const struct tracer_request *request, int fd, pid_t parent)
-	__attribute__((noreturn));
-static void be_session(const struct tracer_request *request, int fd, pid_t parent)
-{
-	begin_child(fd, fd, parent);
-	tracer_session(request, fd);
-}
-
 static void begin_jobs(struct tracer_process *p)
 {
 	pid_t parent = getpid();
@@ -172,8 +162,10 @@ static void begin_session(struct tracer_process *p, const struct tracer_request 
 		return;
 	}
 	s->pid = fork();
-	if (s->pid == 0)
-		be_session(request, fd, parent);
+	if (s->pid == 0) {
+		begin_child(fd, fd, parent);
+		tracer_session(request, fd);
+	}
 	if (s->pid < 0) {
 		s->pid = 0;
 		tracer_send_reply(fd, -EAGAIN, "cannot start what traces");
@@ -272,30 +264,20 @@ static void offer_to_oom(void)
 		(void)!write(fd, most, strlen(most));
 }
 
-/* So that a name that is none is told at the start. */
-static int check_sets(const struct tracer_plan *plan, struct error *err)
-{
-	_cleanup_(wanted_sets_clear) struct wanted_sets sets = {};
-
-	return *plan->sets ? wanted_sets_add_list(&sets, plan->sets, true, err) : 0;
-}
-
 static int begin(struct tracer_process *p)
 {
 	const struct privileges_options options = { .features = PRIVILEGE_TRACING,
 						    .user = p->plan->user };
-	struct rlimit limit;
+	_cleanup_(wanted_sets_clear) struct wanted_sets sets = {};
 	struct error err = {};
-	int r;
+	int r = 0;
 
 	prctl(PR_SET_NAME, "jobmeter-tracer");
 	privileges_ignore_signals();
 	offer_to_oom();
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
-	r = check_sets(p->plan, &err);
+	privileges_raise_descriptors();
+	if (*p->plan->sets) /* so that a wrong name is reported at the start */
+		r = wanted_sets_add_list(&sets, p->plan->sets, true, &err);
 	if (r >= 0 && *p->plan->sets && *p->plan->otlp)
 		r = span_sender_start(p->plan->otlp, p->plan->user, &p->spans_fd, &p->spans_pid,
 				      &err);

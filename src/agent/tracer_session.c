@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/tracer_message.h"
+#include "agent/tracer_helper.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
@@ -21,7 +21,7 @@
 struct session {
 	const struct tracer_request *request;
 	struct owner owner;
-	int fd; /* where the trace goes; its other end is closed when nobody wants it any more */
+	int fd; /* where the trace goes; its other end is closed when it is not wanted any more */
 	uint64_t outside_ns; /* what it cost others */
 	bool is_begun; /* the reply is sent, and what follows is the trace */
 	struct trace_output output;

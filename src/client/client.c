@@ -171,7 +171,7 @@ static int get_wire_snapshot(struct client *c, uint64_t max_age_ns, uint64_t end
 		 decimal_format(age, max_age_ns, 9), decimal_format(ended, ended_ns, 9),
 		 decimal_format(since, before ? before->boot_ns : 0, 9), more);
 	r = ask(c, target, NULL, CLIENT_ANSWER_MS, &answer, err);
-	if (r == -ENOENT && answer.text) /* somebody answered */
+	if (r == -ENOENT && answer.text) /* there was an answer */
 		return error_set(err, -EPROTO,
 				 "the agent at '%s' is older than this program: it knows no ticks",
 				 c->agent.path);
@@ -289,6 +289,6 @@ int client_end_trace(struct client *c, struct error *err)
 	_cleanup_(reply_clear) struct reply answer = {};
 	struct endpoint agent = c->agent;
 
-	agent.waiter = NULL; /* who waits is asking */
+	agent.waiter = NULL; /* the waiter is the caller */
 	return endpoint_ask(&agent, "/v1/trace/end", "", CLIENT_ANSWER_MS, &answer, err);
 }

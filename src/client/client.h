@@ -73,7 +73,7 @@ int client_get_agent(struct client *c, struct client_agent *ret, struct error *e
 int client_get_energy(struct client *c, char **ret, struct error *err);
 /* The node's GPUs, and who is on them (jobmeter.gpus/1), as text; the caller frees. */
 int client_get_gpus(struct client *c, char **ret, struct error *err);
-/* One of these by the agent of this node; where none answers, or nobody is to be asked, what
+/* One of these by the agent of this node; where none answers, or @is_standalone, what
  * @measure finds. */
 int client_get_or(bool is_standalone, int (*get)(struct client *c, char **ret, struct error *err),
 		  int (*measure)(char **ret, struct error *err), char **ret, struct error *err);

@@ -61,7 +61,7 @@ static int load(const char *text, size_t length, json_t **ret, struct error *err
 	return 0;
 }
 
-/* A text of another's is told with where it is from. */
+/* An error in another program's text says where the text is from. */
 static int refuse(int r, struct error *err)
 {
 	return error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer");

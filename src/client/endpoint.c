@@ -27,7 +27,7 @@
 /* One request and its reply. */
 struct connection {
 	int fd;
-	const struct waiter *waiter; /* who is asked meanwhile; NULL: nobody */
+	const struct waiter *waiter; /* runs meanwhile; NULL: none */
 	uint64_t until_ns; /* by CLOCK_MONOTONIC */
 	bool gave_up; /* the waiter did, or the taker */
 	const struct endpoint_taker *taker; /* NULL: all is wanted at the end */
@@ -96,7 +96,7 @@ static int connection_send(struct connection *c, const char *text)
 	return 0;
 }
 
-/* What has come goes on to who takes it. */
+/* Pass what has come to the taker. */
 static int connection_hand_over(struct connection *c, struct reply *to)
 {
 	const struct endpoint_taker *taker = c->taker;
@@ -212,8 +212,8 @@ static int say_refusal(const struct endpoint *e, const struct reply *reply, stru
 			 reply->status);
 }
 
-/* Who has many to serve cuts who comes, before it reads what he wants; so he may ask again. Of one
- * that is gone, the next try tells. */
+/* A server with many clients cuts new ones before it reads their request, so a client may try
+ * again. If the server is gone, the next try says so. */
 static bool was_cut(int r, const struct reply *reply)
 {
 	return !reply->length && (r == -ECONNRESET || r == -EAGAIN);

@@ -16,7 +16,7 @@ struct endpoint {
 	const char *who; /* "agent": so errors call it; of static duration */
 	char *path; /* owned */
 	size_t answer_max; /* bytes of an answer's body */
-	const struct waiter *waiter; /* NULL: nobody has something else to do */
+	const struct waiter *waiter; /* NULL: none */
 };
 
 /* @path is copied.  -ENAMETOOLONG, -ENOMEM.  Nobody is asked yet. */

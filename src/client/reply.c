@@ -147,7 +147,7 @@ static ssize_t reply_feed_line(struct reply *r, const char *data, size_t length)
 	return code < 0 ? code : (ssize_t)used;
 }
 
-static int reply_add(struct reply *r, const char *data, size_t length)
+int reply_add(struct reply *r, const char *data, size_t length)
 {
 	if (length > r->max - r->length)
 		return -EMSGSIZE;

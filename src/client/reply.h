@@ -43,6 +43,9 @@ struct reply { /* begins as { .max = BYTES } */
 
 void reply_clear(struct reply *r);
 
+/* Put what came behind the body, whatever the head says.  -EMSGSIZE, -ENOMEM. */
+int reply_add(struct reply *r, const char *data, size_t length);
+
 /* What came next.  1: it is whole, and what follows is not part of it; 0: more is to come; -EPROTO:
  * that is no reply, or none of ours, see @why; -EMSGSIZE: its body is longer than max; -ENOMEM. */
 int reply_feed(struct reply *r, const char *data, size_t length);

@@ -75,7 +75,7 @@ int server_client_open_url(const char *url, struct server_client **ret, struct e
 
 /* ---- what is asked ---- */
 
-struct query { /* what stands behind the '?'; what has no text is left out */
+struct query { /* behind the '?'; a key without a text is left out */
 	size_t count;
 	const char *keys[KEYS_MAX], *texts[KEYS_MAX];
 };

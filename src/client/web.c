@@ -95,23 +95,8 @@ static int read_token(struct web *w, struct error *err)
 
 static size_t take_text(char *text, size_t size, size_t count, void *context)
 {
-	struct reply *reply = context;
-	size_t length = size * count;
-	char *larger;
-
-	if (length > reply->max - reply->length)
-		return 0; /* which ends it */
-	if (reply->length + length >= reply->room) {
-		reply->room = 2 * (reply->length + length) + 1;
-		larger = realloc(reply->text, reply->room);
-		if (!larger)
-			return 0;
-		reply->text = larger;
-	}
-	memcpy(reply->text + reply->length, text, length);
-	reply->length += length;
-	reply->text[reply->length] = '\0';
-	return length;
+	/* what is not taken ends it */
+	return reply_add(context, text, size * count) < 0 ? 0 : size * count;
 }
 
 int web_open(const char *url, size_t answer_max, struct web **ret, struct error *err)

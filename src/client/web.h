@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* web - asks a server by HTTP: a GET or POST by libcurl, which is loaded here, so that commands
- * that ask nobody do not have it. */
+ * without a request do not have it. */
 #pragma once
 
 #include <stdbool.h>

@@ -12,7 +12,7 @@
 #include "basic/cpulist.h"
 #include "basic/error.h"
 #include "basic/macro.h"
-#include "config/setting_checks.h"
+#include "config/settings.h"
 #include "basic/parse.h"
 
 #define MS UINT64_C(1000000)
@@ -21,27 +21,23 @@
 
 /* ---- allowed values ---- */
 
-static bool is_metrics_prefix(size_t field, const char *text)
+static bool is_metrics_prefix(size_t field UNUSED, const char *text)
 {
-	(void)field;
 	return strlen(text) <= 32 && isalpha((unsigned char)*text) && setting_is_word(text, "_");
 }
 
-static bool is_filesystem(size_t field, const char *text)
+static bool is_filesystem(size_t field UNUSED, const char *text)
 {
-	(void)field;
 	return setting_is_word(text, "._-");
 }
 
-static bool is_probe_set(size_t field, const char *text)
+static bool is_probe_set(size_t field UNUSED, const char *text)
 {
-	(void)field;
 	return setting_is_word(text, "-");
 }
 
-static bool is_label(size_t field, const char *text)
+static bool is_label(size_t field UNUSED, const char *text)
 {
-	(void)field;
 	return strlen(text) < SETTING_WORD_BYTES;
 }
 
@@ -68,11 +64,10 @@ static bool is_https(size_t field, const char *text)
 	       (strncmp(text, "https://", strlen("https://")) == 0 && setting_is_url(field, text));
 }
 
-static bool is_cpulist(size_t field, const char *text)
+static bool is_cpulist(size_t field UNUSED, const char *text)
 {
 	struct cpulist list;
 
-	(void)field;
 	return cpulist_parse(text, &list) == 0;
 }
 
@@ -450,13 +445,6 @@ int config_load(const char *path, char *const *environment, struct config **ret,
 
 /* ---- reading again ---- */
 
-static void add_name(char *names, size_t size, const char *name)
-{
-	size_t used = strlen(names);
-
-	snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
-}
-
 int config_reload(struct config **config, struct config_changes *ret, struct error *err)
 {
 	_cleanup_(config_freep) struct config *fresh = NULL;
@@ -469,13 +457,15 @@ int config_reload(struct config **config, struct config_changes *ret, struct err
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < settings->count; i++) {
+		char *names = settings->rows[i].needs_restart ? changes.waiting : changes.applied;
+		size_t used = strlen(names);
+
 		r = setting_is_equal(&settings->rows[i], old, fresh);
 		if (r < 0)
 			return error_set_errno(err, r, "cannot read the configuration again");
 		if (!r)
-			add_name(settings->rows[i].needs_restart ? changes.waiting
-								 : changes.applied,
-				 sizeof(changes.applied), settings->rows[i].name);
+			snprintf(names + used, sizeof(changes.applied) - used, "%s%s",
+				 used ? ", " : "", settings->rows[i].name);
 	}
 	assert(fresh); /* which was read */
 	for (size_t i = 0; i < settings->count; i++) { /* from here on nothing fails */
@@ -495,14 +485,4 @@ int config_reload(struct config **config, struct config_changes *ret, struct err
 int config_dump(const struct config *c, FILE *out)
 {
 	return settings_print(config_settings(), c, c->origins, settings_base_name(c->path), out);
-}
-
-void config_print_reference(FILE *out)
-{
-	settings_print_reference(config_settings(), out);
-}
-
-int config_print_example(FILE *out)
-{
-	return settings_print_example(config_settings(), out);
 }

@@ -114,6 +114,3 @@ const struct settings *config_settings(void);
 
 /* The current settings as YAML, with their origins: --dump-config. */
 int config_dump(const struct config *c, FILE *out);
-/* docs/sites/agent-config.md and share/agent.yaml. */
-void config_print_reference(FILE *out);
-int config_print_example(FILE *out);

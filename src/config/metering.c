@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "basic/cleanup.h"
+#include "basic/error.h"
 #include "config/config.h"
 #include "cgroup/hierarchy.h"
+#include "cgroup/identity.h"
 #include "cgroup/mounts.h"
 #include "load/tiers.h"
 
@@ -99,4 +101,24 @@ void metering_clear(struct metering *m)
 	free(m->mounts);
 	free(m->rules);
 	*m = (struct metering){};
+}
+
+int metering_read_rules(const struct config *config, struct identity_rules **ret, struct error *err)
+{
+	_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
+
+	if (!rules)
+		return error_set_errno(err, ENOMEM, "rules");
+	for (size_t i = 0; i < config->rules.count; i++) {
+		const struct setting_list *list = &config->rules;
+		int r = identity_rules_add(rules, setting_list_get(list, i, CONFIG_RULE_NAME),
+					   setting_list_get(list, i, CONFIG_RULE_MANAGER),
+					   setting_list_get(list, i, CONFIG_RULE_PATTERN), false,
+					   err);
+
+		if (r < 0)
+			return error_prefix(err, r, "rules[%zu]", i);
+	}
+	*ret = TAKE_PTR(rules);
+	return 0;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "config/setting_checks.h"
+#include "config/settings.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
 
+#include "basic/macro.h"
 #include "basic/parse.h"
 
 #define SOCKET_PATH_MAX 107 /* of struct sockaddr_un */
 
-bool setting_is_path(size_t field, const char *text)
+bool setting_is_path(size_t field UNUSED, const char *text)
 {
-	(void)field;
 	return *text == '/';
 }
 
@@ -47,13 +47,12 @@ static bool split_address(const char *text, char *host, size_t size, bool *ret_i
 	return true;
 }
 
-bool setting_is_address(size_t field, const char *text)
+bool setting_is_address(size_t field UNUSED, const char *text)
 {
 	unsigned char address[16];
 	char host[INET6_ADDRSTRLEN];
 	bool is_v6;
 
-	(void)field;
 	return !*text || (split_address(text, host, sizeof(host), &is_v6) &&
 			  inet_pton(is_v6 ? AF_INET6 : AF_INET, host, address) == 1);
 }
@@ -69,9 +68,8 @@ bool setting_is_word(const char *text, const char *others)
 	return length > 0 && length < SETTING_WORD_BYTES && *text != '-';
 }
 
-bool setting_is_account(size_t field, const char *text)
+bool setting_is_account(size_t field UNUSED, const char *text)
 {
-	(void)field;
 	return setting_is_word(text, "._-@\\");
 }
 
@@ -86,8 +84,8 @@ bool setting_is_loopback(const char *address)
 
 #define URL_HOST_MAX 256
 
-/* Splits "http://HOST", "https://HOST:PORT", with "[ADDRESS]" as a host of IPv6; nothing may stand
- * behind. */
+/* Splits "http://HOST", "https://HOST:PORT", with "[ADDRESS]" as a host of IPv6; nothing may
+ * follow. */
 static bool split_url(const char *text, char host[URL_HOST_MAX], bool *ret_is_tls)
 {
 	const char *end, *port;
@@ -116,28 +114,22 @@ static bool split_url(const char *text, char host[URL_HOST_MAX], bool *ret_is_tl
 	return true;
 }
 
-bool setting_is_url(size_t field, const char *text)
+bool setting_is_url(size_t field UNUSED, const char *text)
 {
 	char host[URL_HOST_MAX];
 	bool is_tls;
 
-	(void)field;
 	return !*text || split_url(text, host, &is_tls);
-}
-
-static bool is_loopback_host(const char *host)
-{
-	struct in_addr address;
-
-	return strcmp(host, "::1") == 0 ||
-	       (strncmp(host, "127.", 4) == 0 && inet_pton(AF_INET, host, &address) == 1);
 }
 
 bool setting_url_is_private(const char *url)
 {
+	struct in_addr address;
 	char host[URL_HOST_MAX];
 	bool is_tls;
 
-	return split_url(url, host, &is_tls) &&
-	       (is_tls || strcmp(host, "localhost") == 0 || is_loopback_host(host));
+	if (!split_url(url, host, &is_tls))
+		return false;
+	return is_tls || strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0 ||
+	       (strncmp(host, "127.", 4) == 0 && inet_pton(AF_INET, host, &address) == 1);
 }

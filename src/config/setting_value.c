@@ -220,19 +220,15 @@ int setting_parse(const struct setting *setting, const char *text, void *values)
 	switch (setting->type) {
 	case SETTING_BOOL:
 		return parse_bool(text, value);
-	case SETTING_NUMBER:
-	case SETTING_DURATION:
-	case SETTING_MIB:
-	case SETTING_PERCENT:
-		return parse_number(setting, text, value);
 	case SETTING_CHOICE:
 		return parse_choice(setting, text, value);
 	case SETTING_TEXT:
 		return parse_text(setting, text, value);
 	case SETTING_LIST:
 		return parse_list(setting, text, values);
+	default:
+		return parse_number(setting, text, value);
 	}
-	return -EINVAL;
 }
 
 /* ---- showing ---- */
@@ -337,19 +333,15 @@ char *setting_format(const struct setting *setting, const void *values)
 	switch (setting->type) {
 	case SETTING_BOOL:
 		return strdup(*(const bool *)value ? "on" : "off");
-	case SETTING_NUMBER:
-	case SETTING_DURATION:
-	case SETTING_MIB:
-	case SETTING_PERCENT:
-		return format_number(setting, *(const uint64_t *)value);
 	case SETTING_CHOICE:
 		return strdup(setting->words[*(const unsigned int *)value]);
 	case SETTING_TEXT:
 		return strdup(*(char *const *)value);
 	case SETTING_LIST:
 		return format_list(setting, value);
+	default:
+		return format_number(setting, *(const uint64_t *)value);
 	}
-	return NULL;
 }
 
 char *setting_format_yaml(const struct setting *setting, const void *values)
@@ -415,11 +407,6 @@ struct setting_words setting_allowed(const struct setting *setting)
 	switch (setting->type) {
 	case SETTING_BOOL:
 		return (struct setting_words){ "on, off, yes, no, true, false" };
-	case SETTING_NUMBER:
-	case SETTING_DURATION:
-	case SETTING_MIB:
-	case SETTING_PERCENT:
-		return allowed_numbers(setting);
 	case SETTING_CHOICE:
 		put_words(&words, setting->words);
 		return words;
@@ -429,8 +416,9 @@ struct setting_words setting_allowed(const struct setting *setting)
 		return words;
 	case SETTING_LIST:
 		return allowed_list(setting);
+	default:
+		return allowed_numbers(setting);
 	}
-	return words;
 }
 
 /* ---- values as wholes ---- */
@@ -444,22 +432,12 @@ int setting_is_equal(const struct setting *setting, const void *a, const void *b
 
 static size_t size_of(enum setting_type type)
 {
-	switch (type) {
-	case SETTING_BOOL:
-		return sizeof(bool);
-	case SETTING_NUMBER:
-	case SETTING_DURATION:
-	case SETTING_MIB:
-	case SETTING_PERCENT:
-		return sizeof(uint64_t);
-	case SETTING_CHOICE:
-		return sizeof(unsigned int);
-	case SETTING_TEXT:
-		return sizeof(char *);
-	case SETTING_LIST:
-		return sizeof(struct setting_list);
-	}
-	return 0;
+	static const size_t others[] = { [SETTING_BOOL] = sizeof(bool),
+					 [SETTING_CHOICE] = sizeof(unsigned int),
+					 [SETTING_TEXT] = sizeof(char *),
+					 [SETTING_LIST] = sizeof(struct setting_list) };
+
+	return others[type] ? others[type] : sizeof(uint64_t);
 }
 
 void setting_swap(const struct setting *setting, void *a, void *b)

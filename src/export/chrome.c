@@ -23,7 +23,7 @@ struct chrome {
 	FILE *out;
 	struct document *doc;
 	bool has_run;
-	uint64_t run; /* whose processes are told by their ranks */
+	uint64_t run; /* its processes are numbered by their ranks */
 	struct idmap threads, processes; /* that this file has named; the value is no object */
 };
 
@@ -98,7 +98,7 @@ int chrome_open(const struct chrome_options *options, struct chrome **ret, struc
 	return r;
 }
 
-/* The rank, of the run that came first; all others stand under their own numbers, which are no
+/* The rank, of the run that came first; all others have their own numbers, which are no
  * rank's. */
 static uint32_t chrome_process_id(struct chrome *c, const struct trace_process *process)
 {

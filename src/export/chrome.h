@@ -19,8 +19,8 @@ struct chrome_options {
 	const char *path; /* "x.json"; parts are x-2.json, x-3.json...; NULL: all to stdout */
 	uint64_t part_bytes; /* a file that is larger is ended */
 	uint64_t start_ns; /* CLOCK_MONOTONIC, what is 0 in the file */
-	uint64_t start_unix_ns; /* the same moment, told in the file's head */
-	const char *job; /* told in the file's head; NULL: none */
+	uint64_t start_unix_ns; /* the same moment, for the file's head */
+	const char *job; /* for the file's head; NULL: none */
 };
 
 /* @options' texts are copied. */

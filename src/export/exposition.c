@@ -9,8 +9,7 @@
 
 #include "http/accept.h"
 #include "basic/cleanup.h"
-#include "export/exposition_line.h"
-#include "export/exposition_rows.h"
+#include "export/exposition_parts.h"
 #include "http/http.h"
 #include "basic/macro.h"
 #include "model/sections/energy.h"
@@ -18,15 +17,15 @@
 #include "model/sections/trace.h"
 #include "node/job_record.h"
 
-/* Of younger jobs it is said when counters began: whoever scrapes has not seen them before.  Of all
- * it would be twice the page. */
+/* Younger jobs get _created lines: a scraper may not have seen them before.  For all jobs the page
+ * would be twice as long. */
 #define CREATED_NS UINT64_C(600000000000)
 
 struct exposition {
 	struct exposition_options options;
 	struct shown_mounts mounts;
 	struct row_order order;
-	/* Where the page stands: the family goes from metric @first to before @last... */
+	/* The position in the page: the family goes from metric @first to before @last... */
 	size_t first, last;
 	bool has_heading, is_ended;
 	/* ... and in it, next is this metric of this job from this row on; or this sample. */
@@ -100,16 +99,21 @@ static void begin_job_sample(struct exposition *e, const struct metric *metric,
 	line_put_label(&e->line, "jobid", job->id);
 }
 
+/* A sample of the job alone. */
+static bool put_value(struct exposition *e, const struct metric *metric,
+		      const struct snapshot_job *job, const struct value value)
+{
+	if (!value.is_known)
+		return false;
+	begin_job_sample(e, metric, job->job);
+	line_end(&e->line, metric, value.number);
+	return true;
+}
+
 static bool put_job_value(struct exposition *e, const struct metric *metric,
 			  const struct snapshot_job *job)
 {
-	const struct value *value = &job->values[metric_id_of(metric)];
-
-	if (!value->is_known)
-		return false;
-	begin_job_sample(e, metric, job->job);
-	line_end(&e->line, metric, value->number);
-	return true;
+	return put_value(e, metric, job, job->values[metric_id_of(metric)]);
 }
 
 static bool put_job_energy(struct exposition *e, const struct metric *metric,
@@ -127,8 +131,10 @@ static bool put_job_energy(struct exposition *e, const struct metric *metric,
 	return true;
 }
 
-static bool put_job_info(struct exposition *e, const struct metric *metric, const struct job *job)
+static bool put_job_info(struct exposition *e, const struct metric *metric,
+			 const struct snapshot_job *of)
 {
+	const struct job *job = of->job;
 	char uid[24] = "";
 
 	if (job->uid >= 0)
@@ -152,24 +158,14 @@ static bool put_job_time(struct exposition *e, const struct metric *metric,
 		ns = job->job->start_ns;
 	else if (id == METRIC_JOB_ELAPSED)
 		ns = job_record_elapsed(e->options.snapshot, job);
-	if (!ns)
-		return false;
-	begin_job_sample(e, metric, job->job);
-	line_end(&e->line, metric, ns);
-	return true;
+	return put_value(e, metric, job, (struct value){ .number = ns, .is_known = ns != 0 });
 }
 
 /* Of a job that has ended nothing is known now. */
 static bool put_job_now(struct exposition *e, const struct metric *metric,
 			const struct snapshot_job *job)
 {
-	const struct value value = thermal_now_value(&job->now, metric_id_of(metric));
-
-	if (!value.is_known)
-		return false;
-	begin_job_sample(e, metric, job->job);
-	line_end(&e->line, metric, value.number);
-	return true;
+	return put_value(e, metric, job, thermal_now_value(&job->now, metric_id_of(metric)));
 }
 
 static bool knows_rows(const struct exposition *e, const struct metric *metric)
@@ -304,52 +300,39 @@ static bool put_job_gpus(struct exposition *e, const struct metric *metric,
 	return true;
 }
 
-/* What there is several times of a job and a metric: of mounts, kinds of sockets, block devices,
- * components, functions or GPUs. */
-static bool has_parts(enum metric_scope scope)
-{
-	return scope == SCOPE_MOUNT || scope == SCOPE_MOUNT_OP || scope == SCOPE_MOUNT_INTERFACE ||
-	       scope == SCOPE_SOCKET || scope == SCOPE_DEVICE || scope == SCOPE_FUNCTION ||
-	       scope == SCOPE_JOB_COMPONENT || scope == SCOPE_GPU || scope == SCOPE_JOB_GPU;
-}
+static const struct job_scope {
+	bool (*put)(struct exposition *e, const struct metric *metric,
+		    const struct snapshot_job *job); /* NULL: in records alone */
+	bool has_parts; /* several samples of a job, each with a label of its own */
+} job_scopes[SCOPE_JOB_COURSE + 1] = {
+	[SCOPE_JOB] = { put_job_value },
+	[SCOPE_JOB_ENERGY] = { put_job_energy },
+	[SCOPE_MOUNT] = { put_job_row, true },
+	[SCOPE_MOUNT_OP] = { put_job_row, true },
+	[SCOPE_MOUNT_INTERFACE] = { put_job_row, true },
+	[SCOPE_SOCKET] = { put_job_sockets, true },
+	[SCOPE_DEVICE] = { put_job_devices, true },
+	[SCOPE_FUNCTION] = { put_job_functions, true },
+	[SCOPE_GPU] = { put_job_gpus, true },
+	[SCOPE_JOB_INFO] = { put_job_info },
+	[SCOPE_JOB_GPU] = { put_job_gpus, true },
+	[SCOPE_JOB_TIME] = { put_job_time },
+	[SCOPE_JOB_COMPONENT] = { put_job_components, true },
+	[SCOPE_JOB_NOW] = { put_job_now },
+};
 
-static bool put_job_part(struct exposition *e, const struct metric *metric,
-			 const struct snapshot_job *job)
-{
-	if (metric->scope == SCOPE_SOCKET)
-		return put_job_sockets(e, metric, job);
-	if (metric->scope == SCOPE_JOB_COMPONENT)
-		return put_job_components(e, metric, job);
-	if (metric->scope == SCOPE_FUNCTION)
-		return put_job_functions(e, metric, job);
-	if (metric->scope == SCOPE_GPU || metric->scope == SCOPE_JOB_GPU)
-		return put_job_gpus(e, metric, job);
-	return metric->scope == SCOPE_DEVICE ? put_job_devices(e, metric, job)
-					     : put_job_row(e, metric, job);
-}
-
-/* The next sample of a job and a metric; the metric moves on where it has no more. */
+/* The next sample of a job and a metric; without another one the metric moves on. */
 static bool put_job_sample(struct exposition *e, const struct snapshot_job *job)
 {
 	const struct metric *metric = metric_get((enum metric_id)e->id);
+	const struct job_scope *scope = &job_scopes[metric->scope];
+	const bool is_put = scope->put(e, metric, job);
 
-	if (has_parts(metric->scope)) {
-		if (put_job_part(e, metric, job))
-			return true;
-		e->row = 0;
-		e->id++;
-		return false;
-	}
+	if (is_put && scope->has_parts)
+		return true;
+	e->row = 0;
 	e->id++;
-	if (metric->scope == SCOPE_JOB)
-		return put_job_value(e, metric, job);
-	if (metric->scope == SCOPE_JOB_ENERGY)
-		return put_job_energy(e, metric, job);
-	if (metric->scope == SCOPE_JOB_INFO)
-		return put_job_info(e, metric, job->job);
-	if (metric->scope == SCOPE_JOB_NOW)
-		return put_job_now(e, metric, job);
-	return put_job_time(e, metric, job);
+	return is_put;
 }
 
 /* 1: there is one; 0: the family has no more. */
@@ -396,24 +379,16 @@ static int put_next_of_samples(struct exposition *e)
 
 /* ---- the page ---- */
 
-/* In records only. */
-/* On demand, or in records alone. */
-static bool is_left_out(enum metric_scope scope)
-{
-	return scope == SCOPE_FILE || scope == SCOPE_SYSCALL || scope == SCOPE_JOB_COURSE;
-}
-
 static int put_next_of_family(struct exposition *e)
 {
 	enum metric_scope scope = metric_get((enum metric_id)e->first)->scope;
 
-	if (is_left_out(scope))
-		return 0;
-	return scope <= SCOPE_JOB_NOW && !is_left_out(scope) ? put_next_of_jobs(e)
-							     : put_next_of_samples(e);
+	if (scope > SCOPE_JOB_COURSE)
+		return put_next_of_samples(e);
+	return job_scopes[scope].put ? put_next_of_jobs(e) : 0;
 }
 
-/* Metrics of one name are one family, and stand together in the table. */
+/* Metrics of one name are one family, and neighbours in the table. */
 static void set_family(struct exposition *e, size_t first)
 {
 	e->first = e->last = e->id = first;

@@ -2,8 +2,8 @@
 /*
  * exposition - a snapshot as Prometheus scrapes it: OpenMetrics 1.0, or the text format 0.0.4.
  *
- * Made line by line as it is sent, never as a whole: a node's page may have 20 MB.  Families stand
- * in the order of the metric table, and all series of a family together.  What is not known has no
+ * Made line by line as it is sent, never as a whole: a node's page may have 20 MB.  Families are
+ * in the order of the metric table, with all series of a family together.  What is not known has no
  * series.
  */
 #pragma once

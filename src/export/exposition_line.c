@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/exposition_line.h"
+#include "export/exposition_parts.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -102,7 +102,7 @@ static bool is_shown(uint32_t c)
 	return c == '\n' || utf8_is_printable(c);
 }
 
-/* Whether all of @value is valid, printable and short enough, and so can stand as it is. */
+/* Whether all of @value is valid, printable and short enough, and so is written as it is. */
 static bool is_harmless(const char *value)
 {
 	const char *p = value;
@@ -149,7 +149,7 @@ static void put_odd_value(struct line *line, const char *value)
 	const char *p = value, *end = value + LABEL_MAX_BYTES;
 	char mark[32];
 
-	while (*p && p < end) /* the last character may stand a little beyond */
+	while (*p && p < end) /* the last character may end a little beyond */
 		put_character(line, utf8_next(&p));
 	if (!is_marked)
 		return;

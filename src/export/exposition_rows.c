@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/exposition_rows.h"
+#include "export/exposition_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -105,8 +105,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return (x->interface > y->interface) - (x->interface < y->interface);
 }
 
-/* A row of a mount that another one stands for; then the order is another than that of the
- * snapshot. */
+/* A row is of a mount that is shown under another one: then the snapshot's order does not hold. */
 static bool needs_order(const struct shown_mounts *m, const struct snapshot_job *job)
 {
 	for (size_t i = 0; m->first && i < job->row_count; i++) {

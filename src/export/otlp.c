@@ -22,7 +22,7 @@
 
 #define ID_SIZE 17 /* hexadecimal digits, as all ids */
 #define TRACE_ID_SIZE 33
-#define PARENT "\"parentSpanId\":\"" /* what stands behind it is known later */
+#define PARENT "\"parentSpanId\":\"" /* its value is known later */
 #define WAITING_MAX 16384 /* spans whose callers have not returned, of all threads */
 #define REQUEST_SPANS 512
 #define REQUEST_NS UINT64_C(1000000000) /* a request's oldest span waits so long for others */
@@ -288,17 +288,9 @@ static char *writer_end(struct writer *w)
 	return w->text;
 }
 
-static void set_parent(char *span, uint64_t parent)
-{
-	char *at = strstr(span, PARENT) + strlen(PARENT), id[ID_SIZE];
-
-	snprintf(id, sizeof(id), "%016" PRIx64, parent);
-	memcpy(at, id, ID_SIZE - 1);
-}
-
 /* ---- requests ---- */
 
-/* What stands before the spans of a resource. */
+/* What precedes the spans of a resource. */
 static char *format_head(const struct otlp *o, const struct trace_process *process)
 {
 	struct writer w = {};
@@ -393,9 +385,11 @@ static int otlp_place(struct otlp *o, struct otlp_thread *t, uint32_t depth, uin
 		      uint64_t parent)
 {
 	size_t first = t->count, kept;
+	char id[ID_SIZE];
 	int r = 0;
 
-	/* They wait in the order of their ends: what began since stands behind all others. */
+	snprintf(id, sizeof(id), "%016" PRIx64, parent);
+	/* They wait in the order of their ends: what began since is last. */
 	while (first > 0 && t->waiting[first - 1].start_ns >= start_ns)
 		first--;
 	kept = first;
@@ -406,7 +400,7 @@ static int otlp_place(struct otlp *o, struct otlp_thread *t, uint32_t depth, uin
 			t->waiting[kept++] = *span;
 			continue;
 		}
-		set_parent(span->text, parent);
+		memcpy(strstr(span->text, PARENT) + strlen(PARENT), id, ID_SIZE - 1);
 		r = otlp_ready(o, t->process, span->text);
 		assert(o->waiting > 0);
 		o->waiting--;
@@ -592,7 +586,7 @@ static int otlp_add_process(struct otlp *o, struct otlp_process *p)
 	return otlp_ready(o, p, writer_end(&w));
 }
 
-/* The trace's own resource stands among those of processes, under what is no process' number. */
+/* The trace's own resource is kept among those of processes, under 0, which is no PID. */
 static int otlp_add_root(struct otlp *o, uint64_t end_ns)
 {
 	struct otlp_process *p = otlp_process(o, 0, NULL);

@@ -102,11 +102,6 @@ uint64_t otlp_answer_parse(const char *text, size_t length, uint64_t spans,
 
 enum outcome { TAKEN, REFUSED, LATER };
 
-static bool is_retried(unsigned int status)
-{
-	return !status || status == 429 || (status >= 502 && status <= 504);
-}
-
 static void say_status(const struct transfer_answer *answer, char why[OTLP_SENDER_REASON_SIZE])
 {
 	char reason[OTLP_SENDER_REASON_SIZE] = "";
@@ -120,6 +115,7 @@ static enum outcome sender_post(struct otlp_sender *s, const struct request *req
 				uint64_t *ret_rejected, char why[OTLP_SENDER_REASON_SIZE])
 {
 	struct transfer_answer *answer = &s->answer;
+	const unsigned int *status = &answer->status;
 	_cleanup_free_ void *packed = NULL;
 	struct error err = {};
 	size_t length;
@@ -140,7 +136,7 @@ static enum outcome sender_post(struct otlp_sender *s, const struct request *req
 		say_status(answer, why);
 	else
 		copy_reason(r < 0 ? err.text : "no answer came", why);
-	return is_retried(answer->status) ? LATER : REFUSED;
+	return !*status || *status == 429 || (*status >= 502 && *status <= 504) ? LATER : REFUSED;
 }
 
 /* ---- the thread ---- */
@@ -232,7 +228,7 @@ static void *sender_run(void *context)
 	return NULL;
 }
 
-/* ---- for who has calls ---- */
+/* ---- its client ---- */
 
 static bool must_stop(void *context)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * otlp_sender - brings requests of spans to a collector by OTLP over HTTP, on a thread of its own:
- * who has calls to read never waits for the network.
+ * the reader of calls never waits for the network.
  *
  * Requests wait in a bounded queue; one that finds it full is dropped.  Where no answer comes, or
  * 429, 502, 503 or 504, a request is sent again, later and later, no sooner than the collector asks

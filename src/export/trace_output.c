@@ -285,7 +285,7 @@ void trace_output_say_absent(const struct sites *sites)
 				set->libraries[0]->patterns[0]);
 	}
 
-	/* Rows of a file stand together, and among these those of a set. */
+	/* Rows of a file are neighbours, and among these those of a set. */
 	for (size_t i = 0; i < sites->row_count; i++) {
 		const struct site_row *row = sites->rows[i];
 
@@ -366,16 +366,6 @@ static int print_summary(struct trace_output *o, const struct tracer *tracer,
 	return 0;
 }
 
-/* A line that is no call. */
-static void tell_losses(const struct trace_output *o, const struct site_row *row,
-			const struct trace_counts *c)
-{
-	if (c->dropped + c->too_deep || row->is_dropped)
-		fprintf(o->out, "{\"probe\": \"%s:%s\", \"missing\": %llu, \"over_budget\": %s}\n",
-			row->set->name, row->name, c->dropped + c->too_deep,
-			row->is_dropped ? "true" : "false");
-}
-
 /* Of a file of calls: each reason for which returns are not in it. */
 static void say_withheld(const struct trace_output *o)
 {
@@ -406,18 +396,24 @@ static void say_losses(const struct trace_output *o, const struct tracer *tracer
 {
 	say_withheld(o);
 	for (size_t i = 0; i < o->sites->row_count; i++) {
+		const struct site_row *row = o->sites->rows[i];
+		const bool is_line = o->format == TRACE_NDJSON && o->tells_losses; /* of no call */
+		unsigned long long missing;
 		struct trace_counts c;
 
 		if (tracer_get_counts(tracer, i, &c) < 0)
 			continue;
-		if (o->format == TRACE_NDJSON && o->tells_losses)
-			tell_losses(o, o->sites->rows[i], &c);
-		else if (c.dropped + c.too_deep)
+		missing = c.dropped + c.too_deep;
+		if (is_line && (missing || row->is_dropped))
+			fprintf(o->out,
+				"{\"probe\": \"%s:%s\", \"missing\": %llu, \"over_budget\": %s}\n",
+				row->set->name, row->name, missing,
+				row->is_dropped ? "true" : "false");
+		else if (!is_line && missing)
 			fprintf(stderr,
 				"jobmeter trace: %llu of %llu calls of '%s' are missing: "
 				"they came faster than they could be read\n",
-				c.dropped + c.too_deep, c.made + c.too_deep,
-				o->sites->rows[i]->name);
+				missing, c.made + c.too_deep, row->name);
 	}
 }
 

@@ -9,12 +9,11 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
-#include <time.h>
 
 #include "http/accept.h"
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/macro.h"
-#include "http/gzip.h"
 #include "basic/parse.h"
 #include "basic/utf8.h"
 
@@ -32,18 +31,12 @@
 
 uint64_t answer_now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return clock_now_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 static uint64_t cost_ns(const struct http *h)
 {
-	struct timespec now;
-
-	clock_gettime(h->options.charges_elapsed ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return clock_now_ns(h->options.charges_elapsed ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID);
 }
 
 const char *http_query(const struct http_request *request, const char *key)
@@ -87,7 +80,7 @@ int http_each_query(const struct http_request *request,
 
 /* ---- failures ---- */
 
-static void answer_clear(struct http_answer *a)
+void http_answer_clear(struct http_answer *a)
 {
 	if (a->done)
 		a->done(a->context);
@@ -140,7 +133,7 @@ int http_fail(struct http_answer *ret, unsigned int status, const char *format, 
 	va_start(arguments, format);
 	vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
-	answer_clear(ret);
+	http_answer_clear(ret);
 	ret->status = status;
 	ret->type = is_text ? TYPE_TEXT : TYPE_JSON;
 	return format_failure(message, is_text, ret);
@@ -274,15 +267,6 @@ static bool is_first(const struct http *h, const struct connection *c)
 	return true;
 }
 
-static void call_waiting(struct connection *c, uint64_t now_ms)
-{
-	struct exchange *x = c->waiter;
-
-	x->is_called = true;
-	connections_set(c, CONNECTION_ANSWERING, now_ms);
-	MHD_resume_connection(x->mhd);
-}
-
 /* ---- streaming answers ---- */
 
 static bool has_more(const struct connection *c)
@@ -346,8 +330,13 @@ void answer_call_waiting(struct http *h, bool is_end)
 			called[count++] = c;
 	}
 	/* one of each user: what it costs is known before the next one is called */
-	for (size_t i = 0; i < count; i++)
-		call_waiting(called[i], now_ms);
+	for (size_t i = 0; i < count; i++) {
+		struct exchange *x = called[i]->waiter;
+
+		x->is_called = true;
+		connections_set(called[i], CONNECTION_ANSWERING, now_ms);
+		MHD_resume_connection(x->mhd);
+	}
 }
 
 int answer_timeout_ms(struct http *h)
@@ -441,11 +430,11 @@ static ssize_t give_piece(void *context, uint64_t position, char *buffer, size_t
 			: MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-static void give_back(void *context)
+static void free_stream(void *context)
 {
 	struct stream *s = context;
 
-	answer_clear(&s->answer);
+	http_answer_clear(&s->answer);
 	free(s);
 }
 
@@ -470,7 +459,7 @@ static struct MHD_Response *make_response(struct exchange *x, struct http_answer
 	kept->has_budget = has_budget(x, &kept->user);
 	kept->user = kept->has_budget ? kept->user : NO_USER;
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, give_piece,
-						     kept, give_back);
+						     kept, free_stream);
 	if (!response) {
 		free(kept);
 		return NULL;
@@ -492,44 +481,41 @@ static bool wants_gzip(const struct exchange *x, const struct http_answer *a)
 static void add_headers(const struct exchange *x, const struct http_answer *a, bool is_gzip,
 			struct MHD_Response *response)
 {
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-				a->type ? a->type : TYPE_JSON);
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
-				a->is_lasting ? "private, max-age=31536000, immutable"
-					      : "no-store");
-	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	/* without one the browser does not send the origin of a form */
-	MHD_add_response_header(response, "Referrer-Policy",
-				a->policy ? "same-origin" : "no-referrer");
-	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-	MHD_add_response_header(response, "Content-Security-Policy",
-				a->policy ? a->policy
-					  : "default-src 'none'; style-src 'unsafe-inline'; "
-					    "img-src data:; frame-ancestors 'none'");
-	if (is_gzip)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
-	if (a->next_page)
-		MHD_add_response_header(response, "X-Next-Page", a->next_page);
-	if (a->location)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, a->location);
-	if (a->tag)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, a->tag);
-	if (a->cookie)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, a->cookie);
-	if (a->retry_after_s) {
-		char seconds[16];
+	char seconds[16];
+	const struct {
+		const char *name, *value; /* NULL: it is not sent */
+	} headers[] = {
+		{ MHD_HTTP_HEADER_CONTENT_TYPE, a->type ? a->type : TYPE_JSON },
+		{ MHD_HTTP_HEADER_CACHE_CONTROL,
+		  a->is_lasting ? "private, max-age=31536000, immutable" : "no-store" },
+		{ MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding" },
+		{ "X-Content-Type-Options", "nosniff" },
+		/* without one the browser does not send the origin of a form */
+		{ "Referrer-Policy", a->policy ? "same-origin" : "no-referrer" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Content-Security-Policy",
+		  a->policy ? a->policy
+			    : "default-src 'none'; style-src 'unsafe-inline'; "
+			      "img-src data:; frame-ancestors 'none'" },
+		{ MHD_HTTP_HEADER_CONTENT_ENCODING, is_gzip ? "gzip" : NULL },
+		{ "X-Next-Page", a->next_page },
+		{ MHD_HTTP_HEADER_LOCATION, a->location },
+		{ MHD_HTTP_HEADER_ETAG, a->tag },
+		{ MHD_HTTP_HEADER_SET_COOKIE, a->cookie },
+		{ MHD_HTTP_HEADER_RETRY_AFTER, a->retry_after_s ? seconds : NULL },
+		{ MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+		  a->status == MHD_HTTP_UNAUTHORIZED ? "Bearer realm=\"jobmeter\"" : NULL },
+		{ MHD_HTTP_HEADER_ALLOW,
+		  a->status != MHD_HTTP_METHOD_NOT_ALLOWED || !x->route ? NULL
+		  : strcmp(x->route->method, "GET") == 0		? "GET, HEAD"
+									: x->route->method },
+	};
 
-		snprintf(seconds, sizeof(seconds), "%u", a->retry_after_s);
-		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+	snprintf(seconds, sizeof(seconds), "%u", a->retry_after_s);
+	for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
+		if (headers[i].value)
+			MHD_add_response_header(response, headers[i].name, headers[i].value);
 	}
-	if (a->status == MHD_HTTP_UNAUTHORIZED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-					"Bearer realm=\"jobmeter\"");
-	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED && x->route)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
-					strcmp(x->route->method, "GET") == 0 ? "GET, HEAD"
-									     : x->route->method);
 }
 
 /* Send it; MHD_NO makes libmicrohttpd cut the connection.  What @a held is given back in any case.
@@ -552,7 +538,7 @@ static enum MHD_Result send_answer(struct exchange *x, struct http_answer *a)
 	}
 	if (result == MHD_YES && x->http->options.answered)
 		x->http->options.answered(x->http->options.context, x->route, a->status);
-	answer_clear(a);
+	http_answer_clear(a);
 	return result;
 }
 
@@ -564,12 +550,6 @@ static size_t head_bytes(struct MHD_Connection *mhd)
 		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
 	return info ? info->header_size : 0;
-}
-
-static bool has_body(const struct exchange *x)
-{
-	return http_header(&x->request, MHD_HTTP_HEADER_CONTENT_LENGTH) ||
-	       http_header(&x->request, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
 static size_t body_max(const struct exchange *x)
@@ -585,8 +565,8 @@ static bool announces_more_than(const struct exchange *x, size_t max)
 	return length && (parse_u64(length, &bytes) < 0 || bytes > max);
 }
 
-/* An answer in the midst of a body ends the connection, and the kernel's reset may reach who sends
- * before the answer does.  So a body that is somewhat too large is taken, and dropped. */
+/* An answer in the middle of a body ends the connection, and the kernel's reset may reach the
+ * client before the answer does.  So a body that is somewhat too large is read, and dropped. */
 static bool is_read_and_dropped(const struct exchange *x)
 {
 	return x->is_admitted && x->route && x->route->body_max &&
@@ -660,8 +640,9 @@ static enum MHD_Result begin_exchange(struct http *h, struct MHD_Connection *mhd
 	x->route = find_route(h->options.routes, method, path);
 	admit(x);
 	answer = empty_answer(x);
-	if (!has_body(x)) /* an answer this early would end the connection */
-		return MHD_YES;
+	if (!http_header(&x->request, MHD_HTTP_HEADER_CONTENT_LENGTH) &&
+	    !http_header(&x->request, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+		return MHD_YES; /* an answer this early would end the connection */
 	x->is_too_large = is_read_and_dropped(x);
 	if (x->is_too_large)
 		return MHD_YES;
@@ -760,7 +741,7 @@ static enum MHD_Result answer_exchange(struct exchange *x)
 		return await(x->http, x->mhd, connection, &answer, user) < 0 ? MHD_NO : MHD_YES;
 	}
 	if (r < 0)
-		answer_clear(&answer);
+		http_answer_clear(&answer);
 	return r < 0 ? MHD_NO : send_answer(x, &answer);
 }
 
@@ -802,7 +783,7 @@ enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const 
 struct exchange *exchange_free(struct exchange *x)
 {
 	if (x) {
-		answer_clear(&x->begun);
+		http_answer_clear(&x->begun);
 		drop_body(x);
 		free(x->request.caller);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/connections.h"
+#include "http/answer.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/gzip.h"
+#include "http/answer.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -121,13 +121,6 @@ static struct MHD_Daemon *start(struct http *h, int fd, const struct pem *pem)
 				pem->key ? tls : tls + ARRAY_SIZE(tls) - 1, MHD_OPTION_END);
 }
 
-static int open_socket(const struct http_options *options, int *ret_fd, struct error *err)
-{
-	if (options->socket_path)
-		return listener_open_unix(options->socket_path, options->socket_mode, ret_fd, err);
-	return listener_open_tcp(options->address, ret_fd, err);
-}
-
 static int copy_options(struct http *h, const struct http_options *options)
 {
 	h->options = *options;
@@ -188,7 +181,9 @@ int http_listen(const struct http_options *options, struct http **ret, struct er
 	h->epoll_fd = -EBADF;
 	if (options->token && !*options->token)
 		return error_set(err, -EINVAL, "the bearer token is empty");
-	r = open_socket(options, &fd, err);
+	r = options->socket_path
+		    ? listener_open_unix(options->socket_path, options->socket_mode, &fd, err)
+		    : listener_open_tcp(options->address, &fd, err);
 	if (r < 0)
 		return r;
 	if (h->socket_path && stat(h->socket_path, &st) == 0)

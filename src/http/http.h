@@ -87,6 +87,8 @@ struct http_answer {
 	 * still there, and may be compressed: @fd says only that the thread is done. */
 	bool is_of_thread;
 };
+/* Free what it holds: all is empty then but its type. */
+void http_answer_clear(struct http_answer *a);
 
 /* Answer {"error": "..."} as JSON, or as plain text for a route that gives text.  Gives back what
  * @ret held. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/cmd_server.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -229,13 +229,6 @@ static void put_numbers(const struct jobs *j, struct document *d)
 			    numbers[COST].is_known ? j->server->config->currency : NULL);
 }
 
-static void put_words(const struct jobs *j, struct document *d)
-{
-	_cleanup_free_ char *words = make_words(j);
-
-	document_put_string(d, "text", words && *words ? words : NULL);
-}
-
 static void end_sum(struct jobs *j)
 {
 	struct document *d = j->document;
@@ -247,11 +240,13 @@ static void end_sum(struct jobs *j)
 			document_put_unsigned(d, "emissions.jobs", j->jobs);
 			document_put_unsigned(d, "emissions.jobs_without", j->lacking);
 		} else {
+			_cleanup_free_ char *words = make_words(j);
+
 			document_put_string(d, "cluster", *j->cluster ? j->cluster : NULL);
 			document_put_string(d, "manager", j->manager);
 			document_put_string(d, "id", j->id);
 			document_put_time(d, "start", j->start_ns);
-			put_words(j, d);
+			document_put_string(d, "text", words && *words ? words : NULL);
 		}
 		put_numbers(j, d);
 		document_end_map(d);
@@ -269,13 +264,6 @@ static int copy_text(char **to, const char *text)
 	return *to ? 0 : -ENOMEM;
 }
 
-static int begin_sum(struct jobs *j, const struct store_share *share)
-{
-	j->start_ns = share->job_start_ns;
-	return copy_text(&j->key, share->key) | copy_text(&j->cluster, share->cluster) |
-	       copy_text(&j->manager, share->manager) | copy_text(&j->id, share->id);
-}
-
 static int take_share(void *context, const struct store_share *share)
 {
 	struct jobs *j = context;
@@ -284,7 +272,9 @@ static int take_share(void *context, const struct store_share *share)
 
 	if (!j->seen || (j->by ? strcmp(j->key, share->key) != 0 : is_new)) {
 		end_sum(j);
-		r = begin_sum(j, share);
+		j->start_ns = share->job_start_ns;
+		r = copy_text(&j->key, share->key) | copy_text(&j->cluster, share->cluster) |
+		    copy_text(&j->manager, share->manager) | copy_text(&j->id, share->id);
 	}
 	if (is_new) {
 		j->job = share->job;

@@ -19,7 +19,6 @@
 #include "predict/trace_file.h"
 #include "server/predict.h"
 #include "server/store/store.h"
-#include "server/xgboost.h"
 #include "service/log.h"
 
 #define NS UINT64_C(1000000000)

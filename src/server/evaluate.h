@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "predict/feature.h"
 #include "predict/models.h"
 
 struct error;
@@ -24,3 +25,9 @@ struct served { /* of a thread; begins as {} */
 /* The site's models, read again when @path has changed.  A file that is missing gives none, and one
  * that is wrong neither, but a line in the log: then M0 is served. */
 const struct models *served_models(struct served *served, const char *path);
+
+/* xgboost - random forests and boosting by libxgboost (Debian's libxgboost0), which is loaded where
+ * a model is fitted, and nowhere else: what it made is walked by forest.h.  Without it nothing is
+ * fitted. */
+
+extern const struct learner forest_learner, boosting_learner;

@@ -248,7 +248,7 @@ static void put_row(const struct fetcher *f, const struct emission_factor *one, 
 		decimal_format(grams, one->milligrams, 3), f->name);
 }
 
-/* One write() of all that is new, so that whoever reads sees whole lines. */
+/* One write() of all that is new, so that readers see whole lines. */
 static int keep_rows(struct fetcher *f, const json_t *root, struct error *err)
 {
 	const char *path = f->config->emission_provider_file;

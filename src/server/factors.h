@@ -5,7 +5,7 @@
  *
  * It is forked before the server gives up its rights, gives up its own, and ends with the server.
  * A value that is late or was null comes with a later question, each of which covers a day.  Values
- * that were corrected stand behind the former ones.  After a failure, or where a quota is used up,
+ * that were corrected come behind the former ones.  After a failure, or where a quota is used up,
  * it waits a quarter of an hour, or as long as the provider says.
  */
 #pragma once

@@ -95,7 +95,7 @@ static const struct schema *find_schema(const json_t *root, struct error *reason
 	return NULL;
 }
 
-/* Whether it is of the node whose credential came with it. */
+/* Whether it is of the node that the credential names. */
 static bool is_senders(const struct batch *b, const json_t *root, struct error *reason)
 {
 	const struct credential *sender = b->request->sender;

@@ -28,7 +28,7 @@ struct ingest_request {
 	const char *encoding; /* Content-Encoding; NULL: none */
 	uint64_t now_ns; /* since the epoch */
 	int64_t clock_offset_ns; /* by which the node's clock is ahead; 0: not known */
-	const struct credential *sender; /* whose records alone are taken; NULL: anybody's */
+	const struct credential *sender; /* only its records are taken; NULL: all */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <malloc.h>
 
-#include "server/cmd_server.h"
+#include "server/server.h"
 #include "basic/inherited.h"
 
 int main(int argc, char **argv)

@@ -115,7 +115,7 @@ static void put_metrics(const struct server_figures *figures, uint64_t database_
 	const struct sync_facts *sync = &figures->sync;
 	const struct family {
 		const char *name; /* behind jobmeter_server_ */
-		const char *type, *help; /* help: "" where another row of the family stands before */
+		const char *type, *help; /* help: "" after the first row of a family */
 		uint64_t number;
 	} families[] = {
 		{ "info{version=\"" JOBMETER_VERSION "\"}", "gauge", "The server's version.", 1 },
@@ -272,29 +272,6 @@ static int fail(int code, const struct error *err, struct http_answer *ret)
 	return http_fail(ret, api_status(code), "%s", err->text);
 }
 
-/* Answer with a map whose members @put writes. */
-static int answer_map(struct server *s, const struct http_request *request,
-		      int (*put)(struct server *s, const struct http_request *request,
-				 struct document *d, struct error *err),
-		      struct http_answer *ret)
-{
-	FILE *out = open_memstream(&ret->text, &ret->length);
-	struct document *d = out ? document_new_json(out, DOCUMENT_ONE_LINE) : NULL;
-	struct error err = {};
-	int r = d ? 0 : error_set_errno(&err, ENOMEM, "cannot answer");
-
-	if (d) {
-		document_begin_map(d);
-		r = put(s, request, d, &err);
-		document_end_map(d);
-		(void)document_finish(d); /* it is in memory */
-	}
-	document_free(d);
-	if (out && fclose(out) != 0 && r >= 0)
-		r = error_set_errno(&err, ENOMEM, "cannot answer");
-	return r < 0 ? fail(r, &err, ret) : 0;
-}
-
 /* Each is strict: what is not understood is said, and never left out. */
 static int take_time(const struct http_request *request, const char *key, uint64_t *ret,
 		     struct error *err)
@@ -375,11 +352,6 @@ static int put_jobs(struct server *s, const struct http_request *request, struct
 	return r < 0 ? r : store_format_jobs(s->store, &filter, &who, d, err);
 }
 
-static int get_jobs(void *context, const struct http_request *request, struct http_answer *ret)
-{
-	return answer_map(context, request, put_jobs, ret);
-}
-
 static int put_sums(struct server *s, const struct http_request *request, struct document *d,
 		    struct error *err)
 {
@@ -391,11 +363,6 @@ static int put_sums(struct server *s, const struct http_request *request, struct
 	r = r == 0 && !by ? error_set(err, -EINVAL, "by: what to add up by is missing") : r;
 	r = r == 0 ? store_format_counters(s->store, by, &filter, &who, d, err) : r;
 	return r == -ENOTSUP ? -EINVAL : r;
-}
-
-static int get_sums(void *context, const struct http_request *request, struct http_answer *ret)
-{
-	return answer_map(context, request, put_sums, ret);
 }
 
 static int put_ledger(struct server *s, const struct http_request *request, struct document *d,
@@ -413,11 +380,6 @@ static int put_ledger(struct server *s, const struct http_request *request, stru
 	return r < 0 ? r : emitted_put_ledger(s, &question, &who, d, err);
 }
 
-static int get_ledger(void *context, const struct http_request *request, struct http_answer *ret)
-{
-	return answer_map(context, request, put_ledger, ret);
-}
-
 static int put_emissions(struct server *s, const struct http_request *request, struct document *d,
 			 struct error *err)
 {
@@ -427,11 +389,6 @@ static int put_emissions(struct server *s, const struct http_request *request, s
 
 	r = r == 0 ? emitted_put(s, text_of(request, "by"), &filter, &who, d, err) : r;
 	return r == -ENOTSUP ? -EINVAL : r;
-}
-
-static int get_emissions(void *context, const struct http_request *request, struct http_answer *ret)
-{
-	return answer_map(context, request, put_emissions, ret);
 }
 
 #define PIECE_BYTES 262144 /* of records, that are read at a time */
@@ -573,9 +530,36 @@ static int put_server(struct server *s, const struct http_request *request, stru
 	return r;
 }
 
-static int get_server(void *context, const struct http_request *request, struct http_answer *ret)
+/* Answer with a map, whose members the path's function writes. */
+static int get_map(void *context, const struct http_request *request, struct http_answer *ret)
 {
-	return answer_map(context, request, put_server, ret);
+	static const struct map {
+		const char *path;
+		int (*put)(struct server *s, const struct http_request *request, struct document *d,
+			   struct error *err);
+	} maps[] = { { "/v1/jobs", put_jobs },
+		     { "/v1/sums", put_sums },
+		     { "/v1/ledger", put_ledger },
+		     { "/v1/emissions", put_emissions },
+		     { "/v1/server", put_server } };
+	FILE *out = open_memstream(&ret->text, &ret->length);
+	struct document *d = out ? document_new_json(out, DOCUMENT_ONE_LINE) : NULL;
+	const struct map *map = maps;
+	struct error err = {};
+	int r = d ? 0 : error_set_errno(&err, ENOMEM, "cannot answer");
+
+	while (strcmp(map->path, request->path) != 0) /* the routes have no others */
+		map++;
+	if (d) {
+		document_begin_map(d);
+		r = map->put(context, request, d, &err);
+		document_end_map(d);
+		(void)document_finish(d); /* it is in memory */
+	}
+	document_free(d);
+	if (out && fclose(out) != 0 && r >= 0)
+		r = error_set_errno(&err, ENOMEM, "cannot answer");
+	return r < 0 ? fail(r, &err, ret) : 0;
 }
 
 /* clang-format off */
@@ -584,12 +568,12 @@ const struct http_route server_socket_routes[] = {
 	{ "GET", "/api/v1/", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
 	{ "POST", API_PATH "/predict", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
 	{ "POST", API_PATH "/predictions", server_api_answer, .identify = caller_identify, .thread = WORKER_WRITER },
-	{ "GET", "/v1/jobs", get_jobs, .thread = WORKER_READER },
-	{ "GET", "/v1/sums", get_sums, .thread = WORKER_READER },
+	{ "GET", "/v1/jobs", get_map, .thread = WORKER_READER },
+	{ "GET", "/v1/sums", get_map, .thread = WORKER_READER },
 	{ "GET", "/v1/records", get_records, .thread = WORKER_READER },
-	{ "GET", "/v1/ledger", get_ledger, .thread = WORKER_READER },
-	{ "GET", "/v1/emissions", get_emissions, .thread = WORKER_READER },
-	{ "GET", "/v1/server", get_server, .thread = WORKER_READER },
+	{ "GET", "/v1/ledger", get_map, .thread = WORKER_READER },
+	{ "GET", "/v1/emissions", get_map, .thread = WORKER_READER },
+	{ "GET", "/v1/server", get_map, .thread = WORKER_READER },
 	{ "POST", "/v1/link", sign_in_make_link, .gives_text = true, .thread = WORKER_WRITER },
 	{},
 };

@@ -76,14 +76,6 @@ static int make_permission(struct server *s, struct error *err)
 	return r < 0 ? error_prefix(err, r, "socket.admin_groups") : 0;
 }
 
-/* The settings were checked; "" is 0. */
-static void read_terms(struct server *s)
-{
-	(void)emission_parse_number(s->config->emission_pue, &s->terms.pue);
-	(void)emission_parse_number(s->config->emission_embodied, &s->terms.embodied);
-	(void)emission_parse_number(s->config->tariff, &s->terms.tariff);
-}
-
 /* A site's own is a table of one line, that has always held. */
 static int read_factors(struct server *s, struct error *err)
 {
@@ -204,7 +196,7 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 		.defer = workers_defer,
 		.charges_elapsed = true,
 		.socket_path = config->socket_path,
-		.socket_mode = 0666, /* who asks is told by the kernel */
+		.socket_mode = 0666, /* the kernel names the caller */
 	};
 	int r = 0;
 
@@ -248,7 +240,10 @@ static int open_all(struct server *s, struct error *err)
 		r = make_permission(s, err);
 	if (r >= 0)
 		r = read_factors(s, err);
-	read_terms(s);
+	/* the settings were checked; "" is 0 */
+	(void)emission_parse_number(config->emission_pue, &s->terms.pue);
+	(void)emission_parse_number(config->emission_embodied, &s->terms.embodied);
+	(void)emission_parse_number(config->tariff, &s->terms.tariff);
 	if (r >= 0)
 		r = open_munge(s, err);
 	if (r >= 0)

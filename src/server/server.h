@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server - takes records on TCP, and shows jobs on a Unix socket to those whose they are.
+ * server - takes records on TCP, and shows users their own jobs on a Unix socket.
  *
  * It may be started as root, and goes on as the user of its settings, without a right.
  */
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "basic/cli.h"
 #include "basic/error.h"
 #include "energy/emission.h"
 #include "http/http.h"
@@ -33,7 +34,7 @@ struct server_figures { /* counted since the start, by the writer */
 
 #define SERVER_LINKS 4 /* of a new one the oldest is forgotten */
 
-struct server_link { /* by which somebody signs in once */
+struct server_link { /* for one sign-in */
 	char digest[TOKEN_DIGEST_SIZE]; /* of its secret; "": none */
 	char user[TOKEN_USER_SIZE];
 	uint32_t uid;
@@ -85,7 +86,7 @@ extern const struct http_route server_socket_routes[]; /* pages.c */
 void server_read_fetched(struct server *s);
 /* The upkeep that is due, by CLOCK_MONOTONIC, in the writer's thread. */
 void server_work(struct server *s, uint64_t now_ms);
-/* store_check(), once a second: whoever reaches the port may ask. */
+/* store_check(), once a second at most: every client of the port may ask. */
 int server_check(struct server *s, struct error *err);
 
 /* The records of a job as NDJSON, one after the other; errors are those of store_find_records(). */
@@ -94,3 +95,6 @@ int server_stream_records(struct server *s, const struct store_question *questio
 
 /* Until SIGTERM, SIGINT or SIGHUP.  Negative: it could not start, and *err says why. */
 int server_run(const struct server_config *config, struct error *err);
+
+/* What people type to start a server, or to look after its database. */
+extern const struct cli_command cmd_server;

@@ -8,7 +8,6 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
-#include "config/setting_checks.h"
 #include "energy/emission.h"
 #include "server/factors.h"
 #include "server/store/pg.h"

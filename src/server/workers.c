@@ -108,7 +108,7 @@ struct work *work_end(struct work *work)
 	if (!work)
 		return NULL;
 	pthread_mutex_lock(&w->lock);
-	if (!work->is_taken) { /* nobody wants it any more */
+	if (!work->is_taken) { /* it is not wanted any more */
 		struct work **at = &w->queues[work->kind];
 
 		while (*at != work)
@@ -177,7 +177,7 @@ static void publish_figures(struct worker *writer)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* What a request did is counted before it is answered, and nobody waits for the upkeep. */
+/* What a request did is counted before it is answered, and no request waits for the upkeep. */
 static void *run_thread(void *context)
 {
 	struct worker *one = context;
@@ -210,13 +210,9 @@ void workers_read_figures(struct workers *w, struct server_figures *ret)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static enum worker_kind kind_of(size_t i)
-{
-	return i == 0 ? WORKER_WRITER : i == 1 ? WORKER_WATCH : WORKER_READER;
-}
-
 int workers_open(struct server *s, struct error *err)
 {
+	static const enum worker_kind first[] = { WORKER_WRITER, WORKER_WATCH };
 	struct workers *w = calloc(1, sizeof(*w));
 	pthread_condattr_t monotonic;
 	int r = 0;
@@ -234,7 +230,8 @@ int workers_open(struct server *s, struct error *err)
 	for (size_t i = 0; r >= 0 && i < THREADS; i++) {
 		struct worker *one = &w->items[i];
 
-		*one = (struct worker){ .workers = w, .kind = kind_of(i), .server = *s };
+		*one = (struct worker){ .workers = w, .server = *s };
+		one->kind = i < ARRAY_SIZE(first) ? first[i] : WORKER_READER;
 		r = store_open_any(s->config->database, i == 0 ? STORE_WRITE : STORE_READ,
 				   &one->server.store, err);
 	}
@@ -316,15 +313,9 @@ static void free_deferred(void *context)
 	struct deferred *d = context;
 
 	d->work = work_end(d->work);
-	if (d->answer.done)
-		d->answer.done(d->answer.context);
 	if (d->given != SIZE_MAX)
 		d->workers->unsent -= d->answer.length;
-	free(d->answer.text);
-	free(d->answer.next_page);
-	free(d->answer.tag);
-	free(d->answer.location);
-	free(d->answer.cookie);
+	http_answer_clear(&d->answer);
 	free(d);
 }
 
@@ -374,14 +365,10 @@ int workers_defer(void *context, const struct http_route *route, const struct ht
 	struct server *s = context;
 	struct deferred *d;
 
-	if (!s->workers) {
-		int r = http_fail(ret, 503, "it lives, and is not ready: %s", s->health.err.text);
-
-		ret->retry_after_s = RETRY_AFTER_S;
-		return r;
-	}
-	if (s->workers->unsent > WORKERS_UNSENT_MAX) {
-		int r = http_fail(ret, 503, "too many large answers are on their way");
+	if (!s->workers || s->workers->unsent > WORKERS_UNSENT_MAX) {
+		int r = s->workers ? http_fail(ret, 503, "too many large answers are on their way")
+				   : http_fail(ret, 503, "it lives, and is not ready: %s",
+					       s->health.err.text);
 
 		ret->retry_after_s = RETRY_AFTER_S;
 		return r;

@@ -21,7 +21,7 @@ struct workers; /* opaque */
 enum worker_kind { /* http_route.thread */
 		   WORKER_NONE, /* the loop itself */
 		   WORKER_WRITER, /* records that come, and upkeep */
-		   WORKER_WATCH, /* health and metrics: waits for nobody's list */
+		   WORKER_WATCH, /* health and metrics: waits for no list */
 		   WORKER_READER,
 		   WORKER_KIND_COUNT,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/xgboost.h"
+#include "server/evaluate.h"
 
 #include <assert.h>
 #include <errno.h>

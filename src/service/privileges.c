@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -139,11 +140,6 @@ static int limit_bounding_set(uint64_t kept)
 
 /* ---- the drop, in the order in which each step still may be done ---- */
 
-static bool becomes_another(const struct privileges_options *options)
-{
-	return geteuid() == 0 && options->user && options->user->is_known;
-}
-
 static int lock_bits(const struct sets *sets, uint64_t kept, bool is_another, struct error *err)
 {
 	int r;
@@ -243,7 +239,7 @@ int privileges_drop(const struct privileges_options *options, uint64_t *ret_miss
 		    struct error *err)
 {
 	uint64_t wanted = privileges_wanted(options->features), kept;
-	bool is_another = becomes_another(options), is_limited;
+	bool is_another = geteuid() == 0 && options->user && options->user->is_known, is_limited;
 	pid_t parent = getppid();
 	int death_signal = 0;
 	const char *flaw;
@@ -294,4 +290,14 @@ void privileges_ignore_signals(void)
 		signal(ignored[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void privileges_raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }

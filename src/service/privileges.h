@@ -68,5 +68,8 @@ int privileges_drop(const struct privileges_options *options, uint64_t *ret_miss
 void privileges_close_others(int a, int b);
 void privileges_ignore_signals(void);
 
+/* As many descriptors as the hard limit permits. */
+void privileges_raise_descriptors(void);
+
 /* "BPF, PERFMON" into @text; "" for none. */
 char *privileges_format(uint64_t capabilities, char *text, size_t size);

@@ -225,14 +225,6 @@ static bool sender_add(struct sender *s, const struct spool_file *file, struct b
 	return b->count < s->batch_max;
 }
 
-static void sender_fill(struct sender *s, const struct spool_list *list, struct batch *b)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		if (!sender_leaves_out(s, &list->files[i]) && !sender_add(s, &list->files[i], b))
-			return;
-	}
-}
-
 /* ---- what the server answered ---- */
 
 static void sender_bound_refused(const struct sender *s)
@@ -419,7 +411,10 @@ enum sender_outcome sender_round(struct sender *s)
 
 	if (sender_look(s, &list) < 0)
 		return sender_fail(s);
-	sender_fill(s, &list, &batch);
+	for (size_t i = 0; i < list.count; i++) {
+		if (!sender_leaves_out(s, &list.files[i]) && !sender_add(s, &list.files[i], &batch))
+			break;
+	}
 	outcome = batch.count ? sender_post(s, &batch) : sender_rest(s);
 	free(batch.body);
 	if (!s->status->records[false] && !s->status->records[true])

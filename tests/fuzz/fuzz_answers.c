@@ -6,7 +6,7 @@
 
 #include "basic/error.h"
 #include "fuzz.h"
-#include "spool/answers.h"
+#include "spool/sender.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "spool/answers.h"
+#include "spool/sender.h"
 
 #include <errno.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "agent/api_format.h"
-#include "agent/api_snapshot.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"

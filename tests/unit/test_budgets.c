@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/budgets.h"
 
+#include <stddef.h>
+
 #include "test.h"
 
 #define MS UINT64_C(1000000)

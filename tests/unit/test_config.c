@@ -528,7 +528,7 @@ TEST(the_example_is_the_defaults)
 	size_t size, used = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	ASSERT_OK(config_print_example(out));
+	ASSERT_OK(settings_print_example(config_settings(), out));
 	fclose(out);
 	d = parsed(text); /* all of it is comment */
 	expect_equal(c, d);

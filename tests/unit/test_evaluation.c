@@ -10,7 +10,7 @@
 #include "basic/error.h"
 #include "predict/models.h"
 #include "predict/ridge.h"
-#include "server/xgboost.h"
+#include "server/evaluate.h"
 #include "test.h"
 
 #define JOBS 3000

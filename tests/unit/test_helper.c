@@ -20,7 +20,6 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/file.h"
-#include "agent/helper_message.h"
 #include "cgroup/hierarchy.h"
 #include "basic/macro.h"
 #include "test.h"

@@ -57,7 +57,7 @@ struct api_call {
 	struct server *server;
 	const struct http_request *request;
 	const struct api_route *route;
-	struct store_who who; /* whose rows are shown */
+	struct store_who who; /* which rows are shown */
 	const char *id; /* of the path; NULL: it has none */
 	enum api_format format;
 	const char *values[API_VALUES_MAX]; /* of the route's parameters; NULL: not given */

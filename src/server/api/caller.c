@@ -35,7 +35,7 @@
 #define DENIED_A_MINUTE 60 /* lines of the log: a stranger shall not fill it */
 #define MINUTE_NS UINT64_C(60000000000)
 #define CACHED 1024 /* tokens: of the users of a site at work */
-#define STRANGER UINT32_MAX /* whose budget is that of all who bring nothing that is known */
+#define STRANGER UINT32_MAX /* all callers without a known credential share one budget */
 
 struct store_who may_see(const struct caller *caller)
 {
@@ -284,7 +284,7 @@ static int take_user(struct server *s, const struct passwd *entry, const char *b
 	if (getgrouplist(entry->pw_name, entry->pw_gid, peer.groups, &count) < 0)
 		count = HTTP_GROUPS_MAX;
 	peer.group_count = (size_t)count;
-	/* root of another machine, or of a proxy, is nobody's operator */
+	/* root of another machine, or of a proxy, is no operator here */
 	ret->sees_all = peer.uid != 0 && permission_sees_all(s->permission, &peer);
 	return 0;
 }
@@ -333,7 +333,7 @@ static int take_proxy(struct server *s, const struct http_request *request, cons
 	return take_user(s, entry, "proxy", ret);
 }
 
-/* ---- who asks ---- */
+/* ---- the caller of a request ---- */
 
 /* What a page of another site makes a browser send. */
 bool caller_is_cross_site(const struct http_request *request)
@@ -388,7 +388,8 @@ static int identify(struct server *s, const struct http_request *request, struct
 	return claim_token(s, header + strspn(header, " "), ret, err);
 }
 
-/* A page of another site may lead here: its visitor is nobody until the page is opened from here.
+/* A page of another site may lead here: its visitor has no caller until the page is opened from
+ * here.
  */
 static int identify_visitor(struct server *s, const struct http_request *request,
 			    struct caller *ret, struct error *err)
@@ -416,7 +417,7 @@ static int identify_by(int (*function)(struct server *s, const struct http_reque
 	struct caller *caller = calloc(1, sizeof(*caller));
 	int r = caller ? function(context, request, caller, err) : -ENOMEM;
 
-	if (r < 0 || !*caller->by) { /* nobody */
+	if (r < 0 || !*caller->by) { /* no caller */
 		if (r == -EPERM || r == -EACCES)
 			caller_audit(context, NULL, request, err->text);
 		free(caller);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * caller - who asks for jobs, and which of them they may see.
+ * caller - the user of a request, and which jobs they may see.
  *
  * The other end of the Unix socket as the kernel names it; over TCP a munge credential, a token of
  * `jobmeter-server token create`, or the user that a proxy names together with the proxy's secret.
@@ -39,7 +39,7 @@ struct caller {
 struct caller_cache; /* opaque; the loop's and the threads' */
 struct caller_cache *caller_cache_new(void); /* NULL: no memory.  The caller frees by free(3). */
 
-/* The one place that says whose jobs a caller sees: every question to the store carries it. */
+/* The one place that decides which jobs a caller sees: every query of the store carries it. */
 struct store_who may_see(const struct caller *caller);
 
 /* The other end of the Unix socket.  Safe in any thread. */

@@ -265,7 +265,7 @@ static void put_timeline_csv(const json_t *timeline, FILE *out)
 	}
 }
 
-/* As they stand in the record, behind what names the job. */
+/* As the record has them, after the members that name the job. */
 static int put_parts(const struct part *part, json_t *whole, FILE *out)
 {
 	static const char *const names[] = { "manager", "id" };

@@ -15,17 +15,14 @@
 #include "model/record.h"
 #include "server/store/store_internal.h"
 
-#define STORE_KEY_MAX_BYTES                                                        \
-	500 /* of each of the five texts of a key: PostgreSQL takes 2,704 together \
-	     */
 #define TIMELINE_GONE "null"
 #define CLOCK_TOLERANCE_NS INT64_C(1000000000)
 #define CLOCK_EVENT_NS UINT64_C(3600000000000) /* of a node not more than one in that time */
 
 /* ---- a line, its timeline apart ---- */
 
-/* Where the value of the member @key of the map that the text is stands.  The text has been parsed,
- * so that it is well-formed. */
+/* The position of the value of member @key in a text that is a map.  The text has been parsed, so
+ * it is well-formed. */
 static bool find_value(const char *text, size_t length, const char *key, size_t *ret_at,
 		       size_t *ret_length)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands in the rows of jobs, their mounts and their steps: columns of who and what, and those
- * that are made of the metric table. */
+/* The rows of jobs, their mounts and their steps: columns of their facts, and those that are made
+ * of the metric table. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -541,7 +541,7 @@ static void put_decimal(struct document *d, const char *key, const struct value 
 
 /* ---- as a list shows them ---- */
 
-/* What stands between the facts and the metrics. */
+/* The columns between the facts and the metrics. */
 enum { UID, FINAL, MEASURED, START, END, ELAPSED, NODES, EXIT_CODE, SIGNAL, FIXED_COUNT };
 static const struct store_column fixed[FIXED_COUNT] = {
 	[UID] = { "uid", STORE_NUMBER, "The user's number." },

@@ -312,7 +312,7 @@ static void fold(struct store *s, uint64_t job, enum store_stale stale)
 
 void store_fold(struct store *s, enum store_stale stale, unsigned int limit, struct id_list *ret)
 {
-	/* the number stands in the text, so that the index of those that wait is found */
+	/* the number is in the text, so that the index of those that wait is used */
 	static const char *const texts[] = {
 		[STALE_NOW] = "SELECT id FROM jobs WHERE is_stale = 1 AND is_stale > 0 LIMIT ?1",
 		[STALE_LATER] =

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/parse.h"
 #include "codec/records.h"
@@ -114,20 +113,18 @@ static int take_jobs(struct store *s, const char *text, const struct arg *args, 
 	struct value values[STORE_VALUES_MAX];
 	struct statement rows = { .text = text };
 	size_t count = 0;
-	int r = 0;
+	int r = 0, told;
 
-	store_ask_once(s, &rows, args, arg_count);
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	store_begin_list(s, &rows, args, arg_count);
 	while (r >= 0 && store_next(s, &rows) && ++count <= limit) {
 		const struct store_job job = store_read_job(&rows, values);
 
 		r = take(context, &job);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
+	told = store_end_list(s, &rows, err);
 	if (ret_more)
 		*ret_more = count > limit;
-	return r < 0 ? r : store_told(s, err);
+	return r < 0 ? r : told;
 }
 
 int store_list_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
@@ -276,8 +273,8 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 
 /* ---- records ---- */
 
-/* The newest job, and of it the records that were asked for.  @who stands first, so that another's
- * job is not even looked at: that it is there shall not be told by the time that it takes. */
+/* The newest job, and of it the records that were asked for.  @who comes first, so that another
+ * user's job is not even read, and the time of an answer does not reveal it. */
 #define RECORDS_OF(named, who)                                                        \
 	"SELECT id FROM records WHERE job = (SELECT id FROM jobs WHERE " named who    \
 	" AND (?3 IS NULL OR manager = ?3)"                                           \

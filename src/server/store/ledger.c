@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger: whose the energy of a node was.  Times of its rows are by our clock. */
+/* The ledger: which job or other owner used the energy of a node.  Times of its rows are by our
+ * clock. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +87,8 @@ int store_put_ledger(struct store *s, const struct store_line *text, enum store_
 
 /* ---- what is asked ---- */
 
-/* @who stands first, and an index begins with it: that another has entries is not told by time. */
+/* @who comes first, and an index begins with it, so that the time of an answer does not reveal
+ * entries of others. */
 #define ENTRIES_OF(who)                                                                   \
 	"SELECT l.cluster, l.node, e.owner, e.manager, e.job_id, e.level, e.source, "     \
 	"e.quality, e.start_ns, e.end_ns, e.job_start_ns, e.uid, e.microjoules "          \
@@ -172,15 +174,6 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 	"j.start_ns - " STORE_NEAR_NS " AND j.end_ns + " STORE_NEAR_NS ")"
 #define CORE_NS "CAST(\"cpu.allocated_cores\" / 1000.0 * elapsed_ns AS BIGINT)"
 
-static bool has_cores(const struct store *s)
-{
-	size_t i = 0;
-
-	while (i < store_value_count() && strcmp(store_value_name(i), "cpu.allocated_cores") != 0)
-		i++;
-	return i < store_value_count() && s->has_column[i];
-}
-
 static char *make_shares_text(struct store *s, const char *key, const struct job_filter *filter,
 			      const struct store_who *who)
 {
@@ -194,7 +187,8 @@ static char *make_shares_text(struct store *s, const char *key, const struct job
 		"SELECT j.k, j.id, j.cluster, j.manager, j.job_id, j.start_ns, j.core_ns, "
 		"e.quality, e.start_ns, e.microjoules FROM (SELECT %s AS k, %s AS core_ns, id, "
 		"cluster, manager, job_id, start_ns, end_ns, uid FROM jobs",
-		key ? key : "NULL", has_cores(s) ? CORE_NS : "CAST(NULL AS BIGINT)");
+		key ? key : "NULL",
+		store_has_metrics(s, "cpu.allocated_cores") ? CORE_NS : "CAST(NULL AS BIGINT)");
 	store_print_filter(s, filter, who, out);
 	fprintf(out,
 		"%s) j LEFT JOIN ledger e ON " IS_OF_JOB " LEFT JOIN ledger_lines l ON l.id = "
@@ -234,7 +228,7 @@ int store_read_shares(struct store *s, const char *by, const struct job_filter *
 	_cleanup_free_ char *text = make_shares_text(s, key, filter, who);
 	struct arg args[STORE_FILTER_ARGS + 2];
 	struct statement rows = { .text = text };
-	int r = 0;
+	int r = 0, told;
 
 	if (by && !key)
 		return error_set(err, -ENOTSUP, "no energy is added up by '%.64s'", by);
@@ -244,14 +238,12 @@ int store_read_shares(struct store *s, const char *by, const struct job_filter *
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit ? MIN(filter->limit, (size_t)STORE_LIMIT_MAX)
 						       : STORE_LIMIT_MAX);
 	args[STORE_FILTER_ARGS + 1] = NUMBER(filter->offset);
-	store_ask_once(s, &rows, args, key ? STORE_FILTER_ARGS : ARRAY_SIZE(args));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	store_begin_list(s, &rows, args, key ? STORE_FILTER_ARGS : ARRAY_SIZE(args));
 	while (r >= 0 && store_next(s, &rows)) {
 		const struct store_share share = read_share(&rows);
 
 		r = take(context, &share);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
-	return r < 0 ? r : store_told(s, err);
+	told = store_end_list(s, &rows, err);
+	return r < 0 ? r : told;
 }

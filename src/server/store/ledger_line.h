@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_line - a line of jobmeter.ledger/1: what energy a node used within an interval, and whose
- * it was.
+ * ledger_line - a line of jobmeter.ledger/1: the energy that a node used within an interval, by
+ * owner.
  *
  * Its entries of one level, source and quality add up to what that source counted.  It is known by
  * (cluster, node, boot id, start, sequence); there are no versions of it.
@@ -16,7 +16,7 @@ struct error;
 
 #define LEDGER_SCHEMA "jobmeter.ledger/1"
 #define LEDGER_ENTRIES_MAX 65536
-/* Of an entry: a gigajoule, so that nobody's line takes sums beyond 2^63. */
+/* Of an entry: a gigajoule, so that no line takes sums beyond 2^63. */
 #define LEDGER_MICROJOULES_MAX INT64_C(1000000000000000)
 
 struct ledger_entry {

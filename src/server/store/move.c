@@ -176,7 +176,7 @@ static void put_row(struct store *to, struct statement *insert, const struct sta
 	store_finish(to, insert);
 }
 
-/* How far a table has come stands beside its rows, and is there if they are. */
+/* How far a table was moved is written in the transaction of its rows. */
 static void note_key(struct store *to, const char *table, uint64_t key)
 {
 	store_do(to,

@@ -21,14 +21,14 @@
 #define ROLLBACK_NS (2 * NS)
 #define SET_UP_NS (300 * NS) /* tables, or columns of large ones */
 #define REST_NS (5 * NS) /* after a failure to connect */
-#define UNREAD_MAX 256 /* answers that nobody waits for */
+#define UNREAD_MAX 256 /* answers that are not waited for */
 #define MONTHS_NS (31 * 86400 * NS)
 #define MONTHS_AHEAD 3
 #define MONTHS_LOOK_NS (3600 * NS)
 
 enum { OID_BYTES = 17, OID_NUMBER = 20, OID_SMALL_NUMBER = 23, OID_TEXT = 25 }; /* pg_type.dat */
 
-/* Of the tables in this schema of this database: who has it writes, or does the upkeep. */
+/* Of the tables in this schema of this database: the holder writes, or does the upkeep. */
 #define LOCK_TO_WRITE "1785684589, hashtext(current_schema())"
 #define LOCK_TO_WORK "1785684590, hashtext(current_schema())"
 
@@ -49,7 +49,7 @@ struct pg {
 	char *url;
 	bool is_read_only;
 	unsigned int number; /* of the connection: what was prepared on one before is gone */
-	struct statement *asked; /* whose rows have not been read */
+	struct statement *asked; /* with unread rows */
 	size_t unread; /* answers before those rows */
 	bool is_writing; /* within a transaction */
 	bool does_work; /* has LOCK_TO_WORK */
@@ -233,7 +233,7 @@ static void pg_execute(struct store *s, const char *text)
 static void pg_connect(struct store *s)
 {
 	struct pg *pg = s->handle;
-	/* what stands before the URL can be set by it */
+	/* the URL can override what comes before it */
 	static const char *const keys[] = { "connect_timeout",
 					    "tcp_user_timeout",
 					    "keepalives_idle",
@@ -267,7 +267,7 @@ static void pg_connect(struct store *s)
 	pg->reason = s->error;
 }
 
-/* Have a connection.  One that was cut while nobody used it is not missed. */
+/* Have a connection.  One that was cut while it was idle is replaced. */
 static void pg_ready(struct store *s, uint64_t patience_ns)
 {
 	struct pg *pg = s->handle;
@@ -370,7 +370,7 @@ static void pg_ask(struct store *s, struct statement *st, const struct arg *args
 
 	if (is_kept)
 		snprintf(name, sizeof(name), "s%zu", (size_t)(st - s->statements));
-	if (pg->asked) /* nobody read its rows */
+	if (pg->asked) /* its rows were not read */
 		store_finish(s, pg->asked);
 	pg_reset(st);
 	pg_ready(s, pg->patience_ns);

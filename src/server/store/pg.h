@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pg - PostgreSQL behind the store, for sites whose server has one; the other programs do without.
+ * pg - PostgreSQL behind the store, for servers with one; the other programs do without.
  *
  * Several servers may have one database: each takes and shows records, one at a time writes, and
  * one of them does the upkeep until its connection ends.  A connection that was cut is made anew

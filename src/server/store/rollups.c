@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/clock.h"
 #include "basic/error.h"
 #include "model/document.h"
 #include "server/store/store_internal.h"
@@ -339,8 +338,7 @@ int store_format_usage(struct store *s, const struct store_usage_question *q,
 
 	if (!text)
 		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
-	store_ask_once(s, &rows, args, ARRAY_SIZE(args));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	store_begin_list(s, &rows, args, ARRAY_SIZE(args));
 	while (store_next(s, &rows) && ++count <= q->limit) {
 		const char *key = COLUMN_TEXT(&rows, 0);
 
@@ -352,8 +350,6 @@ int store_format_usage(struct store *s, const struct store_usage_question *q,
 					    true, d);
 		document_end_map(d);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
 	*ret_more = count > q->limit;
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }

@@ -15,12 +15,8 @@
 
 #include "model/reading.h" /* struct value */
 
-struct arg;
 struct error;
-struct record;
-struct statement;
 struct store;
-struct store_job;
 
 struct store_run { /* texts: the caller's; NULL: absent */
 	const char *cluster, *manager, *id; /* never NULL */

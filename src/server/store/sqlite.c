@@ -231,7 +231,7 @@ static void tidy(struct store *s)
 	store_execute(s, "PRAGMA incremental_vacuum(200)");
 }
 
-/* What was deleted is overwritten; it may still stand in the log. */
+/* What was deleted is overwritten; it may still be in the log. */
 static void wipe(struct store *s)
 {
 	(void)sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);

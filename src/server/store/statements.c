@@ -8,6 +8,7 @@
 
 #include "analysis/rules.h"
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "server/store/store_internal.h"
 
 void store_fail(struct store *s, int code, const char *words)
@@ -46,6 +47,19 @@ void store_ask_once(struct store *s, struct statement *st, const struct arg *arg
 	st->database = s->database;
 	if (!s->failure)
 		s->database->ask(s, st, args, count);
+}
+
+void store_begin_list(struct store *s, struct statement *rows, const struct arg *args, size_t count)
+{
+	store_ask_once(s, rows, args, count);
+	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+}
+
+int store_end_list(struct store *s, struct statement *rows, struct error *err)
+{
+	s->deadline_ns = 0;
+	store_release(s, rows);
+	return store_told(s, err);
 }
 
 struct statement *store_ask_with(struct store *s, const char *text, const struct arg *args,

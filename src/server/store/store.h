@@ -7,7 +7,7 @@
  * table, which store_reindex() makes again.
  *
  * A node's record of a job is known by (cluster, node, boot id, manager, job's id, start); of its
- * versions the one of the greatest sequence stands, and a final one goes before all checkpoints.
+ * versions the one of the greatest sequence is kept, and a final one goes before all checkpoints.
  * Records of one cluster, manager, id and user are one job where their times overlap or lie within
  * 60 s, if the manager gives ids to all its nodes (Slurm, PBS, LSF, Flux); else each is a job.
  *
@@ -53,8 +53,8 @@ int store_check(struct store *s, struct error *err);
 
 /* ---- what nodes send ---- */
 
-/* All that is put between the two stands, and is on the disk, when store_commit() returns 0; of
- * what fails nothing stands. */
+/* All that is put between the two is kept, and is on the disk, when store_commit() returns 0; if it
+ * fails, nothing of it is. */
 int store_begin(struct store *s, struct error *err);
 int store_commit(struct store *s, struct error *err); /* -EBADMSG: a job has no row */
 void store_abandon(struct store *s);
@@ -83,13 +83,13 @@ int store_put_record(struct store *s, const struct store_line *line, enum store_
 int store_put_ledger(struct store *s, const struct store_line *line, enum store_answer *ret,
 		     struct error *reason);
 
-/* ---- who asks, and for what ---- */
+/* ---- queries and their callers ---- */
 
 struct record_field;
 
 struct store_who {
 	bool sees_all;
-	uint32_t uid; /* else: whose jobs are seen... */
+	uint32_t uid; /* else: its jobs are seen... */
 	char user[TOKEN_USER_SIZE]; /* ...and those of the accounts that this user coordinates; "":
 				       of none */
 };
@@ -264,7 +264,7 @@ struct store_question {
 int store_find_records(struct store *s, const struct store_question *question,
 		       const struct store_who *who, struct id_list *ret, struct error *err);
 /* A record's line, NUL-ended, without a newline; the caller frees.  @tells_clock: where its node's
- * clock was off, a line of CLOCK_SCHEMA (records.h) stands before it.  -ENOENT: it is gone. */
+ * clock was off, a line of CLOCK_SCHEMA (records.h) comes before it.  -ENOENT: it is gone. */
 int store_read_line(struct store *s, uint64_t record, bool tells_clock, char **ret,
 		    size_t *ret_length, struct error *err);
 /* Both. */
@@ -322,7 +322,7 @@ int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_mor
 	       struct error *err);
 
 /* Delete all records of a user, by name or number, in small batches.  Entries of his in the ledger
- * keep their joules, so that it adds up, and lose whose and which job's they were. */
+ * keep their joules, so that it adds up, and lose their user and job. */
 int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
 		 uint64_t *ret_records, struct error *err);
 
@@ -333,9 +333,9 @@ int store_reindex(struct store *s, uint64_t *ret_records, struct error *err);
  * it is whole. */
 int store_backup(struct store *s, const char *path, struct error *err);
 
-/* Copy all of @from, where nobody writes meanwhile, into @to, which is empty or has a part of it:
+/* Copy all of @from, where nothing writes meanwhile, into @to, which is empty or has a part of it:
  * what was broken off goes on where it was.  -EBADMSG: it is not the same there, by count and hash;
- * -EEXIST: other records are there.  What was compared is told on @out. */
+ * -EEXIST: other records are there.  What was compared is printed on @out. */
 int store_move(struct store *from, struct store *to, FILE *out, struct error *err);
 
 struct store_facts {

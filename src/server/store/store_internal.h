@@ -1,16 +1,100 @@
 /* SPDX-License-Identifier: MIT */
-/* store_internal - what the files of the store share, and nobody else. */
+/* store_internal - what the files of the store share. */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "model/job_filter.h"
-#include "server/store/database.h"
 #include "server/store/runs.h"
 #include "server/store/store.h"
 
+struct pg_result;
 struct record;
 struct rules;
+struct sqlite3_stmt;
+
+/*
+ * database - what the store asks of SQLite and of PostgreSQL alike, and what each does its own way.
+ *
+ * Statements are written once, in SQL that both understand, with ?1, ?2... for values; the tables
+ * of both are made of sql/schema.sql.  What fails is remembered by the store (store_fail_at()).
+ */
+
+/* A value in the place of ?1, ?2...; its type is known where it is NULL, too. */
+struct arg {
+	enum { ARG_NUMBER, ARG_TEXT, ARG_BYTES } type;
+	bool is_known; /* else it is NULL */
+	const void *bytes; /* stay until the statement is asked */
+	uint64_t number; /* or how many bytes: of a text without its NUL */
+};
+
+/* Begins as {} but for its text, which outlives it. */
+struct statement {
+	const char *text;
+	const struct database *database; /* NULL: it has not been asked */
+	union {
+		struct sqlite3_stmt *sqlite;
+		struct {
+			struct pg_result *result; /* the rows; NULL: they have not come */
+			int row;
+			unsigned int connection; /* on which it was prepared; 0: none */
+			size_t count; /* of its values */
+		} pg;
+	};
+};
+
+struct cell { /* holds until the next row */
+	bool is_known; /* else it is NULL */
+	uint64_t number;
+	const void *bytes; /* of a text: NUL-ended */
+	size_t length; /* without its NUL */
+};
+
+struct database {
+	const char *columns; /* asks for the names of the columns of table ?1, and for the type of
+				each as struct arg has it */
+	const char *bytes; /* asks for the size of the database */
+	const char *make_months; /* makes ready for times from ?1 to ?2; NULL: it is anyway */
+	const char *number_from; /* new rows of table ?1 have numbers behind ?2; NULL: anyway */
+	const char *position; /* function: the position of a text in another one; 0: none */
+	const char *truncate; /* function: of a number that is cast to a whole one; "": casts do it
+			       */
+
+	const char *month; /* the beginning of that of day_ns */
+
+	bool alters_at_once; /* several columns by one statement */
+
+	/* Makes what is missing, by @mode.  Sets s->handle even where it fails. */
+	int (*open)(struct store *s, const char *where, enum store_mode mode, struct error *err);
+	void (*close)(struct store *s);
+
+	/* Prepared at the first time.  It is run when its rows are read, or by finish(). */
+	void (*ask)(struct store *s, struct statement *st, const struct arg *args, size_t count);
+	bool (*next)(struct store *s, struct statement *st); /* whether there is a row */
+	struct cell (*cell)(const struct statement *row, int column);
+	/* Have it done, whatever it gives; of PostgreSQL within a transaction it is not waited for.
+	 */
+	void (*finish)(struct store *s, struct statement *st);
+	void (*reset)(struct statement *st); /* its rows are not wanted any more */
+	void (*release)(struct store *s, struct statement *st); /* of one that is not kept */
+	void (*execute)(struct store *s, const char *text); /* outside of transactions */
+
+	/* One writes at a time; the others wait for 10 s. */
+	void (*begin)(struct store *s);
+	void (*commit)(struct store *s);
+	void (*abandon)(struct store *s); /* also where nothing was begun */
+
+	bool (*may_work)(struct store *s, uint64_t now_ns); /* whether the upkeep is ours */
+	void (*tidy)(struct store *s); /* when nothing is left to do: give space back */
+	void (*wipe)(struct store *s); /* what was deleted is to be gone from the disk */
+	int (*backup)(struct store *s, const char *path, struct error *err);
+};
+
+extern const struct database database_sqlite;
 
 #define STORE_VALUES_MAX 160 /* columns of metrics */
 /* Of each of the five texts of a key: PostgreSQL takes 2,704 together. */
@@ -40,7 +124,7 @@ struct store {
 	struct rules *rules; /* NULL: it is only read */
 	bool has_unrolled; /* some roll-ups may be empty */
 	bool folds_later; /* until store_abandon() */
-	int failure; /* the first one that nobody was told of, and its words; 0: none */
+	int failure; /* the first one that was not reported yet, and its words; 0: none */
 	struct error error;
 	uint64_t deadline_ns; /* of a list, by CLOCK_MONOTONIC; 0: none */
 	struct store_facts facts; /* what was counted since it was opened */
@@ -48,7 +132,7 @@ struct store {
 
 /* ---- statements.c ---- */
 /*
- * A failure is remembered, as a document does it, and told once by store_told().  Until then
+ * A failure is remembered, as a document does it, and reported once by store_told().  Until then
  * nothing is asked any more and there are no rows, so that only who loops or gives away has to look
  * at it.
  */
@@ -66,14 +150,19 @@ struct arg store_text(const char *text); /* NULL: NULL */
 	((const struct arg[]){ __VA_ARGS__ }), \
 		sizeof((const struct arg[]){ __VA_ARGS__ }) / sizeof(struct arg)
 
-/* A statement whose text stays as long as the store: it is kept, and is the store's.  Its rows are
- * read before another is asked, or else are nobody's. */
+/* A statement whose text stays as long as the store: it is kept, and is the store's.  Its rows must
+ * be read before another is asked. */
 struct statement *store_ask_with(struct store *s, const char *text, const struct arg *args,
 				 size_t count);
 #define store_ask(s, text, ...) store_ask_with((s), (text), ARGS(__VA_ARGS__))
 /* The same of a statement of the caller's, for which he calls store_release(). */
 void store_ask_once(struct store *s, struct statement *st, const struct arg *args, size_t count);
 void store_release(struct store *s, struct statement *st);
+/* The same of a list, whose rows may take STORE_LIST_NS from now on; and its end: as store_told().
+ */
+void store_begin_list(struct store *s, struct statement *rows, const struct arg *args,
+		      size_t count);
+int store_end_list(struct store *s, struct statement *rows, struct error *err);
 /* Whether there is a row; at the end it is reset. */
 bool store_next(struct store *s, struct statement *row);
 void store_reset(struct statement *row); /* where not all rows are read */
@@ -164,12 +253,6 @@ struct run_question {
 /* The job of the run that such a record is of; 0: none. */
 uint64_t store_find_run_job(struct store *s, const struct run_question *q);
 
-/* ---- sums.c ---- */
-/* Whether the table of jobs has columns of all these metrics: names with spaces between. */
-bool store_has_metrics(const struct store *s, const char *names);
-/* The text that a word of store_sum_word() stands for, as SQL of a job.  NULL: it is none. */
-const char *store_sum_text(const char *word);
-
 /* ---- arrivals.c: what all lines have ---- */
 uint64_t store_digest(const struct store_line *line); /* of its bytes */
 /* By how much the node's clock is ahead, where that is more than a second; else 0: as it was told,
@@ -222,7 +305,7 @@ void store_fold(struct store *s, enum store_stale stale, unsigned int limit, str
 #define STORE_ON_CONFLICT "ON CONFLICT (cluster, node, boot_id, manager, job_id, start_ns)"
 
 /* ---- job_list.c ---- */
-/* Which jobs are seen: the condition of their rows stands in every question. */
+/* Which jobs are seen: every query has the condition. */
 enum store_sight { SEES_ALL, SEES_OWN, SEES_ACCOUNTS, SIGHT_COUNT };
 enum store_sight store_sight_of(struct store *s, const struct store_who *who);
 #define SQL_OF_ACCOUNTS(user)                                                                      \
@@ -239,7 +322,9 @@ void store_put_filter(const struct job_filter *filter, const struct store_who *w
 /* ---- sums.c ---- */
 /* Whether the table of jobs has columns of all these metrics: names with spaces between. */
 bool store_has_metrics(const struct store *s, const char *names);
-/* ", " and a sum, behind which stands @scale: in doubles, and what is more than a column holds in
+/* The SQL of a job for a word of store_sum_word() that is a text.  NULL: it is none. */
+const char *store_sum_text(const char *word);
+/* ", " and a sum, followed by @scale: in doubles, and what is more than a column holds in
  * units of 10^9, below 0. */
 void store_print_sum(const char *expression, const char *scale, FILE *out);
 /* The same as a member of a map.  @is_whole: what is not known is null; else it is left out. False:

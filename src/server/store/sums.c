@@ -253,8 +253,7 @@ static void ask_rows(struct store *s, struct statement *rows, const struct job_f
 
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit + 1);
-	store_ask_once(s, rows, args, ARRAY_SIZE(args));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	store_begin_list(s, rows, args, ARRAY_SIZE(args));
 }
 
 int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
@@ -277,10 +276,8 @@ int store_format_sums(struct store *s, const char *by, const char *name, const b
 		document_put_time(d, "last_seen", COLUMN_NUMBER(&rows, 3));
 		document_end_map(d);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
 	*ret_more = count > filter->limit;
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }
 
 int store_format_counters(struct store *s, const char *by, const struct job_filter *filter,
@@ -310,10 +307,8 @@ int store_format_counters(struct store *s, const char *by, const struct job_filt
 		fits &= put_sums(&rows, wanted, false, d);
 		document_end_map(d);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
 	document_end_list(d);
-	r = store_told(s, err);
+	r = store_end_list(s, &rows, err);
 	if (r == 0 && (count > all.limit || !fits))
 		r = error_set(err, -ENOTSUP, "there are more than %d rows, or a sum is too large",
 			      STORE_LIMIT_MAX);
@@ -343,16 +338,13 @@ int store_count_jobs(struct store *s, enum job_number number, const uint64_t *bo
 	rows.text = text;
 	memset(ret, 0, (count + 2) * sizeof(*ret));
 	store_put_filter(filter, who, args);
-	store_ask_once(s, &rows, args, ARRAY_SIZE(args));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	store_begin_list(s, &rows, args, ARRAY_SIZE(args));
 	while (store_next(s, &rows)) {
 		const int64_t place = (int64_t)COLUMN_NUMBER(&rows, 0);
 
 		ret[place < 0 ? count + 1 : MIN((size_t)place, count)] = COLUMN_NUMBER(&rows, 1);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }
 
 /* ---- nodes ---- */
@@ -398,10 +390,8 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 		document_put_time(d, "last_record", COLUMN_NUMBER(&rows, 3));
 		document_end_map(d);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
 	*ret_more = count > filter->limit;
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }
 
 /* @of: what of an interval of the ledger is added up. */
@@ -505,8 +495,7 @@ int store_list_mounts(struct store *s, const struct job_filter *filter, const st
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit);
 	args[STORE_FILTER_ARGS + 1] = TEXT(mount);
-	store_ask_once(s, &rows, args, STORE_FILTER_ARGS + 1 + (mount != NULL));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
+	store_begin_list(s, &rows, args, STORE_FILTER_ARGS + 1 + (mount != NULL));
 	while (store_next(s, &rows)) {
 		struct store_mount row = { .mount = COLUMN_TEXT(cells, 0),
 					   .fstype = COLUMN_TEXT(cells, 1),
@@ -524,7 +513,5 @@ int store_list_mounts(struct store *s, const struct job_filter *filter, const st
 						      .start_ns = COLUMN_NUMBER(cells, 11) };
 		take(context, &row);
 	}
-	s->deadline_ns = 0;
-	store_release(s, &rows);
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }

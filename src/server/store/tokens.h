@@ -2,7 +2,7 @@
 /*
  * tokens - who may read the site's jobs by a bearer token.
  *
- * Of a token only the SHA-256 of its secret is kept: who has the database cannot use it.
+ * Of a token only the SHA-256 of its secret is kept: the database alone does not permit its use.
  */
 #pragma once
 

@@ -89,7 +89,7 @@ static int run_batches(struct store *s, batch_function run, const void *context,
 	do {
 		r = run_batch(s, run, context, &count, err);
 		*ret_records += r < 0 ? 0 : count;
-		usleep(PAUSE_US); /* for who waits to write */
+		usleep(PAUSE_US); /* others wait to write */
 	} while (r >= 0 && count);
 	return r;
 }
@@ -209,56 +209,41 @@ int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_mor
 	return store_told(s, err);
 }
 
+/* What is deleted of a user: ?1 is the name, ?2 the uid.  Records come last: they are counted. */
+static const struct forgotten {
+	const char *find;
+	const char *const *texts;
+} forgotten[] = {
+	{ "SELECT id FROM ledger WHERE uid = ?2 LIMIT ?3", forgetting_entry },
+	{ "SELECT id FROM runs WHERE user_name = ?1 OR uid = ?2 LIMIT ?3", deleting_run },
+	{ "SELECT id FROM predictions WHERE uid = ?2 LIMIT ?3", deleting_prediction },
+	{ "SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3", forgetting },
+};
+
+struct forgetting {
+	const struct forgotten *what;
+	struct arg user, uid;
+};
+
 static void forget_batch(struct store *s, const void *context, struct id_list *ids)
 {
-	const struct arg *whose = context; /* name and uid */
+	const struct forgetting *f = context;
 
-	store_find(s, ids, "SELECT id FROM records WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
-		   whose[0], whose[1], NUMBER(BATCH));
-	run_each(s, forgetting, ids, 0, NULL);
-}
-
-static void forget_runs(struct store *s, const void *context, struct id_list *ids)
-{
-	const struct arg *whose = context;
-
-	store_find(s, ids, "SELECT id FROM runs WHERE user_name = ?1 OR uid = ?2 LIMIT ?3",
-		   whose[0], whose[1], NUMBER(BATCH));
-	run_each(s, deleting_run, ids, 0, NULL);
-}
-
-static void forget_entries(struct store *s, const void *context, struct id_list *ids)
-{
-	const struct arg *whose = context;
-
-	store_find(s, ids, "SELECT id FROM ledger WHERE uid = ?1 LIMIT ?2", whose[1],
-		   NUMBER(BATCH));
-	run_each(s, forgetting_entry, ids, 0, NULL);
-}
-
-static void forget_predictions(struct store *s, const void *context, struct id_list *ids)
-{
-	const struct arg *whose = context;
-
-	store_find(s, ids, "SELECT id FROM predictions WHERE uid = ?1 LIMIT ?2", whose[1],
-		   NUMBER(BATCH));
-	run_each(s, deleting_prediction, ids, 0, NULL);
+	store_find(s, ids, f->what->find, f->user, f->uid, NUMBER(BATCH));
+	run_each(s, f->what->texts, ids, 0, NULL);
 }
 
 int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
 		 uint64_t *ret_records, struct error *err)
 {
-	const struct arg whose[] = { TEXT(user), NUMBER_IF(uid >= 0, uid) };
-	uint64_t entries;
+	struct forgetting f = { .user = TEXT(user), .uid = NUMBER_IF(uid >= 0, uid) };
 	char detail[64];
-	int r = run_batches(s, forget_entries, whose, &entries, err);
+	int r = 0;
 
-	if (r >= 0)
-		r = run_batches(s, forget_runs, whose, &entries, err);
-	if (r >= 0)
-		r = run_batches(s, forget_predictions, whose, &entries, err);
-	if (r >= 0)
-		r = run_batches(s, forget_batch, whose, ret_records, err);
+	for (size_t i = 0; i < ARRAY_SIZE(forgotten) && r >= 0; i++) {
+		f.what = &forgotten[i];
+		r = run_batches(s, forget_batch, &f, ret_records, err);
+	}
 	if (r < 0)
 		return r;
 	/* of whom it was, nothing is said */

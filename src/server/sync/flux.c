@@ -10,7 +10,6 @@
 #include "basic/macro.h"
 #include "server/store/runs.h"
 #include "server/sync/manager.h"
-#include "server/sync/values.h"
 
 #define NS 1e9
 #define COUNT "--count=100000" /* jobs of one answer */

@@ -12,7 +12,6 @@
 #include "basic/parse.h"
 #include "server/store/runs.h"
 #include "server/sync/manager.h"
-#include "server/sync/values.h"
 
 #define DELIMITER '\x1f'
 #define LEADING(text) (text)[strspn(text, "0123456789")] = '\0'

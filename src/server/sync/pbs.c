@@ -17,7 +17,6 @@
 #include "basic/parse.h"
 #include "server/store/runs.h"
 #include "server/sync/manager.h"
-#include "server/sync/values.h"
 
 #define NS UINT64_C(1000000000)
 #define STAMP_LENGTH 19 /* "11/28/2026 10:00:16" */
@@ -109,16 +108,6 @@ static const char *find_id(const char *line)
 		       : NULL;
 }
 
-/* Its month, day, year and time of the day, the year first. */
-static int compare_stamps(const char *a, const char *b)
-{
-	int r = strncmp(a + 6, b + 6, 4);
-
-	if (r == 0)
-		r = strncmp(a, b, 6);
-	return r ? r : strncmp(a + 10, b + 10, STAMP_LENGTH - 10);
-}
-
 static int compare_lines(const void *left, const void *right)
 {
 	const char *a = *(char *const *)left, *b = *(char *const *)right;
@@ -128,9 +117,13 @@ static int compare_lines(const void *left, const void *right)
 
 	if (r == 0)
 		r = (length > other_length) - (length < other_length);
+	if (r == 0) /* the year, then month and day, then the time */
+		r = strncmp(a + 6, b + 6, 4);
 	if (r == 0)
-		r = compare_stamps(a, b);
-	/* within a second as they stand in the file */
+		r = strncmp(a, b, 6);
+	if (r == 0)
+		r = strncmp(a + 10, b + 10, STAMP_LENGTH - 10);
+	/* within a second in the file's order */
 	return r ? r : (a > b) - (a < b);
 }
 
@@ -164,8 +157,8 @@ static uint64_t local_moment(const char *stamp)
 	return seconds > 0 ? (uint64_t)seconds * NS : 0;
 }
 
-/* "user=ann group=\"RConsole Users\" ...": what stands first counts, which no text of a user's
- * comes before. */
+/* "user=ann group=\"RConsole Users\" ...": the first of a name counts, and no text of a user
+ * comes before it. */
 static void take_message(char *at, struct store_run *run)
 {
 	char seen[ARRAY_SIZE(fields)] = {};

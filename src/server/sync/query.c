@@ -32,10 +32,6 @@ struct part { /* what comes back */
 	char bytes[PART_BYTES]; /* or, of a failure, words */
 };
 
-struct query {
-	int fd;
-};
-
 /* ---- the process ---- */
 
 struct process {
@@ -217,14 +213,13 @@ static _Noreturn void be_query(struct process *p, const struct service_user *use
 /* ---- the server's side ---- */
 
 int query_start(const struct manager *manager, const char *directory,
-		const struct service_user *user, struct query **ret, struct error *err)
+		const struct service_user *user, int *ret_fd, struct error *err)
 {
 	struct process process = { .manager = manager, .directory = directory };
-	struct query *q = calloc(1, sizeof(*q));
 	pid_t server = getpid(), pid = -1;
 	int ends[2] = { -EBADF, -EBADF };
 
-	if (q && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0)
 		pid = fork();
 	process.fd = ends[1];
 	if (pid == 0)
@@ -232,43 +227,27 @@ int query_start(const struct manager *manager, const char *directory,
 	closep(&ends[1]);
 	if (pid < 0) {
 		closep(&ends[0]);
-		free(q);
 		return error_set_errno(err, errno, "cannot start what asks %s", manager->name);
 	}
-	q->fd = ends[0];
-	*ret = q;
+	*ret_fd = ends[0];
 	return 0;
 }
 
-struct query *query_stop(struct query *q)
+int query_ask(int fd, const struct query_request *request, struct error *err)
 {
-	if (q)
-		closep(&q->fd); /* and it ends */
-	free(q);
-	return NULL;
-}
-
-int query_fd(const struct query *q)
-{
-	return q->fd;
-}
-
-int query_ask(struct query *q, const struct query_request *request, struct error *err)
-{
-	if (send(q->fd, request, sizeof(*request), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+	if (send(fd, request, sizeof(*request), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return error_set(err, -EPIPE, "the process that asks it is gone");
 	return 0;
 }
 
-enum query_state query_read(struct query *q,
-			    void (*take)(void *context, const char *bytes, size_t length),
+enum query_state query_read(int fd, void (*take)(void *context, const char *bytes, size_t length),
 			    void *context, struct error *err)
 {
 	const size_t head = offsetof(struct part, bytes);
 
 	for (int i = 0; i < PARTS_A_TURN; i++) {
 		struct part part;
-		ssize_t n = recv(q->fd, &part, sizeof(part), MSG_DONTWAIT);
+		ssize_t n = recv(fd, &part, sizeof(part), MSG_DONTWAIT);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return QUERY_GOES_ON;

@@ -13,17 +13,15 @@
 #include "server/sync/manager.h"
 
 struct error;
-struct query; /* opaque */
 struct service_user;
 
-/* @directory: where the manager's programs are; "": in PATH. */
+/* @directory: where the manager's programs are; "": in PATH.  *ret_fd is readable when a part of an
+ * answer is there; the process ends when it is closed. */
 int query_start(const struct manager *manager, const char *directory,
-		const struct service_user *user, struct query **ret, struct error *err);
-struct query *query_stop(struct query *q); /* NULL is fine; returns NULL */
+		const struct service_user *user, int *ret_fd, struct error *err);
 
 /* Begin; its answer comes by query_read().  -EPIPE: that process is gone. */
-int query_ask(struct query *q, const struct query_request *request, struct error *err);
-int query_fd(const struct query *q); /* for poll(2), readable when a part is there */
+int query_ask(int fd, const struct query_request *request, struct error *err);
 
 enum query_state {
 	QUERY_GOES_ON,
@@ -32,6 +30,5 @@ enum query_state {
 	QUERY_IS_GONE, /* so is the process */
 };
 /* Take what is there, up to a bound, so that others get their turn. */
-enum query_state query_read(struct query *q,
-			    void (*take)(void *context, const char *bytes, size_t length),
+enum query_state query_read(int fd, void (*take)(void *context, const char *bytes, size_t length),
 			    void *context, struct error *err);

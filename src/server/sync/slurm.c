@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Slurm, by one sacct for all jobs.  Names, comments and directories may hold any character, also
- * line breaks and whatever delimiter: so the delimiter holds a random number, and rows are told
- * apart by counting fields. */
+ * line breaks and whatever delimiter: so the delimiter holds a random number, and rows are
+ * separated by counting fields. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 #include "basic/parse.h"
 #include "server/store/runs.h"
 #include "server/sync/manager.h"
-#include "server/sync/values.h"
 
 #define DELIMITER_SIZE 24
 

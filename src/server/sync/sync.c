@@ -29,7 +29,7 @@ static const struct manager *const managers[] = { &manager_slurm, &manager_pbs, 
 
 struct sync {
 	const struct manager *manager;
-	struct query *query; /* NULL: it is gone */
+	int query_fd; /* of the process that asks; -EBADF: it is gone */
 	uint64_t interval_ns;
 	char mark[32]; /* its name in the database */
 	enum { IDLE, ASKING, PUTTING } state;
@@ -51,6 +51,7 @@ int sync_start(const struct sync_options *options, struct sync **ret, struct err
 
 	if (!s)
 		return error_set_errno(err, ENOMEM, "cannot start the sync");
+	s->query_fd = -EBADF;
 	for (size_t i = 0; i < ARRAY_SIZE(managers); i++) {
 		if (strcmp(managers[i]->name, options->manager) == 0)
 			s->manager = managers[i];
@@ -58,8 +59,9 @@ int sync_start(const struct sync_options *options, struct sync **ret, struct err
 	s->interval_ns = options->interval_ns;
 	s->cluster = options->cluster;
 	snprintf(s->mark, sizeof(s->mark), "sync_%s", options->manager);
-	r = s->manager ? query_start(s->manager, options->directory, options->user, &s->query, err)
-		       : error_set(err, -EINVAL, "nothing is known of '%s'", options->manager);
+	r = s->manager
+		    ? query_start(s->manager, options->directory, options->user, &s->query_fd, err)
+		    : error_set(err, -EINVAL, "nothing is known of '%s'", options->manager);
 	if (r < 0) {
 		free(s);
 		return r;
@@ -82,7 +84,7 @@ struct sync *sync_stop(struct sync *s)
 {
 	if (!s)
 		return NULL;
-	query_stop(s->query);
+	closep(&s->query_fd);
 	drop_answer(s);
 	free(s);
 	return NULL;
@@ -90,7 +92,7 @@ struct sync *sync_stop(struct sync *s)
 
 int sync_fd(const struct sync *s)
 {
-	return s && s->state == ASKING ? query_fd(s->query) : -1;
+	return s && s->state == ASKING ? s->query_fd : -1;
 }
 
 const struct sync_facts *sync_facts(const struct sync *s)
@@ -117,6 +119,12 @@ static void fail(struct sync *s, const struct error *err)
 {
 	tell(s, err);
 	drop_answer(s);
+}
+
+static void stop_query(struct sync *s)
+{
+	closep(&s->query_fd);
+	s->query_fd = -EBADF;
 }
 
 /* ---- asking ---- */
@@ -148,9 +156,9 @@ static void ask(struct sync *s, struct store *store, uint64_t now_ns)
 	s->answer.cluster = s->cluster;
 	s->answer.next = &s->next;
 	s->state = ASKING;
-	if (query_ask(s->query, &request, &err) < 0) {
+	if (query_ask(s->query_fd, &request, &err) < 0) {
 		fail(s, &err);
-		s->query = query_stop(s->query);
+		stop_query(s);
 	}
 }
 
@@ -179,7 +187,7 @@ static void take(void *context, const char *bytes, size_t length)
 void sync_read(struct sync *s)
 {
 	struct error err = {};
-	enum query_state state = query_read(s->query, take, s, &err);
+	enum query_state state = query_read(s->query_fd, take, s, &err);
 
 	if (state == QUERY_GOES_ON)
 		return;
@@ -200,7 +208,7 @@ void sync_read(struct sync *s)
 	else
 		s->state = PUTTING;
 	if (state == QUERY_IS_GONE)
-		s->query = query_stop(s->query);
+		stop_query(s);
 }
 
 /* ---- taking ---- */
@@ -232,26 +240,20 @@ static int put_some(struct sync *s, struct store *store, struct error *err)
 	return r;
 }
 
-/* All at once, in the place of those before. */
-static void put_accounts(struct sync *s, struct store *store)
-{
-	const char *account, *user;
-
-	store_clear_coordinators(store, s->manager->name);
-	while (s->manager->next_coordinator(&s->answer, &account, &user))
-		store_add_coordinator(store, s->manager->name, account, user);
-}
-
 static void put(struct sync *s, struct store *store, uint64_t now_ns)
 {
 	const struct sync_facts before = s->facts;
+	const char *account, *user;
 	struct error err = {};
 	int r = store_begin(store, &err), more = 0;
 
-	if (r >= 0 && s->question == QUESTION_ACCOUNTS)
-		put_accounts(s, store);
-	else if (r >= 0)
+	if (r >= 0 && s->question == QUESTION_ACCOUNTS) { /* all, in place of those before */
+		store_clear_coordinators(store, s->manager->name);
+		while (s->manager->next_coordinator(&s->answer, &account, &user))
+			store_add_coordinator(store, s->manager->name, account, user);
+	} else if (r >= 0) {
 		r = more = put_some(s, store, &err);
+	}
 	if (r == 0 && s->question == QUESTION_RUNS)
 		store_set_mark(store, s->mark, s->until_ns);
 	if (r >= 0)
@@ -278,9 +280,10 @@ bool sync_work(struct sync *s, struct store *store, uint64_t now_ns)
 {
 	if (s->state == PUTTING)
 		put(s, store, now_ns);
-	else if (s->state == IDLE && s->query &&
+	else if (s->state == IDLE && s->query_fd >= 0 &&
 		 (now_ns >= s->next_ns || s->next_ns > now_ns + s->interval_ns) &&
 		 store_may_sync(store, now_ns))
 		ask(s, store, now_ns);
-	return s->state == PUTTING || (s->state == IDLE && s->query && s->next_ns <= now_ns);
+	return s->state == PUTTING ||
+	       (s->state == IDLE && s->query_fd >= 0 && s->next_ns <= now_ns);
 }

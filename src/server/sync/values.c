@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/sync/values.h"
 
 #include <string.h>
 
@@ -41,7 +40,7 @@ void value_take_text(char *text, struct store_run *run, size_t offset)
 		*(const char **)(void *)((char *)run + offset) = text;
 }
 
-/* "None assigned" and the like stand where there is none. */
+/* "None assigned" and the like mean that there is none. */
 void value_take_word(char *text, struct store_run *run, size_t offset)
 {
 	if (strncmp(text, "None", 4) != 0 && strcmp(text, "Unknown") != 0)
