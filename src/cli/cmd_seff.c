@@ -60,39 +60,6 @@ static const char *state_of(const struct record *r)
 	return record_reached_memory_limit(r) ? "OUT_OF_MEMORY" : "FAILED";
 }
 
-static void put_cpu(const struct record *r, FILE *out)
-{
-	const struct value *cores = &r->reading.values[METRIC_CPU_ALLOCATED];
-	const double core_ns = (double)cores->number / 1000 * (double)r->time.elapsed_ns;
-	const unsigned int nodes = r->merged_nodes > 1 ? r->merged_nodes : 1;
-	uint64_t used_ns;
-	bool is_known = record_cpu_time(r, &used_ns);
-
-	if (!cores->is_known)
-		fprintf(out, "Nodes: %u\nCores per node: " UNKNOWN "\n", nodes);
-	else if (cores->number == 1000)
-		fputs("Cores: 1\n", out);
-	else
-		fprintf(out, "Nodes: %u\nCores per node: %g\n", nodes,
-			(double)cores->number / 1000 / nodes);
-	fputs("CPU Utilized: ", out);
-	if (is_known)
-		put_duration(used_ns, out);
-	else
-		fputs(UNKNOWN, out);
-	fputs("\nCPU Efficiency: ", out);
-	if (is_known && cores->is_known) {
-		fprintf(out, "%.2f%% of ", core_ns > 0 ? (double)used_ns / core_ns * 100 : 0);
-		put_duration((uint64_t)core_ns, out);
-		fputs(" core-walltime", out);
-	} else {
-		fputs(UNKNOWN, out);
-	}
-	fputs("\nJob Wall-clock time: ", out);
-	put_duration(r->time.elapsed_ns, out);
-	fputc('\n', out);
-}
-
 /* @peak: of each node, added; over several nodes, where each had its own at its own time, it is the
  * most that it may have been. */
 static void put_memory(const struct record *r, struct value peak, FILE *out)
@@ -124,6 +91,11 @@ static void put_job(const struct record *r, struct value peak, FILE *out)
 	const char *name;
 	const struct group *group;
 	const int code = r->job.signal > 0 ? r->job.signal : r->job.exit_code;
+	const struct value *cores = &r->reading.values[METRIC_CPU_ALLOCATED];
+	const double core_ns = (double)cores->number / 1000 * (double)r->time.elapsed_ns;
+	const unsigned int nodes = r->merged_nodes > 1 ? r->merged_nodes : 1;
+	uint64_t used_ns;
+	bool is_known;
 
 	fprintf(out, "Job ID: %s\n", r->job.id ? r->job.id : UNKNOWN);
 	if (r->job.array_id && r->job.array_index >= 0)
@@ -143,7 +115,30 @@ static void put_job(const struct record *r, struct value peak, FILE *out)
 	else if (r->is_final)
 		fputs(" (exit code " UNKNOWN ")", out);
 	fputc('\n', out);
-	put_cpu(r, out);
+	is_known = record_cpu_time(r, &used_ns);
+	if (!cores->is_known)
+		fprintf(out, "Nodes: %u\nCores per node: " UNKNOWN "\n", nodes);
+	else if (cores->number == 1000)
+		fputs("Cores: 1\n", out);
+	else
+		fprintf(out, "Nodes: %u\nCores per node: %g\n", nodes,
+			(double)cores->number / 1000 / nodes);
+	fputs("CPU Utilized: ", out);
+	if (is_known)
+		put_duration(used_ns, out);
+	else
+		fputs(UNKNOWN, out);
+	fputs("\nCPU Efficiency: ", out);
+	if (is_known && cores->is_known) {
+		fprintf(out, "%.2f%% of ", core_ns > 0 ? (double)used_ns / core_ns * 100 : 0);
+		put_duration((uint64_t)core_ns, out);
+		fputs(" core-walltime", out);
+	} else {
+		fputs(UNKNOWN, out);
+	}
+	fputs("\nJob Wall-clock time: ", out);
+	put_duration(r->time.elapsed_ns, out);
+	fputc('\n', out);
 	put_memory(r, peak, out);
 	if (!r->is_final)
 		fputs("WARNING: Efficiency statistics may be misleading for RUNNING jobs.\n", out);

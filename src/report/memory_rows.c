@@ -42,9 +42,12 @@ void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows)
 
 /* ---- what was used ---- */
 
-/* What the group's memory was used for, each at its own peak. */
-static void add_parts(const struct record *r, struct rows *rows)
+void memory_rows(const struct record *r, struct rows *rows)
 {
+	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
+	const struct value *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+	const struct value *minor = value_of(r, METRIC_MEMORY_MINOR_FAULTS);
+	const struct value *major = value_of(r, METRIC_MEMORY_MAJOR_FAULTS);
 	static const struct {
 		enum metric_id id;
 		const char *name;
@@ -67,16 +70,6 @@ static void add_parts(const struct record *r, struct rows *rows)
 	}
 	if (is_any)
 		rows_say(rows, " ", "(the peak of each)");
-}
-
-void memory_rows(const struct record *r, struct rows *rows)
-{
-	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
-	const struct value *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
-	const struct value *minor = value_of(r, METRIC_MEMORY_MINOR_FAULTS);
-	const struct value *major = value_of(r, METRIC_MEMORY_MAJOR_FAULTS);
-
-	add_parts(r, rows);
 	/* Pages that others brought in are not the group's, but a process that uses them shows them
 	 * as its own: then people find a larger number elsewhere, and want to know why. */
 	if (peak->is_known && process->is_known && process->number > peak->number)

@@ -215,28 +215,6 @@ static void put_summary(const struct frame *f, struct html *h)
 		html_text(h, "; %s", plot->limit_label);
 }
 
-static void put_legend(const struct frame *f, struct html *h)
-{
-	double mean, most;
-
-	html_begin_class(h, "ul", "legend");
-	for (size_t k = 0; k < f->plot->count; k++) {
-		const char *label = f->plot->layers[k].label;
-
-		if (!over_time_sum_up(f->plot->time, f->plot->layers[k].values, &mean, &most) ||
-		    most <= 0)
-			continue;
-		html_begin(h, "li");
-		shade_put_swatch(f->plot->layers[k].shade, h);
-		html_text(h, "%s %s", label ? label : f->plot->layers[k].shade->label,
-			  tell(mean, f->plot).text);
-		html_end(h);
-	}
-	if (f->has_gaps)
-		html_element(h, "li", "gap-word", "shaded: no sample");
-	html_end(h);
-}
-
 static void put_drawing(const struct frame *f, struct html *h)
 {
 	const struct over_time *time = f->plot->time;
@@ -284,6 +262,7 @@ static void put_drawing(const struct frame *f, struct html *h)
 void plot_put(const struct plot *plot, struct html *h)
 {
 	struct frame f = frame_of(plot);
+	double mean, most;
 
 	assert(plot->count > 0 && plot->count <= PLOT_LAYERS_MAX);
 	html_begin(h, "figure");
@@ -306,6 +285,21 @@ void plot_put(const struct plot *plot, struct html *h)
 	html_end(h);
 	put_drawing(&f, h);
 	html_end(h);
-	put_legend(&f, h);
+	html_begin_class(h, "ul", "legend");
+	for (size_t k = 0; k < f.plot->count; k++) {
+		const char *label = f.plot->layers[k].label;
+
+		if (!over_time_sum_up(f.plot->time, f.plot->layers[k].values, &mean, &most) ||
+		    most <= 0)
+			continue;
+		html_begin(h, "li");
+		shade_put_swatch(f.plot->layers[k].shade, h);
+		html_text(h, "%s %s", label ? label : f.plot->layers[k].shade->label,
+			  tell(mean, f.plot).text);
+		html_end(h);
+	}
+	if (f.has_gaps)
+		html_element(h, "li", "gap-word", "shaded: no sample");
+	html_end(h);
 	html_end(h);
 }

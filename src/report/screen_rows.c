@@ -161,24 +161,6 @@ static void say_idle(const struct record *r, double work, struct rows *rows)
 			 longest->number > r->time.elapsed_ns ? " over all threads" : "");
 }
 
-static void say_parts(const struct record *r, const struct working_time *work, struct rows *rows)
-{
-	const double sum = work->seconds;
-	struct part parts[PARTS_MAX];
-	size_t count = list_parts(r, work, parts);
-	double little = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (i < PARTS_SHOWN && parts[i].seconds >= SHARE_MIN * sum)
-			rows_say(rows, i ? ", " : " ", "%s %s", parts[i].word,
-				 humanize_percent(parts[i].seconds / sum).text);
-		else
-			little += parts[i].seconds;
-	}
-	if (little >= SHARE_MIN * sum)
-		rows_say(rows, ", ", "other %s", humanize_percent(little / sum).text);
-}
-
 /* Processes and threads.  False: not known. */
 static bool count_tasks(const struct record *r, uint64_t *ret)
 {
@@ -205,8 +187,23 @@ static void add_work(const struct record *r, struct rows *rows)
 		rows_say(rows, "", "%s in %s", seconds.text,
 			 amount_format(amount_of(elapsed), DIMENSION_SECONDS).text);
 	} else {
+		double sum;
+		struct part parts[PARTS_MAX];
+		size_t count;
+		double little = 0;
+
 		rows_say(rows, "", "%s%s:", seconds.text, is_one ? "" : " over all threads");
-		say_parts(r, &work, rows);
+		sum = work.seconds;
+		count = list_parts(r, &work, parts);
+		for (size_t i = 0; i < count; i++) {
+			if (i < PARTS_SHOWN && parts[i].seconds >= SHARE_MIN * sum)
+				rows_say(rows, i ? ", " : " ", "%s %s", parts[i].word,
+					 humanize_percent(parts[i].seconds / sum).text);
+			else
+				little += parts[i].seconds;
+		}
+		if (little >= SHARE_MIN * sum)
+			rows_say(rows, ", ", "other %s", humanize_percent(little / sum).text);
 	}
 	say_idle(r, work.seconds, rows);
 }
