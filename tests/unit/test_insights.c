@@ -510,10 +510,10 @@ static const struct rule_case {
 	{ "many-small-files", "10,000 files",
 	  { ALWAYS(OPS(OP_STAT, calls), 100), ALWAYS(OPS(OP_STAT, ns), 40e9),
 	  { SMALL_FILES, 10000, 9999 } } },
-	{ "slept", "It slept for 51 s of 1 m 40 s and worked for 5 s.",
+	{ "slept", "Its threads slept for 51 s in all and worked for 5 s, in 1 m 40 s.",
 	  { IDLE(METRIC_BLOCKED_SLEEP, 51, 49) } },
 	/* 49 s of work beside 60 s asleep, or 51 */
-	{ "slept", "It slept for 1 m 00 s of 1 m 40 s and worked for 49 s.",
+	{ "slept", "Its threads slept for 1 m 00 s in all and worked for 49 s, in 1 m 40 s.",
 	  { IDLE(METRIC_BLOCKED_SLEEP, 60, 60), { METRIC_CPU_USER, 47, 49 } } },
 	{ "waited-for-messages",
 	  "worked for 5 s and waited for the network (poll, select, epoll) for 1 m 30 s; 1 MiB were received, 0 B sent.",
