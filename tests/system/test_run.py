@@ -201,7 +201,8 @@ class TestTheCommandsLife:
         begun = tmp_path / "begun"
         process = subprocess.Popen([programs / "jobmeter", "run", "--quiet", "--", "sh", "-c", "echo here >$0; exec sleep 61", begun])
         wait_for_text(begun, "here")
-        left = [g for g in pathlib.Path("/sys/fs/cgroup").rglob(f"jobmeter-run-{process.pid}") if g.is_dir()]
+        name = f"jobmeter-run-{process.pid}"
+        left = [pathlib.Path(folder) / name for folder, names, _ in os.walk("/sys/fs/cgroup") if name in names]
         pids = {int(line) for g in left for line in (g / "cgroup.procs").read_text().split()}
         process.kill()
         process.wait()
