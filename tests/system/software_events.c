@@ -97,6 +97,17 @@ static _Noreturn void be_family(void)
 	_exit(0);
 }
 
+/* Has it said that it waits, and does it?  Between the two it may fault once more. */
+static bool sleeps(pid_t pid)
+{
+	char path[64], text[1024];
+	const char *rest;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	return file_read_small(AT_FDCWD, path, text, sizeof(text)) < 0 ||
+	       !(rest = strrchr(text, ')')) || strncmp(rest, ") S", 3) == 0;
+}
+
 /* It begins once it is released. */
 static int hold_family(struct held *ret)
 {
@@ -104,6 +115,8 @@ static int hold_family(struct held *ret)
 
 	if (r == 0 && ret->pid == 0)
 		be_family();
+	while (r == 0 && !sleeps(ret->pid))
+		usleep(1000);
 	return r;
 }
 
