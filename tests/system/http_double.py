@@ -14,6 +14,11 @@ import threading
 class HttpDouble:
     host, port, server, certificate, socket_path = "127.0.0.1", 0, None, None, None  # @certificate: (file, key)
 
+    @property
+    def url(self):
+        """Also before it starts, where it has a port."""
+        return f"{'https' if self.certificate else 'http'}://{self.host}:{self.port}"
+
     def start(self):
         double = self
 
@@ -47,7 +52,6 @@ class HttpDouble:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*self.certificate)
             self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        self.url = f"{'https' if self.certificate else 'http'}://{self.host}:{self.port}"
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
         self.thread.start()
         return self
