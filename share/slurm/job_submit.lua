@@ -7,7 +7,7 @@
 local path = os.getenv("JOBMETER_FORECAST") or "/run/jobmeter/forecast"
 local slack_hours, slack_hours_max = 12, 168
 local gain_least = 0.05 -- for less no job waits
-local bytes_max, seconds_max = 65536, 0.005
+local bytes_max, line_max, rows_max, seconds_max = 65536, 80, 1000, 0.005
 
 -- Of lines "FROM UNTIL GRAMS_PER_KWH", one behind the other, as /api/v1/forecast has them.
 local function read_forecast()
@@ -17,8 +17,14 @@ local function read_forecast()
 	if file then
 		file:close()
 	end
-	for from, to, grams in (text or ""):gmatch("(%d+) (%d+) ([%d.]+)\n") do
-		rows[#rows + 1] = { from = tonumber(from), to = tonumber(to), grams = tonumber(grams) }
+	for line in (text or ""):gmatch("([^\n]*)\n") do
+		local from, to, grams
+		if #line <= line_max and #rows < rows_max then
+			from, to, grams = line:match("^(%d+) (%d+) (%d+%.?%d*)$")
+		end
+		if from then
+			rows[#rows + 1] = { from = tonumber(from), to = tonumber(to), grams = tonumber(grams) }
+		end
 	end
 	return rows
 end

@@ -112,6 +112,15 @@ int emission_factors_add(struct emission_factors *to, const struct emission_fact
 	return 0;
 }
 
+/* Equal ones stay in the order of their lines. */
+static int compare_lines(const void *a, const void *b)
+{
+	const struct emission_factor *x = a, *y = b;
+	int order = compare(x, y->zone, y->kind, y->from_ns);
+
+	return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
 int emission_factors_parse(char *text, const char *name, struct emission_factors *to,
 			   struct error *err)
 {
@@ -137,9 +146,13 @@ int emission_factors_parse(char *text, const char *name, struct emission_factors
 		}
 		if (parse_line(line, has_source, &one, &wrong) < 0)
 			return error_set(err, -EINVAL, "%s:%zu: %s", name, number, wrong);
-		if (emission_factors_add(to, &one) < 0)
+		one.line = number;
+		if (array_reserve(&to->items, &to->room, to->count, sizeof(*to->items)) < 0)
 			return error_set_errno(err, ENOMEM, "cannot keep %s", name);
+		to->items[to->count++] = one;
 	}
+	if (to->count)
+		qsort(to->items, to->count, sizeof(*to->items), compare_lines);
 	return 0;
 }
 
@@ -168,18 +181,21 @@ const struct emission_factor *emission_factor_at(const struct emission_factors *
 						 uint64_t when_ns)
 {
 	const size_t end = count_until(factors, zone, kind, when_ns);
-	const struct emission_factor *last = NULL, *next = NULL;
+	const struct emission_factor *last = NULL, *next = NULL; /* last: begun */
+	const struct emission_factor *ended = NULL; /* last */
 
 	for (size_t i = end; i > 0 && is_series(&factors->items[i - 1], zone, kind); i--) {
 		if (when_ns < factors->items[i - 1].until_ns)
 			return &factors->items[i - 1];
 		last = last ? last : &factors->items[i - 1];
+		if (!ended || factors->items[i - 1].until_ns > ended->until_ns)
+			ended = &factors->items[i - 1];
 	}
 	if (end < factors->count && is_series(&factors->items[end], zone, kind))
 		next = &factors->items[end];
-	if (last && next && when_ns - last->until_ns > last->until_ns - last->from_ns)
-		return NULL;
-	return last;
+	if (!next || !ended)
+		return last;
+	return when_ns - ended->until_ns <= ended->until_ns - ended->from_ns ? ended : NULL;
 }
 
 uint64_t emission_of(uint64_t microjoules, const struct emission_factor *factor)

@@ -34,6 +34,7 @@ struct emission_factor {
 	enum emission_kind kind;
 	uint64_t from_ns, until_ns; /* since the epoch */
 	uint64_t milligrams; /* per kWh */
+	size_t line; /* of the table it was read from: corrections stand behind */
 };
 
 struct emission_factors { /* begins as {} */

@@ -28,13 +28,20 @@ static double mean_over(const struct emission_factors *table, const char *zone, 
 		const struct emission_factor *f = emission_factor_at(table, zone, EMISSION_FORECAST,
 								     at_ns);
 		uint64_t until_ns;
+		double grams;
 
 		if (!f || at_ns >= f->until_ns)
 			return NAN;
+		grams = (double)f->milligrams / 1000;
 		until_ns = MIN(f->until_ns, end_ns);
-		if (f + 1 < table->items + table->count && is_forecast(f + 1, zone))
-			until_ns = MIN(until_ns, f[1].from_ns);
-		sum += (double)f->milligrams / 1000 * (double)(until_ns - at_ns);
+		/* up to the next that begins later, for intervals may lie within others */
+		for (f++; f < table->items + table->count && is_forecast(f, zone); f++) {
+			if (f->from_ns > at_ns) {
+				until_ns = MIN(until_ns, f->from_ns);
+				break;
+			}
+		}
+		sum += grams * (double)(until_ns - at_ns);
 		at_ns = until_ns;
 	}
 	return sum / (double)length_ns;
@@ -133,7 +140,8 @@ int start_find(const struct emission_factors *table, const struct start_question
 		double mean;
 
 		if (!is_forecast(f, q->zone) || f->from_ns <= q->now_ns ||
-		    f->from_ns > q->now_ns + slack_ns)
+		    f->from_ns > q->now_ns + slack_ns ||
+		    (i > 0 && is_forecast(f - 1, q->zone) && f[-1].from_ns == f->from_ns))
 			continue;
 		mean = mean_over(table, q->zone, f->from_ns, q->length_ns);
 		if (mean < found.best) { /* of equal ones the first; a gap is none */

@@ -140,7 +140,8 @@ void emitted_put_forecast(const struct server *s, FILE *out)
 
 double emitted_cost(const struct server *s, double joules)
 {
-	const struct emission_sum sum = { .microjoules = (uint64_t)fmin(joules * 1e6, 1e18) };
+	const struct emission_sum sum = { .microjoules = (uint64_t)fmin(fmax(joules, 0) * 1e6,
+									1e18) };
 
 	return s->terms.tariff && joules >= 0 ? (double)emission_cost(&sum, &s->terms) / 1e6 : NAN;
 }

@@ -329,6 +329,8 @@ static void fetch_forecast(struct fetcher *f)
 		return;
 	f->forecast_at = time(NULL) + FORECAST_S;
 	r = fetch(f, &f->provider->forecast, &err);
+	if (r < 0)
+		f->forecast_at = time(NULL) + MAX(f->wait_s, (unsigned int)FAILED_S);
 	if (r < 0 && !f->lacks_forecast)
 		log_say(CONFIG_LOG_WARNING, "no forecast of %s: %s", f->name, err.text);
 	f->lacks_forecast = r < 0;

@@ -133,3 +133,19 @@ TEST(the_error_is_that_of_past_forecasts_and_of_the_length_of_the_run)
 	ASSERT(fabs(error_after(1, 6 * HOUR, &pairs) - 0.25) < 1e-6);
 	ASSERT(error_after(1, 60 * HOUR, &pairs) < 0); /* beyond the forecast */
 }
+
+TEST(intervals_may_lie_within_others)
+{
+	_cleanup_(emission_factors_clear) struct emission_factors table = {};
+	struct start_question q = ask(3 * HOUR, HOUR);
+	struct start start;
+
+	for (uint64_t hour = 0; hour < 5; hour++) {
+		add(&table, EMISSION_FORECAST, NOW + hour * HOUR, HOUR, 300);
+		add(&table, EMISSION_FORECAST, NOW + hour * HOUR, HOUR / 4, 200);
+	}
+	q.now_ns += HOUR / 3; /* behind the quarter, within the hour */
+	ASSERT_OK(start_find(&table, &q, &start));
+	ASSERT(fabs(start.now - 275) < 1e-9);
+	ASSERT(start.best <= start.now);
+}
