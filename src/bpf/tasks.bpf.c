@@ -392,6 +392,7 @@ static __always_inline int count_freed(struct task_struct *task)
 	struct task_counters now;
 	struct task_totals *totals;
 	__u64 key = (__u64)task, cgroup;
+	__u32 uid;
 	bool was_seen;
 
 	if (!is_watched(cgrp))
@@ -402,8 +403,9 @@ static __always_inline int count_freed(struct task_struct *task)
 	bpf_map_delete_elem(&leaving_tasks, &key);
 	if (!totals)
 		return count_lost_of(cgroup, LOST_TASK);
-	if (!totals->uid)
-		totals->uid = uid_of(task);
+	uid = uid_of(task);
+	if (uid && !totals->uid) /* root's is no news, and other CPUs may add one meanwhile */
+		totals->uid = uid;
 	read_counters(task, &now);
 	if (task->pid == task->tgid) {
 		split_time(signal->utime, signal->stime, signal->sum_sched_runtime, signal, &now);

@@ -61,6 +61,8 @@ int value_take(const struct place *place, const json_t *map, const char *key, un
 	bool is_known;
 	int r = place_take_number(place, map, key, places, &number, &is_known);
 
+	if (r == 0 && number > VALUE_MAX)
+		return place_refuse(place, key, "is out of range");
 	if (r == 0)
 		*ret = (struct value){ number, is_known };
 	return r;

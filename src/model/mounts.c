@@ -116,7 +116,7 @@ static const struct field row_fields[] = {
 	{ "interfaces", SHAPE_NAMED, 0, ROW(interfaces[INTERFACE_CALL + 1]), INTERFACE_MAPPING - INTERFACE_CALL - 1,
 	  .rows = &interface_shape, .names = file_interface_names + INTERFACE_CALL + 1 },
 	{ "mapped", SHAPE_MAP, SHAPE_FLAT, ROW(interfaces[INTERFACE_MAPPING]), .rows = &mapped_shape },
-	{ "meta", SHAPE_NAMED, SHAPE_FLAT, ROW(ops[OP_DATA_COUNT]), OP_COUNT - OP_DATA_COUNT,
+	{ "meta", SHAPE_NAMED, SHAPE_FLAT | SHAPE_IF_FIRST, ROW(ops[OP_DATA_COUNT]), OP_COUNT - OP_DATA_COUNT,
 	  .rows = &meta_shape, .names = file_op_names + OP_DATA_COUNT },
 };
 static const struct mount_row blank = { .has_seconds = true, .has_histograms = true };

@@ -69,7 +69,7 @@ static struct value get(const struct field *f, const void *of, size_t cell)
 {
 	if (f->kind == SHAPE_VALUES || f->kind == SHAPE_VALUE)
 		return ((const struct value *)at(f, of))[cell];
-	return (struct value){ ((const uint64_t *)at(f, of))[cell], true };
+	return (struct value){ MIN(((const uint64_t *)at(f, of))[cell], VALUE_MAX), true };
 }
 
 static void set(const struct field *f, void *of, size_t cell, uint64_t number, bool is_known)
@@ -522,8 +522,11 @@ static void format_named(const struct walk *w, const struct field *f, const void
 		document_begin_map_of(d, f->key);
 	for (size_t i = 0; i < f->size; i++) {
 		const void *row = (const char *)at(f, of) + i * f->rows->size;
+		const bool is_empty = f->flags & SHAPE_IF_FIRST
+					      ? get(&f->rows->fields[0], row, 0).number == 0
+					      : shape_is_empty(f->rows, row);
 
-		if (shape_is_empty(f->rows, row))
+		if (is_empty)
 			continue;
 		begin_map(f->names[i], f->flags & SHAPE_FLAT, d);
 		format_fields(w, f->rows, row, d);
@@ -917,6 +920,8 @@ static int parse_list(const struct walk *w, const struct field *f, const struct 
 	struct parsed_list p = { w, f, &l };
 	int r = f->key ? place_get(place, json, f->key, JSON_ARRAY, &json) : 0;
 
+	if (r == 0 && !json && f->flags & SHAPE_NEEDED)
+		return place_refuse(place, f->key, "is missing");
 	if (r == 0 && json)
 		r = place_each(here, json, rows->max + rows->has_other, parse_row, &p);
 	if (r == 0 && l.count > rows->max && !find_other(rows, &l))
@@ -959,7 +964,8 @@ static int parse_tuples(const struct walk *w UNUSED, const struct field *f,
 			const struct place *place, const json_t *map, void *ret)
 {
 	const struct shape *rows = f->rows;
-	const size_t items = count_items(rows), step = f->flags & SHAPE_FLAT ? items : 1;
+	const size_t items = MAX(count_items(rows), (size_t)1),
+		     step = f->flags & SHAPE_FLAT ? items : 1;
 	struct list *l = at(f, ret);
 	const json_t *list;
 	int r = place_get(place, map, f->key, JSON_ARRAY, &list);

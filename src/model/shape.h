@@ -58,6 +58,7 @@ enum field_flag {
 	SHAPE_OR_NULL = 64, /* 0 and "" are written as null */
 	SHAPE_OMIT = 512, /* left out if 0, "", NULL, not known or without rows */
 	SHAPE_ALONE = 128, /* a number that is not joined */
+	SHAPE_IF_FIRST = 1024, /* of named rows: left out if their first number is 0 */
 };
 
 struct field {

@@ -498,6 +498,8 @@ static int take_gaps(const struct place *place, const json_t *root, struct regis
 {
 	int r = shape_parse(&registry_gaps_shape, place, root, j);
 
+	if (r == 0 && place_member(root, "counted_until_ns") && !place_member(root, "tasks"))
+		r = place_refuse(place, "tasks", "is missing");
 	j->bases.room = j->bases.count; /* at least */
 	return r;
 }
