@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "service/syscall_filter.h"
@@ -30,6 +32,7 @@
 #define TOKEN_NS (10 * SECOND) /* a token that cannot be read is tried again */
 #define WHOLE_S 120 /* of a batch */
 #define URL_SIZE 1024
+#define NODE_STATE_MAX_S 600 /* an older one says nothing of now */
 
 static bool is_by_munge(const struct sender_process *p)
 {
@@ -48,8 +51,11 @@ struct way { /* how a batch goes */
 static void note_node(const struct way *way)
 {
 	_cleanup_free_ char *text = NULL, *header = NULL;
+	struct stat st;
 
-	if (file_read(way->dir_fd, SPOOL_NODE, TRANSFER_NOTE_MAX, &text, NULL) < 0 ||
+	if (fstatat(way->dir_fd, SPOOL_NODE, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    time(NULL) - st.st_mtime > NODE_STATE_MAX_S ||
+	    file_read(way->dir_fd, SPOOL_NODE, TRANSFER_NOTE_MAX, &text, NULL) < 0 ||
 	    asprintf(&header, NODE_HEADER ": %s", text) < 0)
 		header = NULL;
 	transfer_note(way->transfer, header ? header : "");

@@ -117,13 +117,16 @@ static void read_fits(const struct site_call *c, const struct record *r,
 	_cleanup_(predictor_freep) struct predictor *p = NULL;
 	char user[24];
 	const struct job_filter filter = { .user = user };
+	const struct store_who theirs = { .uid = (uint32_t)r->job.uid };
+	const bool is_all = c->api.who.sees_all; /* then by the user's own index */
 	struct error unused = {};
 	size_t count;
 
 	snprintf(user, sizeof(user), "%lld", (long long)r->job.uid);
 	if (r->job.uid >= 0)
-		(void)predict_read_history(c->api.server->store, &filter, &c->api.who, &p, &count,
-					   &unused);
+		(void)predict_read_history(c->api.server->store,
+					   is_all ? &(struct job_filter){} : &filter,
+					   is_all ? &theirs : &c->api.who, &p, &count, &unused);
 	for (size_t i = 0; i < ARRAY_SIZE(fitted); i++) {
 		struct fit *fit = &fits[fitted[i]];
 
@@ -136,7 +139,7 @@ static void read_fits(const struct site_call *c, const struct record *r,
 /* Up to a whole number of @step. */
 static uint64_t round_up(double value, double step)
 {
-	return (uint64_t)(ceil(fmin(fmax(value / step, 0), 1e15)) * step);
+	return (uint64_t)fmin(ceil(fmax(value / step, 0)) * step, 1e18);
 }
 
 /* As lines of a script; those that are known. */

@@ -12,6 +12,7 @@
 #include "server/store/store_internal.h"
 
 #define COLUMNS (STORE_SPARK_SIZE - 1)
+#define LEAD_MAX (UINT64_C(1) << 40)
 
 static char digit_of(double share)
 {
@@ -30,17 +31,24 @@ int store_spark_level(char digit)
 const char *store_spark_of_record(const struct record *r, char ret[STORE_SPARK_SIZE])
 {
 	struct rates rates;
-	size_t columns;
+	size_t columns, lead = 0; /* of intervals before the timeline begins */
 
 	rates_take(r, &rates);
-	columns = MIN(rates.count, (size_t)COLUMNS);
-	if (columns < 2 || !rates.is_known[RATE_ON_CPU] || !(rates.cores > 0) ||
+	if (rates.interval_ns && rates.start_ns > r->time.start_ns)
+		lead = MIN((rates.start_ns - r->time.start_ns) / rates.interval_ns, LEAD_MAX);
+	columns = MIN(lead + rates.count, (size_t)COLUMNS);
+	if (rates.count < 2 || !rates.is_known[RATE_ON_CPU] || !(rates.cores > 0) ||
 	    !r->reading.values[METRIC_CPU_ALLOCATED].is_known)
 		return NULL;
-	for (size_t i = 0; i < columns; i++)
-		ret[i] = digit_of(rates_mean(&rates, RATE_ON_CPU, i * rates.count / columns,
-					     (i + 1) * rates.count / columns) /
-				  rates.cores);
+	for (size_t i = 0; i < columns; i++) {
+		const size_t first = i * (lead + rates.count) / columns,
+			     last = (i + 1) * (lead + rates.count) / columns;
+
+		ret[i] = last <= lead ? '-'
+				      : digit_of(rates_mean(&rates, RATE_ON_CPU,
+							    MAX(first, lead) - lead, last - lead) /
+						 rates.cores);
+	}
 	ret[columns] = '\0';
 	return ret;
 }

@@ -333,6 +333,8 @@ int store_list_sums(struct store *s, const char *by, const char *const *names, s
 			.jobs = COLUMN_NUMBER(cells, 1),
 		};
 
+		for (size_t j = 0; j < count; j++)
+			row.values[j] = NAN;
 		take_sums(cells, wanted, names, count, row.values);
 		r = take(context, &row);
 	}
