@@ -503,7 +503,7 @@ static int read_chain(struct reader *reader, const char *signs,
 	int r = read(reader, ret);
 
 	while (r == 0) {
-		size_t left = *ret, right;
+		size_t left = *ret, right = 0;
 		const char *at;
 
 		skip_blanks(reader);

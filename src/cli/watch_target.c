@@ -144,7 +144,7 @@ static int choose(const struct job_groups *groups, const struct watch_target *ta
 	_cleanup_free_ struct watch_candidate *candidates = calloc(groups->count + 1,
 								   sizeof(*candidates));
 	_cleanup_free_ size_t *places = calloc(groups->count + 1, sizeof(*places));
-	size_t count = 0, chosen;
+	size_t count = 0, chosen = 0;
 	int r;
 
 	if (!candidates || !places)
