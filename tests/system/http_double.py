@@ -12,12 +12,16 @@ import threading
 
 
 class HttpDouble:
-    host, port, server, certificate, socket_path = "127.0.0.1", 0, None, None, None  # @certificate: (file, key)
+    host, port, server, certificate, socket_path, other_url = "127.0.0.1", 0, None, None, None, None  # @certificate: (file, key)
 
     @property
     def url(self):
         """Also before it starts, where it has a port."""
-        return f"{'https' if self.certificate else 'http'}://{self.host}:{self.port}"
+        return self.other_url or f"{'https' if self.certificate else 'http'}://{self.host}:{self.port}"
+
+    @url.setter
+    def url(self, url):
+        self.other_url = url
 
     def start(self):
         double = self
