@@ -17,14 +17,16 @@ local function read_forecast()
 	if file then
 		file:close()
 	end
-	for line in (text or ""):gmatch("([^\n]*)\n") do
+	local at, stop = 1, (text or ""):find("\n", 1, true)
+	while stop and #rows < rows_max do
 		local from, to, grams
-		if #line <= line_max and #rows < rows_max then
-			from, to, grams = line:match("^(%d+) (%d+) (%d+%.?%d*)$")
+		if stop - at <= line_max then -- a pattern's time grows faster than its text
+			from, to, grams = text:sub(at, stop - 1):match("^(%d+) (%d+) (%d+%.?%d*)$")
 		end
 		if from then
 			rows[#rows + 1] = { from = tonumber(from), to = tonumber(to), grams = tonumber(grams) }
 		end
+		at, stop = stop + 1, text:find("\n", stop + 1, true)
 	end
 	return rows
 end
