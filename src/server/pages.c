@@ -230,7 +230,7 @@ static int answer_live(void *context UNUSED, const struct http_request *request 
 		  .is_open = true, .gives_text = true, .is_free = true },
 
 #define ASK(method, path, kind) \
-	{ method, path, server_api_answer, .identify = caller_identify, .thread = kind },
+	{ method, path, server_api_answer, .identify = caller_identify, .thread = (kind) },
 
 /* Without the API's path, as an older project had them. */
 #define PREDICT_ROUTES                                             \
