@@ -293,12 +293,14 @@ static size_t write_ledger(struct push *p)
 /* What goes with that which is sent next; nobody misses it where it fails. */
 static void write_node(struct push *p, uint64_t now_ns)
 {
-	_cleanup_(record_freep) struct record *about = record_new();
-	struct node_values values = sampler_get_node_values(p->sampler);
+	_cleanup_(record_freep) struct record *about = NULL;
 	struct job_record_node node;
+	struct node_values values;
 
-	if (now_ns < p->node_ns || !about || sampler_describe(p->sampler, about) < 0)
+	if (now_ns < p->node_ns || !(about = record_new()) ||
+	    sampler_describe(p->sampler, about) < 0)
 		return;
+	values = sampler_get_node_values(p->sampler);
 	p->node_ns = now_ns + NODE_NS;
 	sampler_get_node(p->sampler, &node);
 	about->cluster = node.cluster ? strdup(node.cluster) : NULL;
