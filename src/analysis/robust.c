@@ -4,18 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
+#include "basic/array.h"
 
 double robust_median(double *numbers, size_t count)
 {
 	if (!count)
 		return NAN;
-	qsort(numbers, count, sizeof(*numbers), compare);
+	qsort(numbers, count, sizeof(*numbers), array_compare_doubles);
 	return (numbers[(count - 1) / 2] + numbers[count / 2]) / 2;
 }
 

@@ -22,3 +22,17 @@ int array_reserve(void *items, size_t *room, size_t count, size_t size)
 	*room = wanted;
 	return 0;
 }
+
+int array_compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+int array_compare_floats(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}

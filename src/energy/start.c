@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 
@@ -45,13 +46,6 @@ static double mean_over(const struct emission_factors *table, const char *zone, 
 		at_ns = until_ns;
 	}
 	return sum / (double)length_ns;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* log(came / forecast) of an interval by its first forecast, the one made furthest ahead; NAN: one
@@ -100,7 +94,7 @@ static double ratio_width(const struct emission_factors *table, const struct sta
 	rank = (size_t)ceil((double)(count + 1) * START_NOMINAL);
 	if (!misses || count < START_PAIRS_LEAST || rank > count)
 		return -1;
-	qsort(misses, count, sizeof(*misses), compare_doubles);
+	qsort(misses, count, sizeof(*misses), array_compare_doubles);
 	return misses[rank - 1];
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 
@@ -92,13 +93,6 @@ static void add(struct evaluation_sums *sums, double error, double width)
 	sums->width += width;
 }
 
-static int compare_floats(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* By what M0's width is multiplied so that 90 % of the rows lie within; 0: too few have one. */
 static double calibrate(const struct learner *learner, const void *model, const struct table *rows,
 			const size_t *at, size_t count)
@@ -116,7 +110,7 @@ static double calibrate(const struct learner *learner, const void *model, const 
 	rank = (size_t)ceil((double)(scored + 1) * PREDICTOR_NOMINAL);
 	if (!scores || rank > scored || !rank)
 		return 0;
-	qsort(scores, scored, sizeof(*scores), compare_floats);
+	qsort(scores, scored, sizeof(*scores), array_compare_floats);
 	return scores[rank - 1];
 }
 

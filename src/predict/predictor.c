@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/fnv.h"
 #include "basic/macro.h"
@@ -125,13 +126,6 @@ void predictor_freep(struct predictor **p)
 	predictor_free(*p);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double limit_below(double value, enum target target)
 {
 	return MAX(value, target_rows[target].least);
@@ -184,7 +178,7 @@ static double conformal_width(const struct scores *s)
 	if (rank > s->count || !below)
 		return -1;
 	memcpy(sorted, s->items, s->count * sizeof(*sorted));
-	qsort(sorted, s->count, sizeof(*sorted), compare_doubles);
+	qsort(sorted, s->count, sizeof(*sorted), array_compare_doubles);
 	if (below >= s->count)
 		return sorted[below - 1];
 	return sorted[below - 1] + (rank - below) * (sorted[below] - sorted[below - 1]);
@@ -231,7 +225,7 @@ static void add_last(const struct history *h, enum target target, struct estimat
 		return;
 	e->last = values[0];
 	e->last_two = count > 1 ? (values[0] + values[1]) / 2 : values[0];
-	qsort(values, count, sizeof(*values), compare_doubles);
+	qsort(values, count, sizeof(*values), array_compare_doubles);
 	e->user_median = values[count / 2];
 }
 
@@ -244,7 +238,7 @@ static void estimate_target(const struct history *h, const struct job_request *r
 
 	if (!count)
 		return;
-	qsort(values, count, sizeof(*values), compare_doubles);
+	qsort(values, count, sizeof(*values), array_compare_doubles);
 	*ret = (struct estimate){
 		.is_known = true, .like_jobs = count, .level = level, .model = "m0"
 	};
@@ -394,7 +388,7 @@ double predictor_within(const struct predictor *p, const struct job_request *req
 	*ret_count = count;
 	if (!count)
 		return -1;
-	qsort(values, count, sizeof(*values), compare_doubles);
+	qsort(values, count, sizeof(*values), array_compare_doubles);
 	/* one more of @count + 1 lies above the greatest */
 	at = (unsigned int)MIN(ceil((count + 1) * (1 - risk)), (double)count);
 	while (at > 0 && !isfinite(values[at - 1]))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "predict/feature.h"
@@ -27,13 +28,6 @@ static bool use_of(const struct past_job *job, float ret[FEATURES])
 		ret[i] = (float)use[i];
 	}
 	return seconds > 0 && isfinite(values[TARGET_ENERGY]);
-}
-
-static int compare_floats(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
 }
 
 int what_if_ask(const struct past_job *jobs, size_t count, const double use[USES],
@@ -70,7 +64,7 @@ int what_if_ask(const struct past_job *jobs, size_t count, const double use[USES
 		watts[i] =
 			fabsf(watts[i] - (float)ridge_learner.predict(model, rows + i * FEATURES));
 	ridge_learner.free(model);
-	qsort(watts, newest, sizeof(*watts), compare_floats);
+	qsort(watts, newest, sizeof(*watts), array_compare_floats);
 	rank = (size_t)ceil((double)(newest + 1) * PREDICTOR_NOMINAL);
 	if (rank <= newest && rank) {
 		ret->low = fmax(0, ret->watts - (double)watts[rank - 1]);

@@ -35,20 +35,12 @@ static int add(const struct registry *r, struct registry_job *j, size_t reason, 
 	return 0;
 }
 
-static int compare_losses(const void *a, const void *b)
-{
-	const struct cgroup_loss *x = a, *y = b;
-
-	if (x->cgroup != y->cgroup)
-		return x->cgroup < y->cgroup ? -1 : 1;
-	return (x->reason > y->reason) - (x->reason < y->reason);
-}
-
 static uint64_t count_before(const struct registry *r, const struct cgroup_loss *loss)
 {
-	const struct cgroup_loss *found = r->loss_count ? bsearch(loss, r->losses, r->loss_count,
-								  sizeof(*loss), compare_losses)
-							: NULL;
+	const struct cgroup_loss *found = r->loss_count
+						  ? bsearch(loss, r->losses, r->loss_count,
+							    sizeof(*loss), cgroup_loss_compare)
+						  : NULL;
 
 	return found ? found->count : 0;
 }

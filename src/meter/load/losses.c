@@ -73,7 +73,7 @@ void losses_sum(const struct meter *m, struct losses *ret)
 	ret->counts[LOSS_SKIPPED] = meter_skipped_runs(m);
 }
 
-static int compare(const void *a, const void *b)
+int cgroup_loss_compare(const void *a, const void *b)
 {
 	const struct cgroup_loss *x = a, *y = b;
 
@@ -104,7 +104,7 @@ int losses_read(const struct meter *m, struct cgroup_loss **ret, size_t *ret_cou
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read what the kernel side lost");
 	if (count)
-		qsort(losses, count, sizeof(*losses), compare);
+		qsort(losses, count, sizeof(*losses), cgroup_loss_compare);
 	for (unsigned int i = 0; i < LOST_COUNT; i++)
 		ret_nowhere->counts[i] = meter_lost(m, LOST_COUNT + i);
 	ret_nowhere->counts[LOSS_SKIPPED] = meter_skipped_runs(m);

@@ -27,6 +27,8 @@ struct cgroup_loss {
 	uint32_t pad;
 	uint64_t count;
 };
+/* By group and reason, for qsort(3) and bsearch(3). */
+int cgroup_loss_compare(const void *a, const void *b);
 
 /* "row"; unique */
 const char *lost_reason_name(enum lost_reason reason);

@@ -186,10 +186,17 @@ static void put_start(const struct server *s, const struct estimate made[TARGETS
 	document_end_map(d);
 }
 
-static int read_jobs(struct api_call *c, struct past_jobs *to, struct error *err)
+/* The caller's own jobs alone, also for those who see others'. */
+static struct store_who own_jobs(const struct api_call *c)
 {
 	const struct caller *caller = c->request->caller;
-	const struct store_who own = { .uid = caller->uid };
+
+	return (struct store_who){ .uid = caller->uid };
+}
+
+static int read_jobs(struct api_call *c, struct past_jobs *to, struct error *err)
+{
+	const struct store_who own = own_jobs(c);
 
 	return predict_read_jobs(c->server->store, &(struct job_filter){}, &own, true,
 				 PREDICT_HISTORY, to, err);
@@ -254,8 +261,7 @@ static void prediction_clear(struct prediction *p)
 /* What @root asks for, by the best model of each target: M0 where none was trained. */
 static int predict(struct api_call *c, json_t *root, struct prediction *ret, struct error *err)
 {
-	const struct caller *caller = c->request->caller;
-	const struct store_who own = { .uid = caller->uid };
+	const struct store_who own = own_jobs(c);
 	const struct place place = { .err = err };
 	struct server *s = c->server;
 	uint64_t slack = 0;
@@ -558,8 +564,7 @@ static int take_prediction(void *context, const struct store_prediction *p)
 
 int api_list_predictions(struct api_call *c, struct error *err)
 {
-	const struct caller *caller = c->request->caller;
-	const struct store_who own = { .uid = caller->uid };
+	const struct store_who own = own_jobs(c);
 	struct document *d = c->document;
 	struct scoring s = { .document = d };
 	int r = read_jobs(c, &s.jobs, err);
