@@ -78,7 +78,7 @@ static __always_inline __u32 cause_of_futex(const struct pt_regs *regs)
 static __always_inline __u32 cause_of_call(struct task_struct *task, const struct pt_regs *regs,
 					   __u32 last)
 {
-	struct files_struct *files = LOAD_EARLY(task, files);
+	struct files_struct *files = LOAD(read_only(task), files);
 	__u64 nr = call_number(regs);
 	__u32 cause, argument;
 	struct file *file;

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "bpf/compat.bpf.h"
-#include "bpf/settings.h"
 
 /* In sections of their own, so that user space finds them in any object. */
 const volatile struct settings settings SEC(".rodata.settings") = { .key_subsys = -1 };
@@ -22,7 +21,7 @@ volatile struct watch watch SEC(".data.watch") = { .id = ~0ULL };
 #ifndef OLD_KERNEL
 static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 {
-	struct css_set *sets = task->cgroups;
+	struct css_set *sets = read_only(task)->cgroups;
 	struct cgroup_subsys_state **states;
 
 	if (settings.key_subsys < 0)

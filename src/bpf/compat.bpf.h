@@ -10,29 +10,20 @@
 #pragma once
 
 #include "bpf/kernel.h"
+#include "bpf/settings.h"
 
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#define EARLY(field) \
-	(*(typeof(field) volatile *)&(field)) /* loaded at this place: see LOAD_EARLY() */
-
 /*
  * The current task, and a field of it.  LOAD() is one load where the verifier knows the pointer's
  * type, which it does from Linux 5.11 on; before, the task is an address like any other.
  * 3ca1032ab7ab "bpf: Implement get_current_task_btf and RET_PTR_TO_BTF_ID"
- *
- * LOAD_EARLY() loads at its place, and not where its value is used first.  The verifier of
- * recent kernels (6.12's, and not yet 6.1's) searches all of the kernel's types by name, up to four
- * times, at each load of a pointer from a task or from what else a program is handed, and on each
- * path to it: that is a millisecond a load and path.  So such a pointer is loaded once, before the
- * paths part.
  */
 #ifndef OLD_KERNEL
 #define LOAD(from, field) ((from)->field)
-#define LOAD_EARLY(from, field) EARLY((from)->field)
 
 static __always_inline struct task_struct *current_task(void)
 {
@@ -40,13 +31,41 @@ static __always_inline struct task_struct *current_task(void)
 }
 #else
 #define LOAD(from, field) BPF_CORE_READ(from, field)
-#define LOAD_EARLY(from, field) LOAD(from, field)
 
 static __always_inline struct task_struct *current_task(void)
 {
 	return (struct task_struct *)bpf_get_current_task();
 }
 #endif
+
+/*
+ * The same object, whose pointers may be followed and not handed to the kernel.  From a pointer
+ * that it trusts, the verifier of recent kernels (6.12's, and not yet 6.1's) searches all of the
+ * kernel's types by name, up to four times at each load of another pointer and on each path to it:
+ * a millisecond a load and path.  Without the trust it does not, and bpf_rdonly_cast() costs one
+ * move.  fd264ca02094 "bpf: Add a kfunc to type cast from bpf uapi ctx to kernel ctx", Linux 6.2
+ */
+#if defined(OLD_KERNEL) || defined(KEEPS_TRUST)
+#define READ_ONLY(from, type) (from)
+#else
+#define READ_ONLY(from, type)                                                                    \
+	({                                                                                       \
+		typeof(from) cast;                                                               \
+		asm volatile("r1 = %[from_]\n\t"                                                 \
+			     "r2 = %[type_]\n\t" /* user space looks for these two */            \
+			     "call %[call_]\n\t"                                                 \
+			     "%[cast_] = r0"                                                     \
+			     : [cast_] "=r"(cast)                                                \
+			     : [from_] "r"(from), [type_] "i"(type), [call_] "i"(READ_ONLY_CALL) \
+			     : "r0", "r1", "r2", "r3", "r4", "r5");                              \
+		cast;                                                                            \
+	})
+#endif
+
+static __always_inline struct task_struct *read_only(const struct task_struct *task)
+{
+	return READ_ONLY((struct task_struct *)task, READ_ONLY_TASK);
+}
 
 /*
  * Call @step(i, context) with each i below @times, until one returns other than 0.  With bpf_loop()
@@ -406,7 +425,7 @@ static __always_inline __u32 count_pages(const struct folio *folio)
 #ifndef OLD_KERNEL
 static __always_inline struct address_space *mapping_of(const struct folio *folio)
 {
-	return folio->mapping;
+	return READ_ONLY(folio, READ_ONLY_FOLIO)->mapping;
 }
 
 static __always_inline __u32 folio_pages(const struct folio *folio)
@@ -482,7 +501,7 @@ static __always_inline bool is_on_cpu(const struct task_struct *task)
 /* Of the CPU that the task is on; NULL where the kernel has no way to it. */
 static __always_inline struct rq *run_queue_of(const struct task_struct *task)
 {
-	return bpf_core_field_exists(task->se.cfs_rq) ? task->se.cfs_rq->rq : NULL;
+	return bpf_core_field_exists(task->se.cfs_rq) ? read_only(task)->se.cfs_rq->rq : NULL;
 }
 
 /*

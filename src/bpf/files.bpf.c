@@ -62,7 +62,7 @@ static __always_inline bool removes_dir(const struct pt_regs *regs, const struct
 static __always_inline void begin_call(struct call_slot *slot, struct task_struct *task,
 				       const struct pt_regs *regs, __u64 nr, __u64 cgroup)
 {
-	struct files_struct *files = LOAD_EARLY(task, files);
+	struct files_struct *files = LOAD(read_only(task), files);
 	struct call *call = &slot->call;
 	struct call_kind *kind = &call->kind;
 

@@ -348,7 +348,7 @@ static __always_inline struct super_block *describe_descriptor(__u32 descriptor,
 							       struct hot_slot *slot,
 							       struct file_ref *ret)
 {
-	struct files_struct *files = current_task()->files;
+	struct files_struct *files = read_only(current_task())->files;
 	struct file *file;
 
 	if (files->fdt == &files->fdtab && descriptor < OWN_FILES) {

@@ -4,6 +4,13 @@
 
 #include <linux/types.h>
 
+/*
+ * Stands in the programs for a call of the kernel's bpf_rdonly_cast(), with one of these types as
+ * its second argument: user space fills in both at load.  See read_only() in compat.bpf.h.
+ */
+#define READ_ONLY_CALL 0x4a4d
+enum read_only_type { READ_ONLY_TASK, READ_ONLY_FOLIO };
+
 /* Fixed at load. */
 struct settings {
 	__s32 key_subsys; /* index into css_set.subsys of the key hierarchy's controller; -1: cgroup

@@ -115,6 +115,6 @@ __noinline int look_up(__u32 descriptor)
 	struct call_slot *slot = get_slot();
 
 	if (slot)
-		look_up_here(slot, LOAD_EARLY(current_task(), files), descriptor);
+		look_up_here(slot, LOAD(read_only(current_task()), files), descriptor);
 	return 0;
 }

@@ -232,7 +232,7 @@ static __always_inline __u64 cgroup_of_task(struct task_struct *task, __u64 cgro
 
 static __always_inline __u32 uid_of(const struct task_struct *task)
 {
-	const struct cred *cred = LOAD(task, cred);
+	const struct cred *cred = LOAD(read_only(task), cred);
 
 	return LOAD(cred, uid.val);
 }
@@ -265,7 +265,7 @@ int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct 
 {
 	struct cgroup *cgrp = cgroup_of(task); /* @to may be of another hierarchy */
 	__u64 cgroup = cgroup_id(cgrp), counted;
-	struct signal_struct *signal = task->signal;
+	struct signal_struct *signal = read_only(task)->signal;
 	struct task_baseline *baseline = find_baseline(task);
 	struct task_counters now;
 
@@ -328,8 +328,8 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(count_exit, struct task_struct *task)
 {
 	struct cgroup *cgrp = cgroup_of(task);
-	struct signal_struct *signal = EARLY(task->signal);
-	struct task_struct *leader = EARLY(task->group_leader);
+	struct signal_struct *signal = read_only(task)->signal;
+	struct task_struct *leader = task->group_leader;
 	struct leaving_task leaving = {};
 	struct task_counters now;
 	struct task_totals *totals;
@@ -386,7 +386,7 @@ static __always_inline __u64 ended_cgroup(struct task_struct *task, __u64 cgroup
  */
 static __always_inline int count_freed(struct task_struct *task)
 {
-	struct signal_struct *signal = task->signal;
+	struct signal_struct *signal = read_only(task)->signal;
 	struct cgroup *cgrp = cgroup_of(task);
 	struct task_baseline *baseline;
 	struct task_counters now;
@@ -458,7 +458,7 @@ static __always_inline void take_off_counted(struct task_struct *task, struct cg
 {
 	__u64 pid = task->pid, started_ns = task->start_boottime;
 	struct earlier_task *earlier = bpf_map_lookup_elem(&earlier_tasks, &pid);
-	struct signal_struct *signal = EARLY(task->signal);
+	struct signal_struct *signal = read_only(task)->signal;
 	struct task_baseline *baseline;
 
 	if (earlier && earlier->started_ns != started_ns)
@@ -496,7 +496,7 @@ int read_tasks(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	cgrp = cgroup_of(task);
-	signal = EARLY(task->signal);
+	signal = read_only(task)->signal;
 	if (watch.counted_until_ns)
 		take_off_counted(task, cgrp);
 	if (!is_watched(cgrp))

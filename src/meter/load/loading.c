@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,8 +13,9 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
-#include "load/kernel_types.h"
+#include "basic/cleanup.h"
 #include "basic/macro.h"
+#include "load/kernel_types.h"
 #include "load/named_types.h"
 #include "bpf/settings.h"
 #include "load/skeletons.h"
@@ -152,20 +154,67 @@ static const char *types_path(const struct loading *l, enum object_id id)
  * would read and search all of the kernel's types again for each object.
  */
 
+static const char *const read_only_types[] = {
+	[READ_ONLY_TASK] = "task_struct",
+	[READ_ONLY_FOLIO] = "folio",
+};
+
+/* @call: of bpf_rdonly_cast(), and the type before it; a move where the kernel has no such cast. */
+static int fill_in_cast(struct bpf_insn *call, const struct kernel_types *types)
+{
+	int cast = kernel_types_find(types, "bpf_rdonly_cast", BTF_KIND_FUNC), type;
+
+	if (cast < 0) {
+		*call = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X,
+					   .dst_reg = BPF_REG_0,
+					   .src_reg = BPF_REG_1 };
+		return 0;
+	}
+	type = kernel_types_find(types, read_only_types[call[-1].imm], BTF_KIND_STRUCT);
+	if (type < 0)
+		return type;
+	call[-1].imm = type;
+	call->src_reg = BPF_PSEUDO_KFUNC_CALL;
+	call->imm = cast;
+	return 0;
+}
+
+/* See read_only() of the programs. */
+static int fill_in_casts(struct bpf_program *program, struct bpf_prog_load_opts *options,
+			 long types)
+{
+	size_t count = bpf_program__insn_cnt(program), bytes = count * sizeof(struct bpf_insn);
+	_cleanup_free_ struct bpf_insn *insns = malloc(bytes);
+	int r = insns ? 0 : -ENOMEM;
+
+	(void)options;
+	if (r < 0)
+		return r;
+	memcpy(insns, bpf_program__insns(program), bytes);
+	for (size_t i = 1; i < count && r >= 0; i++) {
+		if (insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg &&
+		    insns[i].imm == READ_ONLY_CALL)
+			r = fill_in_cast(&insns[i], (const struct kernel_types *)types);
+	}
+	return r < 0 ? r : bpf_program__set_insns(program, insns, count);
+}
+
 /* Such a program has a type of its own only from here on: else libbpf would read the kernel's types
  * before. */
-static int aim(struct bpf_program *program, struct bpf_prog_load_opts *options, long types)
+static int aim(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
 {
+	const struct kernel_types *types = (const struct kernel_types *)cookie;
 	const char *section = bpf_program__section_name(program), *target = strchr(section, '/');
 	const bool is_iterator = strncmp(section, "iter/", 5) == 0;
 	char name[128];
-	int id;
+	int id = fill_in_casts(program, options, cookie);
 
+	if (id < 0)
+		return id;
 	if (!target)
 		return -EINVAL;
 	snprintf(name, sizeof(name), "%s%s", is_iterator ? "bpf_iter_" : "btf_trace_", target + 1);
-	id = kernel_types_find((const struct kernel_types *)types, name,
-			       is_iterator ? BTF_KIND_FUNC : BTF_KIND_TYPEDEF);
+	id = kernel_types_find(types, name, is_iterator ? BTF_KIND_FUNC : BTF_KIND_TYPEDEF);
 	if (id < 0)
 		return id;
 	options->attach_btf_id = (uint32_t)id;
@@ -195,25 +244,38 @@ static void stop_handler(int *handler)
 
 static void targets_stop(struct targets *targets)
 {
-	stop_handler(&targets->tracepoints);
-	stop_handler(&targets->iterators);
+	for (size_t i = 0; i < ARRAY_SIZE(targets->handlers); i++)
+		stop_handler(&targets->handlers[i]);
 }
 
 /* From now on, until targets_stop(), for each object that is opened; to be loaded before that.  On
  * failure nothing has changed. */
 static int targets_start(const struct kernel_types *types, struct targets *ret)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)types,
-		    .prog_prepare_load_fn = aim);
+	static const struct {
+		const char *section;
+		enum bpf_prog_type type;
+		enum bpf_attach_type attach;
+		libbpf_prog_prepare_load_fn_t prepare;
+	} sections[] = {
+		{ "tp_btf/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP, aim },
+		{ "iter/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_ITER, aim },
+		{ "perf_event", BPF_PROG_TYPE_PERF_EVENT, 0, fill_in_casts },
+	};
+	bool is_whole = true;
 
-	*ret = (struct targets){ -1, -1 };
+	*ret = (struct targets){ { -1, -1, -1 } };
 	if (keep_one_handler() < 0)
 		return -ENOTSUP;
-	ret->tracepoints = libbpf_register_prog_handler("tp_btf/", BPF_PROG_TYPE_RAW_TRACEPOINT,
-							BPF_TRACE_RAW_TP, &options);
-	ret->iterators = libbpf_register_prog_handler("iter/", BPF_PROG_TYPE_RAW_TRACEPOINT,
-						      BPF_TRACE_ITER, &options);
-	if (ret->tracepoints >= 0 && ret->iterators >= 0)
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)types,
+			    .prog_prepare_load_fn = sections[i].prepare);
+
+		ret->handlers[i] = libbpf_register_prog_handler(
+			sections[i].section, sections[i].type, sections[i].attach, &options);
+		is_whole &= ret->handlers[i] >= 0;
+	}
+	if (is_whole)
 		return 0;
 	targets_stop(ret);
 	return -ENOTSUP;

@@ -54,7 +54,7 @@ struct opening {
 };
 
 struct targets {
-	int tracepoints, iterators; /* libbpf's handlers; negative: none */
+	int handlers[3]; /* libbpf's: of tracepoints, iterators, clocks; negative: none */
 };
 
 struct loading {
