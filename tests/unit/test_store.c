@@ -892,6 +892,25 @@ TEST(usage_is_exact_whatever_comes_late_or_again)
 	ASSERT_ASKED("usage", "SELECT count(*) FROM rollups", "0\n");
 }
 
+TEST(usage_that_cannot_be_made_anew_is_said_and_an_absurd_day_has_its_own)
+{
+	struct store *s = open_store("failing");
+	struct error err = {};
+
+	ASSERT_EQ(put(s, made_usage("7", INT64_MAX - 200 * SECOND, 4, 300, 37)), 't');
+	ASSERT_EQ(put(s, made_usage("8", NOW, 4, 300, 37)), 't');
+	reindex(s);
+	check_rollups(s);
+	store_close(s);
+	if (!place_is_file())
+		return;
+	place_execute("failing", "DELETE FROM meta WHERE name = 'rollups'");
+	place_execute("failing", "CREATE TRIGGER refuses BEFORE INSERT ON rollups BEGIN "
+				 "SELECT RAISE(ABORT, 'refused'); END");
+	ASSERT(store_open_any(place_of("failing"), STORE_WRITE, &s, &err) < 0);
+	ASSERT_CONTAINS(err.text, "refused");
+}
+
 /* ---- the index anew ---- */
 
 static void fill(struct store *s)
