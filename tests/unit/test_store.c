@@ -729,15 +729,19 @@ TEST(a_record_from_the_future_is_noted)
 		     "clock|a|the node's clock is 5000 ms ahead\n");
 }
 
-/* Of one job; its node's clock is so much ahead. */
+/* Of one job; its node's clock is so much ahead, and was more so before: its sequence keeps that.
+ */
 static void put_by_clock(struct store *s, const char *node, int64_t offset_ns)
 {
 	struct record *record = made_job("7", node, 0);
-	struct store_line line = { .arrived_ns = NOW, .clock_offset_ns = offset_ns };
+	struct store_line line = { .arrived_ns = NOW,
+				   .clock_offset_ns = offset_ns,
+				   .is_clock_told = true };
 	enum store_answer answer = STORE_REFUSED;
 	_cleanup_free_ char *text = NULL;
 	struct error err;
 
+	record->sequence = (NOW + 3600 * SECOND) / 1000;
 	record->time.start_ns += (uint64_t)offset_ns;
 	record->time.end_ns += (uint64_t)offset_ns;
 	text = line_of(record);
