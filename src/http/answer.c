@@ -633,7 +633,10 @@ static enum MHD_Result begin_exchange(struct http *h, struct MHD_Connection *mhd
 	*state = x; /* freed as the exchange ends, in any way */
 	x->http = h;
 	x->mhd = mhd;
-	x->request = (struct http_request){ .method = method, .path = path, .connection = mhd };
+	x->request = (struct http_request){ .method = method,
+					    .path = path,
+					    .connection = mhd,
+					    .begun_ns = clock_now_ns(CLOCK_REALTIME) };
 	x->request.peer = (struct http_peer){ .uid = (uid_t)-1, .gid = (gid_t)-1 };
 	if (connection->peer)
 		x->request.peer = *connection->peer;

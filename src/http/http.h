@@ -38,6 +38,7 @@ struct http_request {
 	struct http_peer peer;
 	const char *body;
 	size_t body_length;
+	uint64_t begun_ns; /* when its head was read; since the epoch */
 	void *caller; /* identity of the caller, set by admit() or the route's identify(); NULL
 			 without authentication */
 	bool has_user; /* the request is charged to this user's budget, set by identify(): */

@@ -126,7 +126,8 @@ static int put_line(struct batch *b, const char *text, size_t length, struct err
 					 .length = length,
 					 .root = root,
 					 .arrived_ns = b->request->now_ns,
-					 .clock_offset_ns = b->request->clock_offset_ns };
+					 .clock_offset_ns = b->request->clock_offset_ns,
+					 .is_clock_told = b->request->is_clock_told };
 	enum store_answer answer = STORE_REFUSED;
 	int r = schema && is_senders(b, root, &reason)
 			? schema->put(b->store, &line, &answer, &reason)

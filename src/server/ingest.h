@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,8 @@ struct ingest_request {
 	size_t length;
 	const char *encoding; /* Content-Encoding; NULL: none */
 	uint64_t now_ns; /* since the epoch */
-	int64_t clock_offset_ns; /* by which the node's clock is ahead; 0: not known */
+	int64_t clock_offset_ns; /* as of struct store_line */
+	bool is_clock_told;
 	const struct credential *sender; /* only its records are taken; NULL: all */
 	const char *node; /* state of the node, a line of NODE_SCHEMA; NULL: none */
 };

@@ -62,9 +62,9 @@ static int fail_push(struct server *s, int code, const struct error *err, struct
 }
 
 /* By how much the node's clock is ahead for sure, as "Date" says it to the second: half a second in
- * the midst.  A large body may have been long on its way, which looks like a clock that is behind.
- */
-static int64_t clock_offset(const struct http_request *request, uint64_t now_ns)
+ * the midst.  A large body may have been long on its way, which looks like a clock that is behind;
+ * how long the request waited for this thread does not count.  False: nothing is said. */
+static bool read_clock(const struct http_request *request, int64_t *ret_offset_ns)
 {
 	const char *text = http_header(request, "Date"), *end;
 	struct tm date = {};
@@ -72,23 +72,22 @@ static int64_t clock_offset(const struct http_request *request, uint64_t now_ns)
 
 	end = text ? strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &date) : NULL;
 	if (!end || *end || date.tm_year < 70 || date.tm_year > 300) /* 64 bits of ns hold it */
-		return 0;
-	ahead_ns = (int64_t)(timegm(&date) * NS - (int64_t)now_ns);
+		return false;
+	ahead_ns = (int64_t)(timegm(&date) * NS - (int64_t)request->begun_ns);
 	if (ahead_ns > NS || (ahead_ns < -2 * NS && request->body_length < SOON_BYTES))
-		return ahead_ns + NS / 2;
-	return 0;
+		*ret_offset_ns = ahead_ns + NS / 2;
+	return true;
 }
 
 static int answer_push(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	struct server *s = context;
 	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
-	const struct ingest_request ingest = {
+	struct ingest_request ingest = {
 		.body = request->body,
 		.length = request->body_length,
 		.encoding = http_header(request, "Content-Encoding"),
 		.now_ns = now_ns,
-		.clock_offset_ns = clock_offset(request, now_ns),
 		.sender = request->caller,
 		.node = http_header(request, NODE_HEADER),
 	};
@@ -96,6 +95,7 @@ static int answer_push(void *context, const struct http_request *request, struct
 	struct error err = {};
 	int r;
 
+	ingest.is_clock_told = read_clock(request, &ingest.clock_offset_ns);
 	if (type && strncmp(type, "application/x-ndjson", strlen("application/x-ndjson")) != 0)
 		return http_fail(ret, 415, "this takes application/x-ndjson");
 	if (ingest.sender &&
@@ -418,6 +418,7 @@ struct record_stream {
 	char *text; /* the piece that is being given */
 	size_t length, given;
 	int code; /* of what failed; 0 */
+	struct error err;
 };
 
 /* Lines until there are enough of them, in a reader's thread. */
@@ -432,7 +433,7 @@ static void read_piece(struct server *s, void *context)
 		_cleanup_free_ char *line = NULL;
 		size_t length = 0;
 		int r = store_read_line(s->store, rs->ids.items[rs->next++], rs->tells_clock, &line,
-					&length, NULL);
+					&length, &rs->err);
 
 		if (r == -ENOENT) /* deleted meanwhile */
 			continue;
@@ -452,8 +453,11 @@ static ssize_t give_records(void *context, char *buffer, size_t size)
 	if (rs->work && !work_is_done(rs->work))
 		return -EAGAIN;
 	rs->work = work_end(rs->work);
-	if (rs->code < 0)
+	if (rs->code < 0) {
+		log_say(CONFIG_LOG_ERROR, "an answer breaks off at record %zu of %zu: %s", rs->next,
+			rs->ids.count, *rs->err.text ? rs->err.text : "no memory is left");
 		return rs->code;
+	}
 	length = MIN(size, rs->length - rs->given);
 	if (!length && rs->next < rs->ids.count) {
 		free(rs->text);

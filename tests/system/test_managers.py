@@ -5,7 +5,8 @@
 import json
 import os
 import pathlib
-import shutil
+import re
+import time
 
 import pytest
 
@@ -43,8 +44,13 @@ class Manager:
             program.chmod(0o755)
             (self.folder / "asked").touch()
             (self.folder / "asked").chmod(0o666)
-        shutil.copy(DATA / ANSWERS[name], self.answer)
+        self.restore()
         os.chmod(folder, 0o755)
+
+    def restore(self):
+        """PBS is asked for the lines of a week: they are of yesterday."""
+        yesterday = time.strftime("%m/%d/%Y", time.localtime(time.time() - 86400))
+        self.answer.write_text(re.sub("^11/28/2026", yesterday, (DATA / ANSWERS[self.name]).read_text(), flags=re.M))
 
 
 @pytest.fixture(params=["pbs", "lsf", "flux"])
@@ -83,17 +89,47 @@ def test_what_they_say_becomes_jobs_and_wins_over_the_nodes(manager, folder, kee
 
         # what breaks off changes nothing, ends nothing and deletes nothing
         if manager.name == "pbs":
-            manager.answer.write_text(manager.answer.read_text() + "11/28/2026 12:00:00;E;4415.pbs1;user=bob ctime=1795860019 Exit_st")
+            manager.answer.write_text(manager.answer.read_text() + 
+                                      time.strftime("%m/%d/%Y %H:%M:%S;E;4415.pbs1;user=bob ctime=1795860019 Exit_st"))
         else:
             manager.answer.write_bytes(manager.answer.read_bytes()[:-100])
             manager.code.write_text("1")
         wait_for(lambda: metric(server, "failures_total") > 1, 60)
         assert jobs(server) == ours
-        shutil.copy(DATA / ANSWERS[manager.name], manager.answer)
+        manager.restore()
         manager.code.write_text("0")
         failures = metric(server, "failures_total")
         wait_for(lambda: "says again what became of its jobs" in server.log(), 60)
         assert jobs(server) == ours and metric(server, "failures_total") <= failures + 1
+
+
+def test_a_log_of_pbs_is_read_by_pieces_however_large(folder, keeper, demand):  # noqa: F811
+    """144 MiB of yesterday alone, of which no answer may be larger than 128; two of 150 jobs have only their id in their last line."""
+    demand(os.geteuid() == 0, "needs root")
+    log = folder / "manager"
+    log.mkdir()
+    now = int(time.time())
+    midnight = now - now % 86400 - 86400
+
+    def line_of(kind, number, at, more):
+        return f"{time.strftime('%m/%d/%Y %H:%M:%S', time.localtime(at))};{kind};{number}.pbs1;{more}\n"
+
+    for day in range(6):
+        with open(log / time.strftime("%Y%m%d", time.localtime(midnight - day * 86400)), "w") as out:
+            for i in range(144 if day == 0 else 1):
+                at, number = midnight - day * 86400 + 60 + 600 * i, 1000 * day + i
+                out.write(line_of("E", number, at, f"user=ann jobname=made queue=batch ctime={at - 60} start={at - 30} end={at} "
+                                                   f"exec_host=n1/0 Variable_List={'x' * 2**20} Exit_status=0"))
+    with open(log / time.strftime("%Y%m%d", time.localtime(midnight - 6 * 86400 + 3600)), "a") as out:
+        out.write(line_of("Q", 9001, midnight - 5 * 86400, f"user=ann queue=batch ctime={midnight - 5 * 86400}"))
+        out.write(line_of("D", 9001, midnight - 3600, "requestor=ann@login1"))  # days later
+        out.write(line_of("Q", 9002, midnight - 5 * 86400, f"user=ann queue=batch ctime={midnight - 5 * 86400}"))
+    with Serving(folder, keeper)(sync={"manager": "pbs", "directory": str(log), "cluster": CLUSTER, "interval": "1s"}) as server:
+        wait_for(lambda: len(jobs(server)) >= 151 and metric(server, "timestamp_seconds") >= now, 120)
+        states = {job["id"]: job["state"] for job in jobs(server)}
+        assert len(states) == 151 and metric(server, "failures_total") == 0, server.log()
+        assert states.pop("9001.pbs1") == "CANCELLED" and states.pop("9002.pbs1") == "PENDING"
+        assert set(states.values()) == {"COMPLETED"}
 
 
 def test_pbs_wants_to_know_where_its_log_is(folder, keeper):  # noqa: F811

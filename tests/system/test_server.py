@@ -232,6 +232,25 @@ def test_a_nodes_clock_is_told_by_the_date_of_its_requests(server_on_a_file, fol
     assert datetime.datetime.fromisoformat(job["end"][:19] + "+00:00").timestamp() == pytest.approx(now, abs=most)
 
 
+def test_a_server_that_stands_still_sees_no_late_clocks(server, hold_writes):
+    """Both requests wait for the writer, which waits for us; what the loop itself was late (a busy machine) is told by /health."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for attempt in range(5):
+            with hold_writes():
+                begun = time.time()
+                date = email.utils.formatdate(begun, usegmt=True)
+                pushing = [pool.submit(server.post, line(record(10 * attempt + i, node=f"made-{i}")), Date=date) for i in range(2)]
+                while server.get("/metrics", Date=date).status != 200 or time.time() < begun + 0.3:
+                    pass
+                took = time.time() - int(begun)
+                time.sleep(4)
+            assert [json.loads(one.result().text) for one in pushing] == [TAKEN, TAKEN]
+            if took < 2:
+                break
+    assert took < 2 and server.ask_database(f"SELECT DISTINCT clock_offset_ns FROM records WHERE job_id IN ('{10 * attempt}', "
+                                            f"'{10 * attempt + 1}')") == [(0,)]
+
+
 def ledger(node, sequence, *entries):
     of_job = {"manager": "slurm", "start": "2026-02-03T03:00:00Z"}
     return json.dumps({"schema": "jobmeter.ledger/1", "cluster": "made", "node": node, "boot_id": "made-boot", "sequence": sequence,

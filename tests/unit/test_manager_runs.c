@@ -141,6 +141,34 @@ TEST(the_same_answer_again_says_nothing_new)
 	store_close(s);
 }
 
+/* The record of a deletion has the id alone, and comes in another answer than that of the job. */
+TEST(what_ends_later_is_known_by_its_id)
+{
+	static const char *const lines[] = {
+		"11/28/2026 10:00:20;Q;7.pbs1;user=bob queue=batch ctime=1795860020\n",
+		"11/28/2026 10:00:30;D;8.pbs1;requestor=bob@login1\n",
+		"11/28/2026 10:00:30;D;7.pbs1;requestor=bob@login1\n",
+		"11/28/2026 10:00:31;E;7.pbs1;user=bob queue=batch ctime=1795860020 end=1795860031 "
+		"start=1795860025 Exit_status=0\n",
+		"11/28/2026 10:00:30;D;7.pbs1;requestor=bob@login1\n",
+	};
+	static const char *const states[] = { "PENDING", "PENDING", "CANCELLED", "COMPLETED",
+					      "COMPLETED" };
+	static const bool is_news[] = { true, false, true, true, false };
+	struct store *s = NULL;
+	struct error err = {};
+
+	ASSERT_OK(store_open_any(place_of("late"), STORE_WRITE, &s, &err));
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		_cleanup_free_ char *state = NULL;
+
+		ASSERT_EQ(put(s, &manager_pbs, lines[i], strlen(lines[i])), (int)is_news[i]);
+		state = place_ask("late", "SELECT state FROM jobs");
+		ASSERT_CONTAINS(state, states[i]);
+	}
+	store_close(s);
+}
+
 TEST(an_answer_that_breaks_off_is_none)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(documented); i++) {

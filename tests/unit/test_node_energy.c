@@ -342,6 +342,32 @@ TEST(lines_of_the_ledger_are_all_of_it_once)
 	ledger_clear(&second);
 }
 
+TEST(a_clock_that_is_set_back_stops_no_ledger)
+{
+	_cleanup_close_ int root = tree_open("set-back");
+	_cleanup_(close_bench) struct bench b;
+	struct ledger line = {};
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "0\n", INTEL_RANGE);
+	b = open_bench(root);
+	node_energy_want_ledger(b.energy, true, 40 * QUARTER);
+	take(&b, 1);
+	write_zone(root, "intel-rapl:0", "package-0\n", "3000003\n", INTEL_RANGE);
+	take(&b, 2);
+	ASSERT(!node_energy_get_ledger(b.energy, 40 * QUARTER - 5, &line)); /* a little */
+	ASSERT(node_energy_get_ledger(b.energy, 8 * QUARTER + 5, &line));
+	ASSERT(line.start_ns == 7 * QUARTER && line.end_ns == 8 * QUARTER);
+	ASSERT_EQ(sum_of(&line), all_owners(&b));
+	node_energy_set_written(b.energy, &line);
+	ledger_clear(&line);
+	write_zone(root, "intel-rapl:0", "package-0\n", "4000003\n", INTEL_RANGE);
+	take(&b, 3);
+	ASSERT(!node_energy_get_ledger(b.energy, 8 * QUARTER + 6, &line));
+	ASSERT(node_energy_get_ledger(b.energy, 9 * QUARTER + 1, &line));
+	ASSERT_EQ(line.start_ns, 8 * QUARTER);
+	ledger_clear(&line);
+}
+
 TEST(the_next_agent_goes_on_and_what_came_meanwhile_is_divided)
 {
 	_cleanup_close_ int root = tree_open("restart");

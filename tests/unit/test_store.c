@@ -729,15 +729,19 @@ TEST(a_record_from_the_future_is_noted)
 		     "clock|a|the node's clock is 5000 ms ahead\n");
 }
 
-/* Of one job; its node's clock is so much ahead. */
+/* Of one job; its node's clock is so much ahead, and was more so before: its sequence keeps that.
+ */
 static void put_by_clock(struct store *s, const char *node, int64_t offset_ns)
 {
 	struct record *record = made_job("7", node, 0);
-	struct store_line line = { .arrived_ns = NOW, .clock_offset_ns = offset_ns };
+	struct store_line line = { .arrived_ns = NOW,
+				   .clock_offset_ns = offset_ns,
+				   .is_clock_told = true };
 	enum store_answer answer = STORE_REFUSED;
 	_cleanup_free_ char *text = NULL;
 	struct error err;
 
+	record->sequence = (NOW + 3600 * SECOND) / 1000;
 	record->time.start_ns += (uint64_t)offset_ns;
 	record->time.end_ns += (uint64_t)offset_ns;
 	text = line_of(record);
@@ -890,6 +894,25 @@ TEST(usage_is_exact_whatever_comes_late_or_again)
 	ASSERT_ASKED("usage", WASTE, "1|1|100000|100000|0|100000\n2|2|600000|100000|37000|63000\n");
 	work(s, &(struct store_upkeep){ .now_ns = NOW, .records_ns = NOW + 1 });
 	ASSERT_ASKED("usage", "SELECT count(*) FROM rollups", "0\n");
+}
+
+TEST(usage_that_cannot_be_made_anew_is_said_and_an_absurd_day_has_its_own)
+{
+	struct store *s = open_store("failing");
+	struct error err = {};
+
+	ASSERT_EQ(put(s, made_usage("7", INT64_MAX - 200 * SECOND, 4, 300, 37)), 't');
+	ASSERT_EQ(put(s, made_usage("8", NOW, 4, 300, 37)), 't');
+	reindex(s);
+	check_rollups(s);
+	store_close(s);
+	if (!place_is_file())
+		return;
+	place_execute("failing", "DELETE FROM meta WHERE name = 'rollups'");
+	place_execute("failing", "CREATE TRIGGER refuses BEFORE INSERT ON rollups BEGIN "
+				 "SELECT RAISE(ABORT, 'refused'); END");
+	ASSERT(store_open_any(place_of("failing"), STORE_WRITE, &s, &err) < 0);
+	ASSERT_CONTAINS(err.text, "refused");
 }
 
 /* ---- the index anew ---- */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "basic/macro.h"
 #include "codec/ledger.h"
 #include "node/node_energy_internal.h"
 
@@ -88,7 +89,10 @@ bool node_energy_get_ledger(struct node_energy *e, uint64_t real_ns, struct ledg
 		.sequence = e->ledger_sequence + 1,
 	};
 
-	if (!e->has_ledger || edge_ns <= e->ledger_start_ns)
+	/* the clock was set back, by more than what may lie between two looks at an edge */
+	if (edge_ns + 2 * QUARTER_NS <= e->ledger_start_ns)
+		ledger.start_ns = edge_ns - MIN(edge_ns, QUARTER_NS);
+	if (!e->has_ledger || edge_ns <= ledger.start_ns)
 		return false;
 	if (fill(e, &ledger) < 0 || !ledger.count) {
 		ledger_clear(&ledger);

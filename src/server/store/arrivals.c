@@ -247,8 +247,10 @@ int64_t store_clock_offset(const struct store_line *line, uint64_t made_ns, uint
 {
 	int64_t offset_ns = line->clock_offset_ns, future_ns;
 
-	if (sequence < INT64_MAX / 1000)
-		made_ns = MAX(made_ns, sequence * 1000); /* it is a clock, in us */
+	/* it is a clock, in us, that never goes back: where the node's was set right since, it says
+	 * nothing */
+	if (!line->is_clock_told && sequence < INT64_MAX / 1000)
+		made_ns = MAX(made_ns, sequence * 1000);
 	future_ns = (int64_t)(made_ns - line->arrived_ns);
 	if (future_ns > MAX(offset_ns, 0))
 		offset_ns = future_ns;

@@ -217,6 +217,7 @@ static void pg_execute(struct store *s, const char *text)
 	struct pg *pg = s->handle;
 	PGresult *result;
 
+	assert(!pg->is_writing); /* libpq leaves no pipeline before all of it is answered */
 	if (pg->asked)
 		store_finish(s, pg->asked);
 	if (!pg->connection || !pg_sent(s, PQexitPipelineMode(pg->connection)) ||

@@ -128,7 +128,7 @@ static void print_change(FILE *out)
 			sums[i].column, sums[i].column);
 }
 
-/* All jobs. */
+/* All jobs of a day, from ?1 to ?2. */
 static void print_whole(FILE *out)
 {
 	print_into(out);
@@ -137,7 +137,8 @@ static void print_whole(FILE *out)
 		print_value(i, out);
 		fputs(") AS BIGINT)", out);
 	}
-	fputs(" " COUNTED " GROUP BY 1, 2, 3, 4, 5, 6, 7", out);
+	fputs(" " COUNTED " AND start_ns >= ?1 AND start_ns < ?2 GROUP BY 1, 2, 3, 4, 5, 6, 7",
+	      out);
 }
 
 static char *make_text(void (*print)(FILE *out))
@@ -178,27 +179,61 @@ void store_drop_empty_rollups(struct store *s)
 	s->has_unrolled = false;
 }
 
-static void execute_once(struct store *s, const char *text)
+/* The next day from @from_ns on that has jobs or sums; false: there is none. */
+static bool find_day(struct store *s, uint64_t from_ns, uint64_t *ret_ns)
 {
-	struct statement st = { .text = text };
+	static const char text[] =
+		"SELECT COALESCE(min(first_ns), -1) FROM "
+		"(SELECT min(start_ns) AS first_ns FROM jobs WHERE start_ns >= ?1 UNION ALL "
+		"SELECT min(day_ns) FROM rollups WHERE day_ns >= ?1) AS days";
+	const uint64_t begin_ns = from_ns > INT64_MAX ? UINT64_MAX
+						      : store_number(s, text, NUMBER(from_ns));
 
-	store_ask_once(s, &st, NULL, 0);
-	(void)store_next(s, &st);
-	store_release(s, &st);
+	*ret_ns = begin_ns / DAY_NS * DAY_NS;
+	return !s->failure && begin_ns <= INT64_MAX;
 }
 
+/* One statement with values from ?1 to ?2, of a day; the first number of its row. */
+static uint64_t ask_of_day(struct store *s, const char *text, uint64_t day_ns)
+{
+	struct statement st = { .text = text };
+	uint64_t number;
+
+	store_ask_once(s, &st,
+		       ARGS(NUMBER(day_ns), NUMBER(MIN(day_ns + DAY_NS, (uint64_t)INT64_MAX))));
+	number = store_get(s, &st);
+	store_release(s, &st);
+	return number;
+}
+
+/* Each day for itself, so that no statement takes long and records that come wait for one day at
+ * most. */
 void store_rebuild_rollups(struct store *s)
 {
 	_cleanup_free_ char *text = make_text(print_whole);
+	bool goes_on = true;
 
 	if (!text)
 		return store_fail_at(s, -ENOMEM, "cannot add up the jobs");
-	s->database->begin(s);
-	execute_once(s, "DELETE FROM rollups");
-	execute_once(s, text);
-	store_set_mark(s, "rollups", ROLLUPS_VERSION);
-	if (store_commit(s, NULL) < 0)
-		store_abandon(s);
+	for (uint64_t day_ns = 0; goes_on; day_ns += DAY_NS) {
+		struct error err = {};
+		int r;
+
+		s->database->begin(s);
+		goes_on = find_day(s, day_ns, &day_ns);
+		if (goes_on) {
+			store_do(s, "DELETE FROM rollups WHERE day_ns = ?1", NUMBER(day_ns));
+			(void)ask_of_day(s, text, day_ns);
+		} else {
+			store_set_mark(s, "rollups", ROLLUPS_VERSION);
+		}
+		r = store_commit(s, &err);
+		if (r < 0) {
+			store_abandon(s);
+			s->failure = error_set(&s->error, r, "%s", err.text);
+			return;
+		}
+	}
 }
 
 static void print_columns(FILE *out)
@@ -208,7 +243,7 @@ static void print_columns(FILE *out)
 		fprintf(out, "%s%s", i ? ", " : "", keys[i].column);
 	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
 		fprintf(out, ", %s", sums[i].column);
-	fputs(" FROM rollups", out);
+	fputs(" FROM rollups WHERE day_ns >= ?1 AND day_ns < ?2", out);
 }
 
 int store_check_rollups(struct store *s, uint64_t *ret_wrong, struct error *err)
@@ -216,18 +251,16 @@ int store_check_rollups(struct store *s, uint64_t *ret_wrong, struct error *err)
 	_cleanup_free_ char *whole = make_text(print_whole), *kept = make_text(print_columns);
 	const char *made = whole ? strstr(whole, "SELECT ") : NULL;
 	_cleanup_free_ char *text = NULL;
-	struct statement st = {};
 
+	*ret_wrong = 0;
 	if (!made || !kept ||
 	    asprintf(&text,
 		     "SELECT count(*) FROM (SELECT * FROM (%s EXCEPT %s) AS a UNION ALL "
 		     "SELECT * FROM (%s EXCEPT %s) AS b) AS c",
 		     kept, made, made, kept) < 0)
 		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
-	st.text = text;
-	store_ask_once(s, &st, NULL, 0);
-	*ret_wrong = store_get(s, &st);
-	store_release(s, &st);
+	for (uint64_t day_ns = 0; find_day(s, day_ns, &day_ns); day_ns += DAY_NS)
+		*ret_wrong += ask_of_day(s, text, day_ns);
 	return store_told(s, err);
 }
 

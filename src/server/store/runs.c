@@ -428,19 +428,46 @@ static void write_run(struct store *s, const struct store_run *run, uint64_t dig
 	(void)store_get(s, store_ask_with(s, s->put_run, args, 7 + run_field_count));
 }
 
+static int add_to_last_run(struct store *s, const struct store_run *more, bool *ret_is_news,
+			   struct error *err)
+{
+	const uint64_t job = store_number(
+		s,
+		"SELECT job FROM runs WHERE cluster = ?1 AND manager = ?2 AND job_id = ?3 "
+		"AND end_ns IS NULL ORDER BY submit_ns DESC LIMIT 1",
+		TEXT(more->cluster), TEXT(more->manager), TEXT(more->id));
+	struct store_run run;
+	struct statement *row = job ? store_read_run(s, job, &run) : NULL;
+	int r;
+
+	*ret_is_news = false;
+	if (!row)
+		return store_told(s, err);
+	store_run_add(&run, more);
+	r = run.submit.is_known ? store_put_run(s, &run, ret_is_news, err) : 0;
+	store_reset(row);
+	return r;
+}
+
 int store_put_run(struct store *s, const struct store_run *run, bool *ret_is_news,
 		  struct error *err)
 {
 	_cleanup_(id_list_clear) struct id_list candidates = {};
 	const uint64_t digest = digest_of(run);
-	struct statement *row = store_ask(s,
-					  "SELECT digest, job FROM runs WHERE cluster = ?1 "
-					  "AND manager = ?2 AND job_id = ?3 AND submit_ns = ?4",
-					  TEXT(run->cluster), TEXT(run->manager), TEXT(run->id),
-					  NUMBER(run->submit.number));
-	bool is_there = store_next(s, row), is_known = is_there && COLUMN_NUMBER(row, 0) == digest;
-	uint64_t job = is_there ? COLUMN_NUMBER(row, 1) : 0;
+	bool is_there, is_known;
+	struct statement *row;
+	uint64_t job;
 
+	if (!run->submit.is_known)
+		return add_to_last_run(s, run, ret_is_news, err);
+	row = store_ask(s,
+			"SELECT digest, job FROM runs WHERE cluster = ?1 "
+			"AND manager = ?2 AND job_id = ?3 AND submit_ns = ?4",
+			TEXT(run->cluster), TEXT(run->manager), TEXT(run->id),
+			NUMBER(run->submit.number));
+	is_there = store_next(s, row);
+	is_known = is_there && COLUMN_NUMBER(row, 0) == digest;
+	job = is_there ? COLUMN_NUMBER(row, 1) : 0;
 	store_reset(row);
 	*ret_is_news = !is_known;
 	if (is_known || s->failure)

@@ -48,7 +48,8 @@ extern const size_t run_field_count;
 void store_run_add(struct store_run *run, const struct store_run *more);
 
 /* Put what a manager says, between store_begin() and store_commit().  *ret_is_news: it said
- * something else before, or nothing. */
+ * something else before, or nothing.  Without a moment of submission it is added to what is known
+ * of the last run of that id, unless that has ended. */
 int store_put_run(struct store *s, const struct store_run *run, bool *ret_is_news,
 		  struct error *err);
 /* Whether the sync is ours: of several servers on one database one does it. */

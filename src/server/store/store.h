@@ -72,7 +72,8 @@ struct store_line {
 	size_t length;
 	const json_t *root; /* the same, parsed */
 	uint64_t arrived_ns; /* since the epoch, as all times here */
-	int64_t clock_offset_ns; /* by which the node's clock is ahead; 0: not known */
+	int64_t clock_offset_ns; /* by which the node's clock is ahead... */
+	bool is_clock_told; /* ...as the request says; else the offset is 0 and not known */
 };
 
 /* Put a line of jobmeter.record/1.  0: *ret says what became of it, *reason why it was refused.

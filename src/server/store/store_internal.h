@@ -256,8 +256,8 @@ uint64_t store_find_run_job(struct store *s, const struct run_question *q);
 /* ---- arrivals.c: what all lines have ---- */
 uint64_t store_digest(const struct store_line *line); /* of its bytes */
 /* By how much the node's clock is ahead, where that is more than a second; else 0: as it was told,
- * or else at least so much as what it says it made at @made_ns, and its @sequence, lie in the
- * future. */
+ * and at least so much as what it says it made at @made_ns, or, where nothing was told, its
+ * @sequence, lies in the future. */
 int64_t store_clock_offset(const struct store_line *line, uint64_t made_ns, uint64_t sequence);
 /* As an event, where it is not 0: of each node one in an hour. */
 void store_note_clock(struct store *s, const char *cluster, const char *node, int64_t offset_ns,

@@ -66,8 +66,9 @@ struct manager {
 			const char *fields, struct manager_command *ret);
 	/* Look whether it is whole, and begin.  -EBADMSG: it is not. */
 	int (*open)(struct manager_answer *a, struct error *err);
-	/* 1: *ret is the next run, whose texts are in the answer; 0: that was all; -EBADMSG: the
-	 * next one makes no sense and was passed over, *err says why. */
+	/* 1: *ret is the next run, or the end of one (store_put_run()), whose texts are in the
+	 * answer; 0: that was all; -EBADMSG: the next one makes no sense and was passed over, *err
+	 * says why. */
 	int (*next)(struct manager_answer *a, struct store_run *ret, struct error *err);
 	/* Of an answer to QUESTION_ACCOUNTS, from its beginning: the next account and one of its
 	 * coordinators; false: that was all.  NULL: it is not asked for accounts. */

@@ -3,8 +3,9 @@
  *
  *   11/28/2026 10:00:16;E;4413.server;user=ann ... ctime=1795860000 ... Exit_status=0 ...
  *
- * Records D and A have no more than the job's id.  The lines of a job are read together and in
- * their order, so that the last state of each run counts. */
+ * Records D and A, and some R, have no more than the job's id.  The lines of a job are read
+ * together and in their order, so that the last state of each run counts; where its other lines
+ * were read before, the store has what they said. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "server/sync/manager.h"
 
 #define NS UINT64_C(1000000000)
+#define HOUR_S UINT64_C(3600)
 #define STAMP_LENGTH 19 /* "11/28/2026 10:00:16" */
 #define KINDS "QSRDAE" /* of what becomes of a job */
 #define SIGNALS 256 /* an exit status from there on is a signal's */
@@ -78,15 +80,44 @@ static const struct value_field fields[] = {
 
 /* ---- asking ---- */
 
-/* Within its directory: the files that were written since. */
+/* For sed: lines of the hours that the question is about, and of one more on each side. */
+static void print_hours(const struct query_request *request, char *ret, size_t size)
+{
+	char date[16] = "", day[16], hour[4];
+	FILE *out = fmemopen(ret, size, "w");
+
+	if (!out)
+		return;
+	for (uint64_t s = request->since_s - MIN(request->since_s, HOUR_S);
+	     s <= request->until_s + HOUR_S; s += HOUR_S) {
+		const time_t moment = (time_t)s;
+		struct tm tm;
+
+		if (!localtime_r(&moment, &tm))
+			break;
+		strftime(day, sizeof(day), "%m/%d/%Y", &tm);
+		strftime(hour, sizeof(hour), "%H", &tm);
+		if (strcmp(day, date) == 0)
+			fprintf(out, "|%s", hour);
+		else
+			fprintf(out, "%s\\#^%s (%s", *date ? "):#p;" : "", day, hour);
+		memcpy(date, day, sizeof(date));
+	}
+	fputs(*date ? "):#p" : "", out);
+	fclose(out);
+}
+
+/* Within its directory: of the files that were written since, the lines of that time. */
 static bool make_command(enum manager_question question, const struct query_request *request,
 			 const char *known_fields UNUSED, struct manager_command *ret)
 {
-	const char *const argv[] = { "find",  ".",     "-maxdepth", "1",	"-type",
-				     "f",     "-name", "[0-9]*",    "-newermt", ret->texts[0],
-				     "-exec", "cat",   "{}",	    "+",	NULL };
+	const char *const argv[] = { "find",  ".",     "-maxdepth", "1",	   "-type",
+				     "f",     "-name", "[0-9]*",    "-newermt",	   ret->texts[0],
+				     "-exec", "sed",   "-nE",	    ret->texts[1], "{}",
+				     "+",     NULL };
 
 	snprintf(ret->texts[0], sizeof(ret->texts[0]), "@%" PRIu64, request->since_s);
+	print_hours(request, ret->texts[1], sizeof(ret->texts[1]));
 	memcpy(ret->argv, argv, sizeof(argv));
 	return question == QUESTION_RUNS;
 }
@@ -241,26 +272,29 @@ static int next_run(struct manager_answer *a, struct store_run *ret, struct erro
 		struct store_run more = a->has_next ? *a->next
 						    : take_line(a->lines[a->line_at++], a->cluster);
 		bool is_same = run.id && strcmp(run.id, more.id) == 0 &&
-			       (!more.submit.is_known || more.submit.number == run.submit.number);
+			       (!more.submit.is_known || !run.submit.is_known ||
+				more.submit.number == run.submit.number);
 
 		a->has_next = run.id && !is_same;
 		if (a->has_next) {
 			*a->next = more;
 			break;
 		}
-		if (!run.id)
+		/* what follows upon an end alone knows of it */
+		if (!run.submit.is_known)
 			run = more;
 		else
 			add_line(&run, &more);
-		/* of a job of long ago this alone was said */
-		if (!run.submit.is_known)
+		if (!run.submit.is_known && !run.end.is_known)
 			run = (struct store_run){};
 	}
 	if (!run.id)
 		return 0;
 	settle(&run);
 	*ret = run;
-	return value_is_run(&run) ? 1 : error_set(err, -EBADMSG, "a record of PBS makes no sense");
+	return !run.submit.is_known || value_is_run(&run)
+		       ? 1
+		       : error_set(err, -EBADMSG, "a record of PBS makes no sense");
 }
 
 const struct manager manager_pbs = {

@@ -20,6 +20,8 @@
 #define DAY_NS (86400 * NS)
 #define FIRST_NS (7 * DAY_NS) /* before the first question */
 #define ANSWER_MAX (UINT64_C(128) << 20) /* bytes: some 200,000 jobs */
+#define PIECE_MIN_NS (60 * NS) /* of time that is asked for at once; no less if that is too much \
+				*/
 #define ACCOUNTS_INTERVALS 12 /* between questions for accounts */
 #define RUNS_A_TURN 200
 #define LEAST (64u << 10) /* bytes of room for an answer */
@@ -36,6 +38,8 @@ struct sync {
 	uint64_t next_ns; /* when to ask; since the epoch */
 	enum manager_question question; /* the one under way */
 	uint64_t asked_ns, until_ns; /* of it */
+	uint64_t new_ns; /* time in it that no answer has covered yet... */
+	uint64_t piece_ns; /* ...and so much at most: less, where an answer was too large */
 	uint64_t accounts_ns; /* when to ask for accounts */
 	struct manager_answer answer;
 	struct store_run next; /* answer.next */
@@ -57,6 +61,7 @@ int sync_start(const struct sync_options *options, struct sync **ret, struct err
 			s->manager = managers[i];
 	}
 	s->interval_ns = options->interval_ns;
+	s->piece_ns = DAY_NS;
 	s->cluster = options->cluster;
 	snprintf(s->mark, sizeof(s->mark), "sync_%s", options->manager);
 	r = s->manager
@@ -141,7 +146,8 @@ static void ask(struct sync *s, struct store *store, uint64_t now_ns)
 	s->question = mark_ns && s->manager->next_coordinator && now_ns >= s->accounts_ns
 			      ? QUESTION_ACCOUNTS
 			      : QUESTION_RUNS;
-	s->until_ns = MIN(MAX(since_ns, mark_ns) + DAY_NS, now_ns);
+	s->until_ns = MIN(MAX(since_ns, mark_ns) + s->piece_ns, now_ns);
+	s->new_ns = s->until_ns - MIN(MAX(since_ns, mark_ns), s->until_ns);
 	if (s->question == QUESTION_ACCOUNTS)
 		s->accounts_ns = now_ns + ACCOUNTS_INTERVALS * s->interval_ns;
 	else
@@ -191,6 +197,12 @@ void sync_read(struct sync *s)
 
 	if (state == QUERY_GOES_ON)
 		return;
+	if (state == QUERY_IS_WHOLE && s->question == QUESTION_RUNS && s->is_too_large &&
+	    s->new_ns > PIECE_MIN_NS) {
+		s->piece_ns = s->new_ns / 2;
+		s->next_ns = 0;
+		return drop_answer(s);
+	}
 	if (state == QUERY_IS_WHOLE && s->question == QUESTION_RUNS)
 		take(s, "", 0); /* some say nothing where there is no job */
 	if (state == QUERY_IS_WHOLE && s->is_too_large)
@@ -269,6 +281,7 @@ static void put(struct sync *s, struct store *store, uint64_t now_ns)
 	if (s->question == QUESTION_ACCOUNTS)
 		return drop_answer(s);
 	s->facts.known_until_ns = s->until_ns;
+	s->piece_ns = MIN(2 * s->piece_ns, DAY_NS);
 	if (s->until_ns < s->asked_ns) /* days of the past, one after another */
 		s->next_ns = now_ns;
 	store_count_unmeasured(store, now_ns - MIN(now_ns, DAY_NS), &s->facts.jobs,
