@@ -4,13 +4,17 @@
 import concurrent.futures
 import csv
 import hashlib
+import http.client
 import io
 import json
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
+import threading
+import time
 import urllib.parse
 
 import pytest
@@ -460,6 +464,40 @@ def test_one_user_keeps_nobody_from_the_server(server_on_a_file):
             before += 1
         assert all(one.result().status == 200 for one in asked)
     assert before > 20  # bob has more turns than alice
+
+
+def flood(server, is_over, cut, connections=60):
+    """As many strangers at a time as wait, and more: those beyond are cut."""
+    def ask_once(_):
+        while not is_over.is_set():
+            try:
+                assert server.get("/api/v1/jobs").status == 401
+            except (OSError, http.client.HTTPException):
+                cut.append(True)
+                time.sleep(0.01)
+
+    with concurrent.futures.ThreadPoolExecutor(connections) as pool:
+        list(pool.map(ask_once, range(connections)))
+
+
+def test_strangers_keep_no_user_from_their_first_request(server_on_a_file):
+    server = server_on_a_file
+    tokens = [make_token(server, ALICE) for _ in range(20)]
+    server.end(signal.SIGTERM)
+    server.start()
+    for i in range(2):  # the writer has read the tokens when it takes the second
+        server.push([job(i)])
+    is_over, cut = threading.Event(), []
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        flooded = pool.submit(flood, server, is_over, cut)
+        try:
+            for token in tokens:
+                before = len(cut)
+                wait_for(lambda: len(cut) > before)  # no stranger has a place now
+                assert ask(server, token, "/jobs").status == 200
+        finally:
+            is_over.set()
+        flooded.result()
 
 
 def test_requests_of_other_sites_pages_are_refused(server_on_a_file):
