@@ -526,6 +526,12 @@ def test_a_proxys_user_counts_with_its_secret_alone(folder, keeper):  # noqa: F8
                         {"X-Remote-User": user, "X-Jobmeter-Proxy-Secret": "proxys-secret-012345678"}, key,
                         {"X-Remote-User": "no-such-user"} | key, {"X-Remote-User": ""} | key):
             assert server.get("/api/v1/jobs", **headers).status == 401, headers
+        both = socket.create_connection(("127.0.0.1", server.port))  # the proxy adds its header, and leaves the client's
+        with both, both.makefile("rb") as answer:
+            both.sendall(f"GET /api/v1/jobs HTTP/1.1\r\nHost: x\r\nx-remote-user: {user}\r\nX-Remote-User: root\r\n"
+                         f"X-Jobmeter-Proxy-Secret: {key['X-Jobmeter-Proxy-Secret']}\r\n\r\n".encode())
+            assert b" 401 " in answer.readline()
+        assert "the header 'X-Remote-User' comes more than once" in server.log()
         root = server.get("/api/v1/jobs?fields=id", **{"X-Remote-User": "root"}, **key)
         assert json.loads(root.text)["jobs"] == []  # no operator, whoever says so
         assert f"audit: somebody unknown by TCP: GET /api/v1/jobs: the header 'X-Remote-User' is for the proxy alone" in server.log()

@@ -324,6 +324,10 @@ static int take_proxy(struct server *s, const struct http_request *request, cons
 	if (!is_proxy(s, request))
 		return error_set(err, -EPERM, "the header '%s' is for the proxy alone",
 				 s->config->proxy_header);
+	/* one that the client sent, and the proxy did not drop */
+	if (http_has_several(request, s->config->proxy_header))
+		return error_set(err, -EPERM, "the header '%s' comes more than once",
+				 s->config->proxy_header);
 	entry = getpwnam(user);
 	if (!entry)
 		return error_set(err, -EPERM, "the proxy's user is not known here");
