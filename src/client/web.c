@@ -112,6 +112,8 @@ int web_open(const char *url, size_t answer_max, struct web **ret, struct error 
 	r = libcurl_load(&w->curl, err);
 	if (r == 0)
 		r = read_token(w, err);
+	if (r == 0 && strchr(w->url, '@')) /* what looks like a host may be a user's name */
+		r = error_set(err, -EINVAL, "'%s': a URL with a user's name is not taken", w->url);
 	if (r == 0 && *w->authorization && !is_private(w->url))
 		r = error_set(err, -EPERM,
 			      "'%s': a token goes over https:// only, beyond this machine", w->url);

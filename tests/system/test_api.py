@@ -606,6 +606,8 @@ def test_an_unreachable_server_is_named_in_one_line(config, tmp_path):
         done = jobmeter(*command, "--server", url, config=config)
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
         assert done.stderr.startswith(f"jobmeter {command[0]}: cannot reach the server '{url}': ")
+    for mock in ("http://127.0.0.1:x@192.0.2.1:9841", "https://user@192.0.2.1"):  # the host is not what it looks like
+        assert jobmeter("jobs", "--server", mock, config=config).stderr == f"jobmeter jobs: '{mock}': a URL with a user's name is not taken\n"
     beyond = jobmeter("jobs", "--server", "http://192.0.2.1:9841", config=config)
     assert beyond.stderr == "jobmeter jobs: 'http://192.0.2.1:9841': a token goes over https:// only, beyond this machine\n"
     put_token(config, "jm_1_x", 0o644)
