@@ -175,6 +175,7 @@ def test_jobs_of_one_moment_fall_on_one_page_each(server):
     for most in (1, 50, 1000):
         found = [one["id"] for page in pages(server, token, f"cpu_most={most}", 7) for one in page]
         assert sorted(found) == sorted(one["id"] for one in everyone if one["cpu_efficiency"] <= most / 100)
+    assert [len(ask_json(server, token, f"/jobs?until={until}")["jobs"]) for until in ("0", "1970-01-01T00:00:00Z", "")] == [0, 0, 30]
     next_one = ask_json(server, token, "/jobs?limit=7")["next"]
     assert next_one.split("~")[2] == str(ALICE)  # it has nothing that counts others' jobs
     for after in ("x", "1~2", "~" * 6, next_one + "~", next_one.replace(str(ALICE), "x"), "1~1~1~*~a~b~c", "1~1~1~*zz~a~b~c", "%FF"):
@@ -324,7 +325,10 @@ def test_a_job_that_has_not_changed_is_not_sent_again_and_a_tag_is_of_its_caller
         assert first.status == 200 and first.headers["Cache-Control"] == "no-store"
         same = ask(server, again, path, **{"If-None-Match": tag})
         assert (same.status, same.text, same.headers["ETag"]) == (304, "", tag)
-        assert ask(server, alice, path, **{"If-None-Match": '"wrong"'}).text == first.text
+        for weak in (f"W/{tag}", f'"other", {tag}', f'"other",W/{tag}'):
+            assert ask(server, alice, path, **{"If-None-Match": weak}).status == 304
+        for wrong in ('"wrong"', tag[:-2] + '"', tag[1:-1]):
+            assert ask(server, alice, path, **{"If-None-Match": wrong}).text == first.text
         others = ask(server, operators, path, **{"If-None-Match": tag})
         assert (others.status, others.text) == (200, first.text) and others.headers["ETag"] != tag
         assert ask(server, bob, path, **{"If-None-Match": tag}).status == 404

@@ -295,7 +295,7 @@ uint64_t api_moment(const struct api_call *c, const char *name)
 	const char *text = api_text(c, name);
 	uint64_t ns = 0;
 
-	return text && parse_moment(text, &ns) ? ns : 0;
+	return text && parse_moment(text, &ns) ? MAX(ns, UINT64_C(1)) : 0; /* 1970 is one, too */
 }
 
 int api_take_values(struct api_call *c, struct error *err)
@@ -407,7 +407,8 @@ static int tag_answer(const struct api_call *c, struct http_answer *ret)
 		ret->tag = NULL;
 		return -ENOMEM;
 	}
-	if (!known || strcmp(known, ret->tag) != 0)
+	if (!known || !strstr(known, ret->tag)) /* one of several, or weakened on the way: W/"..."
+						 */
 		return 0;
 	ret->status = 304;
 	free(ret->text);
