@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ import pytest
 
 from made_records import line, record
 from ports import free_ports
+from repository import REPOSITORY
 from server import BUILD
 from serving import Serving, batches, folder, wait_for  # noqa: F401
 from slurm import make_users
@@ -425,6 +427,27 @@ def test_usage_is_that_of_the_jobs_by_day_week_and_month(server):
     done = server.run("check")
     assert done.returncode == 1 and "'jobmeter-server reindex' makes them anew" in done.stderr
     assert server.run("reindex").returncode == 0 and server.run("check").returncode == 0
+
+
+def test_grafanas_queries_are_answered_as_their_page_says(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(i, account="a1", partition="p1") for i in range(1, 4)])
+    operators, values = make_token(server, 0, "--scope", "operator"), {"${__from}": "1769904000000", "${__to}": "1772755200000",
+                                                                       "$account": "", "$job": "1"}
+    page = (REPOSITORY / "docs/sites/api.md").read_text().partition("## Grafana")[2]
+    asked = 0
+    for _, _, query, root, columns, _ in (row.split("|") for row in page.splitlines() if row.count("|") == 5 and "/api/v1/" in row):
+        columns = [re.findall(r"`(.*?)`", one)[0] for one in columns.split(",")]
+        urls, roots = re.findall(r"/api/v1(/[^`]*)", query), re.findall(r"`(.*?)`", root)
+        for i, url in enumerate(urls):
+            for name, value in values.items():
+                url = url.replace(name, value)
+            text = ask(server, operators, url).text
+            rows = json.loads(text)[roots[i]] if roots else list(csv.DictReader(io.StringIO(text)))
+            wanted = columns if len(urls) == 1 else columns[i:i + 1]
+            assert rows and all(row[one] not in (None, "") for row in rows for one in wanted), (url, rows[:1])
+            asked += 1
+    assert asked == 6
 
 
 def test_a_job_on_four_nodes_is_one(server_on_a_file):
