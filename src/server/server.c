@@ -18,6 +18,7 @@
 #include "basic/file.h"
 #include "basic/macro.h"
 #include "basic/notify.h"
+#include "server/api/api.h"
 #include "server/api/caller.h"
 #include "server/factors.h"
 #include "server/server_config.h"
@@ -169,7 +170,8 @@ static int open_api(struct server *s, struct error *err)
 	if (r < 0)
 		return error_prefix(err, r, "proxy.secret_file");
 	s->known_tokens = caller_known_new();
-	if (!s->known_tokens)
+	s->kept = api_kept_new();
+	if (!s->known_tokens || !s->kept)
 		return error_set_errno(err, ENOMEM, "cannot start");
 	return rules_load_built_in(&s->rules, err);
 }
@@ -410,6 +412,7 @@ int server_run(const struct server_config *config, struct error *err)
 	rules_free(s.rules);
 	explicit_bzero(s.proxy_secret, sizeof(s.proxy_secret));
 	free(s.known_tokens);
+	api_kept_free(s.kept);
 	closep(&s.signal_fd);
 	return r;
 }

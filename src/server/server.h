@@ -21,6 +21,7 @@
 #include "server/sync/sync.h"
 #include "service/token.h"
 
+struct kept;
 struct known_tokens;
 struct server_config;
 struct workers;
@@ -45,6 +46,7 @@ struct server { /* what its files share; each worker has a copy of its own, with
 	const struct server_config *config;
 	struct store *store; /* NULL in the loop of HTTP, which waits for no database */
 	struct known_tokens *known_tokens; /* of all threads */
+	struct kept *kept; /* of all threads */
 	struct workers *workers; /* NULL until the database is there */
 	struct permission *permission;
 	struct munge *munge; /* NULL: not wanted */

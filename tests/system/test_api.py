@@ -429,6 +429,33 @@ def test_usage_is_that_of_the_jobs_by_day_week_and_month(server):
     assert server.run("reindex").returncode == 0 and server.run("check").returncode == 0
 
 
+def test_sums_that_took_long_are_given_again_for_a_moment_to_the_same_caller_alone(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(1), job(2, BOB)])
+    server.ask_database(f"""
+        INSERT INTO rollups (day_ns, manager, cluster, uid, user_name, account, partition_name, jobs)
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
+        SELECT {10**6 * DAY * 1000}, 'slurm', 'made', {ALICE}, 'made-alice', i, 'p', 1 FROM n""")
+    alice, bob, operators = make_token(server, ALICE), make_token(server, BOB), make_token(server, 0, "--scope", "operator")
+
+    def count(token, more=""):
+        return sum(row["jobs"] for row in ask_json(server, token, f"/usage?by=cluster{more}")["usage"])
+
+    def in_database(where="uid > 0"):
+        return server.ask_database(f"SELECT sum(jobs) FROM rollups WHERE {where}")[0][0]
+
+    def is_given_again():
+        before = count(alice)
+        server.ask_database("UPDATE rollups SET jobs = jobs + 1 WHERE account = '7'")
+        return count(alice) == before < in_database(f"uid = {ALICE}")
+
+    wait_for(is_given_again)
+    assert count(bob) == 1 and count(operators) == in_database()
+    assert count(alice, "&account=7") == in_database("account = '7'")
+    assert count(alice, "&until=1970-01-01T00:00:00Z") == 0
+    wait_for(lambda: count(alice) == in_database(f"uid = {ALICE}"))
+
+
 def test_grafanas_queries_are_answered_as_their_page_says(server_on_a_file):
     server = server_on_a_file
     server.push([job(i, account="a1", partition="p1") for i in range(1, 4)])
