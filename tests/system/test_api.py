@@ -666,6 +666,9 @@ def test_an_unreachable_server_is_named_in_one_line(config, tmp_path):
     assert beyond.stderr == "jobmeter jobs: 'http://192.0.2.1:9841': a token goes over https:// only, beyond this machine\n"
     put_token(config, "jm_1_x", 0o644)
     assert "can be read by others (chmod 0600)" in jobmeter("jobs", "--server", url, config=config).stderr
+    (config / "jobmeter/token").unlink()
+    (config / "jobmeter/token").mkdir()
+    assert "is no plain file" in jobmeter("jobs", "--server", url, config=config).stderr
     dead = tmp_path / "server.sock"
     with socket.socket(socket.AF_UNIX) as one:
         one.bind(str(dead))
