@@ -598,6 +598,8 @@ def test_members_of_the_admins_groups_see_all_on_the_socket(server_on_a_file):
     assert len(json.loads(server.ask("/api/v1/jobs").text)["jobs"]) == 2
     status, text = server.ask_as(ALICE, "/api/v1/jobs?fields=id")
     assert (status, json.loads(text)["jobs"]) == (200, [{"id": "1"}])
+    assert len(server.jobs()) == 2 and server.ask_as(ALICE, "/v1/jobs")[0] == 200  # as the commands ask
+    assert server.log().count("audit: root by socket: GET /v1/jobs: seen as operator") == server.log().count("GET /v1/jobs") == 1
 
 
 # ---- the commands ----
