@@ -83,7 +83,9 @@ static int read_token(struct web *w, struct error *err)
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set_errno(err, errno, "cannot read the token '%s'", path);
-	if (!S_ISREG(st.st_mode) || st.st_mode & 077)
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL, "the token '%s' is no plain file", path);
+	if (st.st_mode & 077)
 		return error_set(err, -EPERM, "the token '%s' can be read by others (chmod 0600)",
 				 path);
 	r = file_read_fd(fd, TOKEN_MAX, &text, &length);
@@ -112,6 +114,8 @@ int web_open(const char *url, size_t answer_max, struct web **ret, struct error 
 	r = libcurl_load(&w->curl, err);
 	if (r == 0)
 		r = read_token(w, err);
+	if (r == 0 && strchr(w->url, '@')) /* what looks like a host may be a user's name */
+		r = error_set(err, -EINVAL, "'%s': a URL with a user's name is not taken", w->url);
 	if (r == 0 && *w->authorization && !is_private(w->url))
 		r = error_set(err, -EPERM,
 			      "'%s': a token goes over https:// only, beyond this machine", w->url);

@@ -54,6 +54,28 @@ const char *http_cookie(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, name);
 }
 
+struct count {
+	const char *name;
+	size_t count;
+};
+
+static enum MHD_Result count_name(void *context, enum MHD_ValueKind kind UNUSED, const char *name,
+				  const char *value UNUSED)
+{
+	struct count *c = context;
+
+	c->count += strcasecmp(name, c->name) == 0;
+	return MHD_YES;
+}
+
+bool http_has_several(const struct http_request *request, const char *header)
+{
+	struct count c = { header, 0 };
+
+	MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_name, &c);
+	return c.count > 1;
+}
+
 struct each_query {
 	int (*take)(void *context, const char *key, const char *value);
 	void *context;

@@ -50,6 +50,8 @@ struct http_request {
 const char *http_query(const struct http_request *request, const char *key);
 const char *http_header(const struct http_request *request, const char *name);
 const char *http_cookie(const struct http_request *request, const char *name);
+/* Of several, http_header() gives the first one. */
+bool http_has_several(const struct http_request *request, const char *header);
 
 /* Each field of the query, as often as it is there; @value is "" where it has none.  What is not 0
  * ends it, and is returned. */

@@ -279,6 +279,8 @@ static struct store_who who_asks(struct server *s, const struct http_request *re
 	struct caller caller = {};
 
 	caller_of_peer(s, &request->peer, &caller);
+	if (caller.sees_all)
+		caller_audit(s, &caller, request, "seen as operator");
 	return may_see(&caller);
 }
 

@@ -18,6 +18,7 @@
 #include "basic/file.h"
 #include "basic/macro.h"
 #include "basic/notify.h"
+#include "server/api/api.h"
 #include "server/api/caller.h"
 #include "server/factors.h"
 #include "server/server_config.h"
@@ -168,8 +169,9 @@ static int open_api(struct server *s, struct error *err)
 
 	if (r < 0)
 		return error_prefix(err, r, "proxy.secret_file");
-	s->callers = caller_cache_new();
-	if (!s->callers)
+	s->known_tokens = caller_known_new();
+	s->kept = api_kept_new();
+	if (!s->known_tokens || !s->kept)
 		return error_set_errno(err, ENOMEM, "cannot start");
 	return rules_load_built_in(&s->rules, err);
 }
@@ -345,6 +347,7 @@ void server_work(struct server *s, uint64_t now_ms)
 		log_say(CONFIG_LOG_ERROR, "nothing is closed or deleted: %s", err.text);
 	else if (r == 0 && *err.text)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
+	caller_learn_tokens(s);
 	has_more |= s->sync && run_sync(s, now_ns);
 	ended_ms = clock_now_ns(CLOCK_MONOTONIC) / MS;
 	s->next_work_ms = ended_ms + MAX((uint64_t)(has_more ? BUSY_WORK_MS : IDLE_WORK_MS),
@@ -408,7 +411,8 @@ int server_run(const struct server_config *config, struct error *err)
 	permission_free(s.permission);
 	rules_free(s.rules);
 	explicit_bzero(s.proxy_secret, sizeof(s.proxy_secret));
-	free(s.callers);
+	free(s.known_tokens);
+	api_kept_free(s.kept);
 	closep(&s.signal_fd);
 	return r;
 }

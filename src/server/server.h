@@ -21,7 +21,8 @@
 #include "server/sync/sync.h"
 #include "service/token.h"
 
-struct caller_cache;
+struct kept;
+struct known_tokens;
 struct server_config;
 struct workers;
 
@@ -44,7 +45,8 @@ struct server_link { /* for one sign-in */
 struct server { /* what its files share; each worker has a copy of its own, with its store */
 	const struct server_config *config;
 	struct store *store; /* NULL in the loop of HTTP, which waits for no database */
-	struct caller_cache *callers; /* of all threads */
+	struct known_tokens *known_tokens; /* of all threads */
+	struct kept *kept; /* of all threads */
 	struct workers *workers; /* NULL until the database is there */
 	struct permission *permission;
 	struct munge *munge; /* NULL: not wanted */

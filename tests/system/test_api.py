@@ -4,19 +4,25 @@
 import concurrent.futures
 import csv
 import hashlib
+import http.client
 import io
 import json
 import os
 import pwd
+import re
 import shutil
+import signal
 import socket
 import subprocess
+import threading
+import time
 import urllib.parse
 
 import pytest
 
 from made_records import line, record
 from ports import free_ports
+from repository import REPOSITORY
 from server import BUILD
 from serving import Serving, batches, folder, wait_for  # noqa: F401
 from slurm import make_users
@@ -171,6 +177,7 @@ def test_jobs_of_one_moment_fall_on_one_page_each(server):
     for most in (1, 50, 1000):
         found = [one["id"] for page in pages(server, token, f"cpu_most={most}", 7) for one in page]
         assert sorted(found) == sorted(one["id"] for one in everyone if one["cpu_efficiency"] <= most / 100)
+    assert [len(ask_json(server, token, f"/jobs?until={until}")["jobs"]) for until in ("0", "1970-01-01T00:00:00Z", "")] == [0, 0, 30]
     next_one = ask_json(server, token, "/jobs?limit=7")["next"]
     assert next_one.split("~")[2] == str(ALICE)  # it has nothing that counts others' jobs
     for after in ("x", "1~2", "~" * 6, next_one + "~", next_one.replace(str(ALICE), "x"), "1~1~1~*~a~b~c", "1~1~1~*zz~a~b~c", "%FF"):
@@ -320,7 +327,10 @@ def test_a_job_that_has_not_changed_is_not_sent_again_and_a_tag_is_of_its_caller
         assert first.status == 200 and first.headers["Cache-Control"] == "no-store"
         same = ask(server, again, path, **{"If-None-Match": tag})
         assert (same.status, same.text, same.headers["ETag"]) == (304, "", tag)
-        assert ask(server, alice, path, **{"If-None-Match": '"wrong"'}).text == first.text
+        for weak in (f"W/{tag}", f'"other", {tag}', f'"other",W/{tag}'):
+            assert ask(server, alice, path, **{"If-None-Match": weak}).status == 304
+        for wrong in ('"wrong"', tag[:-2] + '"', tag[1:-1]):
+            assert ask(server, alice, path, **{"If-None-Match": wrong}).text == first.text
         others = ask(server, operators, path, **{"If-None-Match": tag})
         assert (others.status, others.text) == (200, first.text) and others.headers["ETag"] != tag
         assert ask(server, bob, path, **{"If-None-Match": tag}).status == 404
@@ -419,6 +429,54 @@ def test_usage_is_that_of_the_jobs_by_day_week_and_month(server):
     assert server.run("reindex").returncode == 0 and server.run("check").returncode == 0
 
 
+def test_sums_that_took_long_are_given_again_for_a_moment_to_the_same_caller_alone(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(1), job(2, BOB)])
+    server.ask_database(f"""
+        INSERT INTO rollups (day_ns, manager, cluster, uid, user_name, account, partition_name, jobs)
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
+        SELECT {10**6 * DAY * 1000}, 'slurm', 'made', {ALICE}, 'made-alice', i, 'p', 1 FROM n""")
+    alice, bob, operators = make_token(server, ALICE), make_token(server, BOB), make_token(server, 0, "--scope", "operator")
+
+    def count(token, more=""):
+        return sum(row["jobs"] for row in ask_json(server, token, f"/usage?by=cluster{more}")["usage"])
+
+    def in_database(where="uid > 0"):
+        return server.ask_database(f"SELECT sum(jobs) FROM rollups WHERE {where}")[0][0]
+
+    def is_given_again():
+        before = count(alice)
+        server.ask_database("UPDATE rollups SET jobs = jobs + 1 WHERE account = '7'")
+        return count(alice) == before < in_database(f"uid = {ALICE}")
+
+    wait_for(is_given_again)
+    assert count(bob) == 1 and count(operators) == in_database()
+    assert count(alice, "&account=7") == in_database("account = '7'")
+    assert count(alice, "&until=1970-01-01T00:00:00Z") == 0
+    wait_for(lambda: count(alice) == in_database(f"uid = {ALICE}"))
+
+
+def test_grafanas_queries_are_answered_as_their_page_says(server_on_a_file):
+    server = server_on_a_file
+    server.push([job(i, account="a1", partition="p1") for i in range(1, 4)])
+    operators, values = make_token(server, 0, "--scope", "operator"), {"${__from}": "1769904000000", "${__to}": "1772755200000",
+                                                                       "$account": "", "$job": "1"}
+    page = (REPOSITORY / "docs/sites/api.md").read_text().partition("## Grafana")[2]
+    asked = 0
+    for _, _, query, root, columns, _ in (row.split("|") for row in page.splitlines() if row.count("|") == 5 and "/api/v1/" in row):
+        columns = [re.findall(r"`(.*?)`", one)[0] for one in columns.split(",")]
+        urls, roots = re.findall(r"/api/v1(/[^`]*)", query), re.findall(r"`(.*?)`", root)
+        for i, url in enumerate(urls):
+            for name, value in values.items():
+                url = url.replace(name, value)
+            text = ask(server, operators, url).text
+            rows = json.loads(text)[roots[i]] if roots else list(csv.DictReader(io.StringIO(text)))
+            wanted = columns if len(urls) == 1 else columns[i:i + 1]
+            assert rows and all(row[one] not in (None, "") for row in rows for one in wanted), (url, rows[:1])
+            asked += 1
+    assert asked == 6
+
+
 def test_a_job_on_four_nodes_is_one(server_on_a_file):
     server = server_on_a_file
     server.push([job(7, node=f"n{i}") for i in range(4)])
@@ -462,6 +520,40 @@ def test_one_user_keeps_nobody_from_the_server(server_on_a_file):
     assert before > 20  # bob has more turns than alice
 
 
+def flood(server, is_over, cut, connections=60):
+    """As many strangers at a time as wait, and more: those beyond are cut."""
+    def ask_once(_):
+        while not is_over.is_set():
+            try:
+                assert server.get("/api/v1/jobs").status == 401
+            except (OSError, http.client.HTTPException):
+                cut.append(True)
+                time.sleep(0.01)
+
+    with concurrent.futures.ThreadPoolExecutor(connections) as pool:
+        list(pool.map(ask_once, range(connections)))
+
+
+def test_strangers_keep_no_user_from_their_first_request(server_on_a_file):
+    server = server_on_a_file
+    tokens = [make_token(server, ALICE) for _ in range(20)]
+    server.end(signal.SIGTERM)
+    server.start()
+    for i in range(2):  # the writer has read the tokens when it takes the second
+        server.push([job(i)])
+    is_over, cut = threading.Event(), []
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        flooded = pool.submit(flood, server, is_over, cut)
+        try:
+            for token in tokens:
+                before = len(cut)
+                wait_for(lambda: len(cut) > before)  # no stranger has a place now
+                assert ask(server, token, "/jobs").status == 200
+        finally:
+            is_over.set()
+        flooded.result()
+
+
 def test_requests_of_other_sites_pages_are_refused(server_on_a_file):
     server = server_on_a_file
     server.push([job(1)])
@@ -488,6 +580,12 @@ def test_a_proxys_user_counts_with_its_secret_alone(folder, keeper):  # noqa: F8
                         {"X-Remote-User": user, "X-Jobmeter-Proxy-Secret": "proxys-secret-012345678"}, key,
                         {"X-Remote-User": "no-such-user"} | key, {"X-Remote-User": ""} | key):
             assert server.get("/api/v1/jobs", **headers).status == 401, headers
+        both = socket.create_connection(("127.0.0.1", server.port))  # the proxy adds its header, and leaves the client's
+        with both, both.makefile("rb") as answer:
+            both.sendall(f"GET /api/v1/jobs HTTP/1.1\r\nHost: x\r\nx-remote-user: {user}\r\nX-Remote-User: root\r\n"
+                         f"X-Jobmeter-Proxy-Secret: {key['X-Jobmeter-Proxy-Secret']}\r\n\r\n".encode())
+            assert b" 401 " in answer.readline()
+        assert "the header 'X-Remote-User' comes more than once" in server.log()
         root = server.get("/api/v1/jobs?fields=id", **{"X-Remote-User": "root"}, **key)
         assert json.loads(root.text)["jobs"] == []  # no operator, whoever says so
         assert f"audit: somebody unknown by TCP: GET /api/v1/jobs: the header 'X-Remote-User' is for the proxy alone" in server.log()
@@ -500,6 +598,8 @@ def test_members_of_the_admins_groups_see_all_on_the_socket(server_on_a_file):
     assert len(json.loads(server.ask("/api/v1/jobs").text)["jobs"]) == 2
     status, text = server.ask_as(ALICE, "/api/v1/jobs?fields=id")
     assert (status, json.loads(text)["jobs"]) == (200, [{"id": "1"}])
+    assert len(server.jobs()) == 2 and server.ask_as(ALICE, "/v1/jobs")[0] == 200  # as the commands ask
+    assert server.log().count("audit: root by socket: GET /v1/jobs: seen as operator") == server.log().count("GET /v1/jobs") == 1
 
 
 # ---- the commands ----
@@ -562,10 +662,15 @@ def test_an_unreachable_server_is_named_in_one_line(config, tmp_path):
         done = jobmeter(*command, "--server", url, config=config)
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
         assert done.stderr.startswith(f"jobmeter {command[0]}: cannot reach the server '{url}': ")
+    for mock in ("http://127.0.0.1:x@192.0.2.1:9841", "https://user@192.0.2.1"):  # the host is not what it looks like
+        assert jobmeter("jobs", "--server", mock, config=config).stderr == f"jobmeter jobs: '{mock}': a URL with a user's name is not taken\n"
     beyond = jobmeter("jobs", "--server", "http://192.0.2.1:9841", config=config)
     assert beyond.stderr == "jobmeter jobs: 'http://192.0.2.1:9841': a token goes over https:// only, beyond this machine\n"
     put_token(config, "jm_1_x", 0o644)
     assert "can be read by others (chmod 0600)" in jobmeter("jobs", "--server", url, config=config).stderr
+    (config / "jobmeter/token").unlink()
+    (config / "jobmeter/token").mkdir()
+    assert "is no plain file" in jobmeter("jobs", "--server", url, config=config).stderr
     dead = tmp_path / "server.sock"
     with socket.socket(socket.AF_UNIX) as one:
         one.bind(str(dead))

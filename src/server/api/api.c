@@ -4,10 +4,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/csv.h"
 #include "basic/error.h"
 #include "basic/fnv.h"
@@ -24,6 +26,10 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define RETRY_AFTER_S 5
 #define SUFFIX_MAX 8
+#define KEPT 32 /* answers */
+#define KEPT_LONG_NS UINT64_C(20000000) /* of CPU time: what took less is made anew */
+#define KEPT_MOST_NS UINT64_C(10000000000)
+#define KEPT_TEXT_MAX ((size_t)256 << 10)
 #define WORDS_MAX (STORE_COLUMNS_MAX + 1)
 
 static const struct {
@@ -73,17 +79,17 @@ const struct api_route server_api_routes[] = {
 	{ "/compare", "What is different in one job from what it was in another, number by number.", API_DOCUMENTS,
 	  .answer = api_put_comparison, .parameters = { api_compare_parameters } },
 	{ "/users", "The users of the jobs that match, those with most jobs first, with sums.", API_LISTS, "users", api_user_columns,
-	  "user," API_SUMS, api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	  "user," API_SUMS, api_list_sums, .is_kept = true, .parameters = { api_filter_parameters, api_sum_parameters } },
 	{ "/accounts", "The same of accounts.", API_LISTS, "accounts", api_account_columns,
-	  "account," API_SUMS, api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	  "account," API_SUMS, api_list_sums, .is_kept = true, .parameters = { api_filter_parameters, api_sum_parameters } },
 	{ "/partitions", "The same of partitions.", API_LISTS, "partitions", api_partition_columns,
-	  "partition," API_SUMS, api_list_sums, .parameters = { api_filter_parameters, api_sum_parameters } },
+	  "partition," API_SUMS, api_list_sums, .is_kept = true, .parameters = { api_filter_parameters, api_sum_parameters } },
 	{ "/usage", "What jobs used and wasted, by user, account or partition, and by day, week or month.", API_LISTS, "usage", api_usage_columns,
-	  .answer = api_list_usage, .parameters = { api_usage_parameters, api_sum_parameters } },
+	  .answer = api_list_usage, .is_kept = true, .parameters = { api_usage_parameters, api_sum_parameters } },
 	{ "/emissions", "What jobs emitted and cost, by the ledger and the site's factors.", API_DOCUMENTS,
 	  .answer = api_put_emissions, .parameters = { api_filter_parameters, api_emission_parameters } },
 	{ "/nodes", "The nodes on which jobs ran.", API_LISTS, "nodes", api_node_columns,
-	  .answer = api_list_nodes, .parameters = { api_span_parameters, api_sum_parameters } },
+	  .answer = api_list_nodes, .is_kept = true, .parameters = { api_span_parameters, api_sum_parameters } },
 	{ "/metrics", "The columns of jobs, and what they mean.", API_LISTS, "metrics", api_metric_columns,
 	  .answer = api_list_metrics },
 	{ "/predict", "What a job will take, from the caller's last like jobs, before it is submitted.", IN(API_JSON),
@@ -295,7 +301,7 @@ uint64_t api_moment(const struct api_call *c, const char *name)
 	const char *text = api_text(c, name);
 	uint64_t ns = 0;
 
-	return text && parse_moment(text, &ns) ? ns : 0;
+	return text && parse_moment(text, &ns) ? MAX(ns, UINT64_C(1)) : 0; /* 1970 is one, too */
 }
 
 int api_take_values(struct api_call *c, struct error *err)
@@ -407,13 +413,123 @@ static int tag_answer(const struct api_call *c, struct http_answer *ret)
 		ret->tag = NULL;
 		return -ENOMEM;
 	}
-	if (!known || strcmp(known, ret->tag) != 0)
+	if (!known || !strstr(known, ret->tag)) /* one of several, or weakened on the way: W/"..."
+						 */
 		return 0;
 	ret->status = 304;
 	free(ret->text);
 	ret->text = NULL;
 	ret->length = 0;
 	return 0;
+}
+
+/* ---- answers that took long ---- */
+
+/*
+ * Dashboards ask for the same sums again and again, each of which reads a month of usage.  The key
+ * is all that an answer depends on, the caller first: nobody gets the answer of another.  It holds
+ * for ten times the CPU time that it took, so that the sums of a small site are never old.
+ */
+struct kept {
+	pthread_mutex_t lock;
+	struct {
+		char *key, *text; /* NULL: none */
+		uint64_t until_ns;
+	} items[KEPT]; /* each in the place of its key's hash */
+};
+
+struct kept *api_kept_new(void)
+{
+	struct kept *k = calloc(1, sizeof(*k));
+
+	if (k)
+		pthread_mutex_init(&k->lock, NULL);
+	return k;
+}
+
+void api_kept_free(struct kept *k)
+{
+	for (size_t i = 0; k && i < KEPT; i++) {
+		free(k->items[i].key);
+		free(k->items[i].text);
+	}
+	free(k);
+}
+
+static void print_value(const struct api_call *c, size_t i, FILE *out)
+{
+	const struct api_parameter *p = api_parameter(c->route, i);
+	const char *text = c->values[i] ? c->values[i] : "";
+	uint64_t ns = p->type == API_MOMENT ? api_moment(c, p->name) : 0;
+
+	if (ns && p->least)
+		fprintf(out, " %" PRIu64, ns / p->least);
+	else if (ns && p->most)
+		fprintf(out, " %" PRIu64, (ns - 1) / p->most);
+	else
+		fprintf(out, " %zu:%s", strlen(text), text);
+}
+
+/* NULL: it is not kept. */
+static char *make_key(const struct api_call *c)
+{
+	char *key = NULL;
+	size_t size;
+	FILE *out = c->route->is_kept ? open_memstream(&key, &size) : NULL;
+
+	if (!out)
+		return NULL;
+	fprintf(out, "%d %u %zu:%s %s %d", c->who.sees_all, c->who.uid, strlen(c->who.user),
+		c->who.user, c->route->path, (int)c->format);
+	for (size_t i = 0; api_parameter(c->route, i); i++)
+		print_value(c, i, out);
+	return fclose(out) == 0 ? key : NULL;
+}
+
+/* With @text it is put there, for so long; else a copy, or NULL. */
+static char *keep(struct kept *k, const char *key, const char *text, uint64_t for_ns)
+{
+	const uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+	const size_t i = fnv_bytes(FNV_BEGIN, key, strlen(key)) % KEPT;
+	char *copy = NULL;
+
+	pthread_mutex_lock(&k->lock);
+	if (text) {
+		free(k->items[i].key);
+		free(k->items[i].text);
+		k->items[i].key = strdup(key);
+		k->items[i].text = strdup(text);
+		k->items[i].until_ns = now_ns + for_ns;
+	} else if (k->items[i].key && k->items[i].text && k->items[i].until_ns > now_ns &&
+		   strcmp(k->items[i].key, key) == 0) {
+		copy = strdup(k->items[i].text);
+	}
+	pthread_mutex_unlock(&k->lock);
+	return copy;
+}
+
+static int make_answer(struct api_call *c, struct http_answer *ret, struct error *err)
+{
+	uint64_t cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+	_cleanup_free_ char *key = make_key(c);
+	int r;
+
+	ret->text = key ? keep(c->server->kept, key, NULL, 0) : NULL;
+	ret->length = ret->text ? strlen(ret->text) : 0;
+	if (ret->text)
+		return 0;
+	choose_columns(c);
+	c->answer = ret;
+	c->out = open_memstream(&ret->text, &ret->length);
+	if (!c->out)
+		return -ENOMEM;
+	r = run(c, err);
+	if (fclose(c->out) != 0 && r >= 0)
+		r = -ENOMEM;
+	cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	if (key && r >= 0 && cpu_ns >= KEPT_LONG_NS && ret->length <= KEPT_TEXT_MAX)
+		(void)keep(c->server->kept, key, ret->text, MIN(10 * cpu_ns, KEPT_MOST_NS));
+	return r;
 }
 
 static int answer_call(struct api_call *c, struct http_answer *ret)
@@ -423,14 +539,7 @@ static int answer_call(struct api_call *c, struct http_answer *ret)
 
 	if (r < 0)
 		return fail(r, &err, ret);
-	choose_columns(c);
-	c->answer = ret;
-	c->out = open_memstream(&ret->text, &ret->length);
-	if (!c->out)
-		return -ENOMEM;
-	r = run(c, &err);
-	if (fclose(c->out) != 0 && r >= 0)
-		r = -ENOMEM;
+	r = make_answer(c, ret, &err);
 	ret->next_page = c->next_page;
 	if (ret->next) { /* nothing was written */
 		free(ret->text);

@@ -39,7 +39,9 @@ enum api_format { API_JSON, API_CSV, API_YAML, API_NDJSON, API_TXT, API_MARKDOWN
 enum api_type {
 	API_STRING,
 	API_NUMBER, /* from @least to @most */
-	API_MOMENT, /* RFC 3339, or milliseconds since the epoch as Grafana has them */
+	API_MOMENT, /* RFC 3339, or milliseconds since the epoch as Grafana has them; only the last
+		       multiple of @least ns, or the next one of @most, counts where they are not 0
+		     */
 	API_WORD, /* one of those of word() */
 	API_WORDS, /* several, by commas */
 };
@@ -81,10 +83,15 @@ struct api_route {
 	const char *fields;
 	int (*answer)(struct api_call *c, struct error *err);
 	bool is_open; /* needs no caller */
+	bool is_kept; /* what took long is given again for a moment */
 	bool is_post; /* what it wants comes as a map of JSON in the body */
 	const struct api_parameter *parameters[API_GROUPS_MAX]; /* arrays, up to a NULL */
 };
 extern const struct api_route server_api_routes[]; /* up to one without a path */
+
+/* Answers that took long, of all threads. */
+struct kept *api_kept_new(void); /* NULL: no memory */
+void api_kept_free(struct kept *k);
 
 /* As struct http_route wants it. */
 int server_api_answer(void *context, const struct http_request *request, struct http_answer *ret);

@@ -34,7 +34,7 @@
 #define PASSWD_TEXT_MAX 16384
 #define DENIED_A_MINUTE 60 /* lines of the log: a stranger shall not fill it */
 #define MINUTE_NS UINT64_C(60000000000)
-#define CACHED 1024 /* tokens: of the users of a site at work */
+#define KNOWN 4096 /* tokens: the newest of a site */
 #define STRANGER UINT32_MAX /* all callers without a known credential share one budget */
 
 struct store_who may_see(const struct caller *caller)
@@ -84,6 +84,51 @@ static const char *parse_token(const char *text, uint64_t *ret_id)
 	return secret;
 }
 
+struct known_tokens {
+	pthread_mutex_t lock;
+	uint64_t newest; /* that was read; the writer's alone */
+	struct store_token items[KNOWN]; /* each in the place of its number; of 0: none */
+};
+
+struct known_tokens *caller_known_new(void)
+{
+	struct known_tokens *k = calloc(1, sizeof(*k));
+
+	if (k)
+		pthread_mutex_init(&k->lock, NULL);
+	return k;
+}
+
+/* @token: NULL: the database has none of that number. */
+static void note_token(struct known_tokens *k, uint64_t id, const struct store_token *token)
+{
+	struct store_token *item = &k->items[id % KNOWN];
+
+	pthread_mutex_lock(&k->lock);
+	if (token)
+		*item = *token;
+	else if (item->id == id)
+		*item = (struct store_token){};
+	pthread_mutex_unlock(&k->lock);
+}
+
+static void learn_token(void *context, const struct store_token *token)
+{
+	struct known_tokens *k = context;
+
+	note_token(k, token->id, token);
+	k->newest = token->id;
+}
+
+void caller_learn_tokens(struct server *s)
+{
+	struct error err = {};
+
+	/* what fails is read the next time: nobody is let in or kept out by it */
+	(void)store_list_tokens(s->store, s->known_tokens->newest, learn_token, s->known_tokens,
+				&err);
+}
+
 /* The same words whatever is wrong with it, but where it has expired. */
 int caller_take_token(struct server *s, const char *text, struct caller *ret, struct error *err)
 {
@@ -95,6 +140,8 @@ int caller_take_token(struct server *s, const char *text, struct caller *ret, st
 		: secret  ? store_find_token(s->store, id, &token, err)
 			  : -ENOENT;
 
+	if (secret && (r == 0 || r == -ENOENT))
+		note_token(s->known_tokens, id, r == 0 ? &token : NULL);
 	if (r == 0)
 		r = caller_digest(secret, digest);
 	/* the time it takes tells nothing of where they differ */
@@ -113,75 +160,27 @@ int caller_take_token(struct server *s, const char *text, struct caller *ret, st
 	return 0;
 }
 
-/* ---- tokens that were seen before ---- */
-
-struct caller_cache {
-	pthread_mutex_t lock;
-	struct {
-		char digest[TOKEN_DIGEST_SIZE]; /* of the token; "": none */
-		bool sees_all;
-		uint32_t uid;
-	} items[CACHED];
-	size_t next; /* which is forgotten for a new one */
-};
-
-struct caller_cache *caller_cache_new(void)
-{
-	struct caller_cache *c = calloc(1, sizeof(*c));
-
-	if (c)
-		pthread_mutex_init(&c->lock, NULL);
-	return c;
-}
-
-static size_t find_cached(const struct caller_cache *c, const char *digest)
-{
-	size_t i = 0;
-
-	while (i < CACHED && strcmp(c->items[i].digest, digest) != 0)
-		i++;
-	return i;
-}
-
-/* Of a token that the database has, or (@is_valid false) has no more. */
-static void cache_token(struct caller_cache *c, const struct caller *caller, bool is_valid)
-{
-	char digest[TOKEN_DIGEST_SIZE];
-	size_t i;
-
-	if (caller_digest(caller->token, digest) < 0)
-		return;
-	pthread_mutex_lock(&c->lock);
-	i = find_cached(c, digest);
-	if (i == CACHED && is_valid)
-		i = c->next++ % CACHED;
-	if (i < CACHED) {
-		snprintf(c->items[i].digest, sizeof(digest), "%s", is_valid ? digest : "");
-		c->items[i].sees_all = caller->sees_all;
-		c->items[i].uid = caller->uid;
-	}
-	pthread_mutex_unlock(&c->lock);
-}
-
-/* Whose budget it is; the rest is caller_confirm()'s. */
+/* Whose budget it is, as far as the token is known; the rest is caller_confirm()'s. */
 static int claim_token(struct server *s, const char *text, struct caller *ret, struct error *err)
 {
+	const struct store_token *known;
 	char digest[TOKEN_DIGEST_SIZE];
 	uint64_t id = 0;
-	size_t i;
+	const char *secret = parse_token(text, &id);
 
-	if (!parse_token(text, &id) || caller_digest(text, digest) < 0)
+	if (!secret || caller_digest(secret, digest) < 0)
 		return error_set(err, -EPERM, "this is no valid token");
 	snprintf(ret->token, sizeof(ret->token), "%s", text);
 	snprintf(ret->by, sizeof(ret->by), "token %" PRIu64, id);
+	known = &s->known_tokens->items[id % KNOWN];
+	pthread_mutex_lock(&s->known_tokens->lock);
 	ret->uid = STRANGER;
-	pthread_mutex_lock(&s->callers->lock);
-	i = find_cached(s->callers, digest);
-	if (i < CACHED) {
-		ret->uid = s->callers->items[i].uid;
-		ret->sees_all = s->callers->items[i].sees_all;
+	if (known->id == id && known->expires_ns > clock_now_ns(CLOCK_REALTIME) &&
+	    gnutls_memcmp(digest, known->digest, TOKEN_DIGEST_SIZE) == 0) {
+		ret->uid = known->uid;
+		ret->sees_all = known->sees_all;
 	}
-	pthread_mutex_unlock(&s->callers->lock);
+	pthread_mutex_unlock(&s->known_tokens->lock);
 	return 0;
 }
 
@@ -189,8 +188,6 @@ int caller_confirm(struct server *s, struct caller *caller, struct error *err)
 {
 	int r = caller && *caller->token ? caller_take_token(s, caller->token, caller, err) : 0;
 
-	if (caller && *caller->token && (r == 0 || r == -EPERM))
-		cache_token(s->callers, caller, r == 0);
 	if (caller)
 		explicit_bzero(caller->token, sizeof(caller->token));
 	return r;
@@ -266,7 +263,7 @@ static void print_token(void *context, const struct store_token *t)
 int caller_print_tokens(struct store *s, FILE *out, struct error *err)
 {
 	fprintf(out, "%6s  %-16s %6s  %-8s  %s\n", "TOKEN", "USER", "UID", "SCOPE", "EXPIRES");
-	return store_list_tokens(s, print_token, out, err);
+	return store_list_tokens(s, 0, print_token, out, err);
 }
 
 /* ---- users that others vouch for ---- */
@@ -326,6 +323,10 @@ static int take_proxy(struct server *s, const struct http_request *request, cons
 
 	if (!is_proxy(s, request))
 		return error_set(err, -EPERM, "the header '%s' is for the proxy alone",
+				 s->config->proxy_header);
+	/* one that the client sent, and the proxy did not drop */
+	if (http_has_several(request, s->config->proxy_header))
+		return error_set(err, -EPERM, "the header '%s' comes more than once",
 				 s->config->proxy_header);
 	entry = getpwnam(user);
 	if (!entry)

@@ -35,9 +35,12 @@ struct caller {
 	char token[CALLER_TOKEN_SIZE]; /* that is still to be looked up; "": all is known */
 };
 
-/* Whose tokens were valid when they were looked up last: for budgets alone. */
-struct caller_cache; /* opaque; the loop's and the threads' */
-struct caller_cache *caller_cache_new(void); /* NULL: no memory.  The caller frees by free(3). */
+/* Tokens as the database had them last, for budgets alone: a user's first request waits for no
+ * stranger's. */
+struct known_tokens; /* opaque; the loop's and the threads' */
+struct known_tokens *caller_known_new(void); /* NULL: no memory.  The caller frees by free(3). */
+/* Those that are new since the last time.  In the writer's thread. */
+void caller_learn_tokens(struct server *s);
 
 /* The one place that decides which jobs a caller sees: every query of the store carries it. */
 struct store_who may_see(const struct caller *caller);

@@ -5,6 +5,8 @@
 #include "server/api/api.h"
 #include "server/server.h"
 
+#define DAY_NS UINT64_C(86400000000000)
+
 /* clang-format off */
 const struct api_parameter api_sum_parameters[] = {
 	{ "limit", API_NUMBER, "Rows at most.", .least = 1, .most = API_LIMIT_MAX },
@@ -17,8 +19,8 @@ const struct api_parameter api_usage_parameters[] = {
 	{ "user", API_STRING, "Jobs of this user: a name or a number." },
 	{ "account", API_STRING, "Jobs that this account is charged for." },
 	{ "partition", API_STRING, "Jobs of this partition or queue." },
-	{ "since", API_MOMENT, "Jobs that started on the day of that time or later." },
-	{ "until", API_MOMENT, "Jobs that started on a day that began before then." },
+	{ "since", API_MOMENT, "Jobs that started on the day of that time or later.", .least = DAY_NS },
+	{ "until", API_MOMENT, "Jobs that started on a day that began before then.", .most = DAY_NS },
 	{},
 };
 /* clang-format on */

@@ -61,10 +61,12 @@ int store_revoke_token(struct store *s, uint64_t id, struct error *err)
 	return r < 0 || revoked ? r : error_set(err, -ENOENT, "there is no token %" PRIu64, id);
 }
 
-int store_list_tokens(struct store *s, void (*take)(void *context, const struct store_token *token),
-		      void *context, struct error *err)
+int store_list_tokens(struct store *s, uint64_t after,
+		      void (*take)(void *context, const struct store_token *token), void *context,
+		      struct error *err)
 {
-	struct statement *row = store_ask(s, "SELECT " COLUMNS " FROM tokens ORDER BY id");
+	struct statement *row = store_ask(
+		s, "SELECT " COLUMNS " FROM tokens WHERE id > ?1 ORDER BY id", NUMBER(after));
 
 	while (store_next(s, row)) {
 		const struct store_token token = read_token(row);

@@ -30,6 +30,7 @@ int store_add_token(struct store *s, const struct store_token *token, uint64_t *
 /* -ENOENT: there is none, or it was revoked. */
 int store_find_token(struct store *s, uint64_t id, struct store_token *ret, struct error *err);
 int store_revoke_token(struct store *s, uint64_t id, struct error *err);
-/* All of them, the oldest first, also those that have expired. */
-int store_list_tokens(struct store *s, void (*take)(void *context, const struct store_token *token),
-		      void *context, struct error *err);
+/* Those of greater numbers than @after, the oldest first, also those that have expired. */
+int store_list_tokens(struct store *s, uint64_t after,
+		      void (*take)(void *context, const struct store_token *token), void *context,
+		      struct error *err);
