@@ -1000,6 +1000,14 @@ static void forget_causes(struct record *r)
 		r->reading.values[cause_metric((enum cause)cause)].is_known = false;
 }
 
+/* As of root's command on cgroup v1, while others compute. */
+static void starve_without_a_quota_known(struct record *r)
+{
+	use_cpu(r, 100);
+	set(r, METRIC_CPU_RUN_QUEUE, 300);
+	r->reading.values[METRIC_CPU_THROTTLED].is_known = false;
+}
+
 /* clang-format off */
 static const struct told {
 	const char *name;
@@ -1020,6 +1028,8 @@ static const struct told {
 	/* more threads would not help */
 	{ "a job whose cores others take is not told to use more", "cores-taken", NULL, {},
 	  { ALWAYS(CPU, 150), ALWAYS(METRIC_CPU_RUN_QUEUE, 200), ALWAYS(CORE_BALANCE, 9000) } },
+	{ "a starved job is told so where no quota is known", "cores-taken", "or a quota had the rest",
+	  .make = starve_without_a_quota_known },
 	{ "the most severe comes first", "crashed-unnoticed throttled memory-low", NULL,
 	  { "memory-low", "throttled", "crashed-unnoticed" } },
 	{ "within a severity the order is the file's", "lost-to-locks throttled", NULL,
