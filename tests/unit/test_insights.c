@@ -485,8 +485,8 @@ static const struct rule_case {
 	  { ALWAYS(OPS(OP_STAT, calls), 2000), { OPS(OP_STAT, errors), 1010, 1004 },
 	  { OPS(OP_STAT, not_found), 1010, 1004 }, ALWAYS(OPS(OP_STAT, ns), 40e9) } },
 	/* who packs them has nothing to pack */
-	{ "small-files-copied", "10,000 opens of files on /made-scratch, for 30.7 KiB read each",
-	  { ALWAYS(OPS(OP_OPEN, calls), 10000), ALWAYS(OPS(OP_READ, bytes), 300 * MIB),
+	{ "small-files-copied", "at most 10,000 on /made-scratch, 30.7 KiB read of each",
+	  { ALWAYS(OPS(OP_OPEN, calls), 70000), ALWAYS(OPS(OP_READ, calls), 10000), ALWAYS(OPS(OP_READ, bytes), 300 * MIB),
 	  ALWAYS(OPS(OP_READ, ns), 40e9), { OPS(OP_WRITE, bytes), 151 * MIB, 149 * MIB } } },
 	/* to read them takes longer than to open them */
 	{ "small-files-read",
@@ -495,9 +495,9 @@ static const struct rule_case {
 	/* beside 0.1 s of writes */
 	{ "small-files-read", "10,000 opens of files on /made-scratch",
 	  { SMALL_FILES_READ, ALWAYS(OPS(OP_READ, ns), 37e9), { OPS(OP_OPEN, ns), 18e9, 19e9 } } },
-	{ "open-close-storm", "10,000 opens of files on /made-scratch",
+	{ "open-close-storm", "10,000 opens on /made-scratch",
 	  { SMALL_FILES_READ, ALWAYS(OPS(OP_READ, ns), 37e9), { OPS(OP_OPEN, ns), 19e9, 18e9 } } },
-	{ "open-close-storm", "10,000 opens of files on /made-scratch, for 51.2 KiB each",
+	{ "open-close-storm", "10,000 opens on /made-scratch, for 51.2 KiB each",
 	  { { OPS(OP_OPEN, calls), 10000, 9999 }, ALWAYS(OPS(OP_OPEN, ns), 40e9),
 	  ALWAYS(OPS(OP_READ, bytes), 500 * MIB) } },
 	{ "read-after-write", "101 MiB of 200 MiB",
@@ -1008,6 +1008,14 @@ static void starve_without_a_quota_known(struct record *r)
 	r->reading.values[METRIC_CPU_THROTTLED].is_known = false;
 }
 
+static void fight_for_a_lock_among_others(struct record *r)
+{
+	use_cpu(r, 100);
+	set(r, METRIC_CPU_RUN_QUEUE, 150);
+	set(r, METRIC_BLOCKED_LOCK, 200);
+	set(r, METRIC_CPU_VOLUNTARY_SWITCHES, 100000);
+}
+
 /* clang-format off */
 static const struct told {
 	const char *name;
@@ -1030,6 +1038,8 @@ static const struct told {
 	  { ALWAYS(CPU, 150), ALWAYS(METRIC_CPU_RUN_QUEUE, 200), ALWAYS(CORE_BALANCE, 9000) } },
 	{ "a starved job is told so where no quota is known", "cores-taken", "or a quota had the rest",
 	  .make = starve_without_a_quota_known },
+	{ "taken cores do not hide a fight for a lock", "lost-to-locks",
+	  .make = fight_for_a_lock_among_others },
 	{ "the most severe comes first", "crashed-unnoticed throttled memory-low", NULL,
 	  { "memory-low", "throttled", "crashed-unnoticed" } },
 	{ "within a severity the order is the file's", "lost-to-locks throttled", NULL,
