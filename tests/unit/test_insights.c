@@ -1016,6 +1016,13 @@ static void fight_for_a_lock_among_others(struct record *r)
 	set(r, METRIC_CPU_VOLUNTARY_SWITCHES, 100000);
 }
 
+static void starve_threads(struct record *r)
+{
+	threads_uneven(r, true);
+	use_cpu(r, 300);
+	set(r, METRIC_CPU_RUN_QUEUE, 70);
+}
+
 /* clang-format off */
 static const struct told {
 	const char *name;
@@ -1040,6 +1047,7 @@ static const struct told {
 	  .make = starve_without_a_quota_known },
 	{ "taken cores do not hide a fight for a lock", "lost-to-locks",
 	  .make = fight_for_a_lock_among_others },
+	{ "threads that waited for cores of others are not uneven", "", .make = starve_threads },
 	{ "the most severe comes first", "crashed-unnoticed throttled memory-low", NULL,
 	  { "memory-low", "throttled", "crashed-unnoticed" } },
 	{ "within a severity the order is the file's", "lost-to-locks throttled", NULL,
