@@ -106,6 +106,15 @@ static struct amount idle_seconds(const struct subject *s, const struct formula 
 	return t.has_causes ? amount_of(t.idle) : UNKNOWN;
 }
 
+/* Root's command on cgroup v1 may have made a group with a quota, which is not known. */
+static struct amount known_throttled_share(const struct subject *s, const struct formula *f UNUSED)
+{
+	struct amount throttled = value(s, METRIC_CPU_THROTTLED);
+
+	return throttled.is_known ? amount_divide(throttled, amount_add(throttled, cpu_time(s, f)))
+				  : amount_of(0);
+}
+
 static struct amount lost_files(const struct subject *s, const struct formula *f UNUSED)
 {
 	struct core_time t = formula_core(s);
@@ -549,6 +558,7 @@ static const struct formula formulas[] = {
 	  .help = "Share of the time that threads were on a CPU that a hypervisor or interrupts took." },
 	{ "throttled_share", DIMENSION_SHARE, .expression = "cpu_throttled_seconds / (cpu_throttled_seconds + cpu_seconds)",
 	  .help = "Time in which the CPU quota throttled the job, over that time and CPU time together." },
+	{ "known_throttled_share", DIMENSION_SHARE, false, known_throttled_share, "The same; 0 where it is not known." },
 	{ "polling_share", DIMENSION_SHARE, .expression = "cpu_polling_seconds / cpu_seconds",
 	  .help = "Share of CPU time that threads spent spinning, in libraries of MPI or OpenMP or in polls that found nothing." },
 	{ "polling_core_share", DIMENSION_SHARE, .expression = "cpu_polling_seconds / core_seconds",

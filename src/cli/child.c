@@ -23,7 +23,8 @@
 #include "load/held.h"
 #include "basic/macro.h"
 
-/* What a user or a resource manager sends to a job.  Stop signals are left to do what they do. */
+/* Signals that a user or a resource manager sends to a job.  Stop signals keep their default
+ * action. */
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
 				 SIGALRM, SIGCONT, SIGXCPU, SIGXFSZ, SIGWINCH };
 
@@ -76,8 +77,8 @@ int child_prepare(struct child *c, char *const argv[], struct error *err)
 	if (command.pid == 0) {
 		int error_number;
 
-		/* In the child, once released: between that and execve() it does nothing that is
-		 * counted, so the command's numbers are its own. */
+		/* In the child, after the release.  Nothing here is counted, so that the numbers
+		 * are the command's alone. */
 		inherited_give_back();
 		sigprocmask(SIG_SETMASK, &c->mask, NULL);
 		execvp(argv[0], argv);
@@ -109,7 +110,7 @@ int child_release(struct child *c, struct error *err)
 	c->start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	if (held_release(&(struct held){ .pid = c->pid, .fd = c->release_fd }) < 0)
 		return error_set_errno(err, errno, "cannot start the command");
-	/* The other end closes at execve(), or says why that failed. */
+	/* execve() closes the other end; if it fails, errno comes through it. */
 	n = recv(c->release_fd, &error_number, sizeof(error_number), MSG_WAITALL);
 	close(c->release_fd);
 	c->release_fd = -EBADF;
@@ -121,7 +122,8 @@ int child_release(struct child *c, struct error *err)
 			       "cannot run '%s'", c->name);
 }
 
-/* Is the signal pending for the witness too?  Then it went to all of the group. */
+/* Is the signal also pending for the witness?  Then it was sent to the whole process group, and the
+ * command has it already. */
 static bool witness_has(pid_t witness, int number)
 {
 	char path[64], text[8192];
@@ -153,10 +155,10 @@ static void end_witness(struct child *c, pid_t witness)
 }
 
 /*
- * A new one, since the old one's pending signals cannot be taken from outside.  Of what went to all
- * of the group before it was there only the old one can tell: the command had it, and so it ends
- * here.  (Of a number that the old one had before, nobody knows: they came within a moment, and are
- * one signal, as those that are pending are to the kernel.)
+ * Replace the witness: its pending signals cannot be cleared from outside.  A signal that is
+ * pending for us and for the old witness, but not for the new one, was sent to the whole group
+ * before the new one was forked.  The command received it, so it is dropped here.  A signal that
+ * came twice while the old witness had it pending counts once, as pending signals do in the kernel.
  */
 static void renew_witness(struct child *c)
 {
@@ -186,10 +188,11 @@ static void pass_on(struct child *c, const struct signalfd_siginfo *info)
 	const struct timespec moment = { .tv_nsec = 20000000 };
 	int number = (int)info->ssi_signo;
 
-	if (info->ssi_code > 0) /* the kernel, that is the terminal: the command had it too */
+	if (info->ssi_code > 0) /* sent by the terminal: the command received it, too */
 		return;
 	if (c->witness_pid && !witness_has(c->witness_pid, number))
-		nanosleep(&moment, NULL); /* the sender may go from process to process */
+		nanosleep(&moment, NULL); /* a sender may signal the processes of a group one by one
+					   */
 	if (c->witness_pid && witness_has(c->witness_pid, number)) {
 		renew_witness(c);
 		return;
@@ -198,7 +201,8 @@ static void pass_on(struct child *c, const struct signalfd_siginfo *info)
 		kill(c->pid, number);
 }
 
-/* Reap all that ended.  Returns 1 when the command did, -ECHILD when none is left. */
+/* Reap all children that ended.  Returns 1 if the command is among them, -ECHILD if no child is
+ * left. */
 static int reap(struct child *c)
 {
 	for (;;) {
@@ -221,7 +225,7 @@ static int reap(struct child *c)
 	}
 }
 
-/* The next signal, or 0 when time is up. */
+/* The next signal; 0 after @timeout_ms. */
 static int wait_signal(struct child *c, int timeout_ms, struct signalfd_siginfo *ret)
 {
 	struct pollfd p = { .fd = c->signal_fd, .events = POLLIN };

@@ -20,7 +20,7 @@
 #define WORDS_MAX 64 /* of a line of a script */
 #define DIRECTIVE "#SBATCH"
 
-/* A word of ours for each that counts; 0: not given. */
+/* The options that a prediction uses; 0 or NULL: not given. */
 struct asked {
 	const char *texts[4]; /* account, partition, qos, name */
 	double nodes, tasks, cpus_per_task, tasks_per_node, gpus, gpus_per_node, limit_s;
@@ -30,7 +30,7 @@ static const char *const text_keys[] = { "account", "partition", "qos", "name" }
 
 /* ---- values ---- */
 
-/* "4", "2-4": the least; behind a number nothing else but a dash stands. */
+/* "4", "2-4": the lower bound.  Only a dash may follow the number. */
 static bool parse_count(const char *text, double *ret)
 {
 	uint64_t number;
@@ -148,8 +148,8 @@ static const struct row {
 };
 /* clang-format on */
 
-/* Those of sbatch that take no value; it is no harm where a new one is missing, but for the name of
- * the script behind it. */
+/* Options of sbatch without a value.  If a newer one is missing here, only the script's name after
+ * it is misread. */
 static const char flag_letters[] = "HIOQWVhksv";
 static const char flag_names[] =
 	" contiguous exclusive help hold ignore-pbs no-kill no-requeue overcommit oversubscribe "
@@ -180,7 +180,7 @@ static bool is_flag(const char *name)
 	return strstr(flag_names, word);
 }
 
-/* One option at @argv, of @argc words; *ret_used: so many of them it is. */
+/* Parse the option at @argv, which has @argc words.  *ret_used: how many words it took. */
 static int take_option(char **argv, int argc, struct asked *ret, int *ret_used, struct error *err)
 {
 	const bool is_long = argv[0][1] == '-';
@@ -204,7 +204,7 @@ static int take_option(char **argv, int argc, struct asked *ret, int *ret_used, 
 	return 0;
 }
 
-/* *ret_script: the first word that is no option; NULL: there is none. */
+/* *ret_script: the first word that is not an option; NULL: there is none. */
 static int take_words(int argc, char **argv, struct asked *ret, const char **ret_script,
 		      struct error *err)
 {
@@ -222,7 +222,7 @@ static int take_words(int argc, char **argv, struct asked *ret, const char **ret
 	return r;
 }
 
-/* The lines up to the first command, as sbatch has it; @text is cut to pieces. */
+/* Like sbatch, read #SBATCH lines up to the first command.  @text is modified. */
 static int take_script(char *text, struct asked *ret, struct error *err)
 {
 	char *line;
@@ -245,7 +245,7 @@ static int take_script(char *text, struct asked *ret, struct error *err)
 	return r;
 }
 
-/* ---- as the server wants it ---- */
+/* ---- the request to the server ---- */
 
 static void put_number(json_t *map, const char *key, double number)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site_rules - the rules as this site and this user have them, in layers: those that are built in,
- * above them the site's file (/etc/jobmeter/insights.yaml; $JOBMETER_INSIGHTS names another one,
- * and empty none), and the user's own ($XDG_CONFIG_HOME/jobmeter/insights.yaml, without it
- * ~/.config/...).  Neither need be there.
+ * site_rules - loads the rules of this site and user.  There are three layers, each overriding the
+ * one before: the built-in rules, the site's file (/etc/jobmeter/insights.yaml, or the file that
+ * $JOBMETER_INSIGHTS names; if that is empty, no file) and the user's file
+ * ($XDG_CONFIG_HOME/jobmeter/insights.yaml, by default ~/.config/...).  Both files are optional.
  *
- * What they say stands in reports as advice: so each must be root's or the reader's own, and nobody
- * else may write to it.  One that is not, or is broken, is told in one line and left out; it stops
- * no report.
+ * Rules put advice into reports.  So a file must belong to root or to the reader, and only its
+ * owner may write to it.  One that fails this check, or is broken, is skipped with a one-line
+ * warning; the report is printed without it.
  */
 #pragma once
 
@@ -19,10 +19,10 @@ struct rules;
 
 #define SITE_RULES_PATH "/etc/jobmeter/insights.yaml"
 
-/* @more: a file above all of them, that was asked for by name; NULL: none.  Who may write to it is
- * not asked.  Fails only if that one is broken or not there, or -ENOMEM. */
+/* @more: a file that was named on the command line and overrides all layers; NULL: none.  Its owner
+ * and mode are not checked.  Fails only if that file is broken or missing, or with -ENOMEM. */
 int site_rules_load(const struct cli_command *command, const char *more, struct rules **ret,
 		    struct error *err);
 
-/* What is wrong with a file above those that are built in; the result is for counting. */
+/* Check the file at @path on top of the built-in rules.  @ret is for counting its rules. */
 int site_rules_check(const char *path, struct rules **ret, struct error *err);

@@ -168,6 +168,8 @@ static const struct setting rows_behind[] = {
 	  .help = "Kernel memory for all counters together." },
 	{ "jobs_max", SETTING_NUMBER, AT(jobs_max), .standard = "16384", .min = 16, .max = 1 << 20, .needs_restart = true,
 	  .help = "Jobs kept at once. Further jobs wait until others are no longer exposed." },
+	{ "user_jobs_max", SETTING_NUMBER, AT(user_jobs_max), .standard = "64", .min = 0, .max = 1 << 16, .needs_restart = true,
+	  .help = "Jobs kept at once whose cgroups one user made, such as rootless containers; at most a sixteenth of jobs_max. 0: they are not jobs." },
 
 	{ "mounts", SETTING_LIST, AT(mounts), .standard = "", .max = 64, .words = mount_fields, .needs_restart = true,
 	  .is_allowed = is_mount, .allowed = "an absolute path and a name",

@@ -54,7 +54,7 @@ struct config {
 		follows_files;
 	unsigned int key_hierarchy; /* enum config_key_hierarchy */
 	uint64_t budget; /* of each core, in millionths */
-	uint64_t maps_memory_mib, jobs_max;
+	uint64_t maps_memory_mib, jobs_max, user_jobs_max;
 
 	struct setting_list mounts, rules;
 	bool has_units, has_node_metrics;

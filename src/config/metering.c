@@ -77,6 +77,7 @@ int metering_of(const struct config *config, struct metering *ret)
 		.budget = config->budget,
 		.maps_memory_mib = (unsigned int)config->maps_memory_mib,
 		.jobs_max = config->jobs_max,
+		.user_jobs_max = config->user_jobs_max ? config->user_jobs_max : SIZE_MAX,
 		.retention_ns = config->retention_ns,
 		.cpu_model = config->cpu_model,
 		.cpu_tdp_watts = config->cpu_tdp_watts,

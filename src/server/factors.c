@@ -41,7 +41,8 @@
 
 enum key { KEY_NONE, KEY_TOKEN, KEY_LOGIN };
 
-/* What is asked, and where its answer has what: keys are paths, such as "intensity.actual". */
+/* The request, and where its answer holds the values: keys are paths, such as "intensity.actual".
+ */
 struct question {
 	const char *path; /* {zone}, {from} (a day ago), {until} (now) */
 	const char *list, *time, *value;
@@ -51,7 +52,7 @@ static const struct provider {
 	const char *url;
 	enum emission_kind kind;
 	struct question past, forecast; /* no path: it has none */
-	unsigned int minutes; /* a value holds so long, and is asked for as often */
+	unsigned int minutes; /* validity of a value, and interval between requests */
 	double grams; /* per kWh, of its unit */
 	enum key key;
 } providers[] = {
@@ -97,7 +98,7 @@ struct fetcher {
 	CURL *handle;
 	char key[TOKEN_SIZE];
 	unsigned int wait_s; /* that the provider asks for; 0: nothing */
-	time_t forecast_at; /* when it is asked for again */
+	time_t forecast_at; /* time of the next request */
 	bool lacks_forecast; /* which has been said */
 	struct answer {
 		size_t length;

@@ -57,7 +57,7 @@ static void put_answer(struct batch *b, enum store_answer answer, const struct e
 	b->has_taken |= answer == STORE_TAKEN;
 }
 
-/* At least so many as it has, without the parser, of which each may take 250 bytes. */
+/* An upper bound of the number of values, without parsing: each may take 250 bytes of memory. */
 static size_t count_values(const char *text, size_t length)
 {
 	size_t count = 0;
@@ -143,7 +143,7 @@ static int put_line(struct batch *b, const char *text, size_t length, struct err
 	return r;
 }
 
-/* Nobody is told what becomes of it: the next batch has another. */
+/* Failures are not reported: the next batch carries a newer one. */
 static int put_node(struct batch *b, struct error *err)
 {
 	const char *text = b->request->node;

@@ -551,7 +551,7 @@ static int put_server(struct server *s, const struct http_request *request, stru
 	return r;
 }
 
-/* Answer with a map, whose members the path's function writes. */
+/* Answer with a JSON map; the path's function writes its members. */
 static int get_map(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	static const struct map {

@@ -160,7 +160,7 @@ static int admit(void *context, const char *authorization, void **ret, struct er
 	return 0;
 }
 
-/* What is asked for on TCP and on the socket, and by whom. */
+/* The routes on TCP and on the socket, and who may use them. */
 static int open_api(struct server *s, struct error *err)
 {
 	int r = *s->config->proxy_header

@@ -47,7 +47,7 @@ static void format_more(const void *context, struct document *d)
 	numbers_format(&l->job->numbers, d);
 }
 
-/* @is_all: the jobs that the filter hides too.  -ENOMEM, -EIO...: what it wrote is no line. */
+/* @is_all: with jobs that the filter hides.  -ENOMEM, -EIO...: the line is incomplete. */
 static int top_line_write(const struct top *t, bool is_all, FILE *out)
 {
 	_cleanup_(document_freep) struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
@@ -116,7 +116,7 @@ static void run_clear(struct run *run)
 		close(run->signal_fd);
 }
 
-/* ---- looking ---- */
+/* ---- readings ---- */
 
 static int locate(void *context, const char *path, struct process_place *ret)
 {
@@ -189,7 +189,7 @@ static uint64_t max_age_ns(const struct run *run)
 	return MIN(MAX(run->options->interval_ns / 2, FRESH_NS), OLDEST_NS);
 }
 
-/* Each reading once: what a key asked for may be of the last one. */
+/* Show each reading once: a key press may return the one that is already shown. */
 static int keep_line(struct run *run, struct error *err)
 {
 	FILE *record = run->options->record;
@@ -212,8 +212,7 @@ static int keep_line(struct run *run, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot write the recording") : 0;
 }
 
-/* What is written down is whole; a screen does with less, and so do rates, which begin with the
- * first. */
+/* A recording needs complete readings; a screen and the first reading for rates do not. */
 static const struct tick *known(const struct run *run)
 {
 	bool is_written = run->options->form == TOP_FORM_LINES && run->top->last.boot_ns;
@@ -242,7 +241,7 @@ static int look(struct run *run, uint64_t age_ns, struct error *err)
 	return keep_line(run, err);
 }
 
-/* ---- showing ---- */
+/* ---- screen ---- */
 
 static int show_screen(struct run *run)
 {
@@ -308,7 +307,7 @@ static void take_click(struct run *run, const struct screen_event *event)
 		top_click_row(run->top, found);
 }
 
-/* A recording goes where it was sent. */
+/* Move a recording by the steps that keys asked for. */
 static int move_recording(struct run *run, struct error *err)
 {
 	struct tick before = {}, tick = {};
@@ -326,7 +325,7 @@ static int move_recording(struct run *run, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot show the jobs") : 0;
 }
 
-/* 1: there were some. */
+/* Returns 1 if keys were pressed. */
 static int take_keys(struct run *run, struct error *err)
 {
 	struct screen_event event;
@@ -345,9 +344,9 @@ static int take_keys(struct run *run, struct error *err)
 	return r < 0 ? r : count;
 }
 
-/* ---- waiting ---- */
+/* ---- wait ---- */
 
-/* Until @until_ns, a key or a signal.  An interrupted one is a screen of another size. */
+/* Wait until @until_ns, a key or a signal.  SIGWINCH interrupts it when the screen is resized. */
 static void wait_until(struct run *run, uint64_t until_ns)
 {
 	struct pollfd fds[2] = { { run->signal_fd, POLLIN, 0 },
@@ -363,9 +362,9 @@ static void wait_until(struct run *run, uint64_t until_ns)
 		run->is_over = true;
 }
 
-/* ---- while we wait for an answer ---- */
+/* ---- while the agent has not answered ---- */
 
-/* Whoever looks at the screen should know that nothing comes. */
+/* Say on the screen that the agent does not answer. */
 static bool tell_silence(struct run *run)
 {
 	uint64_t silent_ns = clock_now_ns(CLOCK_BOOTTIME) - run->asked_ns,
@@ -385,7 +384,7 @@ static bool tell_silence(struct run *run)
 	return true;
 }
 
-/* A waiter's: keys work meanwhile, and show what was there before. */
+/* Called while a request waits: keys work, and show the reading before. */
 static int serve_keys(void *context)
 {
 	struct run *run = context;
@@ -401,7 +400,7 @@ static int serve_keys(void *context)
 	return run->is_over ? -ECANCELED : MIN(r, 0);
 }
 
-/* ---- again and again ---- */
+/* ---- the main loop ---- */
 
 static bool has_target(const struct run *run)
 {
@@ -412,7 +411,7 @@ static bool has_target(const struct run *run)
 	return false;
 }
 
-/* Of a reading that is so long behind the first. */
+/* How old the second reading may be: FIRST_NS younger than the first, within bounds. */
 static uint64_t second_age_ns(const struct run *run)
 {
 	uint64_t since_ns = clock_now_ns(CLOCK_BOOTTIME) - run->top->last.boot_ns;
@@ -439,8 +438,8 @@ static int look_twice(struct run *run, struct error *err)
 	return r == -ENODATA ? 0 : r; /* a recording of one tick */
 }
 
-/* Two readings, so that what is shown first has rates: the last that there is, for which nobody
- * waits, and one of now. */
+/* Take two readings, so that the first screen has rates: the latest that the agent has already, and
+ * a new one. */
 static int look_first(struct run *run, struct error *err)
 {
 	int r;
@@ -467,7 +466,7 @@ static bool is_enough(const struct run *run)
 	return run->is_over || (run->options->count && run->polls >= run->options->count);
 }
 
-/* An agent that went away may come back: a screen waits for it. */
+/* With a screen, wait for an agent that went away to come back. */
 static int look_again(struct run *run, struct error *err)
 {
 	struct error why = {};
@@ -494,7 +493,7 @@ static int look_again(struct run *run, struct error *err)
 	return r == -ENODATA ? 0 : r;
 }
 
-/* Without a screen, a recording is replayed without waiting. */
+/* Without a screen, replay a recording without pauses. */
 static uint64_t next_look(const struct run *run)
 {
 	return run->source->move && !run->screen

@@ -110,6 +110,7 @@ TEST(each_kind_of_value_is_read)
 		"maps_memory_mib: 1GiB\n"
 		"budget: 1.0203%\n"
 		"jobs_max: 64\n"
+		"user_jobs_max: 0\n"
 		"key_hierarchy: freezer\n"
 		"mounts:\n"
 		"- {path: /lustre/scratch, name: SCRATCH}\n"
@@ -131,6 +132,7 @@ TEST(each_kind_of_value_is_read)
 	ASSERT_EQ(c->maps_memory_mib, UINT64_C(1024));
 	ASSERT_EQ(c->budget, UINT64_C(10203));
 	ASSERT_EQ(c->jobs_max, UINT64_C(64));
+	ASSERT_EQ(c->user_jobs_max, UINT64_C(0));
 	ASSERT_EQ(c->key_hierarchy, (unsigned int)CONFIG_KEY_FREEZER);
 	ASSERT_EQ(c->mounts.count, 2);
 	ASSERT_STREQ(setting_list_get(&c->mounts, 1, CONFIG_MOUNT_PATH), "/home");

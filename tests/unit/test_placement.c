@@ -44,6 +44,20 @@ TEST(a_process_is_placed_by_the_key_hierarchy)
 	ASSERT_STREQ(p.outer.job, "42");
 }
 
+TEST(the_group_of_a_zombie_may_be_gone)
+{
+	_cleanup_close_ int root = make_v1("deleted");
+	_cleanup_(hierarchy_clear) struct hierarchy h = {};
+	_cleanup_(placement_clear) struct placement p = {};
+
+	ASSERT_OK(hierarchy_read(root, &h, NULL));
+	tree_write(root, "proc/7/cgroup", "3:freezer:/other\n4:memory:" JOB " (deleted)\n");
+	ASSERT_OK(placement_read(root, &h, 7, &p, NULL));
+	ASSERT_STREQ(p.path, JOB);
+	ASSERT(p.has_identity);
+	ASSERT_STREQ(p.identity.task, "3");
+}
+
 TEST(a_mount_that_shows_a_part_of_the_tree_is_known)
 {
 	_cleanup_close_ int root = tree_open("container");

@@ -815,6 +815,35 @@ TEST(one_user_leaves_room_for_others)
 	ASSERT_EQ(count_jobs(r), (size_t)32);
 }
 
+/* Each has labels of its own on the page for as long as ended jobs are shown, so names come at that
+ * rate at most. */
+TEST(names_that_one_user_makes_come_and_go_within_bounds)
+{
+	const struct registry_options options = { .retention_ns = 300 * SECOND };
+	const struct registry_options none = { .user_jobs_max = SIZE_MAX };
+	_cleanup_(registry_freep) struct registry *r = registry_new(&options);
+	_cleanup_(registry_freep) struct registry *without = registry_new(&none);
+	struct group_life one;
+	char path[64];
+
+	for (uint64_t i = 1; i <= 1166; i++) { /* one after the other */
+		snprintf(path, sizeof(path), "/u/docker-%016x.scope", (unsigned int)i);
+		one = life(i, 0, 100, 0, path);
+		one.maker_uid = 7;
+		learn(r, 100, &one, 1);
+		learn(without, 100, &one, 1);
+		one.died_ns = 101 * SECOND;
+		learn(r, 102, &one, 1);
+	}
+	ASSERT_EQ(count_jobs(r), (size_t)64);
+	ASSERT_EQ(count_jobs(without), (size_t)0);
+	one = life(2000, 0, 103, 0, JOB);
+	learn(r, 103, &one, 1);
+	learn(without, 103, &one, 1);
+	ASSERT_EQ(count_jobs(r), (size_t)65);
+	ASSERT_EQ(count_jobs(without), (size_t)1);
+}
+
 /* Groups for whose job there is no room are tried again, and what was lost until then is told. */
 TEST(a_job_without_room_is_known_later_with_all_that_it_has)
 {

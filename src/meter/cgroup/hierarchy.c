@@ -201,7 +201,13 @@ const char *hierarchy_own_path(const struct hierarchy *h)
 
 int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **ret)
 {
-	return find_own_path(cgroups, h->is_v2 ? "" : names[h->key], ret);
+	const char deleted[] = " (deleted)"; /* the kernel's mark of a zombie's removed group */
+	int r = find_own_path(cgroups, h->is_v2 ? "" : names[h->key], ret);
+	size_t length = r < 0 ? 0 : strlen(*ret);
+
+	if (length > strlen(deleted) && strcmp(*ret + length - strlen(deleted), deleted) == 0)
+		(*ret)[length - strlen(deleted)] = '\0';
+	return r;
 }
 
 bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const char *path,

@@ -46,7 +46,8 @@ void hierarchy_clear(struct hierarchy *h);
 const char *hierarchy_own_path(const struct hierarchy *h);
 
 /* The path of a process in the key hierarchy, as @cgroups, the text of its proc/PID/cgroup, has it;
- * the caller frees.  -ENOENT: it is not there; -EINVAL: that is not such a text. */
+ * the caller frees; without the " (deleted)" of a removed group.  -ENOENT: it is not there;
+ * -EINVAL: that is not such a text. */
 int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **ret);
 
 /* Find the files of controller @c for the group of that path in the key hierarchy: in v2's tree, or

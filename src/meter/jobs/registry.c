@@ -21,6 +21,8 @@
 #define RETENTION_NS UINT64_C(300000000000)
 #define JOBS_MAX 16384
 #define STEPS_MAX 1024
+#define USER_JOBS_MAX 64
+#define USERS_SHARE 16
 #define STEP_OTHER "(other)"
 
 struct registry *registry_new(const struct registry_options *options)
@@ -34,6 +36,10 @@ struct registry *registry_new(const struct registry_options *options)
 	r->options.retention_ns = options->retention_ns ? options->retention_ns : RETENTION_NS;
 	r->options.jobs_max = options->jobs_max ? options->jobs_max : JOBS_MAX;
 	r->options.steps_max = options->steps_max ? options->steps_max : STEPS_MAX;
+	if (r->options.user_jobs_max != SIZE_MAX)
+		r->options.user_jobs_max = MIN(options->user_jobs_max ? options->user_jobs_max
+								      : USER_JOBS_MAX,
+					       MAX(r->options.jobs_max / USERS_SHARE, (size_t)1));
 	r->options.boot_id[sizeof(r->options.boot_id) - 1] = '\0';
 	r->real_minus_boot_ns = options->started_real_ns - options->started_boot_ns;
 	/* Names come from outside.  Without a seed, only those who choose them to collide take
@@ -212,10 +218,8 @@ static int count_user(struct registry *r, uint32_t uid, size_t count)
 
 static bool has_room(const struct registry *r, uint32_t uid)
 {
-	size_t share = MAX(r->options.jobs_max / USERS_JOBS_SHARE, (size_t)1);
-
 	return r->job_count < r->options.jobs_max &&
-	       (uid == UINT32_MAX || count_of_user(r, uid) < share);
+	       (uid == UINT32_MAX || count_of_user(r, uid) < r->options.user_jobs_max);
 }
 
 int registry_job_enlist(struct registry_job *j)

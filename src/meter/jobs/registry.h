@@ -37,6 +37,10 @@ struct registry_options {
 	uint64_t retention_ns; /* how long ended jobs are shown; 0: 5 minutes */
 	size_t jobs_max, steps_max; /* of all jobs; of one job (beyond, steps are one step
 				       "(other)"); 0: 16384, 1024 */
+	/* Jobs, live or shown, whose groups one user made, such as containers: each has labels of
+	 * its own, so this bounds how fast names can come, too.  At most a sixteenth of jobs_max.
+	 * 0: 64; SIZE_MAX: such groups are no jobs. */
+	size_t user_jobs_max;
 	uint64_t started_real_ns, started_boot_ns; /* when measuring began: groups born before are
 						      older */
 	char boot_id[40]; /* the kernel's, for what is written down */

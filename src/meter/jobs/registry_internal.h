@@ -24,7 +24,6 @@ struct shape;
 #define MEMBERS_MAX 3 /* a `run` in a pod in a container */
 #define MOUNTS_MAX 16384 /* names of mounts, of all jobs */
 #define MOUNTS_JOB_MAX 256 /* of one; beyond, they are "(other)" */
-#define USERS_JOBS_SHARE 16 /* one user's own groups may be this part of jobs_max */
 #define LACKING_MAX \
 	65536 /* jobs that were not known and lack something; of more it is not remembered */
 #define PATIENCE_NS UINT64_C(60000000000) /* for tasks that never come in */

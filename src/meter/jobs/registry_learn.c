@@ -145,7 +145,8 @@ static int get_job(struct registry *r, const struct newcomer *n, const struct id
 	if (!name)
 		return -ENOMEM;
 	*ret = is_top(n, id) ? NULL : job_of_parent(n, name, id);
-	if (*ret || is_made_up(n->life, id))
+	if (*ret || is_made_up(n->life, id) ||
+	    (is_made_by_user(n->life) && r->options.user_jobs_max == SIZE_MAX))
 		return 0;
 	*ret = find_job(r, n, name, id);
 	return *ret ? 0 : make_job(r, n, name, id, ret);

@@ -138,6 +138,7 @@ static int make_registry(struct sampler *s)
 		.has_units = s->options.has_units,
 		.retention_ns = s->options.retention_ns,
 		.jobs_max = s->options.jobs_max,
+		.user_jobs_max = s->options.user_jobs_max,
 		.started_real_ns = clock_now_ns(CLOCK_REALTIME),
 		.started_boot_ns = clock_now_ns(CLOCK_BOOTTIME),
 	};

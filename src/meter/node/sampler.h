@@ -59,6 +59,7 @@ struct sampler_options { /* what it points to outlives the sampler, except the t
 	uint64_t budget; /* of each core, in millionths */
 	unsigned int maps_memory_mib;
 	uint64_t jobs_max, retention_ns;
+	size_t user_jobs_max; /* as of struct registry_options */
 	const char *cluster; /* "": none */
 	const char *node; /* NULL, "": the machine's own name */
 	const struct site_mount *mounts;

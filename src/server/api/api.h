@@ -26,7 +26,7 @@ struct server;
 #define API_PATH "/api/v1"
 #define API_VALUES_MAX 32 /* parameters of a route */
 #define API_GROUPS_MAX 5
-#define API_LIMIT 100 /* rows of a page, unless another limit is asked for, up to... */
+#define API_LIMIT 100 /* rows of a page by default; at most: */
 #define API_LIMIT_MAX 1000
 #define API_TEXT_MAX 1024 /* bytes of a value */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Predictions before a job: from the caller's own jobs, and nobody else's. */
+/* Predictions before a job, from the caller's own jobs only. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -248,7 +248,7 @@ static void put_advice(const struct predictor *p, const struct job_request *requ
 struct prediction {
 	struct predictor *predictor; /* owned */
 	struct job_request request;
-	double slack_s; /* negative: nothing is asked of the start */
+	double slack_s; /* negative: no start time is wanted */
 	size_t jobs;
 	struct estimate estimates[TARGETS];
 };

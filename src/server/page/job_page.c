@@ -204,7 +204,7 @@ static double share_of(double used, double asked)
 	return asked > 0 ? used / asked : -1;
 }
 
-/* @fit: NULL: nobody asks. */
+/* @fit: NULL: not wanted. */
 static void put_time(const struct store_run *run, uint64_t elapsed_ns, const struct fit *fit,
 		     struct html *h)
 {
@@ -287,7 +287,7 @@ static void put_links(struct site_call *c, const char *name, const char *user)
 
 struct row { /* of the list of jobs */
 	struct site_call *call;
-	uint64_t start_ns; /* of the job that is asked for; 0: the newest */
+	uint64_t start_ns; /* of the requested job; 0: the newest of that id */
 	struct store_run run; /* numbers alone */
 	struct job_request request;
 	bool is_there;

@@ -11,9 +11,9 @@
 #include "server/page/site.h"
 #include "server/server.h"
 
-#define ROWS 50 /* unless another limit is asked for */
+#define ROWS 50 /* default for ?limit */
 
-/* ---- what stands in a row ---- */
+/* ---- rows ---- */
 
 struct row {
 	const struct store_job *job;

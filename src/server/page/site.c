@@ -277,7 +277,7 @@ void site_put_reason(struct html *h, const struct store_job *job)
 	html_text(h, "%s", *words ? words : job->is_final ? "nothing" : "");
 }
 
-/* ---- what stands around a page ---- */
+/* ---- head, navigation and foot of a page ---- */
 
 static void put_head(const struct site_document *document, struct html *h)
 {

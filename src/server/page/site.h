@@ -34,7 +34,7 @@ struct site_page {
 	bool is_of_all; /* for those who see others' jobs alone */
 	bool is_of_operators;
 	struct api_route route; /* parameters */
-	/* What stands in <main>.  Where it fails, what was written is dropped. */
+	/* Writes the content of <main>.  If it fails, its output is dropped. */
 	int (*put)(struct site_call *c, struct error *err);
 };
 
@@ -47,10 +47,10 @@ int site_answer_asset(void *context, const struct http_request *request, struct 
 struct site_document {
 	const char *title;
 	const char *path; /* of the page that it is; NULL: none */
-	const struct caller *caller; /* NULL: nobody, who gets no navigation */
+	const struct caller *caller; /* NULL: not signed in; the page has no navigation */
 	const struct http_request *request;
 	bool is_again; /* the browser asks for it again at once */
-	int (*put)(void *context, struct html *h); /* what stands in <main> */
+	int (*put)(void *context, struct html *h); /* writes the content of <main> */
 	void *context;
 };
 
@@ -67,7 +67,7 @@ struct address {
 	bool has_query;
 };
 
-/* @rest (NULL: none) is anybody's text, and stands behind @path. */
+/* @rest (NULL: none) is untrusted text that follows @path. */
 struct address address_begin(struct html *h, const char *attribute, const char *path,
 			     const char *rest);
 void address_add(struct address *a, const char *key, const char *value); /* NULL: nothing */
@@ -89,7 +89,7 @@ void site_begin_table(struct html *h, const struct site_head *heads); /* up to i
 void site_end_table(struct html *h);
 void site_put_cell(struct html *h, const char *label, const char *class, const char *text);
 void site_put_link(struct html *h, const char *path, const char *text, bool is_current);
-/* A cell of a table or of a card; @label stands before it where the table has no room. */
+/* A cell of a table or of a card; on narrow screens @label precedes its value. */
 void site_begin_cell(struct html *h, const char *label, const char *class);
 /* A bar and a number of percent. */
 void site_put_share(struct html *h, bool is_known, double share);

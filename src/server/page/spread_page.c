@@ -115,7 +115,7 @@ static int put_spread(struct site_call *c, const struct spread *s, const struct 
 	for (size_t i = 0; i <= count; i++)
 		put_bar(c, s, i, count, jobs, greatest);
 	site_end_table(c->h);
-	/* none of them is a bar: what nobody measured is no zero */
+	/* no value, no bar: unmeasured is not 0 */
 	html_element(c->h, "p", "note", "Not known of %" PRIu64 " jobs.", jobs[count + 1]);
 	html_end(c->h);
 	return 0;

@@ -121,7 +121,7 @@ size_t store_add_columns(struct store *s, const char *table, const struct column
 	return lacks;
 }
 
-/* Facts of jobs, with the index of what a job is asked for by. */
+/* Facts of jobs, and the indexes for the filters. */
 static void open_facts(struct store *s, enum store_mode mode)
 {
 	struct column_def columns[BESIDE_FACTS + STORE_FACTS_MAX] = { { PART, true },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is asked of the store.  Who sees what is a condition of the question itself. */
+/* Queries for lists of jobs.  Each contains the condition that limits it to what the caller may
+ * see. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

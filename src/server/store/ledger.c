@@ -85,7 +85,7 @@ int store_put_ledger(struct store *s, const struct store_line *text, enum store_
 	return store_told(s, reason);
 }
 
-/* ---- what is asked ---- */
+/* ---- queries ---- */
 
 /* @who comes first, and an index begins with it, so that the time of an answer does not reveal
  * entries of others. */

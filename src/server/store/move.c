@@ -12,7 +12,7 @@
 #include "basic/fnv.h"
 #include "server/store/store_internal.h"
 
-#define BATCH 500 /* rows, or so many keys: of a transaction */
+#define BATCH 500 /* rows or keys in one transaction */
 #define PAST_NS (UINT64_C(3653) * 86400 * 1000000000) /* ten years: what is older is absurd */
 
 /* Each with a number by which its rows come in portions. */

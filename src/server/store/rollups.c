@@ -58,7 +58,7 @@ static const struct key {
 static const struct sum {
 	const char *column, *of; /* a job's, rounded to a whole number */
 	struct store_column shown; /* no name: it is not */
-	const char *scale; /* SQL behind a sum, to have it as it is shown, with so many places */
+	const char *scale; /* SQL after a sum that converts it to the unit shown, and rounds */
 	unsigned int places;
 	const char *known; /* the sum that says of how many jobs it is known; NULL: of all */
 } sums[] = {
@@ -279,7 +279,7 @@ void store_open_rollups(struct store *s, enum store_mode mode)
 		store_rebuild_rollups(s);
 }
 
-/* ---- what is asked ---- */
+/* ---- queries ---- */
 
 static const struct store_column key_columns[] = {
 	{ "key", STORE_TEXT, "What the sums of this row are of." },

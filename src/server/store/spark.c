@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How busy the cores of a job were over its time, in a text of a few bytes that a list can draw: a
- * digit of base 36 for each part of the time, "-" where nobody looked.  It stays when the timeline
- * it is made of is deleted.
+ * digit of base 36 for each part of the time, "-" where nothing was measured.  It stays when the
+ * timeline it is made of is deleted.
  */
 #include <math.h>
 #include <string.h>

@@ -107,7 +107,7 @@ bool store_sees_others(struct store *s, const struct store_who *who);
 #define STORE_SPARK_SIZE 33
 #define STORE_SPARK_MOST 35 /* of a part of the time: all cores were busy */
 #define STORE_MADE 3 /* columns of jobs that the database makes of metrics */
-#define STORE_LIMIT_MAX 10000 /* jobs of one list, whatever limit is asked for */
+#define STORE_LIMIT_MAX 10000 /* jobs of one list at most, whatever the limit of the request */
 
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
 struct store_job {
@@ -131,7 +131,7 @@ struct store_job {
 	} facts[STORE_FACTS_MAX]; /* store_fact_count() of them */
 };
 
-/* What a digit of a job's spark stands for; -1: nobody looked. */
+/* The value of a digit of a job's spark; -1: not measured. */
 int store_spark_level(char digit);
 
 /* Facts of a job with a column each: FACT_COLUMN of record_fields[]. */

@@ -28,7 +28,7 @@ struct sqlite3_stmt;
 struct arg {
 	enum { ARG_NUMBER, ARG_TEXT, ARG_BYTES } type;
 	bool is_known; /* else it is NULL */
-	const void *bytes; /* stay until the statement is asked */
+	const void *bytes; /* valid until the statement has run */
 	uint64_t number; /* or how many bytes: of a text without its NUL */
 };
 
@@ -242,7 +242,7 @@ size_t store_run_count(void);
 struct store_column store_run_column(size_t i);
 bool store_run_knows(const struct store_run *run, size_t i);
 void store_run_put(const struct store_run *run, size_t i, struct document *d);
-/* The run of a job, whose texts hold until the caller resets the statement.  NULL: none. */
+/* The run of a job; its texts are valid until the caller resets the statement.  NULL: none. */
 struct statement *store_read_run(struct store *s, uint64_t job, struct store_run *ret);
 /* Put what it says into a record.  -ENOMEM. */
 int store_run_apply(const struct store_run *run, struct record *record);
@@ -263,7 +263,7 @@ int64_t store_clock_offset(const struct store_line *line, uint64_t made_ns, uint
 void store_note_clock(struct store *s, const char *cluster, const char *node, int64_t offset_ns,
 		      uint64_t now_ns);
 
-/* Of the node whose records were put last. */
+/* The node of the records that were stored last. */
 void store_close_older_boots(struct store *s);
 
 /* ---- arrivals.c: a line that was stored ---- */
@@ -289,7 +289,7 @@ uint64_t store_assign(struct store *s, uint64_t id, const struct record *record,
 /* Make it anew at once, if @record, which has come just now, is its only one: of a new one it is.
  */
 void store_fold_new(struct store *s, uint64_t job, struct record *record, bool is_new);
-/* At most @limit jobs of those that are @stale, whose numbers come into @ret. */
+/* Write the numbers of at most @limit @stale jobs to @ret. */
 enum store_stale {
 	STALE_NOW = 1, /* it is made anew before the commit; of many records it becomes... */
 	STALE_LATER = 2, /* ...by store_work() */

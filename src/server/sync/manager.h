@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * manager - a resource manager that knows what became of its jobs: how it is asked, and how its
+ * manager - a resource manager that knows how its jobs ended: how to query it, and how its
  * answer is read.  One file a manager, and one line in managers[].
  *
  * An answer is text from outside: whatever it holds, reading stays within it and ends.
@@ -61,7 +61,7 @@ struct manager_answer {
 struct manager {
 	const char *name; /* the setting's word, and that of jobs */
 	bool is_of_files; /* sync.directory has its files, and is where the command runs */
-	/* @fields: what came to QUESTION_FIELDS; "" before.  False: nothing is asked. */
+	/* @fields: what came to QUESTION_FIELDS; "" before.  False: there is nothing to query. */
 	bool (*command)(enum manager_question question, const struct query_request *request,
 			const char *fields, struct manager_command *ret);
 	/* Look whether it is whole, and begin.  -EBADMSG: it is not. */

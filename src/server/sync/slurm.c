@@ -212,7 +212,7 @@ static bool make_command(enum manager_question question, const struct query_requ
 
 /* ---- reading ---- */
 
-/* The next field of a row of so many, cut off; NULL: the text ends before its end. */
+/* Cut off and return the next field of a row; NULL: the text ends within it. */
 static char *cut_field(struct manager_answer *a, const char *delimiter, bool is_last)
 {
 	char *begin = a->at, *end = strstr(begin, is_last ? "\n" : delimiter);
