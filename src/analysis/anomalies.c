@@ -9,6 +9,7 @@
 #include "analysis/robust.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
+#include "model/sections/load_balance.h"
 
 #define SCATTERS 5
 #define SHARE 0.25
@@ -124,6 +125,42 @@ static int compare_nodes(const struct ratio *nodes, size_t count, double *number
 			r = take(context, &anomaly);
 	}
 	return r;
+}
+
+/* ---- ranks ---- */
+
+static const struct rank_time *take_if_odd(const struct rank_times *ranks, size_t odd,
+					   double *others, struct deviation *ret)
+{
+	const struct rank_time *rank = &ranks->items[odd];
+	size_t count = 0;
+
+	for (size_t i = 0; i < ranks->count; i++) {
+		const struct rank_time *r = &ranks->items[i];
+
+		if (i == odd)
+			continue;
+		if (r->rank == rank->rank && strcmp(r->node, rank->node) == 0)
+			return NULL; /* runs of one rank, one after the other */
+		others[count++] = (double)r->work_ns / 1e9;
+	}
+	return deviation_of((double)rank->work_ns / 1e9, others, count, ret) ? rank : NULL;
+}
+
+const struct rank_time *rank_deviation(const struct rank_times *ranks, struct deviation *ret)
+{
+	_cleanup_free_ double *others = calloc(ranks->count + 1, sizeof(*others));
+	size_t most = 0, least = 0;
+	const struct rank_time *found;
+
+	if (!others || ranks->count <= ANOMALY_LIKE_MIN)
+		return NULL;
+	for (size_t i = 1; i < ranks->count; i++) {
+		most = ranks->items[i].work_ns > ranks->items[most].work_ns ? i : most;
+		least = ranks->items[i].work_ns < ranks->items[least].work_ns ? i : least;
+	}
+	found = take_if_odd(ranks, most, others, ret);
+	return found ? found : take_if_odd(ranks, least, others, ret);
 }
 
 int anomalies_find(struct anomaly_job *jobs, size_t count,

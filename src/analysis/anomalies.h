@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rank_time;
+struct rank_times;
+
 #define ANOMALY_LIKE_MIN 8
 #define ANOMALY_LIKE_MAX 64 /* of earlier jobs the newest count */
 #define ANOMALY_NUMBERS 5
@@ -40,6 +43,10 @@ struct anomaly {
 	size_t number; /* of a job: which of its numbers */
 	struct deviation deviation; /* of a node: of the median of time / usual time */
 };
+
+/* The rank that did most more than the others of its job, else the one that did least; by seconds of
+ * work. NULL: none differs, or there are too few. */
+const struct rank_time *rank_deviation(const struct rank_times *ranks, struct deviation *ret);
 
 /* Sorts the jobs: similar ones together, the earliest first. @take is called for each outlier; a
  * negative result ends the search. -ENOMEM. */

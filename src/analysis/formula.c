@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/anomalies.h"
 #include "analysis/core_time.h"
 #include "analysis/variables.h"
 #include "basic/macro.h"
@@ -183,6 +184,18 @@ static struct amount oom_kill_entry(const struct subject *s, const struct formul
 	const struct oom_kill *largest = oom_list_largest(&s->record->oom_list);
 
 	return largest ? amount_of((double)largest->rss.number) : UNKNOWN;
+}
+
+/* What f->argument says of the rank that differs from the others; 0: none does. */
+static struct amount odd_rank(const struct subject *s, const struct formula *f)
+{
+	const struct rank_times *ranks = rank_times_of(s->record);
+	struct deviation d = {};
+	const struct rank_time *odd = rank_deviation(ranks, &d);
+	const double numbers[] = { odd ? (double)odd->rank : 0, d.value, d.median, d.scatter,
+				   (double)ranks->count - 1 };
+
+	return ranks->is_known ? amount_of(numbers[f->argument]) : UNKNOWN;
 }
 
 static struct amount threads_share(const struct subject *s, const struct formula *f)
@@ -600,6 +613,11 @@ static const struct formula formulas[] = {
 	  .help = "Ranks of the job." },
 	{ "ranks_balance", DIMENSION_SHARE, .value = offsetof(struct record, ranks.balance), .divisor = LOAD_BALANCE_ONE,
 	  .help = "Mean CPU time of a rank without spinning, divided by the largest." },
+	{ "odd_rank", DIMENSION_NUMBER, false, odd_rank, "Number of the rank whose work differs most from that of the others.", .is_of_record = true },
+	{ "odd_rank_seconds", DIMENSION_SECONDS, false, odd_rank, "Its CPU time without spinning; 0 if no rank differs.", .argument = 1, .is_of_record = true },
+	{ "usual_rank_seconds", DIMENSION_SECONDS, false, odd_rank, "Median of that of the others; 0 if none differs.", .argument = 2, .is_of_record = true },
+	{ "rank_scatter_seconds", DIMENSION_SECONDS, false, odd_rank, "Scatter of that of the others: 1.4826 times the median distance from the median.", .argument = 3, .is_of_record = true },
+	{ "other_ranks", DIMENSION_NUMBER, false, odd_rank, "How many others there are.", .argument = 4, .is_of_record = true },
 	{ "threads", DIMENSION_NUMBER, .value = offsetof(struct record, threads.count),
 	  .help = "Threads that worked, in the process that did most." },
 	{ "threads_balance", DIMENSION_SHARE, .value = offsetof(struct record, threads.balance), .divisor = LOAD_BALANCE_ONE,

@@ -11,6 +11,7 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "model/record.h"
+#include "analysis/anomalies.h"
 #include "analysis/variables.h"
 
 enum part_format { FORMAT_KIND, FORMAT_MEMORY, FORMAT_WHOLE, FORMAT_SIGNAL };
@@ -105,11 +106,22 @@ static void write_oom_command(const struct subject *subject, FILE *out)
 	fputs(kill && *kill->command ? kill->command : "A process", out);
 }
 
+/* Nothing where it is not known. */
+static void write_odd_rank_node(const struct subject *subject, FILE *out)
+{
+	struct deviation d;
+	const struct rank_time *rank = rank_deviation(rank_times_of(subject->record), &d);
+
+	if (rank && *rank->node)
+		fprintf(out, " on %s", rank->node);
+}
+
 static const struct word words[] = {
 	{ "mount", true, write_mount },
 	{ "on_mount", true, write_on_mount },
 	{ "command", false, write_command },
 	{ "oom_command", false, write_oom_command },
+	{ "on_odd_node", false, write_odd_rank_node },
 };
 
 /* ---- formats ---- */

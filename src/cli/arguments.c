@@ -122,7 +122,9 @@ static int find_part_with_agent(const char *argument, const struct job_name *nam
 static void tell_emissions(struct reader *reader, const struct job_name *name,
 			   struct records *records, size_t first)
 {
-	const struct job_filter filter = { .id = name->id, .manager = name->manager, .limit = 1 };
+	const struct job_filter filter = {
+		.id = name->id, .manager = name->manager, .cluster = name->cluster, .limit = 1
+	};
 	_cleanup_(json_freep) json_t *answer = NULL;
 	struct error unused;
 	const char *words;
@@ -161,7 +163,8 @@ static int find_job(struct arguments *a, struct complaint *complaint, const char
 
 	if (r < 0)
 		return r;
-	if (a->database)
+	name.cluster = a->cluster;
+	if (a->database || a->cluster)
 		return find_with_reader(a, complaint, &name, records, err);
 	if (runs_find(argument, &record, err) == 0)
 		return take_over(record, records, err);
@@ -195,7 +198,7 @@ int argument_read(const struct cli_command *command, struct arguments *a, const 
 	struct stat st;
 	int r;
 
-	if (a->database)
+	if (a->database || a->cluster)
 		return find_job(a, &complaint, argument, records, err);
 	if (strcmp(argument, "-") == 0)
 		return records_read(argument, records, err);
@@ -216,9 +219,10 @@ int argument_read(const struct cli_command *command, struct arguments *a, const 
 int arguments_read(const struct cli_command *command, struct arguments *a, int argc, char **argv,
 		   struct records *records, struct error *err)
 {
-	if (argc == 0 && a->database)
-		return error_set(err, -EINVAL,
-				 "'--database' and '--server' go with the id of a job");
+	if (argc == 0 && (a->database || a->cluster))
+		return error_set(
+			err, -EINVAL,
+			"'--database', '--server' and '--cluster' go with the id of a job");
 	if (argc == 0) {
 		struct record *newest = NULL;
 		int r = runs_find_newest(&newest, err);

@@ -11,6 +11,7 @@ struct records;
 struct arguments { /* begins as {}; filled by cli_parse() */
 	const char *database; /* where alone ids are looked for: as reader_open() has it; NULL:
 				 local runs, the agent, the server */
+	const char *cluster; /* not NULL: likewise there alone, jobs of this cluster */
 	int exit_code; /* CLI_FAILED, if a file of a directory was no record */
 	struct reader *reader; /* private: opened when it is needed */
 };

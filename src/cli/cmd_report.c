@@ -87,7 +87,7 @@ static const struct cli_option options[] = {
 	  offsetof(struct settings, site.filter.user), NULL },
 	{ "account", 'A', "ACCOUNT", "with --type: jobs that this account is charged for",
 	  offsetof(struct settings, site.filter.account), NULL },
-	{ "cluster", 0, "NAME", "with --type: jobs of this cluster",
+	{ "cluster", 0, "NAME", "jobs of this cluster, and an ID is looked for in the server alone",
 	  offsetof(struct settings, site.filter.cluster), NULL },
 };
 
@@ -99,12 +99,11 @@ static bool is_short(const struct settings *s)
 /* Which of both reports it is. */
 static int check_site(const struct settings *s, int argc, char **argv, struct error *err)
 {
-	static const struct job_filter none;
+	const struct job_filter of_id = { .cluster = s->site.filter.cluster };
 
-	if (!s->site.type && memcmp(&s->site.filter, &none, sizeof(none)) != 0)
+	if (!s->site.type && memcmp(&s->site.filter, &of_id, sizeof(of_id)) != 0)
 		return error_set(err, -EINVAL,
-				 "'--since', '--until', '--user', '--account' and '--cluster' go "
-				 "with '--type'");
+				 "'--since', '--until', '--user' and '--account' go with '--type'");
 	if (s->site.type && (argc > 0 || is_short(s) || s->is_merged))
 		return error_set(err, -EINVAL, "'--type' is of many jobs: it goes with no '%s'",
 				 argc > 0	? argv[0]
@@ -210,6 +209,7 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 				      &arguments.exit_code, &err);
 		return r < 0 ? cli_fail(command, &err) : arguments.exit_code;
 	}
+	arguments.cluster = settings.site.filter.cluster;
 	if (r == 0)
 		r = arguments_read(command, &arguments, argc, argv, &records, &err);
 	if (r == 0)

@@ -314,9 +314,11 @@ static int take_line(void *context, const char *line, size_t length)
 int reader_get_records(struct reader *reader, const struct job_name *name, struct records *records,
 		       struct error *err)
 {
-	const struct store_question question = {
-		.id = name->id, .node = name->node, .manager = name->manager, .tells_clock = true
-	};
+	const struct store_question question = { .id = name->id,
+						 .node = name->node,
+						 .manager = name->manager,
+						 .cluster = name->cluster,
+						 .tells_clock = true };
 	struct taking taking = { records, err };
 	int r;
 

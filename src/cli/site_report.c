@@ -53,10 +53,11 @@ static const struct part {
 	  "MEM is the peak of memory as a share of what was asked for; 'jobmeter report ID' says why the cores were idle" },
 	{ "waste", "Users by unused core time", "user", "user,jobs,core_time,cpu,unused", "unused_core_seconds",
 	  "UNUSED is core time that was allocated and in which nothing was computed: ask these users for fewer cores first" },
-	{ "waste", "Core time by how jobs ended", "state", "state,jobs,core_time,energy", "core_seconds", NULL },
+	{ "waste", "Core time by how jobs ended", "state", "state,jobs,core_time,energy", "core_seconds",
+	  "What did not complete is mostly lost: 'jobmeter jobs --all --state TIMEOUT' lists such jobs" },
 	{ "waste", "Jobs with the most unused core time", NULL, "id,user,name,cores,elapsed,cpu,unused,reason", "unused_core_seconds", NULL },
 	{ "waste", "Jobs and nodes that differ from their like", FINDINGS, NULL, NULL,
-	  "USUAL is the median of OF earlier like jobs (same user, name and cores), or of the other nodes" },
+	  "USUAL is the median of OF earlier like jobs (same user, name and cores), or of the other nodes; NUMBER is what differs most. Jobs on a node that differs are left out: look at the node first" },
 	{ USERS_TYPE, "Users", "user", "user,jobs,core_time,cpu,unused,read,written,energy,energy_rate,emissions,cost", "core_seconds", NULL },
 };
 
@@ -270,18 +271,46 @@ static int take_anomaly(void *context, const struct anomaly *a)
 	const struct number ratio = { "elapsed / usual", "ratio", NULL, JOBS_SHARE },
 			    *number = a->job ? &numbers[a->number] : &ratio;
 	const json_t *job = a->job ? json_array_get(r->jobs, a->job->tag) : NULL;
+	size_t at = json_array_size(r->found);
+	const json_t *last = json_array_get(r->found, at - 1);
+	const double distance = fabs(d->value - d->median) / fmax(fabs(d->median), 1e-9);
 	json_t *row;
 
 	if (a->job && a->job->start_ns < r->filter.since_ns)
 		return 0;
-	row = json_pack("{s:s+, s:O?, s:O?, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:I}", "what",
-			a->job ? "job " : "node ", a->job ? text_of(job, "id") : a->node, "user",
-			json_object_get(job, "user"), "name", json_object_get(job, "name"),
-			"number", number->name, "value", d->value, "median", d->median, "scatter",
-			d->scatter, "value_text", text_of_number(number->kind, d->value),
-			"median_text", text_of_number(number->kind, d->median), "scatter_text",
+	row = json_pack("{s:s+, s:O?, s:O?, s:O?, s:f, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:I}",
+			"what", a->job ? "job " : "node ", a->job ? text_of(job, "id") : a->node,
+			"user", json_object_get(job, "user"), "name", json_object_get(job, "name"),
+			"node", json_object_get(job, "node"), "distance", distance, "number",
+			number->name, "value", d->value, "median", d->median, "scatter", d->scatter,
+			"value_text", text_of_number(number->kind, d->value), "median_text",
+			text_of_number(number->kind, d->median), "scatter_text",
 			text_of_number(number->kind, d->scatter), "of", (json_int_t)d->count);
+	if (a->job && json_equal(json_object_get(last, "what"), json_object_get(row, "what"))) {
+		if (json_number_value(json_object_get(last, "distance")) >= distance)
+			return json_decref(row), 0;
+		json_array_remove(r->found, --at);
+	}
+	while (!a->job && at-- > 0) { /* nodes come last: that one explains its jobs */
+		if (strcmp(text_of(json_array_get(r->found, at), "node"), a->node) == 0)
+			json_array_remove(r->found, at);
+	}
 	return json_array_append_new(r->found, row) < 0 ? -ENOMEM : 0;
+}
+
+/* Nodes, and then the jobs that differ most. */
+static int order_findings(json_t *found)
+{
+	_cleanup_(json_freep) json_t *jobs = json_array();
+	int code = 0;
+
+	for (size_t i = json_array_size(found); code == 0 && i-- > 0;) {
+		if (*text_of(json_array_get(found, i), "what") == 'n')
+			continue;
+		code = keep_top(jobs, "distance", json_array_get(found, i));
+		json_array_remove(found, i);
+	}
+	return code < 0 ? code : json_array_extend(found, jobs);
 }
 
 /* ---- tables ---- */
@@ -363,6 +392,7 @@ static int fill(struct report *r, struct error *err)
 		code = read_jobs(r, err);
 	if (code == 0 && r->history) {
 		code = anomalies_find(r->history, json_array_size(r->jobs), take_anomaly, r);
+		code = code < 0 ? code : order_findings(r->found);
 		if (code < 0)
 			error_set_errno(err, code, "cannot compare the jobs");
 	}

@@ -359,6 +359,7 @@ int server_client_get_records(struct server_client *c, const struct job_name *na
 	query_add(&query, "id", c->web ? NULL : name->id);
 	query_add(&query, "node", name->node);
 	query_add(&query, "manager", name->manager);
+	query_add(&query, "cluster", name->cluster);
 	/* so that nodes are merged on one axis of time */
 	query_add(&query, "clock", c->web ? NULL : "1");
 	r = ask(c, c->web ? path : "/v1/records", &query, SERVER_ANSWER_MS, &answer, err);

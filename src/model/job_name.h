@@ -12,6 +12,7 @@ struct job_name { /* texts are owned */
 	char *id;
 	char *manager; /* NULL: any */
 	char *node; /* NULL: all that it ran on */
+	const char *cluster; /* the caller's; NULL: any */
 };
 
 void job_name_clear(struct job_name *name); /* one that begins as {} is fine */

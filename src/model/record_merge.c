@@ -10,6 +10,7 @@
 #include "model/record.h"
 #include "model/record_field.h"
 #include "model/section.h"
+#include "model/sections.h"
 #include "basic/text.h"
 
 static int add_missing(struct strings *to, const struct strings *from)
@@ -363,14 +364,18 @@ static bool work_of_ranks(const struct record *record, bool is_spun_known, uint6
 static void merge_load_balance(const struct record *const *records, size_t count, struct record *to)
 {
 	struct crowd cores = { .is_known = true }, ranks = { .is_known = true };
-	bool is_spun_known = true;
+	bool is_spun_known = true, is_spun_known_of_any = false;
 
 	to->cores = records[0]->cores;
 	to->ranks = records[0]->ranks;
 	if (count == 1)
 		return;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		is_spun_known &= records[i]->reading.values[METRIC_CPU_POLLING].is_known;
+		is_spun_known_of_any |= records[i]->reading.values[METRIC_CPU_POLLING].is_known;
+	}
+	if (is_spun_known_of_any != is_spun_known) /* ranks that spun would seem to work */
+		rank_times_clear(section_of(to, &rank_work_section));
 	for (size_t i = 0; i < count; i++) {
 		const struct balance of_ranks = ranks_of(records[i]);
 		uint64_t cpu_ns = 0, work_ns = 0;

@@ -4,7 +4,8 @@
 
 struct section;
 
-extern const struct section cores_section, ranks_section, threads_section; /* load balance.c */
+extern const struct section cores_section, ranks_section, threads_section; /* load_balance.c, and
+									      rank_work_section */
 extern const struct section thermal_section, oom_section, network_section, ports_section,
 	block_section, syscalls_section, files_section, steps_section, timeline_section,
-	energy_section, trace_section, gpu_section;
+	energy_section, trace_section, gpu_section, rank_work_section;

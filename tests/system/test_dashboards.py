@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The dashboards of share/grafana: made of their description and the metric table, and each of their queries has an answer from a
-real Prometheus that scraped real agents and a real server while jobs ran.  Jobs of a moment are in their sums to the byte."""
+real Prometheus that scraped real agents and a real server while jobs ran.  Jobs of a moment are in their sums to the byte.  What
+"My jobs" asks the API is answered by a real server, to each user of his own jobs."""
 
+import csv
 import json
 import os
+import pwd
+import re
 import shutil
 import subprocess
 import time
@@ -15,14 +19,18 @@ import layouts
 from agent_pages import await_page, final_record
 from gpu_driver import Driver
 from job_groups import MANAGER, RULES
+from made_records import BEGUN, line, record
 from prometheus import Prometheus
 from repository import REPOSITORY
 from server import Server
+from serving import Serving, folder  # noqa: F401
+from slurm import make_users
 from test_oom import set_limit
 
 ALERTS = REPOSITORY / "share/prometheus/jobmeter-alerts.yml"
 GRAFANA = REPOSITORY / "share/grafana"
 FILES = sorted(GRAFANA.glob("*.json"))
+MINE = GRAFANA / "jobmeter-mine.json"  # asks the server
 KNOWN_S = 3  # before the first job
 SHORT, BYTES = 7, 10007  # jobs of a moment, and what each writes
 # What a machine of tests need not have: {title of the panel: what}
@@ -161,8 +169,8 @@ def test_every_query_has_an_answer(site, programs):
     site.prometheus.wait_for(f'count(jobmeter_job_io_write_bytes_total{{jobid=~"1."}})', lambda found: True)
     await_page(site.agent, lambda page: sum(value for labels, value in page.of("jobmeter_agent_spool_answers_total")
                                             if labels["answer"] == "taken") >= SHORT + 1)
-    queries = [(panel["title"], target["expr"]) for file in FILES for panel in json.loads(file.read_text())["panels"]
-               for target in panel["targets"]]
+    queries = [(panel["title"], target["expr"]) for file in FILES if file != MINE
+               for panel in json.loads(file.read_text())["panels"] for target in panel["targets"]]
     silent = [(title, query) for title, query in queries if title not in UNHEARD]
     end = time.monotonic() + 60
     while silent := [(title, query) for title, query in silent if not site.ask(query)]:
@@ -184,3 +192,65 @@ def test_provisioning_names_what_is_installed():
     assert (providers["type"], providers["options"]) == ("file", {"path": "/usr/local/share/jobmeter/grafana"})
     source, = yaml.safe_load((GRAFANA / "provisioning/datasources/jobmeter.yaml").read_text())["datasources"]
     assert (source["type"], source["access"]) == ("prometheus", "proxy")
+    source, = yaml.safe_load((GRAFANA / "provisioning/datasources/jobmeter-api.yaml").read_text())["datasources"]
+    assert source["type"] == json.loads(MINE.read_text())["panels"][0]["datasource"]["type"]
+    assert source["jsonData"]["oauthPassThru"] and source["url"] in source["jsonData"]["allowedHosts"]
+
+
+# ---- what asks the server ----
+
+def select(value, selector):
+    """As gjson does: dots lead into maps, those behind a backslash are of the key."""
+    for key in re.split(r"(?<!\\)\.", selector):
+        value = value.get(key.replace("\\.", ".")) if isinstance(value, dict) else None
+    return value
+
+
+def ask_as_infinity(server, target, headers):
+    """(text, rows), each row {head: value}, as the plugin makes them of URL, root selector and columns."""
+    url = target["url"]
+    begun_ms = int(BEGUN.timestamp() * 1000)
+    for name, value in (("${__from}", begun_ms), ("${__to}", begun_ms + 86_400_000), ("$job", 1)):
+        url = url.replace(name, str(value))
+    assert "$" not in url and target["url_options"]["method"] == "GET"
+    answer = server.get(url, **headers)
+    assert answer.status == 200, (url, answer.text)
+    if target["type"] == "csv":
+        rows = list(csv.DictReader(answer.text.splitlines()))
+        return answer.text, [{column["text"]: row[column["selector"]] for column in target["columns"]} for row in rows]
+    rows = select(json.loads(answer.text), target["root_selector"])
+    assert isinstance(rows, list), (url, answer.text)
+    return answer.text, [{column["text"]: select(row, column["selector"]) for column in target["columns"]} for row in rows]
+
+
+def test_each_users_own_jobs_answer_what_his_dashboard_asks(folder, keeper):  # noqa: F811
+    mine, others = (f"jm-{name}-{os.getpid()}" for name in ("mine", "other"))
+    make_users(keeper, [mine, others])
+    secret = folder / "proxy.secret"
+    secret.write_text("proxys-secret-0123456789\n")
+    secret.chmod(0o640)
+    dashboard = json.loads(MINE.read_text())
+    targets = [(panel["title"], target) for panel in dashboard["panels"] for target in panel["targets"]]
+    targets += [(one["name"], one["query"]["infinityQuery"]) for one in dashboard["templating"]["list"] if one["type"] == "query"]
+    with Serving(folder, keeper)(proxy={"header": "X-Remote-User", "secret_file": str(secret)}) as server:
+        for number, user in ((1, mine), (2, others), (3, mine)):
+            one = record(number, user=user, uid=pwd.getpwnam(user).pw_uid, name=f"of-{user}")
+            one["cpu"] |= {"user_seconds": 7, "system_seconds": 1, "allocated_cores": 4, "cpus_allowed": None}
+            one["memory"] |= {"peak_bytes": 1 << 30, "limit_bytes": 4 << 30}
+            one["energy"] = {"joules": 1009.5, "level": "node", "quality": "attributed"}
+            server.push([line(one)])
+        headers = {"X-Remote-User": mine, "X-Jobmeter-Proxy-Secret": secret.read_text().strip()}
+        for title, target in targets:
+            text, rows = ask_as_infinity(server, target, headers)
+            assert rows, title
+            unknown = {head for head in rows[0] if all(row[head] in (None, "") for row in rows)}
+            assert not unknown, (title, unknown, rows)
+            assert others not in text and '"id":"2"' not in text, title
+            for column in target["columns"]:
+                if column["type"] == "number":
+                    assert all(float(row[column["text"]] or 0) >= 0 for row in rows), (title, column)
+        jobs = ask_as_infinity(server, dict(targets)["Jobs"], headers)[1]
+        assert {row["Job"] for row in jobs} == {"1", "3"} and {row["Name"] for row in jobs} == {f"of-{mine}"}
+        assert [row["Energy"] for row in jobs] == [1009.5] * 2
+        assert ask_as_infinity(server, dict(targets)["Jobs in the range"], headers)[1] == [{"jobs": 2}]
+        assert server.get("/api/v1/jobs", **{"X-Remote-User": mine}).status == 401

@@ -276,6 +276,22 @@ def test_waste_names_the_idle_job_and_the_one_that_differs_with_their_numbers(se
     assert "<td>" in (html := jobmeter("report", "--type", "waste", *SPAN, "--format", "html")) and html.startswith("<!DOCTYPE html>")
 
 
+def test_a_slow_node_is_named_instead_of_its_jobs(server, jobmeter):
+    """Ten nodes; all jobs on one of them take twice as long, and on another one job takes three times as long."""
+    made = []
+    for i in range(120):
+        node = f"n{i % 10}"
+        seconds = 3000 if i == 115 else 2000 + i if node == "n7" else 1000 + i % 7
+        one = record(1000 + i, node=node, name="solve", started=i * 15000, seconds=seconds)
+        one["cpu"] |= {"allocated_cores": 4, "cpus_allowed": None, "user_seconds": 3.5 * seconds, "system_seconds": 0}
+        one["io"][0]["read"]["bytes"] = 10**9
+        made.append(one)
+    push(server, made)
+    node, job = tables(jobmeter, "waste")["Jobs and nodes that differ from their like"]
+    assert (node["what"], node["number"], node["of"]) == ("node n7", "elapsed / usual", 9) and 2 < node["value"] < 2.2
+    assert (job["what"], job["number"], job["value"]) == ("job 1115", "elapsed", 3000)
+
+
 def test_where_nothing_differs_nothing_is_named(server, jobmeter):
     push_weeks(server)
     assert tables(jobmeter, "waste", "--until", "2026-02-10")["Jobs and nodes that differ from their like"] == []
@@ -299,6 +315,15 @@ def test_filters_leave_the_others_out(server, jobmeter):
     assert tables(jobmeter, "usage", "--cluster", "another")["Users"] == []
 
 
+def test_of_two_jobs_of_a_number_the_clusters_own_is_reported(server, jobmeter):
+    """As the script for AdminComment asks; the other one is newer."""
+    push(server, [record(7, seconds=1000), record(7, seconds=50, started=10**6, node="far1") | {"cluster": "far"}])
+    for words in ((), ("--server", url(server))):
+        for cluster, took in (("made", "16 m 40 s"), ("far", "50 s")):
+            assert f" {took} " in jobmeter("report", "--summary", f"--cluster={cluster}", *words, "slurm/7").splitlines()[0]
+        assert "there is no" in jobmeter("report", "--summary", "--cluster=nowhere", *words, "slurm/7", code=1)
+
+
 def test_users_stand_side_by_side(server, jobmeter):
     push_weeks(server)
     report = json.loads(jobmeter("compare", "--user", "bob", "--user", "ada", *SPAN, "--json"))
@@ -309,6 +334,7 @@ def test_users_stand_side_by_side(server, jobmeter):
 
 def test_what_does_not_go_together_is_refused(jobmeter):
     assert "go with '--type'" in jobmeter("report", "--since", "7d", code=2)
+    assert "go with the id of a job" in jobmeter("report", "--cluster", "made", code=1)
     assert "it goes with no '7'" in jobmeter("report", "--type", "waste", 7, code=2)
     assert "waste, efficiency, energy or usage" in jobmeter("report", "--type", "all", code=2)
     assert "'--user' two times" in jobmeter("compare", "--user", "ada", code=2)

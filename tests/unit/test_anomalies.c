@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "basic/macro.h"
+#include "model/sections/load_balance.h"
 #include "test.h"
 
 #define JOBS 4000
@@ -125,17 +126,84 @@ TEST(a_node_that_is_slow_on_like_jobs_is_found_alone)
 	ASSERT_STREQ(node_told, "n7");
 }
 
+#define RANKED_JOBS 2000
+#define RANKS_LEAST 9
+#define RANKS_MOST 128
+
+/* Jobs of 9 to 128 ranks; in one of five a rank has @FACTOR as much work. */
+static void measure_ranks(double noise, double *ret_precision, double *ret_recall)
+{
+	size_t both = 0, planted = 0, told = 0;
+
+	state = 1;
+	for (size_t i = 0; i < RANKED_JOBS; i++) {
+		struct rank_times ranks = {};
+		size_t count = RANKS_LEAST + (size_t)(uniform() * (RANKS_MOST - RANKS_LEAST + 1));
+		size_t slow = uniform() < 0.2 ? (size_t)(uniform() * (double)count) : count;
+		const struct rank_time *found;
+		struct deviation d;
+
+		for (size_t k = 0; k < count; k++) {
+			double seconds = 60 * exp(noise * normal()) * (k == slow ? FACTOR : 1);
+
+			ASSERT_OK(rank_times_add(&ranks, "", k, (uint64_t)(seconds * 1e9)));
+		}
+		found = rank_deviation(&ranks, &d);
+		planted += slow < count;
+		told += found != NULL;
+		both += found && found->rank == slow;
+		ASSERT(!found || d.count == count - 1);
+		rank_times_clear(&ranks);
+	}
+	*ret_precision = told ? (double)both / (double)told : 1;
+	*ret_recall = (double)both / (double)planted;
+	printf("ranks, noise %.0f %%: %zu planted, %zu told, precision %.2f, recall %.2f\n",
+	       noise * 100, planted, told, *ret_precision, *ret_recall);
+}
+
+TEST(a_rank_with_more_work_than_the_others_of_its_job_is_found)
+{
+	double precision, recall;
+
+	measure_ranks(0.05, &precision, &recall);
+	ASSERT(precision > 0.99 && recall > 0.99);
+	measure_ranks(0.1, &precision, &recall);
+	ASSERT(precision > 0.9 && recall > 0.9);
+	measure_ranks(0.3, &precision, &recall);
+	ASSERT(recall < 0.5);
+}
+
+/* Ranks 0, @step, ... of @node with as many seconds of work. */
+static const struct rank_time *odd_of(const uint64_t *seconds, size_t count, const char *node,
+				      uint64_t step, struct deviation *ret)
+{
+	static struct rank_times ranks;
+
+	rank_times_clear(&ranks);
+	for (size_t i = 0; i < count; i++)
+		ASSERT_OK(rank_times_add(&ranks, node, i * step, seconds[i] * 1000000000));
+	return rank_deviation(&ranks, ret);
+}
+
 TEST(a_rank_is_held_against_the_others_of_its_job)
 {
-	static const double others[8] = { 10, 10, 10, 11, 10, 9, 10, 10 };
-	double copy[8];
+	static const uint64_t more[] = { 10, 10, 10, 11, 100, 10, 9, 10, 10 },
+			      both[] = { 10, 10, 1, 11, 100, 10, 9, 10, 10 },
+			      less[] = { 0, 10, 10, 11, 10, 10, 9, 10, 10 },
+			      even[] = { 10, 10, 10, 11, 12, 10, 9, 10, 10 };
+	const struct rank_time *odd;
 	struct deviation d;
 
-	memcpy(copy, others, sizeof(copy));
-	ASSERT(!deviation_of(100, copy, 7, &d)); /* too few */
-	ASSERT(deviation_of(100, copy, 8, &d));
-	ASSERT(d.median == 10 && d.count == 8 && d.value == 100);
-	memcpy(copy, others, sizeof(copy));
-	ASSERT(!deviation_of(12, copy, 8, &d));
-	ASSERT(!deviation_of(NAN, copy, 8, &d));
+	ASSERT(!odd_of(more, 8, "", 1, &d)); /* too few */
+	ASSERT(!odd_of(even, 9, "", 1, &d));
+	ASSERT(!odd_of(more, 9, "n1", 0, &d)); /* the same rank each time */
+	ASSERT(!odd_of(NULL, 0, "", 1, &d));
+	odd = odd_of(more, 9, "n1", 1, &d);
+	ASSERT(odd && odd->rank == 4 && d.value == 100 && d.median == 10 && d.count == 8);
+	ASSERT_STREQ(odd->node, "n1");
+	odd = odd_of(both, 9, "", 1, &d); /* for that one the others wait */
+	ASSERT(odd && odd->rank == 4);
+	odd = odd_of(less, 9, "", 1, &d);
+	ASSERT(odd && odd->rank == 0 && d.value == 0 && d.median == 10);
+	(void)odd_of(NULL, 0, "", 1, &d); /* freed */
 }

@@ -123,8 +123,9 @@ static const struct section pebbles_section = {
 };
 
 /* In place of the table in sections.c, which is not linked then. */
-const struct section *const sections[] = { &cores_section, &marbles_section, &pebbles_section,
-					   &oom_section,   &network_section, &timeline_section };
+const struct section *const sections[] = { &cores_section,    &marbles_section, &pebbles_section,
+					   &oom_section,      &network_section, &timeline_section,
+					   &rank_work_section };
 const size_t section_count = ARRAY_SIZE(sections);
 
 /* ---- records ---- */

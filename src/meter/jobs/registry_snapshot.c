@@ -7,6 +7,7 @@
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "jobs/registry_internal.h"
+#include "model/sections.h"
 #include "model/sections/steps.h"
 
 /* A group that is not folded, and one of its jobs. */
@@ -499,6 +500,7 @@ static int put_ranks(const struct registry_job *j, const struct part *parts, siz
 {
 	_cleanup_(registry_cores_clear) struct registry_cores ranks = {};
 	const struct registry_step *step = main_step(j, ret);
+	struct rank_times times = {};
 	int r;
 
 	if (!step || step->lacks_ranks || !registry_has(j->registry, COUNTED_TASKS))
@@ -509,7 +511,14 @@ static int put_ranks(const struct registry_job *j, const struct part *parts, siz
 			r = registry_ranks_add_group(&ranks, parts[i].rank, j->registry,
 						     parts[i].group);
 	}
-	return r < 0 ? r : registry_ranks_load_balance(&ranks, &ret->ranks);
+	if (r == 0)
+		r = registry_ranks_load_balance(&ranks, &ret->ranks);
+	for (size_t i = 0; r == 0 && ranks.count > 1 && i < ranks.count; i++)
+		r = rank_times_add(&times, "", ranks.items[i].key, ranks.items[i].on_ns);
+	if (r == 0 && times.count)
+		r = parts_put(&ret->parts, &rank_work_section, &times);
+	rank_times_clear(&times);
+	return r;
 }
 
 static struct threads threads_of(const struct registry_job *j, const struct part *parts,

@@ -2,6 +2,7 @@
 #include "node/job_record.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,8 @@ int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 		r = parts_copy_to(&job->parts, record);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < rank_times_of(record)->count; i++)
+		snprintf(rank_times_of(record)->items[i].node, RANK_NODE_SIZE, "%s", record->node);
 	record->time.start_ns = job->job->start_ns;
 	record->time.end_ns = job->is_live ? 0 : job->job->end_ns;
 	record->time.measured_from_ns = job->job->measured_from_ns;

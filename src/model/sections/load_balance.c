@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/sections/load_balance.h"
 
+#include <errno.h>
+#include <stdio.h>
+
 #include "basic/macro.h"
 #include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"
+#include "model/shape.h"
 
 struct balance load_balance_of_sum(uint64_t count, uint64_t sum_ns, uint64_t greatest_ns)
 {
@@ -85,4 +89,73 @@ const struct section threads_section = {
 	.offset = offsetof(struct record, threads),
 	.is_known = threads_are_known,
 	.add = threads_keep_busier,
+};
+
+/* ---- ranks one by one ---- */
+
+/* clang-format off */
+static const struct field rank_fields[] = {
+	{ "rank", SHAPE_NUMBER, 0, offsetof(struct rank_time, rank) },
+	{ "node", SHAPE_TEXT, SHAPE_OMIT, offsetof(struct rank_time, node), RANK_NODE_SIZE },
+	{ "work_seconds", SHAPE_NUMBER, 0, offsetof(struct rank_time, work_ns), .unit = UNIT_SECONDS },
+};
+static const struct shape rank_shape = { SHAPE_OF(struct rank_time, rank_fields),
+	.is_flat = true, .max = RANK_TIMES_MAX };
+static const struct field fields[] = {
+	{ NULL, SHAPE_LIST, 0, offsetof(struct rank_times, items), .rows = &rank_shape },
+};
+/* clang-format on */
+static const struct shape shape = { SHAPE_OF(struct rank_times, fields) };
+
+const struct rank_times *rank_times_of(const struct record *r)
+{
+	return section_get(r, &rank_work_section);
+}
+
+int rank_times_add(struct rank_times *t, const char *node, uint64_t rank, uint64_t work_ns)
+{
+	struct rank_time one = { .rank = rank, .work_ns = work_ns };
+
+	snprintf(one.node, sizeof(one.node), "%s", node);
+	t->is_known = true;
+	return t->count >= RANK_TIMES_MAX || shape_append(&shape, t, &one) ? 0 : -ENOMEM;
+}
+
+void rank_times_clear(struct rank_times *t)
+{
+	section_clear(&rank_work_section, t);
+}
+
+/* Nodes number ranks of their own, or all of the step: none is another's, and none is looked for.
+ */
+static int rank_times_join(void *sum, const void *part)
+{
+	const struct rank_times *from = part;
+	struct rank_times *to = sum;
+	int r = 0;
+
+	if (!to->is_known || !from->is_known)
+		rank_times_clear(to);
+	for (size_t i = 0; r == 0 && to->is_known && i < from->count; i++)
+		r = rank_times_add(to, from->items[i].node, from->items[i].rank,
+				   from->items[i].work_ns);
+	return r;
+}
+
+/* Of a part of its life nothing is known. */
+static int rank_times_subtract(void *later, const void *earlier UNUSED,
+			       struct strings *notes UNUSED)
+{
+	rank_times_clear(later);
+	return 0;
+}
+
+const struct section rank_work_section = {
+	.name = "rank_work",
+	.size = sizeof(struct rank_times),
+	.counted = COUNTED_BY_SOURCE,
+	.shape = &shape,
+	.add = rank_times_join,
+	.subtract = rank_times_subtract,
+	.type = JSON_ARRAY,
 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* load balance - how many cores, ranks or threads worked, and how much alike. */
+/* load balance - how many cores, ranks or threads worked, and how much alike; what each rank did.
+ */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +19,25 @@ struct threads {
 	struct value count, balance;
 	struct value cpu_ns; /* what they did together */
 };
+/* What each rank did, see rank_work(): of agents' records the tasks of the step that did most, or
+ * of a `run` whose environment names its rank. */
+#define RANK_NODE_SIZE 64
+#define RANK_TIMES_MAX 65536 /* of a merged record; further ones are left out */
+struct rank_time {
+	char node[RANK_NODE_SIZE];
+	uint64_t rank, work_ns;
+};
+struct rank_times {
+	bool is_known;
+	struct rank_time *items; /* owned */
+	size_t count;
+};
+struct record;
+const struct rank_times *rank_times_of(const struct record *r);
+int rank_times_add(struct rank_times *t, const char *node, uint64_t rank, uint64_t work_ns); /* -ENOMEM
+											      */
+void rank_times_clear(struct rank_times *t);
+
 #define LOAD_BALANCE_PLACES 4
 #define LOAD_BALANCE_ONE 10000
 
