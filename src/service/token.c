@@ -20,8 +20,8 @@ static int make_random(char ret[TOKEN_SIZE])
 {
 	uint64_t r[4];
 
-	if (getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r))
-		return -EIO;
+	if (getrandom(r, sizeof(r), 0) < 0) /* so few bytes come whole */
+		return -errno;
 	snprintf(ret, TOKEN_SIZE, "%016" PRIx64 "%016" PRIx64 "%016" PRIx64 "%016" PRIx64, r[0],
 		 r[1], r[2], r[3]);
 	return 0;
