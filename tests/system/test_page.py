@@ -387,6 +387,31 @@ def test_a_job_shows_what_would_fit_by_the_users_own_jobs(either):
     assert 'class="fits"' not in alice.text("/jobs/201") and "need more" in alice.text("/jobs/201")
 
 
+def test_a_job_says_how_its_manager_ended_it_and_asks_for_more_where_it_fell_short(either):
+    server = either
+    def made(number, kills=0, scratch=5, **more):
+        one = json.loads(job(number, name="sweep", started=20_000 * number, **{"seconds": 600, **more}))
+        one["memory"] |= {"peak_bytes": 2 * 2**30, "oom_kills": kills}
+        one["cpu"] |= {"allocated_cores": 4, "user_seconds": 1800.0, "system_seconds": 0.0}
+        next(row for row in one["io"] if row["mount"] == "/scratch")["read"]["seconds"] = scratch
+        return line(one)
+
+    server.push([made(i) for i in range(1, 6)] + [made(6, kills=1), made(7), made(8, seconds=1140, scratch=509), made(9, final=False, seconds=128)])
+    server.ask_database("UPDATE jobs SET state = 'TIMEOUT' WHERE job_id = '7'")
+    visitor = Visitor(server, make_token(server, ALICE))
+    pages = {i: visitor.text(f"/jobs/{i}") for i in (5, 6, 7, 8, 9)}
+    rows = {i: dict(re.findall(r'<th scope="row">(\w+)</th>.*?<td>([^<]*)(?:<span class="name">[^<]*</span>)?</td></tr>',
+                              re.search('<table class="asked">.*?</table>', text)[0])) for i, text in pages.items()}
+    assert rows[5]["Memory"] == "2 GiB" and rows[6] == rows[5] | {"Memory": "more"} and rows[7] == rows[5] | {"Time": "more"}
+    options = {i: re.findall("#SBATCH --(mem|time)", re.search('class="fits".*?</pre>', pages[i])[0]) for i in (5, 6, 7)}
+    assert options == {5: ["time", "mem"], 6: ["time"], 7: ["mem"]}
+    assert re.search(r'class="alert">TIMEOUT<', pages[7]) and not re.search(r">TIMEOUT<", pages[5])
+    assert "slower" not in re.search("Since then: <strong>the last one failed[^<]*", pages[8])[0]  # than half a run
+    server.ask_database("UPDATE jobs SET state = 'COMPLETED' WHERE job_id = '7'")
+    assert "90 % slower: reads from /scratch took 8 m 24 s more" in visitor.text("/jobs/8")
+    assert "was the run before.</p>" in pages[9]  # a part of a run is compared with none
+
+
 def test_a_job_of_many_nodes_shows_each_over_time(either):
     server = either
     def made(node, used):
