@@ -10,8 +10,9 @@ import urllib.parse
 import pytest
 
 import browser as browser_module
+import made_site
 from made_records import line, record
-from serving import Serving, folder  # noqa: F401
+from serving import Serving, folder, wait_for  # noqa: F401
 
 ALICE, BOB = 61001, 61002
 NAMES = {ALICE: "made-alice", BOB: "made-bob"}
@@ -562,6 +563,70 @@ def test_a_researcher_finds_last_nights_failed_job(server, browser):
     tab.click(".who button")
     tab.wait_for("return !!document.querySelector('.sign-in')")
     assert browser.complaints() == []
+
+
+def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser):  # noqa: F811
+    rows = "[...document.querySelectorAll('.list tbody tr')]"
+    ids = f"return {rows}.map(r => r.querySelector('th a').textContent)"
+    with Serving(folder, keeper)(**made_site.prepare(folder)) as server:
+        tokens = made_site.fill(folder, keeper, server)
+        wait_for(lambda: server.database_rows("SELECT count(*) FROM jobs WHERE state = 'PENDING'") == [(2,)])
+        tab = Tab(browser, server)
+
+        def follow(words):
+            """Click on what is called so."""
+            tab.ask(f"window.left = true; [...document.querySelectorAll('a')].find(a => a.textContent.trim() == {json.dumps(words)}).click()")
+            tab.wait_for("return !window.left && document.readyState == 'complete'")
+
+        def begin(who):
+            browser.tell("Network.clearBrowserCookies")
+            tab.sign_in(tokens[who])
+            assert tab.ask("return document.querySelector('.who').firstChild.textContent").startswith(who.replace("operator", "root, operator"))
+
+        browser.tell("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+        begin(made_site.ANA)
+        assert tab.ask(f"return {rows}.filter(r => r.getBoundingClientRect().bottom <= innerHeight).length") >= 20
+        tab.ask("document.querySelector('[name=state]').value = 'FAILED'")
+        tab.click(".filters button")
+        tab.wait_for("return location.search.includes('state=FAILED')")
+        assert tab.ask(ids) == ["4292"] and "exit 2" in tab.ask(f"return {rows}[0].innerText")
+        follow("4292")
+        assert "exit 2" in tab.ask("return document.querySelector('.outcome').innerText")
+        tab.open("/jobs?cpu_most=50")
+        assert tab.ask(ids) == ["4289"]
+        follow("4289")
+        assert re.match("2.5 times as long: reads from /scratch took 13 h .* more over all threads", tab.ask("return document.querySelector('.compared strong').innerText"))
+        assert tab.ask("return document.querySelector('.fits').innerText").count("#SBATCH --") == 3
+        tab.ask("document.querySelector('svg.plot').dispatchEvent(new KeyboardEvent('keydown', {key: '+', bubbles: true}))")
+        assert set(tab.ask("return [...document.querySelectorAll('svg.plot > svg')].map(s => s.getAttribute('viewBox'))")) == {"250 0 500 120"}
+        follow("Jobs like this one")
+        assert {one.partition(" ")[0] for one in tab.ask(f"return {rows}.map(r => r.querySelector('.name').textContent)")} == {"train-unet"}
+        follow("Usage")
+        assert tab.ask(ids)[0] == "4289" and "By user" not in tab.ask("return document.body.innerText")
+        browser.tell("Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1, mobile=True)
+        follow("Jobs")
+        assert tab.ask(f"return document.documentElement.scrollWidth <= 400 && {rows}.every(r => getComputedStyle(r).display == 'grid')")
+        browser.tell("Emulation.setEmulatedMedia", media="print", features=[])
+        assert tab.ask("return ['.site', '.filters', '.pages'].every(one => getComputedStyle(document.querySelector(one)).display == 'none')")
+        browser.tell("Emulation.setEmulatedMedia", media="", features=[])
+        browser.tell("Emulation.clearDeviceMetricsOverride")
+        begin(made_site.CLEO)
+        follow("Usage")
+        users = "[...document.querySelectorAll('section')].find(s => s.innerText.startsWith('By user'))"
+        assert tab.ask(f"return [...{users}.querySelectorAll('tbody th')].map(t => t.innerText)") == [made_site.CLEO, made_site.ANA]  # BEN's are another's
+        follow("Spread")
+        counted = int(tab.ask("return [...document.querySelectorAll('tr')].find(r => r.innerText.startsWith('50 % to 60 %')).innerText").split()[-1])
+        follow("50 % to 60 %")
+        assert counted == server.database_rows("""SELECT count(*) FROM jobs WHERE account = 'climate' AND ("cpu.user_seconds" + "cpu.system_seconds")
+            / ("cpu.allocated_cores" / 1e3 * elapsed_ns) BETWEEN 0.5 AND 0.6""")[0][0] > 50 and tab.ask(f"return {rows}.length") == 50
+        begin("operator")
+        follow("Files")
+        follow("/scratch")
+        assert re.match("gen-ben\\s+2\\s+6\\d\\d MiB/s", tab.ask(f"return {rows}[0].innerText"))
+        follow("Nodes")
+        assert tab.ask(f"return {rows}.length") == 12 and "1 not measured" in tab.ask("return document.body.innerText")
+        assert tab.ask("return performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))")
+        assert browser.complaints() == []
 
 
 def test_each_control_has_a_name_and_headings_go_down_in_order(server, browser):
