@@ -5,6 +5,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/humanize.h"
+#include "basic/macro.h"
 #include "basic/text.h"
 #include "model/record.h"
 #include "report/sentence.h"
@@ -19,9 +20,35 @@ const char *headline_name(const struct record *r)
 	return name ? name : r->job.id ? r->job.id : "(no name)";
 }
 
+/* What a resource manager ended, whatever its script returned. */
+static const struct ending {
+	const char *state;
+	bool is_failure;
+} endings[] = {
+	{ "TIMEOUT", true },   { "OUT_OF_MEMORY", true }, { "NODE_FAIL", true },
+	{ "BOOT_FAIL", true }, { "DEADLINE", true },	  { "INCOMPLETE", true },
+	{ "FAILED", true },    { "CANCELLED", false },	  { "PREEMPTED", false },
+};
+
+static const struct ending *find_ending(const char *state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		if (text_is_equal(state, endings[i].state))
+			return &endings[i];
+	}
+	return NULL;
+}
+
+bool headline_is_failed_state(const char *state)
+{
+	const struct ending *ending = find_ending(state);
+
+	return ending && ending->is_failure;
+}
+
 bool headline_is_failure(const struct record *r)
 {
-	return r->job.signal > 0 || r->job.exit_code > 0;
+	return r->job.signal > 0 || r->job.exit_code > 0 || headline_is_failed_state(r->job.state);
 }
 
 char *headline_outcome(const struct record *r)
@@ -34,7 +61,7 @@ char *headline_outcome(const struct record *r)
 	else if (r->job.signal > 0)
 		sentence_add(&s, "", "killed by signal %d", r->job.signal);
 	else if (r->job.exit_code == 0)
-		sentence_add(&s, "", "OK");
+		sentence_add(&s, "", "%s", find_ending(r->job.state) ? r->job.state : "OK");
 	else if (r->job.exit_code > 0)
 		sentence_add(&s, "", "exit %d", r->job.exit_code);
 	else if (!r->is_final)

@@ -10,6 +10,7 @@
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "model/record.h"
+#include "report/headline.h"
 #include "report/sentence.h"
 
 /* What is less is noise, and not worth a word. */
@@ -183,6 +184,43 @@ static void compare_mounts(const struct record *last, const struct record *now,
 	}
 }
 
+/* Which calls on which mount took most of the time by which @more took longer, if any took a good
+ * part of it.  @way: how that is put. */
+static void explain_elapsed(const struct record *less, const struct record *more, const char *way,
+			    struct sentence *sentence)
+{
+	static const struct {
+		enum metric_id id;
+		const char *what;
+	} calls[] = { { METRIC_READ_SECONDS, "reads from" },
+		      { METRIC_WRITE_SECONDS, "writes to" },
+		      { METRIC_META_SECONDS, "metadata calls on" } };
+	const uint64_t longer_ns = more->time.elapsed_ns - less->time.elapsed_ns;
+	uint64_t most_ns = (uint64_t)(SHARE_MIN * (double)longer_ns);
+	const char *what = NULL, *mount = NULL;
+
+	for (size_t i = 0; less->reading.has_mounts && i < more->reading.mount_count; i++) {
+		const struct mount_row *row = &more->reading.mounts[i],
+				       *other = reading_find_mount(&less->reading, row->kind,
+								   row->mount, row->fstype);
+
+		for (size_t j = 0; row->kind == ROW_MOUNT && j < ARRAY_SIZE(calls); j++) {
+			uint64_t before = other ? mount_row_number(other, calls[j].id) : 0,
+				 after = mount_row_number(row, calls[j].id);
+
+			if (after <= before || after - before < most_ns)
+				continue;
+			most_ns = after - before;
+			what = calls[j].what;
+			mount = row->mount;
+		}
+	}
+	if (what)
+		sentence_add(sentence, ": ", "%s %s took %s %s%s", what, mount,
+			     humanize_duration(most_ns).text, way,
+			     most_ns > longer_ns ? " over all threads" : "");
+}
+
 static void tell_elapsed(const struct record *last, const struct record *now,
 			 struct sentence *sentence)
 {
@@ -201,20 +239,24 @@ static void tell_elapsed(const struct record *last, const struct record *now,
 		sentence_add(sentence, ", ", "%s %s",
 			     humanize_percent(fabs(after / before - 1)).text,
 			     is_slower ? "slower" : "faster");
+	explain_elapsed(is_slower ? last : now, is_slower ? now : last, is_slower ? "more" : "less",
+			sentence);
 }
 
 char *report_compare(const struct record *last, const struct record *now)
 {
 	struct sentence sentence = {};
 	struct changes changes = {};
-	bool has_last_failed = last->job.signal > 0 || last->job.exit_code > 0;
-	bool has_now_failed = now->job.signal > 0 || now->job.exit_code > 0;
+	const bool has_last_failed = headline_is_failure(last),
+		   has_now_failed = headline_is_failure(now);
 
 	if (has_last_failed && !has_now_failed)
 		sentence_add(&sentence, ", ", "the last one failed");
 	else if (has_now_failed && !has_last_failed && last->job.exit_code == 0)
 		sentence_add(&sentence, ", ", "the last one ended well");
-	tell_elapsed(last, now, &sentence);
+	/* one that stopped half-way or still runs is not fast */
+	if (!has_last_failed && !has_now_failed && now->is_final)
+		tell_elapsed(last, now, &sentence);
 	compare_cores(last, now, &changes);
 	compare_memory(last, now, &changes);
 	compare_mounts(last, now, &changes);

@@ -10,8 +10,9 @@ import urllib.parse
 import pytest
 
 import browser as browser_module
+import made_site
 from made_records import line, record
-from serving import Serving, folder  # noqa: F401
+from serving import Serving, folder, wait_for  # noqa: F401
 
 ALICE, BOB = 61001, 61002
 NAMES = {ALICE: "made-alice", BOB: "made-bob"}
@@ -387,6 +388,31 @@ def test_a_job_shows_what_would_fit_by_the_users_own_jobs(either):
     assert 'class="fits"' not in alice.text("/jobs/201") and "need more" in alice.text("/jobs/201")
 
 
+def test_a_job_says_how_its_manager_ended_it_and_asks_for_more_where_it_fell_short(either):
+    server = either
+    def made(number, kills=0, scratch=5, **more):
+        one = json.loads(job(number, name="sweep", started=20_000 * number, **{"seconds": 600, **more}))
+        one["memory"] |= {"peak_bytes": 2 * 2**30, "oom_kills": kills}
+        one["cpu"] |= {"allocated_cores": 4, "user_seconds": 1800.0, "system_seconds": 0.0}
+        next(row for row in one["io"] if row["mount"] == "/scratch")["read"]["seconds"] = scratch
+        return line(one)
+
+    server.push([made(i) for i in range(1, 6)] + [made(6, kills=1), made(7), made(8, seconds=1140, scratch=509), made(9, final=False, seconds=128)])
+    server.ask_database("UPDATE jobs SET state = 'TIMEOUT' WHERE job_id = '7'")
+    visitor = Visitor(server, make_token(server, ALICE))
+    pages = {i: visitor.text(f"/jobs/{i}") for i in (5, 6, 7, 8, 9)}
+    rows = {i: dict(re.findall(r'<th scope="row">(\w+)</th>.*?<td>([^<]*)(?:<span class="name">[^<]*</span>)?</td></tr>',
+                              re.search('<table class="asked">.*?</table>', text)[0])) for i, text in pages.items()}
+    assert rows[5]["Memory"] == "2 GiB" and rows[6] == rows[5] | {"Memory": "more"} and rows[7] == rows[5] | {"Time": "more"}
+    options = {i: re.findall("#SBATCH --(mem|time)", re.search('class="fits".*?</pre>', pages[i])[0]) for i in (5, 6, 7)}
+    assert options == {5: ["time", "mem"], 6: ["time"], 7: ["mem"]}
+    assert re.search(r'class="alert">TIMEOUT<', pages[7]) and not re.search(r">TIMEOUT<", pages[5])
+    assert "slower" not in re.search("Since then: <strong>the last one failed[^<]*", pages[8])[0]  # than half a run
+    server.ask_database("UPDATE jobs SET state = 'COMPLETED' WHERE job_id = '7'")
+    assert "90 % slower: reads from /scratch took 8 m 24 s more" in visitor.text("/jobs/8")
+    assert "was the run before.</p>" in pages[9]  # a part of a run is compared with none
+
+
 def test_a_job_of_many_nodes_shows_each_over_time(either):
     server = either
     def made(node, used):
@@ -537,6 +563,70 @@ def test_a_researcher_finds_last_nights_failed_job(server, browser):
     tab.click(".who button")
     tab.wait_for("return !!document.querySelector('.sign-in')")
     assert browser.complaints() == []
+
+
+def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser):  # noqa: F811
+    rows = "[...document.querySelectorAll('.list tbody tr')]"
+    ids = f"return {rows}.map(r => r.querySelector('th a').textContent)"
+    with Serving(folder, keeper)(**made_site.prepare(folder)) as server:
+        tokens = made_site.fill(folder, keeper, server)
+        wait_for(lambda: server.database_rows("SELECT count(*) FROM jobs WHERE state = 'PENDING'") == [(2,)])
+        tab = Tab(browser, server)
+
+        def follow(words):
+            """Click on what is called so."""
+            tab.ask(f"window.left = true; [...document.querySelectorAll('a')].find(a => a.textContent.trim() == {json.dumps(words)}).click()")
+            tab.wait_for("return !window.left && document.readyState == 'complete'")
+
+        def begin(who):
+            browser.tell("Network.clearBrowserCookies")
+            tab.sign_in(tokens[who])
+            assert tab.ask("return document.querySelector('.who').firstChild.textContent").startswith(who.replace("operator", "root, operator"))
+
+        browser.tell("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+        begin(made_site.ANA)
+        assert tab.ask(f"return {rows}.filter(r => r.getBoundingClientRect().bottom <= innerHeight).length") >= 20
+        tab.ask("document.querySelector('[name=state]').value = 'FAILED'")
+        tab.click(".filters button")
+        tab.wait_for("return location.search.includes('state=FAILED')")
+        assert tab.ask(ids) == ["4292"] and "exit 2" in tab.ask(f"return {rows}[0].innerText")
+        follow("4292")
+        assert "exit 2" in tab.ask("return document.querySelector('.outcome').innerText")
+        tab.open("/jobs?cpu_most=50")
+        assert tab.ask(ids) == ["4289"]
+        follow("4289")
+        assert re.match("2.5 times as long: reads from /scratch took 13 h .* more over all threads", tab.ask("return document.querySelector('.compared strong').innerText"))
+        assert tab.ask("return document.querySelector('.fits').innerText").count("#SBATCH --") == 3
+        tab.ask("document.querySelector('svg.plot').dispatchEvent(new KeyboardEvent('keydown', {key: '+', bubbles: true}))")
+        assert set(tab.ask("return [...document.querySelectorAll('svg.plot > svg')].map(s => s.getAttribute('viewBox'))")) == {"250 0 500 120"}
+        follow("Jobs like this one")
+        assert {one.partition(" ")[0] for one in tab.ask(f"return {rows}.map(r => r.querySelector('.name').textContent)")} == {"train-unet"}
+        follow("Usage")
+        assert tab.ask(ids)[0] == "4289" and "By user" not in tab.ask("return document.body.innerText")
+        browser.tell("Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1, mobile=True)
+        follow("Jobs")
+        assert tab.ask(f"return document.documentElement.scrollWidth <= 400 && {rows}.every(r => getComputedStyle(r).display == 'grid')")
+        browser.tell("Emulation.setEmulatedMedia", media="print", features=[])
+        assert tab.ask("return ['.site', '.filters', '.pages'].every(one => getComputedStyle(document.querySelector(one)).display == 'none')")
+        browser.tell("Emulation.setEmulatedMedia", media="", features=[])
+        browser.tell("Emulation.clearDeviceMetricsOverride")
+        begin(made_site.CLEO)
+        follow("Usage")
+        users = "[...document.querySelectorAll('section')].find(s => s.innerText.startsWith('By user'))"
+        assert tab.ask(f"return [...{users}.querySelectorAll('tbody th')].map(t => t.innerText)") == [made_site.CLEO, made_site.ANA]  # BEN's are another's
+        follow("Spread")
+        counted = int(tab.ask("return [...document.querySelectorAll('tr')].find(r => r.innerText.startsWith('50 % to 60 %')).innerText").split()[-1])
+        follow("50 % to 60 %")
+        assert counted == server.database_rows("""SELECT count(*) FROM jobs WHERE account = 'climate' AND ("cpu.user_seconds" + "cpu.system_seconds")
+            / ("cpu.allocated_cores" / 1e3 * elapsed_ns) BETWEEN 0.5 AND 0.6""")[0][0] > 50 and tab.ask(f"return {rows}.length") == 50
+        begin("operator")
+        follow("Files")
+        follow("/scratch")
+        assert re.match("gen-ben\\s+2\\s+6\\d\\d MiB/s", tab.ask(f"return {rows}[0].innerText"))
+        follow("Nodes")
+        assert tab.ask(f"return {rows}.length") == 12 and "1 not measured" in tab.ask("return document.body.innerText")
+        assert tab.ask("return performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))")
+        assert browser.complaints() == []
 
 
 def test_each_control_has_a_name_and_headings_go_down_in_order(server, browser):

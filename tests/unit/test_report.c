@@ -4,6 +4,7 @@
 
 #include "basic/cleanup.h"
 #include "made.h"
+#include "report/headline.h"
 #include "report/page.h"
 #include "codec/records.h"
 #include "report/report_compare.h"
@@ -699,6 +700,54 @@ TEST(the_greatest_changes_are_told)
 	expect_change(last, now,
 		      "2.4 times as long, nothing read on /scratch any more, 0.3 cores used "
 		      "instead of 2.1");
+}
+
+TEST(what_took_most_of_the_difference_is_named)
+{
+	_cleanup_record_ struct record *last = made_record(0), *now = made_record(0);
+	struct mount_row *scratch = &now->reading.mounts[0];
+
+	now->time.elapsed_ns = last->time.elapsed_ns + 20000000000;
+	scratch->ops[OP_READ].ns += 7000000000;
+	expect_change(last, now, "15 % slower: reads from /scratch took 7 s more");
+	expect_change(now, last, "13 % faster: reads from /scratch took 7 s less");
+	scratch->ops[OP_STAT].ns += 90000000000;
+	expect_change(last, now,
+		      "15 % slower: metadata calls on /scratch took 1 m 30 s more over all "
+		      "threads");
+	scratch->ops[OP_READ].ns -= 7000000000;
+	scratch->ops[OP_STAT].ns -= 87000000000; /* less than a fifth of the 20 s */
+	expect_change(last, now, "15 % slower");
+	scratch->ops[OP_STAT].ns += 90000000000;
+	now->job.exit_code = 3; /* one that stopped half-way is not fast */
+	expect_change(now, last, "the last one failed");
+	expect_change(last, now, "the last one ended well");
+	now->job.exit_code = 0;
+	now->is_final = false;
+	expect_change(last, now, "about the same");
+}
+
+TEST(a_job_that_its_manager_ended_is_not_ok)
+{
+	static const struct {
+		const char *state, *outcome;
+		bool is_failure;
+	} cases[] = { { "COMPLETED", "OK", false },
+		      { "TIMEOUT", "TIMEOUT", true },
+		      { "OUT_OF_MEMORY", "OUT_OF_MEMORY", true },
+		      { "CANCELLED", "CANCELLED", false },
+		      { NULL, "OK", false } };
+	_cleanup_record_ struct record *r = made_record(0);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *outcome = NULL;
+
+		free(r->job.state);
+		r->job.state = cases[i].state ? strdup(cases[i].state) : NULL;
+		outcome = headline_outcome(r);
+		ASSERT_STREQ(outcome, cases[i].outcome);
+		ASSERT_EQ(headline_is_failure(r), cases[i].is_failure);
+	}
 }
 
 TEST(metadata_and_mappings_are_compared_and_kernel_threads_are_not)

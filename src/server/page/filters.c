@@ -57,8 +57,8 @@ struct job_filter site_filter(const struct site_call *c, unsigned int days)
 static const struct choice {
 	const char *value, *words;
 } states[] = {
-	{ "", "any" }, { "RUNNING", "running" }, { "COMPLETED", "completed" }, { "ENDED", "ended" }, { "FAILED", "failed" },
-	{ "CANCELLED", "cancelled" }, { "TIMEOUT", "out of time" }, { "OUT_OF_MEMORY", "out of memory" }, { "INCOMPLETE", "incomplete" }, {},
+	{ "", "any" }, { "PENDING", "waiting" }, { "RUNNING", "running" }, { "COMPLETED", "completed" }, { "ENDED", "ended" }, { "FAILED", "failed" },
+	{ "CANCELLED", "cancelled" }, { "TIMEOUT", "out of time" }, { "OUT_OF_MEMORY", "out of memory" }, { "NODE_FAIL", "node failed" }, { "INCOMPLETE", "incomplete" }, {},
 }, spans[] = {
 	{ "", "any time" }, { "1", "the last day" }, { "7", "7 days" }, { "30", "30 days" }, { "365", "a year" }, { "3650", "10 years" }, {},
 }, shares[] = {

@@ -12,6 +12,7 @@
 #include "basic/error.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
+#include "basic/text.h"
 #include "basic/timestamp.h"
 #include "codec/records.h"
 #include "model/job_filter.h"
@@ -27,7 +28,7 @@
 /* ---- the run before ---- */
 
 struct earlier {
-	char *id;
+	char *id, *state;
 	uint64_t start_ns, before_ns;
 };
 
@@ -38,6 +39,7 @@ static int take_earlier(void *context, const struct store_job *job)
 	if (e->id || !job->is_final || job->is_unmeasured || job->start_ns >= e->before_ns)
 		return 0;
 	e->id = strdup(job->id);
+	e->state = job->state ? strdup(job->state) : NULL;
 	e->start_ns = job->start_ns;
 	return e->id ? 0 : -ENOMEM;
 }
@@ -82,7 +84,7 @@ static void put_comparison(struct site_call *c, const struct record *now)
 	_cleanup_free_ char *change = NULL;
 	struct earlier e = {};
 
-	if (read_earlier(c, now, &e, &last) == 0 && (change = report_compare(last, now))) {
+	if (read_earlier(c, now, &e, &last) == 0) {
 		const struct store_job job = { .id = e.id,
 					       .manager = now->job.manager,
 					       .cluster = now->cluster,
@@ -93,11 +95,18 @@ static void put_comparison(struct site_call *c, const struct record *now)
 		site_put_job_link(c->h, &job, e.id);
 		html_text(c->h, " of ");
 		site_put_moment(c->h, e.start_ns);
-		html_text(c->h, " was the run before. Since then: ");
-		html_element(c->h, "strong", NULL, "%s.", change);
+		html_text(c->h, " was the run before.");
+		free(last->job.state);
+		last->job.state = TAKE_PTR(e.state);
+		/* half a run is no less than a whole one */
+		if (now->is_final && (change = report_compare(last, now))) {
+			html_text(c->h, " Since then: ");
+			html_element(c->h, "strong", NULL, "%s.", change);
+		}
 		html_end(c->h);
 	}
 	free(e.id);
+	free(e.state);
 }
 
 /* ---- what would fit ---- */
@@ -108,6 +117,7 @@ struct fit { /* by the like jobs of its user */
 	double value; /* below 0: not known */
 	double chance; /* that one needs more */
 	unsigned int jobs;
+	bool is_more; /* this job did not get by with what it had */
 };
 
 /* Where the user's jobs cannot be read, nothing is known. */
@@ -134,6 +144,10 @@ static void read_fits(const struct site_call *c, const struct record *r,
 						  &fit->chance, &fit->jobs)
 			       : -1;
 	}
+	fits[TARGET_MEMORY].is_more = r->reading.values[METRIC_MEMORY_OOM_KILLS].number;
+	fits[TARGET_RUNTIME].is_more = text_is_equal(r->job.state, "TIMEOUT");
+	for (size_t i = 0; i < TARGETS; i++)
+		fits[i].value = fits[i].is_more ? -1 : fits[i].value;
 }
 
 /* Up to a whole number of @step. */
@@ -178,7 +192,7 @@ static void put_sbatch(const struct fit fits[TARGETS], bool is_of_many, struct h
 static void put_fit(struct html *h, const struct fit *fit, struct human human)
 {
 	html_begin(h, "td");
-	html_text(h, "%s", fit->value >= 0 ? human.text : "not known");
+	html_text(h, "%s", fit->value >= 0 ? human.text : fit->is_more ? "more" : "not known");
 	if (fit->value >= 0)
 		html_element(h, "span", "name", "%s of %u need more",
 			     humanize_percent(fit->chance).text, fit->jobs);
@@ -210,7 +224,7 @@ static void put_time(const struct store_run *run, uint64_t elapsed_ns, const str
 {
 	const struct value *limit = &run->time_limit;
 
-	if (!limit->is_known && (!fit || fit->value < 0))
+	if (!limit->is_known && (!fit || (fit->value < 0 && !fit->is_more)))
 		return;
 	put_asked(h, "Time", limit->is_known ? humanize_duration(limit->number).text : "-",
 		  humanize_duration(elapsed_ns).text,
@@ -243,7 +257,7 @@ static void put_memory(const struct store_run *run, const struct record *r, cons
 					    ? &run->requested_memory
 					    : &r->reading.values[METRIC_MEMORY_LIMIT];
 
-	if (!peak->is_known || (!limit->is_known && fit->value < 0))
+	if (!peak->is_known || (!limit->is_known && fit->value < 0 && !fit->is_more))
 		return;
 	put_asked(h, "Memory", limit->is_known ? humanize_bytes(limit->number).text : "-",
 		  humanize_bytes(peak->number).text,
@@ -291,8 +305,22 @@ struct row { /* of the list of jobs */
 	struct store_run run; /* numbers alone */
 	struct job_request request;
 	bool is_there;
-	const struct record *record; /* NULL: no node measured it, and all that is known is shown */
+	struct record *record; /* NULL: no node measured it, and all that is known is shown */
 };
+
+/* What the manager knows goes before what the nodes know of it. */
+static int add_outcome(struct record *r, const struct store_job *job)
+{
+	char *state = job->state ? strdup(job->state) : NULL;
+
+	if (job->state && !state)
+		return -ENOMEM;
+	free(r->job.state);
+	r->job.state = state;
+	if (job->is_final && job->exit_code.is_known && r->job.exit_code < 0 && r->job.signal <= 0)
+		r->job.exit_code = (int)MIN(job->exit_code.number, (uint64_t)INT32_MAX);
+	return 0;
+}
 
 static int take_row(void *context, const struct store_job *job)
 {
@@ -305,11 +333,15 @@ static int take_row(void *context, const struct store_job *job)
 	row->run = job->run;
 	row->request = predict_request_of(job);
 	if (row->record)
-		return 0;
+		return add_outcome(row->record, job);
 	put_links(row->call, job->name, job->user);
 	html_element(h, "h1", NULL, "Job %s %s", job->id, job->name ? job->name : "");
-	html_element(h, "p", "outcome", "%s. No node measured this job.",
-		     job->state ? job->state : "Its state is not known");
+	html_element(h, "p", "outcome", "%s. %s%s.",
+		     job->state ? job->state : "Its state is not known",
+		     job->waits ? "It has not begun: " : "No node measured this job",
+		     !job->waits	    ? ""
+		     : job->run.wait_reason ? job->run.wait_reason
+					    : "it waits");
 	begin_box(false, h);
 	put_time(&job->run, job->elapsed_ns.number, NULL, h);
 	site_end_table(h);
@@ -344,9 +376,9 @@ static int put_job(struct site_call *c, struct error *err)
 	if (r == -ENOENT)
 		return find_row(&row, &unused) == 0 && row.is_there ? 0 : r;
 	if (r == 0)
-		r = analysis_make(c->api.server->rules, record, &analysis);
-	if (r == 0)
 		r = find_row(&row, err);
+	if (r == 0)
+		r = analysis_make(c->api.server->rules, record, &analysis);
 	if (r < 0 || !record)
 		return r;
 	put_links(c, record->job.name, record->job.user);

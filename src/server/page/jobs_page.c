@@ -8,6 +8,7 @@
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "model/job_filter.h"
+#include "report/headline.h"
 #include "server/page/site.h"
 #include "server/server.h"
 
@@ -27,14 +28,8 @@ static void put_human(struct html *h, bool is_known, struct human human)
 
 static bool has_failed(const struct store_job *job)
 {
-	static const char *const states[] = { "FAILED",	   "TIMEOUT",  "OUT_OF_MEMORY", "NODE_FAIL",
-					      "BOOT_FAIL", "DEADLINE", "INCOMPLETE" };
-	bool has = (job->exit_code.is_known && job->exit_code.number) ||
-		   (job->signal.is_known && job->signal.number);
-
-	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-		has |= job->state && strcmp(job->state, states[i]) == 0;
-	return has;
+	return (job->exit_code.is_known && job->exit_code.number) ||
+	       (job->signal.is_known && job->signal.number) || headline_is_failed_state(job->state);
 }
 
 static void put_state(const struct row *row)

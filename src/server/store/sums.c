@@ -281,28 +281,6 @@ int store_format_sums(struct store *s, const char *by, const char *name, const b
 	return store_end_list(s, &rows, err);
 }
 
-static void take_sums(const struct statement *row, const bool *wanted, const char *const *names,
-		      size_t count, double *ret)
-{
-	struct sum sum;
-	int column = 4;
-
-	for (size_t i = 0; get_sum(i, &sum); i++) {
-		struct cell cell;
-		uint64_t number;
-		bool is_known;
-
-		if (!wanted[BEFORE_SUMS + i])
-			continue;
-		cell = store_cell(row, column++);
-		is_known = read_sum(&cell, &sum.places, &number);
-		for (size_t j = 0; j < count; j++) {
-			if (strcmp(names[j], sum.column.name) == 0)
-				ret[j] = is_known ? (double)number / pow(10, sum.places) : NAN;
-		}
-	}
-}
-
 int store_list_sums(struct store *s, const char *by, const char *const *names, size_t count,
 		    const struct job_filter *filter, const struct store_who *who,
 		    int (*take)(void *context, const struct store_sums *row), void *context,
@@ -313,12 +291,21 @@ int store_list_sums(struct store *s, const char *by, const char *const *names, s
 	bool wanted[STORE_COLUMNS_MAX] = {};
 	struct statement rows = {};
 	const struct statement *cells = &rows;
+	struct asked { /* in the order of the columns, which begin behind four others */
+		size_t name;
+		unsigned int places;
+	} asked[STORE_COLUMNS_MAX];
+	size_t asked_count = 0;
 	struct sum sum;
 	int r = 0, told;
 
 	for (size_t i = 0; get_sum(i, &sum); i++) {
-		for (size_t j = 0; j < count; j++)
-			wanted[BEFORE_SUMS + i] |= strcmp(names[j], sum.column.name) == 0;
+		for (size_t j = 0; j < count && !wanted[BEFORE_SUMS + i]; j++) {
+			if (strcmp(names[j], sum.column.name) != 0)
+				continue;
+			wanted[BEFORE_SUMS + i] = true;
+			asked[asked_count++] = (struct asked){ j, sum.places };
+		}
 	}
 	text = make_sums_text(s, key, wanted, filter, who);
 	if (!text)
@@ -335,7 +322,14 @@ int store_list_sums(struct store *s, const char *by, const char *const *names, s
 
 		for (size_t j = 0; j < count; j++)
 			row.values[j] = NAN;
-		take_sums(cells, wanted, names, count, row.values);
+		for (size_t j = 0; j < asked_count; j++) {
+			const struct cell cell = store_cell(cells, 4 + (int)j);
+			unsigned int places = asked[j].places;
+			uint64_t number;
+
+			if (read_sum(&cell, &places, &number))
+				row.values[asked[j].name] = (double)number / pow(10, places);
+		}
 		r = take(context, &row);
 	}
 	told = store_end_list(s, &rows, err);
