@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/cpulist.h"
 #include "basic/error.h"
 #include "basic/file.h"
@@ -478,8 +479,11 @@ static bool is_of_job(const struct source_state *s, const struct gpu_holder *h,
 static void add_amounts(const struct card *c, const struct gpu_unit *u, const struct gpu_holder *h,
 			struct job_gpu *to)
 {
-	const uint64_t ns = c->amounts[0].number;
+	const uint64_t ns = c->amounts[0].number,
+		       age_ns = clock_now_ns(CLOCK_BOOTTIME) - c->now.boot_ns,
+		       seen_ns = clock_now_ns(CLOCK_REALTIME) - age_ns;
 
+	job_gpu_add(to, METRIC_GPU_LAST_HELD, seen_ns);
 	for (size_t i = 0; i < GPU_NUMBERS; i++) {
 		const enum metric_id id = (enum metric_id)(METRIC_GPU_FIRST + i);
 		struct value v = c->amounts[i];
@@ -492,6 +496,10 @@ static void add_amounts(const struct card *c, const struct gpu_unit *u, const st
 			v.number = gpu_holder_part(u, h, v.number);
 		if (v.is_known)
 			job_gpu_add(to, id, v.number);
+		/* a sharer that does nothing has a part of what the others do */
+		if (id == METRIC_GPU_BUSY && v.number &&
+		    (!h->process || !h->process->sm.is_known || h->process->sm.number))
+			job_gpu_add(to, METRIC_GPU_LAST_BUSY, seen_ns);
 	}
 }
 
