@@ -5,7 +5,8 @@
  *
  *   version N                    of the library: 24 or 26, of which the structures differ
  *   CARD process PID MEMORY GFX ENC      percent of its time
- *   CARD metrics.NAME A          a number of amdsmi_get_gpu_metrics_info(), which another line allows
+ *   CARD metrics.NAME A          a number of amdsmi_get_gpu_metrics_info(), which another line
+ * allows
  */
 #define _GNU_SOURCE
 #include <stddef.h>
@@ -96,13 +97,13 @@ int amdsmi_get_gpu_asic_info(void *device, char *ret)
 
 /* ---- numbers ---- */
 
-#define U64_OF(name)                                            \
-	int name(void *device, u32 argument, u64 *ret)          \
-	{                                                       \
-		u64 v[3];                                       \
-		int r = look(device, #name, (int)argument, v);  \
-		*ret = v[0];                                    \
-		return r;                                       \
+#define U64_OF(name)                                           \
+	int name(void *device, u32 argument, u64 *ret)         \
+	{                                                      \
+		u64 v[3];                                      \
+		int r = look(device, #name, (int)argument, v); \
+		*ret = v[0];                                   \
+		return r;                                      \
 	}
 
 U64_OF(amdsmi_get_gpu_memory_total)
@@ -179,8 +180,10 @@ int amdsmi_get_gpu_metrics_info(void *device, u8 *ret)
 	static const struct row {
 		const char *name;
 		int at, size;
-	} rows[] = { { "metrics.power_mean", 22, 2 }, { "metrics.reasons", 112, 8 },
-		     { "metrics.power", 120, 2 },     { "metrics.xgmi_received", 184, 8 },
+	} rows[] = { { "metrics.power_mean", 22, 2 },
+		     { "metrics.reasons", 112, 8 },
+		     { "metrics.power", 120, 2 },
+		     { "metrics.xgmi_received", 184, 8 },
 		     { "metrics.xgmi_sent", 248, 8 } };
 	u64 v[3];
 	int r = look(device, "amdsmi_get_gpu_metrics_info", -1, v);
@@ -196,16 +199,16 @@ int amdsmi_get_gpu_metrics_info(void *device, u8 *ret)
 
 /* ---- processes ---- */
 
-#define PROCESS(text)                                                      \
-	{                                                                  \
-		char name[text];                                           \
-		u32 pid;                                                   \
-		u64 memory, graphics, encoder;                             \
-		u32 reserved[12];                                          \
-		u64 gtt, cpu, vram;                                        \
-		u32 more[10];                                              \
-		char container[text];                                      \
-		u32 last[(text) == 32 ? 4 : 12];                           \
+#define PROCESS(text)                            \
+	{                                        \
+		char name[text];                 \
+		u32 pid;                         \
+		u64 memory, graphics, encoder;   \
+		u32 reserved[12];                \
+		u64 gtt, cpu, vram;              \
+		u32 more[10];                    \
+		char container[text];            \
+		u32 last[(text) == 32 ? 4 : 12]; \
 	}
 struct process_24 PROCESS(32);
 struct process_26 PROCESS(256);

@@ -115,4 +115,3 @@ static int count_cards(unsigned int *ret)
 	*ret = (unsigned int)number;
 	return r;
 }
-
