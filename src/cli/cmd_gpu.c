@@ -84,6 +84,8 @@ static void add_number(const json_t *map, const char *key, enum metric_unit unit
 		rows_cell(table, cell_words(NULL));
 	else if (unit == UNIT_BYTES)
 		rows_cell(table, cell_number(ROWS_SIZE, number));
+	else if (unit == UNIT_SECONDS)
+		rows_cell(table, cell_number(ROWS_TIME, number));
 	else if (unit == UNIT_LOAD)
 		rows_cell(table, cell_share((double)number / 100));
 	else if (unit == UNIT_CELSIUS)
@@ -106,6 +108,14 @@ static void add_numbers(const json_t *map, const struct column *columns, size_t 
 {
 	for (size_t i = 0; i < count; i++)
 		add_number(map, columns[i].key, columns[i].unit, table);
+}
+
+/* The first, which is worst. */
+static const char *reason_of(const json_t *reasons)
+{
+	const char *reason = json_string_value(json_array_get(reasons, 0));
+
+	return reason ? reason : "throttled";
 }
 
 static void add_cards(const json_t *list, struct rows *rows)
@@ -132,6 +142,7 @@ static void add_cards(const json_t *list, struct rows *rows)
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *card = json_array_get(list, i);
+		const json_t *reasons = json_object_get(card, "throttle_reasons");
 		uint64_t lost = 0, throttled = 0, index = 0;
 
 		(void)place_number_of(card, "lost", 0, &lost);
@@ -142,7 +153,7 @@ static void add_cards(const json_t *list, struct rows *rows)
 			   place_text_of(card, "model"));
 		add_numbers(card, numbers, ARRAY_SIZE(numbers), table);
 		rows_cell(table, cell_words(lost	? "lost"
-					    : throttled ? "throttled"
+					    : throttled ? reason_of(reasons)
 					    : json_is_true(json_object_get(card, "mig")) ? "MIG"
 											 : "ok"));
 	}
@@ -168,6 +179,8 @@ static void add_processes(const json_t *list, struct rows *rows)
 		{ "memory" },
 		{ "busy" },
 		{ "memory busy", .rank = 2 },
+		{ "CPU", .rank = 3 },
+		{ "time", .rank = 4 },
 		{ "command", .is_left = true },
 	};
 	struct rows_table *table = rows_table(rows, ROWS_TEXT, NULL, heads, ARRAY_SIZE(heads));
@@ -180,9 +193,9 @@ static void add_processes(const json_t *list, struct rows *rows)
 		for (size_t k = 0; k < json_array_size(processes); k++) {
 			const json_t *process = json_array_get(processes, k);
 			static const struct column numbers[] = {
-				{ "memory_bytes", UNIT_BYTES },
-				{ "sm_ratio", UNIT_LOAD },
-				{ "memory_ratio", UNIT_LOAD },
+				{ "memory_bytes", UNIT_BYTES },	     { "sm_ratio", UNIT_LOAD },
+				{ "memory_ratio", UNIT_LOAD },	     { "cpu_ratio", UNIT_LOAD },
+				{ "elapsed_seconds", UNIT_SECONDS },
 			};
 			const json_t *uid = json_object_get(process, "uid");
 			const struct passwd *user =

@@ -358,6 +358,10 @@ static const struct metric metrics[METRIC_COUNT] = {
 		UNIT_BYTES, KIND_LIMIT, SCOPE_GPU, "Memory of the GPU, or of its instance." },
 	[METRIC_GPU_TEMPERATURE_PEAK] = { "jobmeter_job_gpu_temperature_max_celsius", NULL, "gpu", "temperature_max_celsius",
 		UNIT_CELSIUS, KIND_PEAK, SCOPE_GPU, "Highest temperature of the GPU at a sample while the job held it." },
+	[METRIC_GPU_LAST_HELD] = { "jobmeter_job_gpu_last_held_time_seconds", NULL, "gpu", "last_held_time_seconds",
+		UNIT_SECONDS, KIND_PEAK, SCOPE_GPU, "When the job was last seen to hold the GPU, since the epoch." },
+	[METRIC_GPU_LAST_BUSY] = { "jobmeter_job_gpu_last_busy_time_seconds", NULL, "gpu", "last_busy_time_seconds",
+		UNIT_SECONDS, KIND_PEAK, SCOPE_GPU, "When the job was last seen to keep the GPU busy, since the epoch." },
 
 	[METRIC_JOB_INFO] = { "jobmeter_job_info", NULL, NULL, NULL,
 		UNIT_COUNT, KIND_INFO, SCOPE_JOB_INFO, "Owner and name of the job, as far as known; the value is always 1." },

@@ -33,6 +33,11 @@ static const struct row {
 	[NODE_PRESSURE_CPU]     = { "pressure_cpu_waiting_seconds", METRIC_NODE_PRESSURE_CPU_WAITING },
 	[NODE_PRESSURE_IO]      = { "pressure_io_waiting_seconds", METRIC_NODE_PRESSURE_IO_WAITING },
 	[NODE_PRESSURE_MEMORY]  = { "pressure_memory_waiting_seconds", METRIC_NODE_PRESSURE_MEMORY_WAITING },
+	[NODE_GPUS]             = { "gpus", METRIC_NODE_GPU_INFO },
+	[NODE_GPU_BUSY]         = { "gpus_busy", METRIC_NODE_GPU_UTILIZATION },
+	[NODE_GPU_MEMORY_TOTAL] = { "gpu_memory_total_bytes", METRIC_NODE_GPU_MEMORY_TOTAL },
+	[NODE_GPU_MEMORY_USED]  = { "gpu_memory_used_bytes", METRIC_NODE_GPU_MEMORY_USED },
+	[NODE_GPU_POWER]        = { "gpu_watts", METRIC_NODE_GPU_POWER },
 };
 /* clang-format on */
 
@@ -41,17 +46,19 @@ static unsigned int places_of(size_t i)
 	return metric_unit_places(metric_get(rows[i].id)->unit);
 }
 
-struct node_values node_values_of(const struct samples *samples, uint64_t boot_ns)
+void node_values_add(struct node_values *v, const struct samples *samples, uint64_t boot_ns)
 {
-	struct node_values v = { .boot_ns = boot_ns };
+	v->boot_ns = boot_ns;
+	for (size_t k = 0; k < samples->count; k++) {
+		const struct sample *sample = &samples->items[k];
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct sample *sample = samples_find(samples, rows[i].id, NULL);
-
-		if (sample && sample->number <= VALUE_MAX)
-			v.values[i] = (struct value){ sample->number, true };
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			if (rows[i].id == sample->id &&
+			    sample->number <= VALUE_MAX - v->values[i].number)
+				v->values[i] = (struct value){ v->values[i].number + sample->number,
+							       true };
+		}
 	}
-	return v;
 }
 
 void node_values_format(const struct node_values *v, struct document *d)

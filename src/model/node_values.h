@@ -39,6 +39,11 @@ enum node_value {
 	NODE_PRESSURE_CPU, /* ns in which some task waited for it */
 	NODE_PRESSURE_IO,
 	NODE_PRESSURE_MEMORY,
+	NODE_GPUS, /* all cards together, from here on */
+	NODE_GPU_BUSY, /* in hundredths of a card */
+	NODE_GPU_MEMORY_TOTAL, /* bytes */
+	NODE_GPU_MEMORY_USED,
+	NODE_GPU_POWER, /* in uW */
 	NODE_VALUE_COUNT,
 };
 
@@ -47,8 +52,8 @@ struct node_values { /* begins as {}: nothing is known */
 	struct value values[NODE_VALUE_COUNT];
 };
 
-/* Those that are among @samples, which were taken at that moment. */
-struct node_values node_values_of(const struct samples *samples, uint64_t boot_ns);
+/* Those that are among @samples, which were taken at that moment; of several things: the sum. */
+void node_values_add(struct node_values *v, const struct samples *samples, uint64_t boot_ns);
 
 /* Write them as the member "node"; nothing where nothing is known. */
 void node_values_format(const struct node_values *v, struct document *d);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/document.h"
+#include "model/sections.h"
 
 /* Where it stands among the sections that cgroups add up to. */
 static size_t index_of(const struct section *s)
@@ -113,7 +114,7 @@ bool parts_are_same(const struct parts *a, const struct parts *b)
 	for (size_t i = 0; i < section_count; i++) {
 		const struct section *s = sections[i];
 
-		if (s->counted && !section_is_by_source(s) &&
+		if (s->counted && (!section_is_by_source(s) || s == &gpu_section) &&
 		    !is_same(s, parts_get(a, s), parts_get(b, s)))
 			return false;
 	}

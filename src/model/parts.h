@@ -41,7 +41,7 @@ void parts_format(const struct parts *p, bool is_of_step, unsigned int counted, 
 int parts_parse(const struct place *place, const json_t *map, bool is_of_step, struct parts *ret);
 
 /* Nothing differs, as far as the sections can tell, but what sources add later: energy goes on
- * whatever a job does. */
+ * whatever a job does.  GPUs are held or used, also by a job that does nothing else. */
 bool parts_are_same(const struct parts *a, const struct parts *b);
 
 /* Copy what was put into the record's sections.  -ENOMEM. */

@@ -18,7 +18,7 @@ static double cards_of(const struct record *r, const struct job_gpus *g)
 {
 	const struct value held = job_gpus_total(g, METRIC_GPU_HELD);
 
-	return r->time.elapsed_ns ? (double)held.number / (double)r->time.elapsed_ns : 0;
+	return (double)held.number / (double)r->time.elapsed_ns;
 }
 
 void gpu_row(const struct record *r, struct rows *rows)
@@ -102,6 +102,7 @@ void gpus_rows(const struct record *r, struct rows *rows)
 	table = rows_table(rows, ROWS_ALL, "gpus", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < g->count; i++)
 		add_gpu(&g->items[i], table);
-	rows_remark(table, ROWS_ALL, "%.1f GPUs on average; shares are of the time held",
-		    cards_of(r, g));
+	if (r->time.elapsed_ns)
+		rows_remark(table, ROWS_ALL, "%.1f GPUs on average; shares are of the time held",
+			    cards_of(r, g));
 }

@@ -272,6 +272,19 @@ static bool format_power(const struct top *t UNUSED, const struct top_row *row,
 	return !isnan(n->power);
 }
 
+/* "1.2/2": kept busy, of those held. */
+static bool format_gpus(const struct top *t UNUSED, const struct top_row *row,
+			unsigned int width UNUSED, char *ret, size_t size)
+{
+	char busy[32] = "-", held[32];
+
+	if (!put_threads(held, sizeof(held), row->numbers.gpus_held))
+		return false;
+	put_threads(busy, sizeof(busy), row->numbers.gpus);
+	snprintf(ret, size, "%s/%s", busy, held);
+	return true;
+}
+
 #define NUMBER(member) offsetof(struct numbers, member)
 /* clang-format off */
 const struct column top_columns[] = {
@@ -289,6 +302,7 @@ const struct column top_columns[] = {
 	{ "recv",    "RECV",    'V', 4,  5, 12, false, "bytes received through sockets a second", NULL, put_bytes, NUMBER(received), NULL },
 	{ "sent",    "SENT",    'S', 4,  5, 12, false, "bytes sent through sockets a second", NULL, put_bytes, NUMBER(sent), NULL },
 	{ "power",   "WATTS",   'E', 5,  6, 13, false, "power with its idle share; '~': estimated", format_power, NULL, NUMBER(power), NULL },
+	{ "gpus",    "GPUS",     0,  7,  9, 2, false, "GPUs kept busy, of those held; where there are any", format_gpus, NULL, NUMBER(gpus), NULL, .is_of_gpus = true },
 	{ "mounts",  "METADATA BY MOUNT", 0, 18, 40, 8, true, "where these were, a second each", format_places, NULL, 0, NULL },
 	{ "time",    "TIME",    'T', 6,  6, 5, false, "since its start", format_time, NULL, NUMBER(elapsed), NULL },
 	{ "state",   "S",        0,  1,  1, 5, true,  "R runs, D is blocked most, S does nothing; x: the job ended", format_state, NULL, 0, NULL },
@@ -351,22 +365,27 @@ int column_compare(const struct top *t, size_t column, const struct top_row *a,
 			 : compare_texts(t, c, a, b);
 }
 
-static unsigned int least_of(unsigned int rank)
+static bool is_offered(size_t column, unsigned int rank, bool has_gpus)
+{
+	return top_columns[column].rank <= rank && (has_gpus || !top_columns[column].is_of_gpus);
+}
+
+static unsigned int least_of(unsigned int rank, bool has_gpus)
 {
 	unsigned int sum = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(top_columns); i++)
-		sum += top_columns[i].rank <= rank ? top_columns[i].least + 1 : 0;
+		sum += is_offered(i, rank, has_gpus) ? top_columns[i].least + 1 : 0;
 	return sum ? sum - 1 : 0;
 }
 
 /* The greatest rank that there is room for. */
-static unsigned int rank_for(unsigned int width)
+static unsigned int rank_for(unsigned int width, bool has_gpus)
 {
 	unsigned int rank = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(top_columns); i++) {
-		if (top_columns[i].rank > rank && least_of(top_columns[i].rank) <= width)
+		if (top_columns[i].rank > rank && least_of(top_columns[i].rank, has_gpus) <= width)
 			rank = top_columns[i].rank;
 	}
 	return rank;
@@ -391,7 +410,7 @@ void columns_fit(const struct columns_wanted *wanted, unsigned int width,
 		 struct columns_layout *ret)
 {
 	struct columns_wanted fitting = *wanted;
-	unsigned int rank = rank_for(width), used;
+	unsigned int rank = rank_for(width, wanted->has_gpus), used;
 	unsigned int left;
 	bool has_grown;
 
@@ -401,10 +420,10 @@ void columns_fit(const struct columns_wanted *wanted, unsigned int width,
 	for (size_t i = 0; i < fitting.count; i++)
 		add_column(ret, fitting.items[i]);
 	for (size_t i = 0; !wanted->count && i < ARRAY_SIZE(top_columns); i++) {
-		if (top_columns[i].rank <= rank)
+		if (is_offered(i, rank, wanted->has_gpus))
 			add_column(ret, i);
 	}
-	used = wanted->count ? columns_width(&fitting) : least_of(rank);
+	used = wanted->count ? columns_width(&fitting) : least_of(rank, wanted->has_gpus);
 	/* What is left goes to those that want more, one by one. */
 	left = width > used ? width - used : 0;
 	has_grown = true;

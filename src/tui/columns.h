@@ -30,6 +30,7 @@ struct column {
 	 * unknown, always last. */
 	size_t number;
 	bool (*is_alarming)(const struct top_row *row); /* NULL: never */
+	bool is_of_gpus; /* shown only if the node has some, or it is wanted */
 };
 
 extern const struct column top_columns[];
@@ -51,6 +52,7 @@ int column_compare(const struct top *t, size_t column, const struct top_row *a,
 struct columns_wanted { /* begins as {}: those that there is room for, in the table's order */
 	size_t items[COLUMNS_MAX];
 	size_t count;
+	bool has_gpus; /* the node */
 };
 
 /* "id,cores,memory".  -EINVAL: no such column; *err lists them. */

@@ -9,6 +9,7 @@
 #include "model/document.h"
 #include "basic/macro.h"
 #include "model/record.h"
+#include "model/sections/job_gpus.h"
 
 #define NS_PER_S 1e9
 #define UJ_PER_J 1e6
@@ -29,6 +30,8 @@ struct numbers numbers_none(void)
 				 .received = NAN,
 				 .sent = NAN,
 				 .power = NAN,
+				 .gpus = NAN,
+				 .gpus_held = NAN,
 				 .elapsed = NAN };
 }
 
@@ -161,6 +164,19 @@ static void take_sockets(const struct network *now, const struct network *before
 	to->sent = socket_rate(now, before, METRIC_NETWORK_SENT_BYTES, seconds);
 }
 
+/* A card that it holds since then began with nothing. */
+static double gpu_rate(const struct record *now, const struct record *before, enum metric_id id,
+		       double seconds)
+{
+	const struct value total = job_gpus_total(job_gpus_of(now), id);
+
+	if (!total.is_known)
+		return NAN;
+	return rate(total.number, before ? job_gpus_total(job_gpus_of(before), id).number : 0,
+		    seconds) /
+	       NS_PER_S;
+}
+
 struct numbers numbers_of_step(const struct step *now, const struct step *before, double seconds)
 {
 	struct numbers n = numbers_of_values(now->values, before ? before->values : NULL, seconds);
@@ -186,6 +202,8 @@ struct numbers numbers_of_job(const struct record *now, const struct record *bef
 		  UJ_PER_J;
 	n.is_power_estimated = now->reading.values[METRIC_ENERGY_ESTIMATED].number > 0;
 	take_sockets(&now->reading.network, before ? &before->reading.network : NULL, seconds, &n);
+	n.gpus = gpu_rate(now, before, METRIC_GPU_BUSY, seconds);
+	n.gpus_held = gpu_rate(now, before, METRIC_GPU_HELD, seconds);
 	if (seconds > 0 && now == before && knows_files(now)) { /* ticks share who did nothing */
 		n.read = n.write = n.meta = 0;
 		return n;
@@ -227,6 +245,7 @@ void numbers_format(const struct numbers *n, struct document *d)
 		{ "read_bytes", n->read }, { "write_bytes", n->write },
 		{ "meta_calls", n->meta }, { "received_bytes", n->received },
 		{ "sent_bytes", n->sent }, { "watts", n->power },
+		{ "gpus", n->gpus },	   { "gpus_held", n->gpus_held },
 	};
 
 	document_begin_map(d);

@@ -34,6 +34,7 @@ struct numbers {
 	double meta; /* operations on metadata a second */
 	double power; /* watts, with its share of the node's idle power */
 	bool is_power_estimated;
+	double gpus, gpus_held; /* kept busy, of those held */
 	double elapsed; /* since its start, in seconds */
 	/* The active mounts, those with most metadata operations first; the rest is in the sums
 	 * only.

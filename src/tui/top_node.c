@@ -74,12 +74,17 @@ struct node_now node_now_of(const struct node_values *now, const struct node_val
 		.cpus = gauge_of(now, NODE_CPUS),
 		.memory_total = gauge_of(now, NODE_MEMORY_TOTAL),
 		.swap_total = gauge_of(now, NODE_SWAP_TOTAL),
+		.gpus = gauge_of(now, NODE_GPUS),
+		.gpus_busy = gauge_of(now, NODE_GPU_BUSY) / 100,
+		.gpu_memory_total = gauge_of(now, NODE_GPU_MEMORY_TOTAL),
+		.gpu_watts = gauge_of(now, NODE_GPU_POWER) / 1e6,
 		.pressure_cpu = share_of(increase_of(now, before, NODE_PRESSURE_CPU), ns),
 		.pressure_io = share_of(increase_of(now, before, NODE_PRESSURE_IO), ns),
 		.pressure_memory = share_of(increase_of(now, before, NODE_PRESSURE_MEMORY), ns),
 	};
 
 	n.memory = share_of(n.memory_total - gauge_of(now, NODE_MEMORY_AVAILABLE), n.memory_total);
+	n.gpu_memory = share_of(gauge_of(now, NODE_GPU_MEMORY_USED), n.gpu_memory_total);
 	n.swap = share_of(n.swap_total - gauge_of(now, NODE_SWAP_FREE), n.swap_total);
 	for (size_t i = 0; i < ARRAY_SIZE(n.load); i++)
 		n.load[i] = gauge_of(now, (enum node_value)(NODE_LOAD_1 + i)) / 100;
@@ -206,6 +211,26 @@ static void draw_load(const struct node_now *n, struct grid *g, unsigned int row
 	}
 }
 
+static void draw_gpus(const struct node_now *n, struct grid *g, unsigned int row)
+{
+	struct line l = begin_line(g, row, "GPU");
+	char text[96];
+
+	put_bar(&l, share_of(n->gpus_busy, n->gpus), STYLE_ON_CPU);
+	snprintf(text, sizeof(text), " of %.0f GPU%s", n->gpus, n->gpus == 1 ? "" : "s");
+	put(&l, STYLE_PLAIN, text);
+	if (!isnan(n->gpu_memory)) {
+		snprintf(text, sizeof(text), "  memory %s of %s",
+			 bytes_of(n->gpu_memory * n->gpu_memory_total).text,
+			 bytes_of(n->gpu_memory_total).text);
+		put(&l, STYLE_PLAIN, text);
+	}
+	if (!isnan(n->gpu_watts)) {
+		snprintf(text, sizeof(text), "  %.0f W", n->gpu_watts);
+		put(&l, STYLE_PLAIN, text);
+	}
+}
+
 /* All of it in one line, as far as that is long. */
 static void draw_short(const struct node_now *n, struct grid *g, unsigned int row)
 {
@@ -220,20 +245,23 @@ static void draw_short(const struct node_now *n, struct grid *g, unsigned int ro
 	}
 	if (n->swap > 0)
 		put_share(&l, "  ", "swap", n->swap);
+	put_share(&l, "  ", "GPU", share_of(n->gpus_busy, n->gpus));
 }
 
 unsigned int top_node_rows(const struct top *t, unsigned int columns, unsigned int rows)
 {
 	if (!t->last.node.boot_ns || t->starting || (rows && rows < ROWS_SMALL))
 		return 0;
-	return columns < COLUMNS_WIDE || (rows && rows < ROWS_WIDE) ? 1 : TOP_NODE_ROWS_MAX;
+	if (columns < COLUMNS_WIDE || (rows && rows < ROWS_WIDE))
+		return 1;
+	return TOP_NODE_ROWS_MAX - !(gauge_of(&t->last.node, NODE_GPUS) > 0);
 }
 
 void top_node_draw(const struct top *t, struct grid *g, unsigned int row, unsigned int rows)
 {
 	static void (*const lines[TOP_NODE_ROWS_MAX])(const struct node_now *, struct grid *,
 						      unsigned int) = { draw_cpu, draw_memory,
-									draw_load };
+									draw_load, draw_gpus };
 	const struct node_now n = node_now_of(&t->last.node, &t->before.node);
 
 	if (rows == 1)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* top_node - the node as a whole, above the list: CPU, memory, swap, load, pressure.  In three
- * lines, in one on a small screen, in none on a very small one or without numbers.
+/* top_node - the node as a whole, above the list: CPU, memory, swap, load, pressure, GPUs.  In four
+ * lines (three without GPUs), in one on a small screen, in none on a very small one or without
+ * numbers.
  */
 #pragma once
 
@@ -8,13 +9,15 @@ struct grid;
 struct node_values;
 struct top;
 
-#define TOP_NODE_ROWS_MAX 3
+#define TOP_NODE_ROWS_MAX 4
 
 struct node_now { /* shares of 1, but where it is said; NAN: not known */
 	double busy, user, kernel, io_wait, stolen; /* of the time of all CPUs, between both
 						       readings */
 	double cpus; /* how many */
 	double memory, memory_total, swap, swap_total; /* in use; totals in bytes */
+	double gpus, gpus_busy; /* how many cards */
+	double gpu_memory, gpu_memory_total, gpu_watts; /* of all cards */
 	double load[3]; /* over 1, 5 and 15 minutes: tasks */
 	double pressure_cpu, pressure_io, pressure_memory; /* of the time: some task waited for it
 							    */

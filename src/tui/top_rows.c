@@ -330,6 +330,7 @@ int top_arrange(struct top *t)
 	uint32_t open = 0;
 
 	t->row_count = 0;
+	t->wanted.has_gpus = t->last.node.values[NODE_GPUS].number > 0;
 	r = add_jobs(t);
 	if (r == 0 && (t->is_tree || *t->zoom[1]))
 		r = expand_jobs(t);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""GPUs under a real agent, with processes and cgroups that are real and a driver's library that is not: fake_nvml.c, which says
-what a scenario says."""
+"""GPUs under a real agent, with processes and cgroups that are real and drivers' libraries that are not: fake_nvml.c and
+fake_amd_smi.c, which say what a scenario says."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from agent_pages import ask, await_page, final_record, page_of
-from gpu_driver import FIELDS, GIB, Driver
+from gpu_driver import AMD_FIELDS, FIELDS, GIB, AmdDriver, Driver
 from job_groups import MANAGER, OWN_ONLY
 
 CARDS = 8
@@ -32,6 +32,13 @@ def driver(bench):
     if not shutil.which("gcc"):
         pytest.skip("needs gcc")
     return Driver(bench.folder / "driver")
+
+
+@pytest.fixture
+def amd(bench):
+    if not shutil.which("gcc"):
+        pytest.skip("needs gcc")
+    return AmdDriver(bench.folder / "amd")
 
 
 @pytest.fixture
@@ -114,6 +121,7 @@ def test_jobs_have_what_their_processes_have_and_no_more(driver, start, sleeper,
     lines += [f"0 process {pids['101']} {12 * GIB} 0 0 40 10 0 0", f"1 process {pids['101']} {7 * GIB} 0 0 10 5 0 0",
               f"1 process {pids['103']} {5 * GIB} 0 0 30 5 0 0", f"1 process {pids['107']} {3 * GIB} 0 0 0 0 0 0",
               f"2 process {other} {GIB} 0 0 50 5 0 0", f"{MIG[0]} process {pids['107']} {2 * GIB} 1 0 0 0 0 0",
+              f"2 process {other} {GIB} 0 0 50 5 0 0 2", "0 nvmlDeviceGetCurrentClocksThrottleReasons 36",
               f"{MIG[0]} process {pids['103']} {GIB} 5 0 0 0 0 0", f"{MIG[1]} process {pids['101']} - 1 0 0 0 0 0"]
     driver.says(*lines, cards=CARDS)
     page = await_page(agent, lambda page: set(of_jobs(page, "held_seconds_total", str(MIG[0]))) == {"103", "107"}
@@ -157,6 +165,11 @@ def test_jobs_have_what_their_processes_have_and_no_more(driver, start, sleeper,
     told = ask(agent, "/v1/gpus")
     by_card = {gpu["index"]: gpu for gpu in told["gpus"]}
     assert {p["job"] for p in by_card[1]["processes"]} == set(pids) and by_card[2]["processes"][0]["manager"] != MANAGER
+    first_of, = [p for p in by_card[0]["processes"]]
+    assert first_of["cpu_ratio"] == 0 and first_of["elapsed_seconds"] > 0 and first_of["cpu_seconds"] >= 0
+    assert first_of["memory_bytes"] == 12 * GIB and first_of["sm_ratio"] == 0.4 and first_of["type"] == "compute"
+    assert [p["type"] for p in by_card[2]["processes"]] == ["mps"]
+    assert by_card[0]["throttle_reasons"] == ["heat", "power limit"] and by_card[HUNG]["throttle_reasons"] == []
     assert by_card[HUNG]["lost"] == 1 and by_card[HUNG]["utilization_ratio"] is None
     shown = subprocess.run([programs / "jobmeter", "gpu"], env={**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"]},
                            check=True, capture_output=True, text=True).stdout
@@ -228,8 +241,66 @@ def test_a_record_has_its_gpus(driver, start, sleeper, groups, programs, tmp_pat
     assert "GPU-fake-0" in rows
 
 
+ABSENT_OF_AMD = {"encoder_ratio", "decoder_ratio", "sm_active_ratio", "sm_occupancy_ratio", "tensor_active_ratio", "dram_active_ratio",
+                 "pcie_sent_bytes_total", "pcie_received_bytes_total"}
+
+
+@pytest.mark.parametrize("version", [24, 26])
+def test_the_same_of_amd(amd, start_agent, sleeper, version):
+    # a card a function, that fails there; the last has no counter, no current power and no reasons, as the oldest and the newest have it
+    fails = [name for name in AMD_FIELDS if not name.startswith("metrics.") and name != "amdsmi_get_gpu_metrics_info"]
+    last, lost = 1 + len(fails), 2 + len(fails)
+    lines = [f"version {version}", *(f"{card} {name} !2" for card, name in enumerate(fails, 1)),
+             f"{last} amdsmi_get_energy_count !2", f"{last} metrics.power 65535", f"{last} metrics.power_mean 412",
+             f"{last} metrics.reasons {2**64 - 1}", f"{last} amdsmi_get_violation_status 1", f"{last} amdsmi_get_temp_metric.0 !2",
+             f"{last} amdsmi_get_temp_metric.1 63", f"{lost} amdsmi_get_gpu_activity !31", f"{lost} amdsmi_get_gpu_memory_total.0 !31"]
+    agent = start_agent(nvml_library="none.so", amd_smi_library=str(amd.library), rules=OWN_ONLY)
+    pids = [sleeper(job).pid for job in ("503", "509")]
+    lines += [f"0 process {pids[0]} {9 * GIB} 30 0", f"0 process {pids[1]} {5 * GIB} 10 0", f"2 process {pids[0]} {GIB} 0 0"]
+    amd.says(*lines, cards=1 + lost)
+    page = await_page(agent, lambda page: of_card(page, "energy_joules_total", last) and of_card(page, "lost", lost) == 1
+                      and set(of_jobs(page, "held_seconds_total", "0")) == {"503", "509"} and of_jobs(page, "held_seconds_total", "2"))
+    for card in (0, last):
+        wanted = {name: value for name, value in GAUGES.items() if name not in ABSENT_OF_AMD}
+        assert {name: of_card(page, name, card) for name in wanted} == pytest.approx(wanted), card
+        assert all(of_card(page, name, card) is None for name in ABSENT_OF_AMD)
+        assert all(of_card(page, name, card) > 0 for name in GROWING if name not in ABSENT_OF_AMD)
+    info, = [labels for labels, _ in page.of("jobmeter_gpu_info") if labels["gpu"] == "0"]
+    assert info == {"gpu": "0", "uuid": "amd-fake-0", "model": "Fake MI300X", "pci": "00000000:20:00.0"}
+    for card, name in enumerate(fails, 1):
+        missing = {field for field in (*GAUGES, *GROWING) if of_card(page, field, card) is None} - ABSENT_OF_AMD
+        assert len(missing) == {"amdsmi_get_gpu_activity": 2, "amdsmi_get_gpu_total_ecc_count": 2, "amdsmi_get_energy_count": 0}.get(name, 1), \
+            (name, missing)
+    assert {labels["source"] for labels, _ in page.of("jobmeter_node_energy_joules_total") if labels["sensor"].startswith("gpu")} \
+        == {"amd-smi", "amd-smi-power"}
+    first = page
+    page = await_page(agent, lambda page: of_jobs(page, "held_seconds_total", "2")["503"] > of_jobs(first, "held_seconds_total", "2")["503"] + 5)
+    held = {job: value - of_jobs(first, "held_seconds_total", "0")[job] for job, value in of_jobs(page, "held_seconds_total", "0").items()}
+    assert held["503"] / held["509"] == pytest.approx(3, rel=0.2)  # percent of an interval, rounded
+    peaks = {(labels["jobid"], labels["gpu"]): value for labels, value in page.of("jobmeter_job_gpu_memory_peak_bytes")}
+    assert peaks == {("503", "0"): 9 * GIB, ("509", "0"): 5 * GIB, ("503", "2"): GIB}
+    came = of_card(page, "energy_joules_total", 0) - of_card(first, "energy_joules_total", 0)
+    assert sum(of_jobs(page, "energy_joules_total", "0").values()) - sum(of_jobs(first, "energy_joules_total", "0").values()) \
+        == pytest.approx(came, abs=3e-6)
+    # all lost: it was unloaded; and loaded again
+    amd.says("* amdsmi_get_gpu_activity !34", "* amdsmi_get_gpu_memory_total.0 !34", cards=1)
+    await_page(agent, lambda page: of_card(page, "lost", 0) == 1)
+    amd.says(*lines, cards=1 + lost)
+    again = await_page(agent, lambda page: of_card(page, "lost", 0) == 0 and of_card(page, "utilization_ratio", last) == 0.6)
+    assert of_card(again, "energy_joules_total", 0) >= of_card(page, "energy_joules_total", 0)
+
+
+def test_cards_of_both_makers_are_numbered_on(driver, amd, start):
+    driver.says("0 nvmlDeviceGetPowerUsage ~30", cards=2)
+    amd.says(cards=2)
+    agent = start(amd_smi_library=str(amd.library))
+    page = await_page(agent, lambda page: of_card(page, "power_watts", 1) and of_card(page, "power_watts", 3) and of_card(page, "lost", 0))
+    assert [(labels["gpu"], labels["uuid"]) for labels, _ in page.of("jobmeter_gpu_info")] \
+        == [("0", "GPU-fake-0"), ("1", "GPU-fake-1"), ("2", "amd-fake-0"), ("3", "amd-fake-1")]
+
+
 def test_without_a_driver_one_line_says_so(start_agent, bench):
-    agent = start_agent(nvml_library=str(bench.folder / "none.so"))
+    agent = start_agent(nvml_library=str(bench.folder / "none.so"), amd_smi_library="none.so")
     said = [text for text in ask(agent, "/v1/agent")["missing"] if "GPU" in text]
-    assert said == [f"GPUs: no driver ({bench.folder}/none.so is not installed)"]
+    assert said == [f"GPUs: no driver ({bench.folder}/none.so and none.so are not installed)"]
     assert not page_of(agent).of("jobmeter_gpu_info")

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "sources/gpu_holders.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/macro.h"
 #include "basic/text.h"
 #include "test.h"
 
@@ -155,6 +157,35 @@ TEST(instances_have_their_slices_of_the_card)
 	make(&s);
 	ASSERT(had(&s, "/slurm/job_1") > 0 && had(&s, NULL) == AMOUNT * 4 / 7);
 	gpu_units_clear(&s.units);
+}
+
+TEST(the_server_of_mps_holds_nothing_where_it_has_clients_and_did_nothing)
+{
+	static const struct row {
+		const char *command;
+		bool has_client;
+		uint64_t sm;
+		bool holds;
+	} rows[] = {
+		{ "nvidia-cuda-mps", true, 0, false },
+		{ "nvidia-cuda-mps", true, 7, true }, /* who calls himself so, and works */
+		{ "nvidia-cuda-mps", false, 0, true },
+		{ "python3", true, 0, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct scene s = {};
+
+		add_process(&s, "/slurm/job_1", GPU_WHOLE, 30);
+		s.processes[0].is_mps = rows[i].has_client;
+		add_process(&s, "/system.slice/mps", GPU_WHOLE, rows[i].sm);
+		snprintf(s.processes[1].command, sizeof(s.processes[1].command), "%s",
+			 rows[i].command);
+		make(&s);
+		ASSERT_EQ(had(&s, "/system.slice/mps") > 0, rows[i].holds);
+		ASSERT_EQ(had(&s, NULL), AMOUNT);
+		gpu_units_clear(&s.units);
+	}
 }
 
 TEST(a_path_is_below_another_by_whole_names)

@@ -249,6 +249,11 @@ static void idle_tail(struct record *r, bool is_over)
 	leave_idle(r, is_over ? 250 : 251);
 }
 
+static void be_long(struct record *r, bool is_over UNUSED)
+{
+	r->time.elapsed_ns = UINT64_C(3000000000000);
+}
+
 static void hang(struct record *r, bool is_over)
 {
 	struct made_rates rates = made_rates(400);
@@ -545,6 +550,10 @@ static const struct rule_case {
 	  .make = idle_tail },
 	{ "gpu-without-process", "For 1 m 01 s of the 1 m 40 s of its GPUs",
 	  { ALWAYS(METRIC_GPU_HELD, 100e9), { METRIC_GPU_UNUSED, 61e9, 59e9 } } },
+	{ "gpu-idle-tail", "The GPUs that the job held (2 on average) did nothing in the last 11 m 00 s: 22 % of the time.",
+	  .make = be_long,
+	  .numbers = { ALWAYS(METRIC_GPU_HELD, 6000e9), ALWAYS(METRIC_GPU_BUSY, 4000e9),
+	    ALWAYS(METRIC_GPU_LAST_HELD, 1789000000e9), { METRIC_GPU_LAST_BUSY, 1788999340e9, 1788999460e9 } } },
 	{ "gpu-unused", "The GPUs were busy for 500 ms of the 1 m 40 s",
 	  { ALWAYS(METRIC_GPU_HELD, 100e9), { METRIC_GPU_BUSY, 0.5e9, 1.5e9 } } },
 	{ "gpu-starved", "busy for 49 s of 1 m 40 s, while all cores were",

@@ -38,6 +38,29 @@ static int parse(const char *text, struct node_values *ret, struct error *err)
 	return r;
 }
 
+TEST(of_several_cards_the_sum_is_taken)
+{
+	static const char *const cards[2][SAMPLE_LABELS_MAX] = { { "0" }, { "1" } };
+	struct samples node = {}, gpus = {};
+	struct node_values v = {};
+
+	ASSERT_OK(samples_add_plain(&node, METRIC_NODE_CPUS, 31));
+	for (size_t i = 0; i < 2; i++) {
+		ASSERT_OK(samples_add(&gpus, METRIC_NODE_GPU_INFO, cards[i], 1));
+		ASSERT_OK(samples_add(&gpus, METRIC_NODE_GPU_POWER, cards[i], 411000000 + i));
+	}
+	ASSERT_OK(samples_add(&gpus, METRIC_NODE_GPU_UTILIZATION, cards[0], 61));
+	node_values_add(&v, &node, 7);
+	node_values_add(&v, &gpus, 7);
+	ASSERT_EQ((uint64_t)v.values[NODE_CPUS].number, UINT64_C(31));
+	ASSERT_EQ((uint64_t)v.values[NODE_GPUS].number, UINT64_C(2));
+	ASSERT_EQ((uint64_t)v.values[NODE_GPU_BUSY].number, UINT64_C(61));
+	ASSERT_EQ((uint64_t)v.values[NODE_GPU_POWER].number, UINT64_C(822000001));
+	ASSERT(!v.values[NODE_GPU_MEMORY_USED].is_known);
+	samples_clear(&node);
+	samples_clear(&gpus);
+}
+
 TEST(what_was_sampled_comes_back_and_the_rest_is_not_known)
 {
 	static const struct row {
@@ -52,13 +75,13 @@ TEST(what_was_sampled_comes_back_and_the_rest_is_not_known)
 		{ METRIC_NODE_PRESSURE_IO_WAITING, NODE_PRESSURE_IO, 17000 },
 	};
 	struct samples samples = {};
-	struct node_values v, back = {};
+	struct node_values v = {}, back = {};
 	_cleanup_free_ char *text = NULL;
 	size_t known = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		ASSERT_OK(samples_add_plain(&samples, rows[i].id, rows[i].number));
-	v = node_values_of(&samples, 1009000000007);
+	node_values_add(&v, &samples, 1009000000007);
 	samples_clear(&samples);
 	text = text_of(&v);
 	ASSERT_CONTAINS(text, "\"load5\":10.13");

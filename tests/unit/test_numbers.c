@@ -12,6 +12,9 @@
 #include "made.h"
 #include "made_snapshot.h"
 #include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
+#include "model/sections/job_gpus.h"
 #include "node/job_record.h"
 #include "test.h"
 
@@ -48,6 +51,31 @@ TEST(rates_are_differences_over_the_time_between)
 	ASSERT_EQ((uint64_t)n.mount_count, (uint64_t)1);
 	ASSERT_STREQ(n.mounts[0].mount, "/a");
 	ASSERT(is_near(n.mounts[0].meta, 50));
+}
+
+static void hold(struct record *r, const char *uuid, uint64_t held_s, uint64_t busy_s)
+{
+	struct job_gpus *gpus = section_of(r, &gpu_section);
+	struct job_gpu *gpu = job_gpus_get(gpus, uuid, "0", "H100");
+
+	gpus->is_known = true;
+	job_gpu_add(gpu, METRIC_GPU_HELD, held_s * S);
+	job_gpu_add(gpu, METRIC_GPU_BUSY, busy_s * S);
+}
+
+TEST(cards_kept_busy_are_told_with_those_held)
+{
+	_cleanup_(record_freep) struct record *before = new_job(7 * S, 100),
+					      *now = new_job(10 * S, 1109);
+	struct numbers n = numbers_of_job(now, before, 4);
+
+	ASSERT(isnan(n.gpus) && isnan(n.gpus_held));
+	hold(before, "GPU-1", 100, 80);
+	hold(now, "GPU-1", 104, 83);
+	hold(now, "GPU-2", 2, 0); /* since then */
+	n = numbers_of_job(now, before, 4);
+	ASSERT(is_near(n.gpus, 0.75));
+	ASSERT(is_near(n.gpus_held, 1.5));
 }
 
 TEST(what_began_meanwhile_began_with_nothing)
@@ -175,6 +203,7 @@ TEST(numbers_are_written_and_what_is_not_known_is_null)
 		text,
 		"{\"seconds\":0.5,\"cores\":2,\"waiting\":null,\"blocked\":null,\"read_bytes\":1000,"
 		"\"write_bytes\":0,\"meta_calls\":100,\"received_bytes\":null,\"sent_bytes\":null,\"watts\":null,"
+		"\"gpus\":null,\"gpus_held\":null,"
 		"\"blocked_on\":null,"
 		"\"mounts\":[{\"mount\":\"/a\",\"read_bytes\":1000,\"write_bytes\":0,\"meta_calls\":100}]}\n");
 }

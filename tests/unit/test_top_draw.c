@@ -230,6 +230,33 @@ TEST(without_numbers_of_the_node_there_are_no_lines_of_it)
 	ASSERT_CONTAINS(text, "04:05:02\n ID ");
 }
 
+TEST(cards_have_a_line_and_a_column_where_there_are_any)
+{
+	_cleanup_top_ struct top *t = made_top();
+	_cleanup_free_ char *none = made_screen(t, 100, 24, false), *text = NULL, *small = NULL;
+	static const uint64_t numbers[] = { 8, 240, UINT64_C(640) << 30, UINT64_C(160) << 30,
+					    2403000000 };
+
+	ASSERT_LACKS(none, "GPU");
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		t->last.node.values[NODE_GPUS + i].number = numbers[i];
+	for (size_t i = 0; i < t->job_count; i++) {
+		if (strcmp(t->jobs[i].now->job.id, "123") == 0) {
+			t->jobs[i].numbers.gpus = 1.2;
+			t->jobs[i].numbers.gpus_held = 2;
+		}
+	}
+	ASSERT_OK(top_arrange(t));
+	text = made_screen(t, 100, 24, false);
+	ASSERT_CONTAINS(
+		text,
+		"\n GPU      ██████··············  30 % of 8 GPUs  memory 160 GiB of 640 GiB  2403 W\n");
+	ASSERT_CONTAINS(text, "  GPUS ");
+	ASSERT_CONTAINS(text, " 1.2/2.0 ");
+	small = made_screen(t, 60, 10, false);
+	ASSERT_CONTAINS(small, "load 10.21  swap 12 %  GPU 30 %\n");
+}
+
 TEST(lines_of_the_node_fold_away_where_the_screen_is_small)
 {
 	static const struct row {

@@ -875,6 +875,7 @@ void sampler_format_gpus(const struct sampler *s, int64_t only_uid, struct docum
 struct node_values sampler_get_node_values(struct sampler *s)
 {
 	_cleanup_(samples_clear) struct samples samples = {};
+	const struct samples *gpus = sources_find(s->sources.sources, "gpu");
 	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 
 	if (!s->last || s->node_values_of_ns == s->last->boot_ns)
@@ -883,7 +884,9 @@ struct node_values sampler_get_node_values(struct sampler *s)
 	s->node_values = (struct node_values){};
 	if (sources_put_one(s->sources.sources, NODE_FILES_SOURCE, boot_ns, &samples) >= 0 &&
 	    samples.count)
-		s->node_values = node_values_of(&samples, boot_ns);
+		node_values_add(&s->node_values, &samples, boot_ns);
+	if (s->node_values.boot_ns && gpus)
+		node_values_add(&s->node_values, gpus, boot_ns);
 	return s->node_values;
 }
 

@@ -40,6 +40,18 @@ static bool is_on(const struct gpu_process *p, const struct gpu_instance *i)
 		(p->compute_instance == i->compute_instance || p->compute_instance == GPU_WHOLE));
 }
 
+/* The server of MPS, whose clients hold the card; by its name alone nobody is left out: it must
+ * have clients, says the driver, and have done nothing itself. */
+static bool is_server(const struct gpu_reading *r, const struct gpu_process *p)
+{
+	bool has_clients = false;
+
+	for (size_t i = 0; i < r->process_count; i++)
+		has_clients |= r->processes[i].is_mps;
+	return has_clients && !p->is_mps && !p->sm.number &&
+	       strncmp(p->command, "nvidia-cuda-mps", strlen("nvidia-cuda-mps")) == 0;
+}
+
 /* Those of a job, or all of them (@top is NULL). */
 static size_t add_processes(struct gpu_unit *u, const struct gpu_reading *r,
 			    const struct gpu_instance *i, const char *top)
@@ -49,7 +61,8 @@ static size_t add_processes(struct gpu_unit *u, const struct gpu_reading *r,
 	for (size_t k = 0; k < r->process_count; k++) {
 		const struct gpu_process *p = &r->processes[k];
 
-		if (is_on(p, i) && (!top || (p->path && text_is_below(p->path, top))))
+		if (is_on(p, i) && !is_server(r, p) &&
+		    (!top || (p->path && text_is_below(p->path, top))))
 			add_holder(u, p->path ? p->path : "", p);
 	}
 	return u->count - before;

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "sources/nvml.h"
+#include "sources/gpu_driver.h"
 
 struct gpu_claim { /* a job's allocation from the prolog */
 	char *path; /* of the job's cgroup; owned */

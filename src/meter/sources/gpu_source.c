@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "basic/cpulist.h"
 #include "basic/error.h"
 #include "basic/file.h"
@@ -26,8 +28,8 @@
 #include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"
+#include "sources/gpu_driver.h"
 #include "sources/gpu_holders.h"
-#include "sources/nvml.h"
 #include "sources/slow_source.h"
 #include "sources/source.h"
 
@@ -39,6 +41,7 @@
 #define POWER_MAX_UW UINT64_C(5000000000)
 
 struct card {
+	const struct driver *driver;
 	struct gpu_identity identity;
 	struct slow_source *slow; /* NULL: the driver lists it no more */
 	bool is_late, is_fresh; /* its last sample was; it is new since the reading before */
@@ -58,13 +61,22 @@ struct claims {
 	size_t count;
 };
 
+struct driver {
+	struct gpu_library *library; /* NULL: it is not installed */
+	struct slow_source *slow;
+	struct error why; /* it lists nothing */
+	bool has_answered, has_listed;
+	uint32_t count; /* of its cards */
+};
+
+/* Cards are numbered in this order: NVIDIA's first. */
+static const struct gpu_driver *const drivers[] = { &nvml_driver, &amd_smi_driver };
+
 struct source_state {
 	int root_fd;
 	const struct hierarchy *hierarchy; /* NULL: processes have no job */
 	const struct identity_rules *rules;
-	struct nvml *nvml;
-	struct slow_source *driver;
-	struct error why; /* the driver lists nothing */
+	struct driver drivers[ARRAY_SIZE(drivers)];
 	struct card *cards[GPU_CARDS_MAX];
 	size_t count;
 	struct claims claims[2]; /* of the reading before, and of this one */
@@ -74,12 +86,18 @@ struct source_state {
 /* ---- on threads of their own ---- */
 
 struct asked { /* the driver, or a card */
-	struct nvml *nvml;
-	struct nvml_card *card; /* NULL: the driver */
+	struct gpu_library *library;
+	struct gpu_card *card; /* NULL: the driver */
 	int root_fd;
 	bool has_hierarchy;
 	struct hierarchy hierarchy; /* by which paths are found; all else is the source's */
 	struct gpu_reading reading;
+	struct {
+		uint32_t pid;
+		uint64_t cpu_ns;
+	} before[GPU_PROCESSES_MAX]; /* of the card's, at the reading before */
+	size_t before_count;
+	uint64_t before_ns;
 	struct gpu_identity cards[GPU_CARDS_MAX]; /* of the driver */
 	size_t count;
 	struct error why;
@@ -87,6 +105,7 @@ struct asked { /* the driver, or a card */
 
 struct asked_options {
 	const struct source_state *source;
+	struct gpu_library *library;
 	void *handle; /* of a card */
 };
 
@@ -102,12 +121,42 @@ static int open_asked(const struct source_options *options, struct source_state 
 	const struct hierarchy *h = own->source->hierarchy;
 	struct asked *a = asked_of(state);
 
-	a->nvml = nvml_ref(own->source->nvml);
+	a->library = gpu_library_ref(own->library);
 	a->root_fd = options->root_fd;
 	a->has_hierarchy = h;
 	if (h)
 		a->hierarchy = (struct hierarchy){ .is_v2 = h->is_v2, .key = h->key };
-	return own->handle ? nvml_card_open(a->nvml, own->handle, &a->card) : 0;
+	return own->handle ? a->library->driver->open(a->library, own->handle, &a->card) : 0;
+}
+
+/* "PID (COMM) STATE ...": fields 14, 15 and 22, in ticks. */
+static void read_times(const struct asked *a, struct gpu_process *p)
+{
+	const uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	unsigned long long user, system, start;
+	char path[64], text[1024];
+	const char *end;
+
+	snprintf(path, sizeof(path), "proc/%u/stat", p->pid);
+	if (file_read_small(a->root_fd, path, text, sizeof(text)) < 0)
+		return;
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1,
+			   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d"
+			   " %*d %*d %*d %llu",
+			   &user, &system, &start) != 3)
+		return;
+	p->cpu_ns = (struct value){ (user + system) * tick_ns, true };
+	p->elapsed_ns = (struct value){
+		a->reading.boot_ns - MIN(start * tick_ns, a->reading.boot_ns), true
+	};
+	for (size_t i = 0; i < a->before_count; i++) {
+		if (a->before[i].pid == p->pid && p->cpu_ns.number >= a->before[i].cpu_ns &&
+		    a->reading.boot_ns > a->before_ns)
+			p->cpu = (struct value){ (p->cpu_ns.number - a->before[i].cpu_ns) * 100 /
+							 (a->reading.boot_ns - a->before_ns),
+						 true };
+	}
 }
 
 /* Only the kernel's data: the process itself can set nothing but its command. */
@@ -135,13 +184,26 @@ static int sample_asked(struct source_state *state, uint64_t boot_ns, struct sam
 
 	a->why = (struct error){};
 	if (!a->card) {
-		(void)nvml_list(a->nvml, a->cards, &a->count, &a->why);
+		(void)a->library->driver->list(a->library, a->cards, &a->count, &a->why);
+		a->library->has_read = a->library->has_lost = false;
 		return 0;
 	}
 	gpu_reading_clear(&a->reading);
-	r = nvml_card_read(a->card, boot_ns, &a->reading);
-	for (size_t i = 0; r == 0 && i < a->reading.process_count; i++)
+	r = a->library->driver->read(a->card, boot_ns, &a->reading);
+	if (a->reading.fields[GPU_FIELD(LOST)].number)
+		a->library->has_lost = true;
+	else
+		a->library->has_read = true;
+	for (size_t i = 0; r == 0 && i < a->reading.process_count; i++) {
 		read_process(a, &a->reading.processes[i]);
+		read_times(a, &a->reading.processes[i]);
+	}
+	a->before_count = a->reading.process_count;
+	a->before_ns = boot_ns;
+	for (size_t i = 0; i < a->before_count; i++) {
+		a->before[i].pid = a->reading.processes[i].pid;
+		a->before[i].cpu_ns = a->reading.processes[i].cpu_ns.number;
+	}
 	return r;
 }
 
@@ -150,8 +212,9 @@ static void close_asked(struct source_state *state)
 	struct asked *a = asked_of(state);
 
 	gpu_reading_clear(&a->reading);
-	nvml_card_free(a->card);
-	nvml_unref(a->nvml);
+	if (a->card)
+		a->library->driver->close(a->card);
+	gpu_library_unref(a->library);
 }
 
 static const struct source asked_source = {
@@ -163,9 +226,10 @@ static const struct source asked_source = {
 	.close = close_asked,
 };
 
-static int open_slow(const struct source_state *s, void *handle, struct slow_source **ret)
+static int open_slow(const struct source_state *s, const struct driver *d, void *handle,
+		     struct slow_source **ret)
 {
-	const struct asked_options own = { s, handle };
+	const struct asked_options own = { s, d->library, handle };
 	const struct source_options options = { .root_fd = s->root_fd, .context = &own };
 	struct error ignored = {};
 
@@ -183,7 +247,6 @@ static void forget_claims(struct claims *c)
 
 static void close_source(struct source_state *s)
 {
-	slow_source_free(s->driver);
 	for (size_t i = 0; i < s->count; i++) {
 		slow_source_free(s->cards[i]->slow);
 		gpu_units_clear(&s->cards[i]->units);
@@ -192,27 +255,52 @@ static void close_source(struct source_state *s)
 	}
 	forget_claims(&s->claims[0]);
 	forget_claims(&s->claims[1]);
-	nvml_unref(s->nvml);
+	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++) {
+		slow_source_free(s->drivers[i].slow);
+		gpu_library_unref(s->drivers[i].library);
+	}
+}
+
+/* @file: NULL: the driver's own. */
+static int open_driver(struct source_state *s, size_t which, const char *file)
+{
+	struct driver *d = &s->drivers[which];
+	const char *own = drivers[which]->files[0];
+	int r = gpu_library_load(drivers[which], file && strcmp(file, own) != 0 ? file : NULL,
+				 &d->library);
+
+	if (r == 0)
+		r = open_slow(s, d, NULL, &d->slow);
+	return r < 0 ? r : slow_source_ask(d->slow);
 }
 
 static int open_source(const struct source_options *options, struct source_state *s,
 		       struct error *err)
 {
-	const char *set = options->settings ? options->settings->nvml_library : NULL;
-	int r = nvml_load(set ? set : NVML_LIBRARY, &s->nvml, err);
+	const struct source_settings *set = options->settings;
+	const char *nvml = set ? set->nvml_library : NULL,
+		   *amd_smi = set ? set->amd_smi_library : NULL;
+	int r, other;
 
 	s->root_fd = options->root_fd;
 	s->rules = options->rules;
 	s->hierarchy = options->hierarchy;
-	if (r == 0)
-		r = open_slow(s, NULL, &s->driver);
-	return r < 0 ? r : slow_source_ask(s->driver);
+	r = open_driver(s, 0, nvml);
+	other = open_driver(s, 1, amd_smi);
+	if (r == -ENODEV && other == -ENODEV)
+		return error_set(err, -ENODEV, "no driver (%s and %s are not installed)",
+				 nvml ? nvml : nvml_driver.files[0],
+				 amd_smi ? amd_smi : amd_smi_driver.files[0]);
+	if (r == 0 || r == -ENODEV)
+		r = other == -ENODEV ? 0 : other;
+	return r;
 }
 
 /* ---- which cards there are ---- */
 
 /* A card that returns continues: its sums never fall. */
-static int add_card(struct source_state *s, const struct gpu_identity *identity)
+static int add_card(struct source_state *s, const struct driver *d,
+		    const struct gpu_identity *identity)
 {
 	struct card *c = NULL;
 
@@ -222,39 +310,70 @@ static int add_card(struct source_state *s, const struct gpu_identity *identity)
 		c = calloc(1, sizeof(*c));
 		if (!c)
 			return -ENOMEM;
+		c->driver = d;
 		s->cards[s->count++] = c;
 	}
 	if (!c || (c->slow && memcmp(&c->identity, identity, sizeof(*identity)) == 0))
 		return 0;
 	c->slow = slow_source_free(c->slow);
 	c->identity = *identity;
-	return open_slow(s, identity->handle, &c->slow);
+	return open_slow(s, d, identity->handle, &c->slow);
 }
 
-static int take_driver(struct source_state *s)
+/* Those that it lists no more are closed. */
+static void drop_cards(struct source_state *s, const struct driver *d, const struct asked *a)
 {
-	struct samples unused = {};
-	const struct asked *a;
-	int r = slow_source_take(s->driver, &unused);
-
-	if (r == -ETIME)
-		error_set(&s->why, 0, "the driver has not answered in %d s", DEADLINE_MS / 1000);
-	if (r < 0)
-		return 0;
-	a = asked_of(slow_source_state(s->driver));
-	s->why = a->why;
 	for (size_t i = 0; i < s->count; i++) {
-		bool is_listed = false;
+		bool is_listed = s->cards[i]->driver != d;
 
 		for (size_t k = 0; k < a->count; k++)
 			is_listed |= strcmp(a->cards[k].uuid, s->cards[i]->identity.uuid) == 0;
 		if (!is_listed)
 			s->cards[i]->slow = slow_source_free(s->cards[i]->slow);
 	}
-	for (size_t i = 0; r == 0 && i < a->count; i++)
-		r = add_card(s, &a->cards[i]);
-	if (slow_source_ask(s->driver) < 0)
-		error_set(&s->why, 0, "cannot start a thread for the driver");
+}
+
+/* @first: the number of its first card. */
+static int take_driver(struct source_state *s, struct driver *d, uint32_t first)
+{
+	struct samples unused = {};
+	struct asked *a;
+	int r = slow_source_take(d->slow, &unused);
+
+	d->has_answered |= r == 0 || r == -ETIME;
+	if (r == -ETIME)
+		error_set(&d->why, 0, "the driver has not answered in %d s", DEADLINE_MS / 1000);
+	if (r < 0)
+		return 0;
+	a = asked_of(slow_source_state(d->slow));
+	d->why = a->why;
+	d->count = (uint32_t)a->count;
+	d->has_listed |= a->count > 0;
+	drop_cards(s, d, a);
+	for (size_t i = 0; r == 0 && i < a->count; i++) {
+		a->cards[i].index += first;
+		r = add_card(s, d, &a->cards[i]);
+	}
+	if (slow_source_ask(d->slow) < 0)
+		error_set(&d->why, 0, "cannot start a thread for the driver");
+	return r;
+}
+
+static int take_drivers(struct source_state *s)
+{
+	uint32_t first = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(drivers); i++) {
+		struct driver *d = &s->drivers[i];
+
+		if (!d->library)
+			continue;
+		r = take_driver(s, d, first);
+		if (!d->has_answered) /* the next one's numbers are not known */
+			break;
+		first += d->count;
+	}
 	return r;
 }
 
@@ -298,7 +417,7 @@ static void take_interval(struct card *c)
 	memset(c->amounts, 0, sizeof(c->amounts));
 	c->amounts[0] = (struct value){ c->now.boot_ns - c->before_ns, true };
 	for (size_t i = 0; i < GPU_FIELDS; i++) {
-		const enum metric_id id = nvml_job_metric(i);
+		const enum metric_id id = gpu_job_metric(i);
 
 		if (id != METRIC_COUNT && c->now.fields[i].is_known)
 			c->amounts[id - METRIC_GPU_FIRST] = amount_of(c, i, id);
@@ -353,13 +472,14 @@ static int take_card(struct source_state *s, struct card *c)
 
 static int add_energy(const struct card *c, struct samples *to)
 {
+	const struct gpu_driver *driver = c->driver->library->driver;
 	struct energy_reading reading = {
-		.sensor = { .source = c->has_counter ? "nvml" : "nvml-power",
+		.sensor = { .source = c->has_counter ? driver->counter : driver->power,
 			    .level = ENERGY_COMPONENT,
 			    .part = ENERGY_GPU,
 			    .socket = c->identity.index,
 			    .quality = ENERGY_MEASURED,
-			    .rank = c->has_counter ? 10 : 20,
+			    .rank = c->has_counter ? 10 : 15, /* before hwmon's, of AMD's */
 			    /* the driver's sensor samples a part of the time */
 			    .uncertainty_permille = c->has_counter ? 50 : 100 },
 		.total = c->has_counter ? c->counter.total : c->integral.total,
@@ -404,7 +524,7 @@ static int add_samples(const struct card *c, struct samples *to)
 
 static int sample(struct source_state *s, uint64_t boot_ns UNUSED, struct samples *to)
 {
-	int r = take_driver(s);
+	int r = take_drivers(s);
 
 	s->reading = !s->reading;
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
@@ -418,8 +538,13 @@ static int sample(struct source_state *s, uint64_t boot_ns UNUSED, struct sample
 
 static int describe(const struct source_state *s, struct strings *missing)
 {
-	int r = *s->why.text ? strings_add(missing, LABEL "%s", s->why.text) : 0;
+	int r = 0;
 
+	/* one that is only installed is worth no word beside one that has cards */
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(drivers); i++) {
+		if (*s->drivers[i].why.text && (s->drivers[i].has_listed || !s->count))
+			r = strings_add(missing, LABEL "%s", s->drivers[i].why.text);
+	}
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
 		const struct card *c = s->cards[i];
 
@@ -478,8 +603,11 @@ static bool is_of_job(const struct source_state *s, const struct gpu_holder *h,
 static void add_amounts(const struct card *c, const struct gpu_unit *u, const struct gpu_holder *h,
 			struct job_gpu *to)
 {
-	const uint64_t ns = c->amounts[0].number;
+	const uint64_t ns = c->amounts[0].number,
+		       age_ns = clock_now_ns(CLOCK_BOOTTIME) - c->now.boot_ns,
+		       seen_ns = clock_now_ns(CLOCK_REALTIME) - age_ns;
 
+	job_gpu_add(to, METRIC_GPU_LAST_HELD, seen_ns);
 	for (size_t i = 0; i < GPU_NUMBERS; i++) {
 		const enum metric_id id = (enum metric_id)(METRIC_GPU_FIRST + i);
 		struct value v = c->amounts[i];
@@ -492,6 +620,10 @@ static void add_amounts(const struct card *c, const struct gpu_unit *u, const st
 			v.number = gpu_holder_part(u, h, v.number);
 		if (v.is_known)
 			job_gpu_add(to, id, v.number);
+		/* a sharer that does nothing has a part of what the others do */
+		if (id == METRIC_GPU_BUSY && v.number &&
+		    (!h->process || !h->process->sm.is_known || h->process->sm.number))
+			job_gpu_add(to, METRIC_GPU_LAST_BUSY, seen_ns);
 	}
 }
 
@@ -569,7 +701,13 @@ static void format_holder(const struct source_state *s, const struct gpu_unit *u
 		document_put_unsigned(d, "pid", p->pid);
 		document_put_signed(d, "uid", p->uid);
 		document_put_string(d, "command", p->command);
-		document_put_string(d, "type", p->is_graphics ? "graphics" : "compute");
+		document_put_string(d, "type",
+				    p->is_graphics ? "graphics"
+				    : p->is_mps	   ? "mps"
+						   : "compute");
+		put_value(d, "cpu_ratio", p->cpu, UNIT_LOAD);
+		put_value(d, "cpu_seconds", p->cpu_ns, UNIT_SECONDS);
+		put_value(d, "elapsed_seconds", p->elapsed_ns, UNIT_SECONDS);
 		put_value(d, "memory_bytes", p->memory_bytes, UNIT_BYTES);
 		put_value(d, "sm_ratio", p->sm, UNIT_LOAD);
 		put_value(d, "memory_ratio", p->memory, UNIT_LOAD);
@@ -588,6 +726,18 @@ static const struct gpu_unit *unit_of(const struct card *c, const struct gpu_pro
 		p->compute_instance != c->now.instances[i].compute_instance))
 		i++;
 	return &c->units.items[i < c->units.count ? i : 0];
+}
+
+static void format_reasons(const struct card *c, struct document *d)
+{
+	static const char *const names[] = { "heat", "power brake", "hardware", "power limit" };
+
+	document_begin_flat_list_of(d, "throttle_reasons");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!c->is_late && c->now.reasons & 1U << i)
+			document_string(d, names[i]);
+	}
+	document_end_list(d);
 }
 
 /* Holders without a process have no user: only for callers who see all. */
@@ -639,6 +789,7 @@ static void format(const struct source_state *s, int64_t only_uid, struct docume
 				 name);
 			put_value(d, key, field_of(c, k), metric->unit);
 		}
+		format_reasons(c, d);
 		format_holders(s, c, only_uid, d);
 		document_end_map(d);
 	}
@@ -648,7 +799,7 @@ static void format(const struct source_state *s, int64_t only_uid, struct docume
 const struct source source_gpu = {
 	.name = "gpu",
 	.label = LABEL,
-	.help = "Read NVIDIA's GPUs: what each job has of them, their processes, energy and errors.",
+	.help = "Read NVIDIA's and AMD's GPUs: what each job has of them, their processes, energy and errors.",
 	.has_energy = true,
 	.is_for_jobs = true,
 	.size = sizeof(struct source_state),

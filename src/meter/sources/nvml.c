@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "sources/nvml.h"
+/* NVIDIA's driver, through libnvidia-ml (NVML). */
+#include "sources/gpu_driver.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +18,14 @@ enum { WELL = 0, NO_FUNCTION = 13, LOST = 15 }; /* nvmlReturn_t */
 #define EVENTS_MAX 64 /* taken at one reading */
 #define GPM_GRAPHICS 1 /* of an instance, which has no utilization */
 #define FIELD_OF_LINKS_MAX 150 /* of these a scope means which link */
-/* Slowed down by the hardware, by heat, or by a power brake; not idle, nor at its power limit, as a
- * card under full load is. */
-#define THROTTLED (UINT64_C(0x08) | 0x20 | 0x40 | 0x80)
+static const struct {
+	uint64_t bit; /* nvmlClocksThrottleReason...: others are of an idle card, or settings */
+	enum gpu_reason reason;
+} reasons[] = { { 0x04, GPU_POWER_LIMIT },
+		{ 0x08, GPU_HARDWARE },
+		{ 0x20, GPU_HEAT },
+		{ 0x40, GPU_HEAT },
+		{ 0x80, GPU_POWER_BRAKE } };
 
 /* ---- what the library's functions take ---- */
 
@@ -78,56 +83,15 @@ _Static_assert(sizeof(struct process) == 24 && sizeof(struct process_use) == 32 
 
 /* ---- the library ---- */
 
-struct nvml {
-	atomic_uint refs;
-	void *library;
-	bool has_begun; /* on the listing thread */
-};
-
-/* Its result, of a function of these types; of one that an older library lacks that it is not
- * there. */
-#define CALL(n, name, types, ...)                           \
-	({                                                  \
-		int(*called) types;                         \
-		void *symbol = dlsym((n)->library, name);   \
-		memcpy(&called, &symbol, sizeof(called));   \
-		called ? called(__VA_ARGS__) : NO_FUNCTION; \
-	})
+#define CALL GPU_CALL
 /* Of a device, which fills a variable or, with its size, a text. */
 #define GET(n, name, device, ret) CALL(n, name, (void *, void *), device, ret)
 #define GET_TEXT(n, name, device, ret) \
 	CALL(n, name, (void *, char *, unsigned int), device, ret, sizeof(ret))
 
-int nvml_load(const char *file, struct nvml **ret, struct error *err)
-{
-	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-
-	if (!library)
-		return error_set(err, -ENODEV, "no driver (%s is not installed)", file);
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
-	(*ret)->library = library;
-	(*ret)->refs = 1;
-	return 0;
-}
-
-struct nvml *nvml_ref(struct nvml *n)
-{
-	n->refs++;
-	return n;
-}
-
-struct nvml *nvml_unref(struct nvml *n)
-{
-	if (n && --n->refs == 0)
-		free(n);
-	return NULL;
-}
-
 /* ---- its cards ---- */
 
-static void identify(struct nvml *n, uint32_t index, void *device, struct gpu_identity *ret)
+static void identify(struct gpu_library *n, uint32_t index, void *device, struct gpu_identity *ret)
 {
 	struct pci pci = {};
 
@@ -140,8 +104,8 @@ static void identify(struct nvml *n, uint32_t index, void *device, struct gpu_id
 		snprintf(ret->pci, sizeof(ret->pci), "%.31s", pci.id);
 }
 
-int nvml_list(struct nvml *n, struct gpu_identity ret[GPU_CARDS_MAX], size_t *ret_count,
-	      struct error *err)
+static int list_cards(struct gpu_library *n, struct gpu_identity ret[GPU_CARDS_MAX],
+		      size_t *ret_count, struct error *err)
 {
 	unsigned int count = 0;
 	void *device;
@@ -173,8 +137,8 @@ struct gpm { /* of the card, or of one of its GPU instances */
 	bool has_before, has_both;
 };
 
-struct nvml_card {
-	struct nvml *nvml;
+struct gpu_card {
+	struct gpu_library *nvml;
 	void *device;
 	bool has_begun, has_gpm;
 	void *events; /* NULL: there are none */
@@ -186,22 +150,20 @@ struct nvml_card {
 	struct process_use uses[GPU_PROCESSES_MAX];
 };
 
-int nvml_card_open(struct nvml *n, void *handle, struct nvml_card **ret)
+static int open_card(struct gpu_library *n, void *handle, struct gpu_card **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
-	(*ret)->nvml = nvml_ref(n);
+	(*ret)->nvml = gpu_library_ref(n);
 	(*ret)->device = handle;
 	(*ret)->gpms[0].gpu_instance = GPU_WHOLE;
 	(*ret)->gpm_count = 1;
 	return 0;
 }
 
-struct nvml_card *nvml_card_free(struct nvml_card *c)
+static void close_card(struct gpu_card *c)
 {
-	if (!c)
-		return NULL;
 	for (size_t i = 0; i < 2 * c->gpm_count; i++) {
 		if (c->gpms[i / 2].samples[i % 2])
 			(void)CALL(c->nvml, "nvmlGpmSampleFree", (void *),
@@ -209,13 +171,12 @@ struct nvml_card *nvml_card_free(struct nvml_card *c)
 	}
 	if (c->events)
 		(void)CALL(c->nvml, "nvmlEventSetFree", (void *), c->events);
-	nvml_unref(c->nvml);
+	gpu_library_unref(c->nvml);
 	free(c);
-	return NULL;
 }
 
 /* Once, in the card's own thread: calls on a card that hangs hang too. */
-static void begin_card(struct nvml_card *c)
+static void begin_card(struct gpu_card *c)
 {
 	unsigned int support[2] = { 1 }; /* nvmlGpmSupport_t: its version, and the answer */
 
@@ -233,7 +194,7 @@ static void begin_card(struct nvml_card *c)
 	c->events = NULL;
 }
 
-static int get_xids(struct nvml_card *c, uint64_t *ret)
+static int get_xids(struct gpu_card *c, uint64_t *ret)
 {
 	struct event event = {};
 
@@ -250,7 +211,7 @@ static int get_xids(struct nvml_card *c, uint64_t *ret)
 /* ---- GPM ---- */
 
 /* Of the card, or of that GPU instance; NULL: there is no room. */
-static struct gpm *sample_gpm(struct nvml_card *c, uint32_t gpu_instance)
+static struct gpm *sample_gpm(struct gpu_card *c, uint32_t gpu_instance)
 {
 	struct gpm *g = c->gpms;
 	void *before;
@@ -280,7 +241,7 @@ static struct gpm *sample_gpm(struct nvml_card *c, uint32_t gpu_instance)
 }
 
 /* In percent. */
-static int get_gpm(struct nvml_card *c, const struct gpm *g, uint32_t metric, uint64_t *ret)
+static int get_gpm(struct gpu_card *c, const struct gpm *g, uint32_t metric, uint64_t *ret)
 {
 	struct gpm_metrics m = { 1, 1, g->samples[0], g->samples[1], .id = metric };
 	int r = g->has_both ? CALL(c->nvml, "nvmlGpmMetricsGet", (struct gpm_metrics *), &m)
@@ -315,36 +276,35 @@ static const struct field {
 	enum call call;
 	uint32_t argument;
 	uint64_t multiply; /* to the metric's stored unit */
-	enum metric_id of_job; /* 0: none */
 } fields[GPU_FIELDS] = {
-	[GPU_FIELD(UTILIZATION)]        = { DEVICE "UtilizationRates", CALL_RATES, 0, 1, METRIC_GPU_BUSY },
-	[GPU_FIELD(MEMORY_UTILIZATION)] = { DEVICE "UtilizationRates", CALL_RATES, 1, 1, METRIC_GPU_MEMORY_BUSY },
-	[GPU_FIELD(ENCODER)]            = { DEVICE "EncoderUtilization", CALL_U32, 0, 1, METRIC_GPU_ENCODER },
-	[GPU_FIELD(DECODER)]            = { DEVICE "DecoderUtilization", CALL_U32, 0, 1, METRIC_GPU_DECODER },
+	[GPU_FIELD(UTILIZATION)]        = { DEVICE "UtilizationRates", CALL_RATES, 0, 1 },
+	[GPU_FIELD(MEMORY_UTILIZATION)] = { DEVICE "UtilizationRates", CALL_RATES, 1, 1 },
+	[GPU_FIELD(ENCODER)]            = { DEVICE "EncoderUtilization", CALL_U32, 0, 1 },
+	[GPU_FIELD(DECODER)]            = { DEVICE "DecoderUtilization", CALL_U32, 0, 1 },
 	[GPU_FIELD(SM_ACTIVE)]          = { NULL, CALL_GPM, 2, 1 },
 	[GPU_FIELD(SM_OCCUPANCY)]       = { NULL, CALL_GPM, 3, 1 },
 	[GPU_FIELD(TENSOR_ACTIVE)]      = { NULL, CALL_GPM, 5, 1 },
 	[GPU_FIELD(DRAM_ACTIVE)]        = { NULL, CALL_GPM, 10, 1 },
 	[GPU_FIELD(MEMORY_TOTAL)]       = { DEVICE "MemoryInfo", CALL_MEMORY, 0, 1 },
 	[GPU_FIELD(MEMORY_USED)]        = { DEVICE "MemoryInfo", CALL_MEMORY, 1, 1 },
-	[GPU_FIELD(TEMPERATURE)]        = { DEVICE "Temperature", CALL_U32_OF, 0, 1000, METRIC_GPU_TEMPERATURE_PEAK },
+	[GPU_FIELD(TEMPERATURE)]        = { DEVICE "Temperature", CALL_U32_OF, 0, 1000 },
 	[GPU_FIELD(FAN)]                = { DEVICE "FanSpeed", CALL_U32, 0, 1 },
 	[GPU_FIELD(SM_CLOCK)]           = { DEVICE "ClockInfo", CALL_U32_OF, 1, 1000000 },
 	[GPU_FIELD(MEMORY_CLOCK)]       = { DEVICE "ClockInfo", CALL_U32_OF, 2, 1000000 },
 	[GPU_FIELD(POWER)]              = { DEVICE "PowerUsage", CALL_U32, 0, 1000 },
 	[GPU_FIELD(POWER_LIMIT)]        = { DEVICE "EnforcedPowerLimit", CALL_U32, 0, 1000 },
-	[GPU_FIELD(ENERGY)]             = { DEVICE "TotalEnergyConsumption", CALL_U64, 0, 1000, METRIC_GPU_ENERGY },
-	[GPU_FIELD(THROTTLED)]          = { DEVICE "CurrentClocksThrottleReasons", CALL_REASONS, 0, 1, METRIC_GPU_THROTTLED },
+	[GPU_FIELD(ENERGY)]             = { DEVICE "TotalEnergyConsumption", CALL_U64, 0, 1000 },
+	[GPU_FIELD(THROTTLED)]          = { DEVICE "CurrentClocksThrottleReasons", CALL_REASONS, 0, 1 },
 	[GPU_FIELD(ECC_CORRECTED)]      = { DEVICE "TotalEccErrors", CALL_ECC, 0, 1 },
-	[GPU_FIELD(ECC_UNCORRECTED)]    = { DEVICE "TotalEccErrors", CALL_ECC, 1, 1, METRIC_GPU_ECC_ERRORS },
-	[GPU_FIELD(XID_ERRORS)]         = { NULL, CALL_XID, 0, 1, METRIC_GPU_XID_ERRORS },
-	[GPU_FIELD(PCIE_SENT)]          = { DEVICE "FieldValues", CALL_FIELD, 197, 1, METRIC_GPU_PCIE_SENT },
-	[GPU_FIELD(PCIE_RECEIVED)]      = { DEVICE "FieldValues", CALL_FIELD, 198, 1, METRIC_GPU_PCIE_RECEIVED },
-	[GPU_FIELD(NVLINK_SENT)]        = { DEVICE "FieldValues", CALL_FIELD, 138, 1024, METRIC_GPU_NVLINK_SENT },
-	[GPU_FIELD(NVLINK_RECEIVED)]    = { DEVICE "FieldValues", CALL_FIELD, 139, 1024, METRIC_GPU_NVLINK_RECEIVED },
+	[GPU_FIELD(ECC_UNCORRECTED)]    = { DEVICE "TotalEccErrors", CALL_ECC, 1, 1 },
+	[GPU_FIELD(XID_ERRORS)]         = { NULL, CALL_XID, 0, 1 },
+	[GPU_FIELD(PCIE_SENT)]          = { DEVICE "FieldValues", CALL_FIELD, 197, 1 },
+	[GPU_FIELD(PCIE_RECEIVED)]      = { DEVICE "FieldValues", CALL_FIELD, 198, 1 },
+	[GPU_FIELD(NVLINK_SENT)]        = { DEVICE "FieldValues", CALL_FIELD, 138, 1024 },
+	[GPU_FIELD(NVLINK_RECEIVED)]    = { DEVICE "FieldValues", CALL_FIELD, 139, 1024 },
 };
 
-static int get_number(struct nvml_card *c, const struct field *f, uint64_t *ret)
+static int get_number(struct gpu_card *c, const struct field *f, uint64_t *ret)
 {
 	/* links: all of them together; other fields have no scope */
 	struct field_value v = { .id = f->argument, .scope = f->argument < FIELD_OF_LINKS_MAX ? UINT32_MAX : 0 };
@@ -373,17 +333,12 @@ static int get_number(struct nvml_card *c, const struct field *f, uint64_t *ret)
 	}
 	*ret = f->call == CALL_MEMORY ? (f->argument ? memory.used : memory.total)
 	     : f->call == CALL_RATES ? small[f->argument]
-	     : f->call == CALL_REASONS ? (large & THROTTLED) != 0 : large + small[0];
+	     : large + small[0];
 	return r;
 }
 /* clang-format on */
 
-enum metric_id nvml_job_metric(size_t field)
-{
-	return fields[field].of_job ? fields[field].of_job : METRIC_COUNT;
-}
-
-static void read_fields(struct nvml_card *c, struct gpu_reading *ret)
+static void read_fields(struct gpu_card *c, struct gpu_reading *ret)
 {
 	struct value *lost = &ret->fields[GPU_FIELD(LOST)];
 
@@ -393,6 +348,10 @@ static void read_fields(struct nvml_card *c, struct gpu_reading *ret)
 		int r = get_number(c, &fields[i], &number);
 
 		lost->number = r == LOST;
+		for (size_t k = 0; fields[i].call == CALL_REASONS && k < ARRAY_SIZE(reasons); k++)
+			ret->reasons |= number & reasons[k].bit ? reasons[k].reason : 0;
+		if (fields[i].call == CALL_REASONS)
+			number = (ret->reasons & ~(unsigned int)GPU_POWER_LIMIT) != 0;
 		if (r == WELL && number <= VALUE_MAX / fields[i].multiply)
 			ret->fields[i] = (struct value){ number * fields[i].multiply, true };
 	}
@@ -400,7 +359,7 @@ static void read_fields(struct nvml_card *c, struct gpu_reading *ret)
 
 /* ---- instances ---- */
 
-static void read_instance(struct nvml_card *c, void *device, struct gpu_reading *to)
+static void read_instance(struct gpu_card *c, void *device, struct gpu_reading *to)
 {
 	struct gpu_instance *i = &to->instances[to->instance_count];
 	struct attributes attributes = {};
@@ -425,7 +384,7 @@ static void read_instance(struct nvml_card *c, void *device, struct gpu_reading 
 		i->busy = (struct value){ busy, true };
 }
 
-static void read_instances(struct nvml_card *c, struct gpu_reading *to)
+static void read_instances(struct gpu_card *c, struct gpu_reading *to)
 {
 	unsigned int mode = 0, pending;
 	void *device;
@@ -451,8 +410,9 @@ static struct gpu_process *find_process(const struct gpu_reading *r, uint32_t pi
 	return NULL;
 }
 
-static void add_processes(struct nvml_card *c, const char *function, struct gpu_reading *to)
+static void add_processes(struct gpu_card *c, const char *function, struct gpu_reading *to)
 {
+	const bool is_mps = strstr(function, "MPS");
 	unsigned int count = GPU_PROCESSES_MAX;
 
 	if (CALL(c->nvml, function, (void *, unsigned int *, struct process *), c->device, &count,
@@ -460,14 +420,18 @@ static void add_processes(struct nvml_card *c, const char *function, struct gpu_
 		return;
 	for (size_t i = 0; i < MIN(count, GPU_PROCESSES_MAX); i++) {
 		const struct process *from = &c->running[i];
+		struct gpu_process *known = find_process(to, from->pid);
 
-		if (to->process_count == GPU_PROCESSES_MAX || find_process(to, from->pid))
+		if (known)
+			known->is_mps |= is_mps;
+		if (to->process_count == GPU_PROCESSES_MAX || known)
 			continue;
 		to->processes[to->process_count++] = (struct gpu_process){
 			.pid = from->pid,
 			.gpu_instance = to->has_instances ? from->gpu_instance : GPU_WHOLE,
 			.compute_instance = to->has_instances ? from->compute_instance : GPU_WHOLE,
 			.is_graphics = strstr(function, "Graphics"),
+			.is_mps = is_mps,
 			.memory_bytes = { from->memory == NOT_AVAILABLE ? 0 : from->memory,
 					  from->memory != NOT_AVAILABLE },
 			.uid = -1,
@@ -476,7 +440,7 @@ static void add_processes(struct nvml_card *c, const char *function, struct gpu_
 }
 
 /* Processes without activity since then are not listed. */
-static void add_use(struct nvml_card *c, struct gpu_reading *to)
+static void add_use(struct gpu_card *c, struct gpu_reading *to)
 {
 	unsigned int count = GPU_PROCESSES_MAX;
 	const unsigned long long since = c->last_use;
@@ -499,7 +463,7 @@ static void add_use(struct nvml_card *c, struct gpu_reading *to)
 	}
 }
 
-int nvml_card_read(struct nvml_card *c, uint64_t boot_ns, struct gpu_reading *ret)
+static int read_card(struct gpu_card *c, uint64_t boot_ns, struct gpu_reading *ret)
 {
 	*ret = (struct gpu_reading){ .boot_ns = boot_ns };
 	ret->processes = calloc(GPU_PROCESSES_MAX, sizeof(*ret->processes));
@@ -514,14 +478,17 @@ int nvml_card_read(struct nvml_card *c, uint64_t boot_ns, struct gpu_reading *re
 	read_instances(c, ret);
 	add_processes(c, DEVICE "ComputeRunningProcesses_v3", ret);
 	add_processes(c, DEVICE "GraphicsRunningProcesses_v3", ret);
+	add_processes(c, DEVICE "MPSComputeRunningProcesses_v3", ret);
 	add_use(c, ret);
 	return 0;
 }
 
-void gpu_reading_clear(struct gpu_reading *r)
-{
-	for (size_t i = 0; i < r->process_count; i++)
-		free(r->processes[i].path);
-	free(r->processes);
-	*r = (struct gpu_reading){};
-}
+const struct gpu_driver nvml_driver = {
+	.files = { "libnvidia-ml.so.1" },
+	.counter = "nvml",
+	.power = "nvml-power",
+	.list = list_cards,
+	.open = open_card,
+	.read = read_card,
+	.close = close_card,
+};

@@ -33,7 +33,7 @@ struct strings;
 struct source_settings {
 	char *redfish_url, *redfish_credentials, *redfish_ca, *redfish_chassis;
 	uint64_t thermal_warning, thermal_critical; /* degrees Celsius */
-	char *nvml_library; /* NULL: NVML_LIBRARY */
+	char *nvml_library, *amd_smi_library; /* NULL: as the driver has it */
 };
 
 /* Where it reads.  All of it but the settings outlives the source. */
