@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "basic/error.h"
 #include "basic/file.h"
+#include "basic/inherited.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "cli/measure.h"
@@ -299,6 +300,18 @@ static bool was_ended(int code)
 	return false;
 }
 
+/* Instead of us, where a limit that might do for the command leaves us nothing to measure with. */
+static void run_unmeasured(char **argv, int r, struct error *err)
+{
+	if (r != -EMFILE && r != -ENFILE && r != -EAGAIN && r != -ENOMEM)
+		return;
+	error_prefix(err, r, "the command runs without being measured");
+	cli_say(&cmd_run, err);
+	inherited_give_back();
+	execvp(argv[0], argv);
+	error_set_errno(err, errno, "cannot run '%s'", argv[0]);
+}
+
 /* The command, again and again, until it cannot be run or was ended.  @ret_code: of the
  * last run that failed.  @runs may have some even on failure. */
 static int measure_all(const struct measure_options *measure, int count, char **argv,
@@ -312,6 +325,11 @@ static int measure_all(const struct measure_options *measure, int count, char **
 		if (i > 0)
 			sigprocmask(SIG_SETMASK, measure->mask, NULL);
 		r = measure_command(measure, argv, &record, &code, err);
+		if (r < 0 && code == 0) {
+			if (i == 0)
+				run_unmeasured(argv, r, err);
+			code = 1;
+		}
 		*ret_code = code ? code : *ret_code;
 		if (r < 0)
 			return i > 0 ? error_prefix(err, r, "run %d of %d", i + 1, count) : r;

@@ -481,8 +481,10 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 		r = traced_run_open(options->traced, &m.trace, err);
 	if (r == 0)
 		r = start(&m, err);
-	if (r < 0)
+	if (r < 0) {
+		*ret_code = 0;
 		return r;
+	}
 	r = run_command(&m, argv, err);
 	if (r < 0 && m.cannot_run) {
 		*ret_code = r == -ENOENT ? 127 : 126;

@@ -8,7 +8,7 @@
 #include "basic/macro.h"
 #include "trace/image.h"
 
-#define SIGNS_MAX 16
+#define SIGNS_MAX 32
 
 /* What is found in a file, and which functions of the process are not safe then.  Instead of
  * returns, entries alone are traced.  Probes on `ret` instructions would not do: the kernel steps
@@ -31,10 +31,14 @@ static const struct hazard_row {
 		.sections = { ".go.buildinfo", ".gopclntab", ".note.go.buildid" } },
 	/* The kernel keeps return addresses by thread, and gives back the latest. */
 	[HAZARD_CONTEXTS] = { "changes stacks without the kernel",
+		.imports = { "sigaltstack" }, /* if it lies higher, a call from a handler ends the
+						 interrupted ones, to the kernel */
 		.symbols = { "swapcontext", "makecontext", "setcontext", "jump_fcontext", "make_fcontext",
 			     "ontop_fcontext", "ABT_init", "ABT_thread_*", "qthread_*", "co_switch",
 			     "coro_transfer", "CthResume*", "PyInit__greenlet", "PyGreenlet_*",
-			     "_ZN3tbb6detail2r17suspend*" } },
+			     "_ZN3tbb6detail2r17suspend*", "bthread_*", "sctk_swapcontext", "myth_create*",
+			     "pth_init", "st_thread_create", "acosw", "aco_resume", "mco_resume",
+			     "photon_switch_context*", "zend_fiber_switch_*", "fiber_switchContext" } },
 	/* The unwinder knows no caller behind the changed address. */
 	[HAZARD_UNWINDING] = { "throws exceptions",
 		.is_of_returns = true, .is_by_callbacks = true,
@@ -43,11 +47,14 @@ static const struct hazard_row {
 			     "_dl_find_object" /* for an unwinder of its own: -static-libgcc */ },
 		.program_imports = { "_ZSt1*__throw_*", "_ZSt2*__throw_*", "dl_iterate_phdr" },
 		.symbols = { "__cxa_throw", "rust_panic", "__rust_start_panic" } },
-	/* The same; what is not of C++ has no destructors (libmpich and Python call it, too). */
+	/* It sees the changed address, and no caller behind it. */
+	[HAZARD_WALK] = { "reads its own stack", .is_of_returns = true, .is_by_callbacks = true,
+		.program_imports = { "backtrace", "_Unwind_Backtrace", "unw_backtrace", "_U*_step" } },
+	/* As unwinding; what is not of C++ has no destructors (libmpich and Python call it, too). */
 	[HAZARD_THREAD_END] = { "ends threads from within",
 		.is_of_returns = true, .is_by_callbacks = true, .is_of_cxx = true,
 		.imports = { "pthread_exit" } },
-	/* The same, out of any function that waits: destructors would not run. */
+	/* And this, out of any function that waits: destructors would not run. */
 	[HAZARD_CANCELLATION] = { "cancels threads", .is_of_returns = true,
 		.imports = { "pthread_cancel" } },
 	/* clang-format on */
@@ -56,12 +63,13 @@ static const struct hazard_row {
 /* Files that do all that, and say nothing of the program: what others throw and switch with, and
  * those that cancel or switch what they have begun themselves and what runs their code alone
  * (libfabric and libpmix are of plain MPI programs, libcrypto of each Python, and of libtbb the
- * program says whether it suspends tasks). */
+ * program says whether it suspends tasks).  On their other stack libucs, LLVM and Python report a
+ * crash alone. */
 static char *const runtimes[] = {
-	"libc.so*",	 "libc-2*",	  "ld-linux*",	   "ld-2*",
-	"libpthread*",	 "libstdc++.so*", "libgcc_s.so*",  "libc++.so*",
-	"libc++abi.so*", "libunwind.so*", "libgomp.so*",   "libcrypto.so*",
-	"libfabric.so*", "libpmix.so*",	  "libslurm*.so*", "libtbb.so*",
+	"libc.so*",	 "libc-2*",	  "ld-linux*",	   "ld-2*",	    "libpthread*",
+	"libstdc++.so*", "libgcc_s.so*",  "libc++.so*",	   "libc++abi.so*", "libunwind.so*",
+	"libgomp.so*",	 "libcrypto.so*", "libfabric.so*", "libpmix.so*",   "libslurm*.so*",
+	"libtbb.so*",	 "libucs.so*",	  "libLLVM*",	   "libpython*",    "python[23]*",
 };
 
 static bool is_among(const char *name, char *const *patterns, size_t count, int flags)

@@ -55,6 +55,15 @@ def test_the_command_has_what_its_parent_handed_down(programs, root, tmp_path, w
     assert state_of(handed_down, programs / "jobmeter", *words, "--", XDG_STATE_HOME=str(tmp_path)) == expected
 
 
+@pytest.mark.parametrize("limit", [f"resource.setrlimit(resource.RLIMIT_NOFILE, ({n}, {n}))" for n in (4, 8)]
+                         + ["os.setgid(65534); os.setuid(65534); resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))"])
+def test_a_command_runs_unmeasured_where_a_limit_is_too_low(programs, root, limit):
+    done = subprocess.run(["/usr/bin/python3", "-c", f"import os, resource, sys\n{limit}\nos.execvp(sys.argv[1], sys.argv[1:])",
+                           programs / "jobmeter", "run", "--", "sh", "-c", "ulimit -n; exit 42"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 42 and done.stdout, done.stderr
+    assert "runs without being measured: " in done.stderr
+
+
 SERVICES = pytest.mark.parametrize("handed_down", ["SIGCHLD ignored", "all at once"])
 
 

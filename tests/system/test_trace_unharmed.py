@@ -110,6 +110,20 @@ int main(void) { getcontext(&first); first.uc_stack.ss_sp = stack; first.uc_stac
                  for (volatile int i = 0; i < 7; i++) if (!setjmp(back)) { if (i) longjmp(on, 1); setcontext(&first); }
                  puts("7"); return 17; }
 """
+HANDLES = WORK + """
+#include <signal.h>
+static void handle(int number) { work(number, NULL); }
+static int interrupt(int n) { raise(SIGUSR1); return n; }
+static int __attribute__((noinline)) deeper(int n) { volatile char below[4096] = { (char)n }; return work(n, interrupt) + below[1]; }
+int main(void) { char higher[65536]; stack_t on = { .ss_sp = higher, .ss_size = sizeof(higher) }; int n = 0;
+                 sigaltstack(&on, NULL); sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = handle, .sa_flags = SA_ONSTACK }, NULL);
+                 for (int i = 0; i < 3; i++) n += deeper(i); printf("%d\\n", work(n, NULL)); return 21; }
+"""
+WALKS = WORK + """
+#include <execinfo.h>
+static int walk(int n) { void *callers[32]; return backtrace(callers, 32) + n; }
+int main(void) { int n = 0; for (int i = 0; i < 7; i++) n += work(i, walk); printf("%d\\n", n); return 23; }
+"""
 RUST = """
 #[no_mangle] #[inline(never)] pub extern "C-unwind" fn work(n: i32) -> i32 { if n % 2 == 0 { panic!("even") } n + 1 }
 fn main() { std::panic::set_hook(Box::new(|_| {}));
@@ -130,6 +144,8 @@ PROGRAMS = {
     "coroutines": ("gcc", [], "c", COROUTINES, "changes stacks"),
     "rust": ("rustc", ["-Copt-level=1", "-Cstrip=none"], "rs", RUST, "throws exceptions"),
     "rust-stripped": ("rustc", ["-Copt-level=1", "-Cstrip=symbols"], "rs", RUST, "throws exceptions"),
+    "handles-signals-on-another-stack": ("gcc", ["-D_GNU_SOURCE"], "c", HANDLES, "changes stacks"),
+    "walks-its-stack": ("gcc", [], "c", WALKS, "reads its own stack"),
     "fibres": ("gcc", [], "c", FIBRES, "changes stacks"),
     "cancels": ("g++", ["-pthread"], "cc", CANCELS, "cancels threads"),
     "fortran": ("gfortran", ["-fno-inline", "-fno-ipa-cp"], "f90", FORTRAN, None),
