@@ -65,6 +65,16 @@ static const char *score_of(const struct efficiency *e, struct rows *rows)
 	return rows_format(rows, "score %.0f of 100%s", e->score.number, efficiency_basis(e));
 }
 
+/* Of a job that began before the meter, the least that it can have been. */
+static const char *elapsed_of(const struct record *r, struct rows *rows)
+{
+	const uint64_t from_ns = r->time.measured_from_ns;
+
+	if (!r->time.elapsed_ns && !r->time.start_ns && from_ns && r->time.end_ns > from_ns)
+		return rows_format(rows, "≥%s", humanize_duration(r->time.end_ns - from_ns).text);
+	return rows_format(rows, "%s", humanize_duration(r->time.elapsed_ns).text);
+}
+
 void head_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
 	_cleanup_free_ char *place = headline_place(r), *outcome = headline_outcome(r);
@@ -75,7 +85,7 @@ void head_rows(const struct record *r, const struct analysis *a, struct rows *ro
 	item->head = (struct rows_head){
 		.name = rows_format(rows, "%s", headline_name(r)),
 		.outcome = rows_format(rows, "%s", outcome ? outcome : "-"),
-		.elapsed = rows_format(rows, "%s", humanize_duration(r->time.elapsed_ns).text),
+		.elapsed = elapsed_of(r, rows),
 		.place = place ? rows_format(rows, "%s", place) : NULL,
 		.command = command_of(r, rows),
 		.score = score_of(&a->efficiency, rows),

@@ -100,6 +100,20 @@ TEST(a_busy_job_is_bound_by_cores_and_an_idle_one_is_idle)
 	ASSERT_STREQ(find(&of_busy, "cpu-bound")->text, "2.8 of 4 cores were busy.");
 }
 
+TEST(who_waits_for_cores_is_not_idle)
+{
+	_cleanup_(rules_freep) struct rules *rules = built_in();
+	_cleanup_(record_freep) struct record *r = made(39);
+	_cleanup_(classes_clear) struct classes starved = {}, unknown = {};
+
+	reading_set(&r->reading, METRIC_CPU_RUN_QUEUE, 200 * SECOND);
+	ASSERT_OK(classes_find(rules, r, NULL, &starved));
+	ASSERT(!find(&starved, "idle-heavy"));
+	r->reading.values[METRIC_CPU_RUN_QUEUE].is_known = false;
+	ASSERT_OK(classes_find(rules, r, NULL, &unknown));
+	ASSERT(!find(&unknown, "idle-heavy"));
+}
+
 TEST(what_was_spun_away_is_no_work)
 {
 	_cleanup_(rules_freep) struct rules *rules = built_in();

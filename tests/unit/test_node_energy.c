@@ -196,6 +196,32 @@ TEST(a_platform_s_counter_is_the_node_and_its_packages_are_inside)
 	ASSERT(joules_of(&b, 0) > 0);
 }
 
+/* Zen 1 and 2: a zone for each die, and one counter for all of them. */
+static void take_dies(const char *name, unsigned int second_uj, uint64_t wanted_uj)
+{
+	_cleanup_close_ int root = tree_open(name);
+	_cleanup_(close_bench) struct bench b;
+	char text[32];
+
+	for (unsigned int i = 0; i <= 9; i++) {
+		snprintf(text, sizeof(text), "%u\n", i * 3000000);
+		write_zone(root, "intel-rapl:0", "package-0-die-0\n", text, AMD_RANGE);
+		snprintf(text, sizeof(text), "%u\n", i * second_uj);
+		write_zone(root, "intel-rapl:1", "package-0-die-1\n", text, AMD_RANGE);
+		if (i == 0)
+			b = open_bench(root);
+		write_busy(root, i);
+		take(&b, i + 1);
+	}
+	assert_all(&b, wanted_uj);
+}
+
+TEST(dies_that_mirror_one_counter_count_once_and_others_each)
+{
+	take_dies("mirrored", 3000000, 27000000);
+	take_dies("apart", 5000000, 27000000 + 45000000);
+}
+
 TEST(amd_s_package_has_no_memory_beside_it)
 {
 	_cleanup_close_ int root = tree_open("amd");

@@ -432,6 +432,18 @@ TEST(numbers_of_processes_that_were_still_ending_are_the_least)
 	ASSERT_CONTAINS(text, "≥2,999 processes and threads, largest ≥3 MiB");
 }
 
+TEST(a_job_that_began_before_the_meter_took_that_long_at_least)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *text = NULL;
+
+	r->time.start_ns = r->time.elapsed_ns = 0;
+	r->time.measured_from_ns = UINT64_C(1790000000000000000);
+	r->time.end_ns = r->time.measured_from_ns + UINT64_C(77000000000);
+	text = screen(r);
+	ASSERT_CONTAINS(text, "≥1 m 17 s");
+}
+
 /* Who reads it waits for who writes. */
 TEST(a_pipe_has_no_slow_reads)
 {
