@@ -11,7 +11,7 @@ BUILD_PACKAGES := meson ninja-build gcc libc6-dev clang llvm bpftool libbpf-dev 
 TEST_PACKAGES := clang-tidy clang-format lld libclang-rt-14-dev python3 python3-pytest strace tmux vim-tiny \
 	qemu-system-x86 busybox-static xfsprogs bindfs e2fsprogs openmpi-bin libopenmpi-dev mpich \
 	libmpich-dev libhdf5-openmpi-dev python3-torch golang-go systemtap-sdt-dev gfortran fio sqlite3 git slurmctld slurmd slurm-client slurmdbd mariadb-server munge mawk gawk shellcheck debootstrap curl openssl prometheus prometheus-alertmanager prometheus-node-exporter python3-prometheus-client python3-yaml \
-	postgresql python3-psycopg2 iproute2 procps libxgboost0 python3-sklearn dpkg-dev rpm \
+	postgresql python3-psycopg2 iproute2 procps libxgboost0 python3-sklearn dpkg-dev rpm lintian \
 	chromium chromium-driver fonts-liberation zsh fish mandoc man-db groff-base iperf3 wrk
 BENCH_PACKAGES := victoria-metrics postgresql python3-psycopg2 bpftrace libbpf-tools strace prometheus-node-exporter stress-ng htop openmpi-bin libopenmpi-dev
 

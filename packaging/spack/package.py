@@ -8,12 +8,14 @@ class Jobmeter(MesonPackage):
     """A meter of jobs: where the time, memory, files and energy of a program went."""
 
     homepage = "https://example.org/jobmeter"
-    url = "https://example.org/jobmeter/jobmeter-0.1.0.tar.gz"
 
     license("MIT")
 
-    # `make tarball` prints the checksum of a version: version("0.1.0", sha256="...")
+    # `make tarball` prints the checksum of a version: version("X.Y.Z", sha256="...")
     version("main", branch="main", git="https://example.org/jobmeter.git")
+
+    def url_for_version(self, version):
+        return f"{self.homepage}/jobmeter-{version}.tar.gz"
 
     depends_on("c", type="build")
     depends_on("meson@0.61:", type="build")

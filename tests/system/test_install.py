@@ -18,6 +18,7 @@ OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jo
              "lib/systemd/system/jobmeter-report@.service", "lib/systemd/system/jobmeter-report@.timer",
              "lib/systemd/system/jobmeter-train.service", "lib/systemd/system/jobmeter-train.timer",
              "lib/systemd/system/jobmeter-admin-comment.service", "lib/systemd/system/jobmeter-admin-comment.timer", "lib/sysusers.d/jobmeter.conf",
+             "lib/tmpfiles.d/jobmeter-agent.conf", "lib/tmpfiles.d/jobmeter-server.conf",
              "share/jobmeter/agent.yaml", "share/jobmeter/server/server.yaml", "share/jobmeter/server/jobmeter-admin-comment",
              "share/jobmeter/prometheus/jobmeter.yml",
              *(f"share/jobmeter/prometheus/jobmeter-{name}.yml" for name in ("alerts", "alerts-test", "rules")),
