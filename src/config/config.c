@@ -89,7 +89,7 @@ static const char *const rule_fields[] = { "name", "manager", "pattern", NULL };
 static const struct setting rows_before[] = {
 	{ "listen", SETTING_TEXT, AT(listen), .standard = "127.0.0.1:9840", .needs_restart = true,
 	  .is_allowed = setting_is_address, .allowed = "ADDRESS:PORT in numbers, or '' for no TCP",
-	  .help = "Address and port of the HTTP server. Any address other than 127.0.0.1 and [::1] needs tls." },
+	  .help = "Address and port of the HTTP server. Any address but 127.x.x.x and [::1] needs tls." },
 	{ "insecure", SETTING_BOOL, AT(is_insecure), .standard = "off", .needs_restart = true,
 	  .help = "Serve TCP to anyone, without the token, and without TLS even to other machines; send to a server without TLS, too." },
 	{ "token_file", SETTING_TEXT, AT(token_file), .standard = "/etc/jobmeter/scrape.token", .needs_restart = true,

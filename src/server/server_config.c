@@ -65,7 +65,7 @@ static bool is_header(size_t field UNUSED, const char *text)
 static const struct setting rows[] = {
 	{ "listen", SETTING_TEXT, AT(listen), .standard = "127.0.0.1:9841", .needs_restart = true,
 	  .is_allowed = setting_is_address, .allowed = "ADDRESS:PORT in numbers, or '' for no TCP",
-	  .help = "Address and port that receive the nodes' records. Any address other than 127.0.0.1 and [::1] needs tls." },
+	  .help = "Address and port that receive the nodes' records. Any address but 127.x.x.x and [::1] needs tls." },
 	{ "insecure", SETTING_BOOL, AT(is_insecure), .standard = "off", .needs_restart = true,
 	  .help = "Accept records from any sender, without the token, and without TLS even from other machines." },
 	{ "token_file", SETTING_TEXT, AT(token_file), .standard = "/etc/jobmeter/push.token", .needs_restart = true,

@@ -29,6 +29,7 @@
 #define SPREAD_MS 4000 /* nodes sample at the same times, but must not send at the same */
 #define DELAY_MS 2000
 #define DELAY_MAX_MS 300000
+#define IDLE_MS 10000 /* what somebody put into the spool by hand waits so long */
 #define LOOK_MS 2000 /* how often it is looked what there is, while nothing can be sent... */
 #define LOOK_SHARE 100 /* ...and the part of the time that it may take */
 
@@ -459,9 +460,7 @@ void sender_serve(struct sender *s, int fd)
 
 			is_idle = outcome == SENDER_IDLE;
 			if (outcome != SENDER_MORE)
-				due_ms = !is_idle	     ? now_ms() + sender_delay_ms(s)
-					 : s->left_out_count ? now + LEFT_OUT_MS
-							     : UINT64_MAX;
+				due_ms = is_idle ? now + IDLE_MS : now_ms() + sender_delay_ms(s);
 		} else if (is_woken && is_idle) {
 			is_idle = false;
 			due_ms = now + (uint64_t)SPREAD_MS * get_chance() / UINT32_MAX;

@@ -327,6 +327,11 @@ def test_what_is_refused_is_set_aside_and_the_rest_is_taken(start, server, live)
     assert "its schema is odd" in await_log(agent, "its schema is odd")
     assert not unsent(agent)
 
+    # moved back by hand, without a word to the agent
+    server.always = None
+    aside[0].rename(agent.folder / "state/spool" / aside[0].name)
+    server.await_final(81)
+
 
 def test_the_token_is_read_by_the_agent_and_again_when_the_server_wants_another(start, server, live, bench):
     path = bench.folder / "push.token"

@@ -20,8 +20,7 @@
 #define DAY_NS (86400 * NS)
 #define FIRST_NS (7 * DAY_NS) /* before the first question */
 #define ANSWER_MAX (UINT64_C(128) << 20) /* bytes: some 200,000 jobs */
-#define PIECE_MIN_NS (60 * NS) /* of time that is asked for at once; no less if that is too much \
-				*/
+#define PIECE_MIN_NS (60 * NS) /* of time: no less is asked for at once */
 #define ACCOUNTS_INTERVALS 12 /* between questions for accounts */
 #define RUNS_A_TURN 200
 #define LEAST (64u << 10) /* bytes of room for an answer */
