@@ -44,8 +44,8 @@ struct anomaly {
 	struct deviation deviation; /* of a node: of the median of time / usual time */
 };
 
-/* The rank that did most more than the others of its job, else the one that did least; by seconds of
- * work. NULL: none differs, or there are too few. */
+/* The rank that did most more than the others of its job, else the one that did least; by seconds
+ * of work. NULL: none differs, or there are too few. */
 const struct rank_time *rank_deviation(const struct rank_times *ranks, struct deviation *ret);
 
 /* Sorts the jobs: similar ones together, the earliest first. @take is called for each outlier; a

@@ -34,8 +34,8 @@ struct rank_times {
 };
 struct record;
 const struct rank_times *rank_times_of(const struct record *r);
-int rank_times_add(struct rank_times *t, const char *node, uint64_t rank, uint64_t work_ns); /* -ENOMEM
-											      */
+/* -ENOMEM. */
+int rank_times_add(struct rank_times *t, const char *node, uint64_t rank, uint64_t work_ns);
 void rank_times_clear(struct rank_times *t);
 
 #define LOAD_BALANCE_PLACES 4
