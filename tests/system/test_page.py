@@ -488,10 +488,15 @@ def test_text_of_a_user_means_nothing_on_any_page(server):
     server.push([line(one) for one in made])
     for token in (make_token(server, ALICE), make_token(server, BOB, "--scope", "operator")):
         visitor = Visitor(server, token)
-        links = [one for one in Page(visitor.text("/jobs")).links if not one.startswith(("/assets", "/log", "#"))]
-        for path in PAGES + (OF_MANY if "operator" in visitor.text("/jobs") else []) + links + ["/jobs?name=" + urllib.parse.quote(EVIL), "/jobs?user=" + urllib.parse.quote(EVIL)]:
+        left, seen = PAGES + ["/files?days=36500", "/usage?days=36500"] + (OF_MANY if "operator" in visitor.text("/jobs") else []) + [f"/jobs?{key}={urllib.parse.quote(EVIL)}" for key in ("name", "user")], set()
+        while left and len(seen) < 60:
+            path = left.pop(0)
             text = visitor.text(path)
-            assert "<script>alert" not in text and "<img" not in text and Page(text), path
+            assert "<script>alert" not in text and "<img" not in text, path
+            seen.add(path)
+            left += [one for one in Page(text).links if not one.startswith(("/assets", "/log", "#")) and one not in seen | set(left)]
+        hostile = sorted({one.partition("?")[0] for one in seen if "onerror" in one})
+        assert hostile == ["/files", "/jobs", "/usage"][:len(hostile)] and len(hostile) > 1, sorted(seen)
 
 
 def test_a_list_goes_on_where_its_page_ended(either):
@@ -608,10 +613,12 @@ def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser)
         assert tab.ask(f"return document.documentElement.scrollWidth <= 400 && {rows}.every(r => getComputedStyle(r).display == 'grid')")
         browser.tell("Emulation.setEmulatedMedia", media="print", features=[])
         assert tab.ask("return ['.site', '.filters', '.pages'].every(one => getComputedStyle(document.querySelector(one)).display == 'none')")
+        begin(made_site.CLEO)
+        browser.tell("Emulation.setDeviceMetricsOverride", width=1032, height=703, deviceScaleFactor=1, mobile=False)  # A4 across
+        follow("Usage")
+        assert tab.ask("return Math.max(...[...document.querySelectorAll('table')].map(t => t.getBoundingClientRect().right))") <= 1032
         browser.tell("Emulation.setEmulatedMedia", media="", features=[])
         browser.tell("Emulation.clearDeviceMetricsOverride")
-        begin(made_site.CLEO)
-        follow("Usage")
         users = "[...document.querySelectorAll('section')].find(s => s.innerText.startsWith('By user'))"
         assert tab.ask(f"return [...{users}.querySelectorAll('tbody th')].map(t => t.innerText)") == [made_site.CLEO, made_site.ANA]  # BEN's are another's
         follow("Spread")
