@@ -31,8 +31,6 @@ static const struct hazard_row {
 		.sections = { ".go.buildinfo", ".gopclntab", ".note.go.buildid" } },
 	/* The kernel keeps return addresses by thread, and gives back the latest. */
 	[HAZARD_CONTEXTS] = { "changes stacks without the kernel",
-		.imports = { "sigaltstack" }, /* if it lies higher, a call from a handler ends the
-						 interrupted ones, to the kernel */
 		.symbols = { "swapcontext", "makecontext", "setcontext", "jump_fcontext", "make_fcontext",
 			     "ontop_fcontext", "ABT_init", "ABT_thread_*", "qthread_*", "co_switch",
 			     "coro_transfer", "CthResume*", "PyInit__greenlet", "PyGreenlet_*",
@@ -50,6 +48,9 @@ static const struct hazard_row {
 	/* It sees the changed address, and no caller behind it. */
 	[HAZARD_WALK] = { "reads its own stack", .is_of_returns = true, .is_by_callbacks = true,
 		.program_imports = { "backtrace", "_Unwind_Backtrace", "unw_backtrace", "_U*_step" } },
+	/* If it lies higher, a call from a handler ends the interrupted ones, to the kernel. */
+	[HAZARD_SIGNALS] = { "changes stacks for signals", .is_of_returns = true,
+		.imports = { "sigaltstack" } },
 	/* As unwinding; what is not of C++ has no destructors (libmpich and Python call it, too). */
 	[HAZARD_THREAD_END] = { "ends threads from within",
 		.is_of_returns = true, .is_by_callbacks = true, .is_of_cxx = true,

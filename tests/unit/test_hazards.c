@@ -94,7 +94,7 @@ TEST(what_a_file_holds_says_which_returns_are_safe)
 		{ "/l/_greenlet.cpython-311.so", "PyInit__greenlet", false, ".text", HAZARD_CONTEXTS, HAZARD_CONTEXTS, HAZARD_CONTEXTS },
 		{ "/l/libc.so.6", "swapcontext", false, ".text", SAFE, SAFE, SAFE },
 		{ "/l/libcrypto.so.3", "setcontext", true, ".text", SAFE, SAFE, SAFE },
-		{ "/p/handler", "sigaltstack", true, ".text", HAZARD_CONTEXTS, HAZARD_CONTEXTS, HAZARD_CONTEXTS },
+		{ "/p/handler", "sigaltstack", true, ".text", HAZARD_SIGNALS, SAFE, HAZARD_SIGNALS },
 		{ "/p/static", "sigaltstack", false, ".text", SAFE, SAFE, SAFE },
 		{ "/l/libucs.so.0", "sigaltstack", true, ".text", SAFE, SAFE, SAFE },
 		{ "/p/python3.11", "sigaltstack", true, ".text", SAFE, SAFE, SAFE },
