@@ -35,9 +35,14 @@ static struct budget *find(struct budgets *b, uint32_t user, uint64_t now_ms)
 	return free_one;
 }
 
+static int64_t burst_of(const struct budgets *b)
+{
+	return b->burst_ns ? b->burst_ns : BUDGETS_BURST_NS;
+}
+
 uint64_t budgets_wait_ms(struct budgets *b, uint32_t user, uint64_t now_ms)
 {
-	int64_t owed_ns = find(b, user, now_ms)->missing_ns - BUDGETS_BURST_NS;
+	int64_t owed_ns = find(b, user, now_ms)->missing_ns - burst_of(b);
 
 	return owed_ns > 0 ? (uint64_t)(owed_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
 }
@@ -46,6 +51,7 @@ void budgets_charge(struct budgets *b, uint32_t user, uint64_t cost_ns, uint64_t
 {
 	struct budget *one = find(b, user, now_ms);
 
-	one->missing_ns = MIN(one->missing_ns + (int64_t)MIN(cost_ns, (uint64_t)BUDGETS_BURST_NS),
-			      2 * BUDGETS_BURST_NS);
+	int64_t most_ns = burst_of(b) + BUDGETS_OWED_NS;
+
+	one->missing_ns = MIN(one->missing_ns + (int64_t)MIN(cost_ns, (uint64_t)most_ns), most_ns);
 }

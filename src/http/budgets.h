@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 #define BUDGETS_PERCENT 10 /* of a core */
-#define BUDGETS_BURST_NS INT64_C(500000000) /* what may be taken at once; and owed: for 5 s */
+#define BUDGETS_BURST_NS INT64_C(500000000) /* what may be taken at once */
+#define BUDGETS_OWED_NS INT64_C(500000000) /* and be owed at most: for 5 s */
 #define BUDGETS_REQUEST_NS UINT64_C(150000) /* unmeasured cost of a request in library and loop */
 #define BUDGETS_USERS_MAX 128
 
@@ -22,6 +23,7 @@ struct budget {
 };
 
 struct budgets { /* begins as {} */
+	int64_t burst_ns; /* 0: BUDGETS_BURST_NS */
 	struct budget items[BUDGETS_USERS_MAX + 1]; /* the last: of all that have none */
 };
 

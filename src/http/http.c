@@ -124,6 +124,7 @@ static struct MHD_Daemon *start(struct http *h, int fd, const struct pem *pem)
 static int copy_options(struct http *h, const struct http_options *options)
 {
 	h->options = *options;
+	h->budgets.burst_ns = options->burst_ns;
 	h->options.silence_s = options->silence_s ? options->silence_s : SILENCE_S;
 	h->connections.idle_ms = (uint64_t)h->options.silence_s * 1000;
 	h->connections.answer_ms = h->connections.idle_ms * ANSWER_SILENCES;

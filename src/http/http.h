@@ -131,6 +131,7 @@ struct http_options {
 	int (*defer)(void *context, const struct http_route *route,
 		     const struct http_request *request, struct http_answer *ret);
 	unsigned int silence_s; /* 0: 10 */
+	int64_t burst_ns; /* of a user's requests, as in budgets.h */
 	bool charges_elapsed; /* requests cost their users the time that they take, waiting for a
 				 database or not; else that of the processor */
 	/* Either: */

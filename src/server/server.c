@@ -33,6 +33,7 @@
 
 #define MS UINT64_C(1000000)
 #define SILENCE_S 30 /* a batch may come over a slow line */
+#define BURST_NS INT64_C(3000000000) /* some pages of a job of many nodes, one after the other */
 #define BUSY_WORK_MS 20 /* between batches of upkeep, while there is more to do */
 #define IDLE_WORK_MS 1000
 /* And so many times as long as a batch took: others get their turn, and a job is not made anew for
@@ -187,6 +188,7 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 		.defer = workers_defer,
 		.silence_s = SILENCE_S,
 		.charges_elapsed = true,
+		.burst_ns = BURST_NS,
 		.address = config->listen,
 		.token = wants_token ? token : NULL,
 		.admit = s->munge ? admit : NULL,
@@ -197,6 +199,7 @@ static int listen_on_both(struct server *s, const struct service_user *user, str
 		.context = s,
 		.defer = workers_defer,
 		.charges_elapsed = true,
+		.burst_ns = BURST_NS,
 		.socket_path = config->socket_path,
 		.socket_mode = 0666, /* the kernel names the caller */
 	};

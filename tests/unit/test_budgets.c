@@ -21,6 +21,17 @@ TEST(a_burst_is_free_and_what_is_owed_is_waited_for)
 	ASSERT_EQ(budgets_wait_ms(&b, 1001, 5030), 0u);
 }
 
+TEST(a_larger_burst_is_owed_no_longer)
+{
+	struct budgets b = { .burst_ns = (int64_t)(6 * BURST) };
+
+	for (int i = 0; i < 6; i++)
+		budgets_charge(&b, 7, BURST, 1000);
+	ASSERT_EQ(budgets_wait_ms(&b, 7, 1000), 0u);
+	budgets_charge(&b, 7, 100 * BURST, 1000);
+	ASSERT_EQ(budgets_wait_ms(&b, 7, 1000), 5000u);
+}
+
 TEST(in_the_long_run_a_user_takes_a_tenth_of_a_core)
 {
 	struct budgets b = {};
