@@ -251,9 +251,9 @@ char *report_compare(const struct record *last, const struct record *now)
 		   has_now_failed = headline_is_failure(now);
 
 	if (has_last_failed && !has_now_failed)
-		sentence_add(&sentence, ", ", "the last one failed");
+		sentence_add(&sentence, ", ", "the run before failed");
 	else if (has_now_failed && !has_last_failed && last->job.exit_code == 0)
-		sentence_add(&sentence, ", ", "the last one ended well");
+		sentence_add(&sentence, ", ", "the run before ended well");
 	/* one that stopped half-way or still runs is not fast */
 	if (!has_last_failed && !has_now_failed && now->is_final)
 		tell_elapsed(last, now, &sentence);

@@ -382,10 +382,10 @@ def test_a_job_shows_what_would_fit_by_the_users_own_jobs(either):
     for visitor in (alice, operator):
         text = visitor.text("/jobs/7")
         assert re.findall("<code>([^<]*)</code>", text)[:3] == ["#SBATCH --time=0-00:36:00", "#SBATCH --mem=3G", "#SBATCH --cpus-per-task=3 # or --ntasks"]
-        assert text.count("5 % of 40 need more") == 2 and Page(text)  # all jobs had the same cores busy
+        assert text.count("5 % of 40 like jobs needed more") == 2 and Page(text)  # all jobs had the same cores busy
     assert "--mem=48G" in bob.text("/jobs/101") and bob.get("/jobs/7").status == 404
     server.push([line(json.loads(made(200 + i, 1, 5)) | {"job": json.loads(made(200 + i, 1, 5))["job"] | {"manager": "run"}}) for i in range(5)])
-    assert 'class="fits"' not in alice.text("/jobs/201") and "need more" in alice.text("/jobs/201")
+    assert 'class="fits"' not in alice.text("/jobs/201") and "needed more" in alice.text("/jobs/201")
 
 
 def test_a_job_says_how_its_manager_ended_it_and_asks_for_more_where_it_fell_short(either):
@@ -407,7 +407,7 @@ def test_a_job_says_how_its_manager_ended_it_and_asks_for_more_where_it_fell_sho
     options = {i: re.findall("#SBATCH --(mem|time)", re.search('class="fits".*?</pre>', pages[i])[0]) for i in (5, 6, 7)}
     assert options == {5: ["time", "mem"], 6: ["time"], 7: ["mem"]}
     assert re.search(r'class="alert">TIMEOUT<', pages[7]) and not re.search(r">TIMEOUT<", pages[5])
-    assert "slower" not in re.search("Since then: <strong>the last one failed[^<]*", pages[8])[0]  # than half a run
+    assert "slower" not in re.search("Compared with it: <strong>the run before failed[^<]*", pages[8])[0]  # than half a run
     server.ask_database("UPDATE jobs SET state = 'COMPLETED' WHERE job_id = '7'")
     assert "90 % slower: reads from /scratch took 8 m 24 s more" in visitor.text("/jobs/8")
     assert "was the run before.</p>" in pages[9]  # a part of a run is compared with none

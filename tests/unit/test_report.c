@@ -732,8 +732,8 @@ TEST(what_took_most_of_the_difference_is_named)
 	expect_change(last, now, "15 % slower");
 	scratch->ops[OP_STAT].ns += 90000000000;
 	now->job.exit_code = 3; /* one that stopped half-way is not fast */
-	expect_change(now, last, "the last one failed");
-	expect_change(last, now, "the last one ended well");
+	expect_change(now, last, "the run before failed");
+	expect_change(last, now, "the run before ended well");
 	now->job.exit_code = 0;
 	now->is_final = false;
 	expect_change(last, now, "about the same");
@@ -786,8 +786,8 @@ TEST(a_failure_before_or_now_is_told_first)
 	_cleanup_record_ struct record *last = made_record(0), *now = made_record(0);
 
 	last->job.exit_code = 1;
-	expect_change(last, now, "the last one failed");
-	expect_change(now, last, "the last one ended well");
+	expect_change(last, now, "the run before failed");
+	expect_change(now, last, "the run before ended well");
 	now->job.exit_code = -1;
 	now->job.signal = 9;
 	expect_change(last, now, "about the same");

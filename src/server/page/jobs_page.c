@@ -66,8 +66,10 @@ static void put_elapsed(const struct row *row)
 		 seen_ns = job->start_ns + job->elapsed_ns.number;
 
 	put_human(row->h, job->elapsed_ns.is_known, humanize_duration(job->elapsed_ns.number));
-	if (!job->is_final && !job->waits && job->elapsed_ns.is_known && now_ns > seen_ns)
+	if (!job->is_final && !job->waits && job->elapsed_ns.is_known && now_ns > seen_ns) {
+		html_text(row->h, " as of ");
 		site_put_age(row->h, now_ns - seen_ns);
+	}
 }
 
 static void put_nodes(const struct row *row)
@@ -178,7 +180,7 @@ static const struct column {
 	{ "Memory used", "memory_efficiency", NULL, put_memory },
 	{ "Unused core-h", "unused_core_seconds", NULL, put_unused, .is_of_order = true },
 	{ "Energy", "energy.joules", NULL, put_energy },
-	{ "What stands out", NULL, "text wide", put_reason },
+	{ "Verdict", NULL, "text wide", put_reason },
 };
 
 static const char *const wanted_columns[] = { "cpu.allocated_cores", "memory.peak_bytes",
