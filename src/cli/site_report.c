@@ -52,12 +52,12 @@ static const struct part {
 	{ "efficiency", "Jobs with the most unused core time", NULL, "id,user,name,cores,elapsed,cpu,memory,unused,reason", "unused_core_seconds",
 	  "MEM is the peak of memory as a share of what was asked for; 'jobmeter report ID' says why the cores were idle" },
 	{ "waste", "Users by unused core time", "user", "user,jobs,core_time,cpu,unused", "unused_core_seconds",
-	  "UNUSED is core time that was allocated and in which nothing was computed: ask these users for fewer cores first" },
-	{ "waste", "Core time by how jobs ended", "state", "state,jobs,core_time,energy", "core_seconds",
-	  "What did not complete is mostly lost: 'jobmeter jobs --all --state TIMEOUT' lists such jobs" },
-	{ "waste", "Jobs with the most unused core time", NULL, "id,user,name,cores,elapsed,cpu,unused,reason", "unused_core_seconds", NULL },
+	  "UNUSED is allocated core time less CPU time: cores without work, or that waited for a disk or a network. Look at a large share of it first: a low CPU" },
 	{ "waste", "Jobs and nodes that differ from their like", FINDINGS, NULL, NULL,
-	  "USUAL is the median of OF earlier like jobs (same user, name and cores), or of the other nodes; NUMBER is what differs most. Jobs on a node that differs are left out: look at the node first" },
+	  "USUAL is the median of so many (OF) jobs of the same user, name and cores in four weeks before, or of the other nodes; SCATTER is how far those lie from it as a rule. NUMBER is what differs most. Jobs on a node that differs are left out of this table: look at the node first" },
+	{ "waste", "Core time by how jobs ended", "state", "state,jobs,core_time,energy", "core_seconds",
+	  "What did not complete is mostly lost: 'jobmeter jobs --all --state TIMEOUT' lists such jobs, and so for each STATE" },
+	{ "waste", "Jobs with the most unused core time", NULL, "id,user,name,cores,elapsed,cpu,unused,reason", "unused_core_seconds", NULL },
 	{ USERS_TYPE, "Users", "user", "user,jobs,core_time,cpu,unused,read,written,energy,energy_rate,emissions,cost", "core_seconds", NULL },
 };
 
@@ -120,6 +120,7 @@ struct table {
 	const struct part *part;
 	struct jobs_columns columns;
 	json_t *rows; /* owned */
+	size_t of; /* so many, of which these are the first; 0: not counted */
 };
 
 enum { TOTAL_JOBS, TOTAL_CORE, TOTAL_UNUSED, TOTAL_ENERGY, TOTALS };
@@ -331,9 +332,13 @@ static int add_sums(struct report *r, struct table *t, struct error *err)
 				r->total[n] += json_number_value(
 					json_object_get(json_array_get(rows, k), total_keys[n]));
 		}
-		for (size_t k = 0; code == 0 && k < json_array_size(rows); k++)
-			code = users ? json_array_append(t->rows, json_array_get(rows, k))
-				     : keep_top(t->rows, t->part->most, json_array_get(rows, k));
+		for (size_t k = 0; code == 0 && k < json_array_size(rows); k++) {
+			json_t *row = json_array_get(rows, k);
+
+			t->of += json_number_value(json_object_get(row, t->part->most)) > 0;
+			code = users ? json_array_append(t->rows, row)
+				     : keep_top(t->rows, t->part->most, row);
+		}
 	}
 	return code;
 }
@@ -465,6 +470,9 @@ static struct rows *make_rows(const struct report *r)
 				rows_cell(table, cell_words(jobs_cell_text(&t->columns.items[c],
 									   row, &human)));
 		}
+		if (t->of > json_array_size(t->rows))
+			rows_remark(table, ROWS_ALL, "the first %zu of %zu",
+				    json_array_size(t->rows), t->of);
 		if (t->part->remark)
 			rows_remark(table, ROWS_ALL, "%s", t->part->remark);
 	}

@@ -139,16 +139,19 @@ static const struct past *newest(const struct history *h, unsigned int i)
 
 /* ---- like jobs ---- */
 
-/* Values of the last @most like jobs of which there are enough, those of jobs that were killed as
- * infinite. */
+/* Values of the last @most jobs that are like in what @by has at least, of which there are enough,
+ * those of jobs that were killed as infinite. */
 static unsigned int find_like(const struct history *h, const struct job_request *request,
-			      enum target target, unsigned int most, double ret[PREDICTOR_JOBS],
-			      double *ret_bound, unsigned int *ret_level)
+			      unsigned int by, enum target target, unsigned int most,
+			      double ret[PREDICTOR_JOBS], double *ret_bound,
+			      unsigned int *ret_level)
 {
 	for (unsigned int level = 0; h && level < LEVELS; level++) {
 		const uint64_t key = key_of(request, levels[level].by);
 		unsigned int found = 0;
 
+		if (by & ~levels[level].by)
+			continue;
 		*ret_bound = 0;
 		for (unsigned int i = 1; i <= h->count && found < most; i++) {
 			const struct past *job = newest(h, i);
@@ -233,8 +236,8 @@ static void estimate_target(const struct history *h, const struct job_request *r
 			    enum target target, struct estimate *ret)
 {
 	double values[PREDICTOR_JOBS], bound = 0;
-	unsigned int level = 0,
-		     count = find_like(h, request, target, PREDICTOR_LIKE, values, &bound, &level);
+	unsigned int level = 0, count = find_like(h, request, 0, target, PREDICTOR_LIKE, values,
+						  &bound, &level);
 
 	if (!count)
 		return;
@@ -367,8 +370,8 @@ double predictor_chance_above(const struct predictor *p, const struct job_reques
 {
 	double values[PREDICTOR_JOBS], bound;
 	unsigned int level, above = 0;
-	unsigned int count = find_like(idmap_get(&p->users, request->user), request, target,
-				       PREDICTOR_JOBS, values, &bound, &level);
+	unsigned int count = find_like(idmap_get(&p->users, request->user), request, BY_NAME,
+				       target, PREDICTOR_JOBS, values, &bound, &level);
 
 	for (unsigned int i = 0; i < count; i++)
 		above += values[i] > limit;
@@ -382,8 +385,8 @@ double predictor_within(const struct predictor *p, const struct job_request *req
 {
 	double values[PREDICTOR_JOBS], bound;
 	unsigned int level, at;
-	unsigned int count = find_like(idmap_get(&p->users, request->user), request, target,
-				       PREDICTOR_JOBS, values, &bound, &level);
+	unsigned int count = find_like(idmap_get(&p->users, request->user), request, BY_NAME,
+				       target, PREDICTOR_JOBS, values, &bound, &level);
 
 	*ret_count = count;
 	if (!count)

@@ -87,8 +87,9 @@ int predictor_replay(struct predictor *p, const struct past_job *jobs, size_t co
 				  const struct estimate made[TARGETS]),
 		     void *context);
 
-/* Of the user's jobs that are most alike the chance that one needs more than @limit: (those that
- * did, and one more) of (all, and one more).  @ret_count: of how many; 0: nothing is known. */
+/* Of the user's jobs of the same name that are most alike the chance that one needs more than
+ * @limit: (those that did, and one more) of (all, and one more).  @ret_count: of how many; 0:
+ * nothing is known. */
 double predictor_chance_above(const struct predictor *p, const struct job_request *request,
 			      enum target target, double limit, unsigned int *ret_count);
 /* The least value that no more than @risk of them exceed, and the chance that one does;

@@ -86,13 +86,14 @@ void energy_row(const struct record *r, struct rows *rows)
 static void add_power(const struct record *r, struct rows *rows)
 {
 	const double joules = (double)value_of(r, METRIC_ENERGY)->number / UJ_OF_A_J;
+	const double watts = r->time.elapsed_ns ? joules / ((double)r->time.elapsed_ns / 1e9) : -1;
 	const struct value *idle = value_of(r, METRIC_ENERGY_IDLE);
 	const struct energy *e = energy_of(r);
 
 	rows_begin(rows, ROWS_ALL, "power");
-	if (r->time.elapsed_ns)
-		rows_say(rows, "", "%s%.3g W on average", is_estimate(e) ? "~" : "",
-			 joules / ((double)r->time.elapsed_ns / 1e9));
+	if (watts >= 0)
+		rows_say(rows, "", watts < 1000 ? "%s%.3g W on average" : "%s%.0f W on average",
+			 is_estimate(e) ? "~" : "", watts);
 	if (idle->is_known && joules > 0)
 		rows_say(rows, ", ", "%s of it the node's idle power (policy %s)",
 			 humanize_percent((double)idle->number / UJ_OF_A_J / joules).text,

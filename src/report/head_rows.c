@@ -145,8 +145,9 @@ const char *findings_verdict(const struct analysis *a)
 {
 	if (a->insights.is_too_short)
 		return "Nothing stands out yet: some rules need 5 s.";
-	return a->efficiency.core_time.has_causes ? "Nothing stands out."
-						  : "Nothing stands out in what was measured.";
+	return a->efficiency.core_time.has_causes
+		       ? "Nothing stands out."
+		       : "Nothing stands out in what was measured; waits were not.";
 }
 
 void findings_rows(const struct analysis *a, bool is_whole, unsigned int forms, struct rows *rows)

@@ -47,6 +47,8 @@ static void put_head(const struct record *r, struct html *h)
 
 /* ---- the end ---- */
 
+#define OF_TEXT 2 /* the first of reading_terms: of what only a terminal's screen has */
+
 void html_report_body(const struct record *r, const struct analysis *analysis, struct html *h)
 {
 	_cleanup_(rows_freep) struct rows *rows = record_rows(r, NULL, analysis);
@@ -56,7 +58,7 @@ void html_report_body(const struct record *r, const struct analysis *analysis, s
 	html_begin(h, "section");
 	html_element(h, "h2", NULL, "How to read this");
 	html_begin_class(h, "dl", "reading");
-	for (const struct cli_term *term = reading_terms; term->word; term++) {
+	for (const struct cli_term *term = reading_terms + OF_TEXT; term->word; term++) {
 		html_element(h, "dt", NULL, "%s", term->word);
 		html_element(h, "dd", NULL, "%s", term->text);
 	}

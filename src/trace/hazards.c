@@ -24,6 +24,7 @@ static const struct hazard_row {
 					   has by way of hwloc, most of C++ use what may throw and
 					   do not */
 	const char *symbols[SIGNS_MAX]; /* the same, imported or defined */
+	const char *unless; /* a name beside which the sign says nothing */
 } hazard_rows[HAZARD_COUNT] = {
 	/* clang-format off */
 	/* Goroutines change threads, and their stacks move: a `ret` is another thread's. */
@@ -47,7 +48,8 @@ static const struct hazard_row {
 		.symbols = { "__cxa_throw", "rust_panic", "__rust_start_panic" } },
 	/* It sees the changed address, and no caller behind it. */
 	[HAZARD_WALK] = { "reads its own stack", .is_of_returns = true, .is_by_callbacks = true,
-		.program_imports = { "backtrace", "_Unwind_Backtrace", "unw_backtrace", "_U*_step" } },
+		.program_imports = { "backtrace", "_Unwind_Backtrace", "unw_backtrace", "_U*_step" },
+		.unless = "MPL_backtrace_show" /* MPICH within the program: as it aborts */ },
 	/* If it lies higher, a call from a handler ends the interrupted ones, to the kernel. */
 	[HAZARD_SIGNALS] = { "changes stacks for signals", .is_of_returns = true,
 		.imports = { "sigaltstack" } },
@@ -101,7 +103,7 @@ struct reading_names {
 	const struct caller *callers;
 	size_t caller_count;
 	uint64_t parts; /* a bit a caller: the file is a part of its library */
-	bool is_of_cxx, is_program;
+	bool is_of_cxx, is_program, has[HAZARD_COUNT]; /* has: what its row has under unless */
 };
 
 static void take_name(void *context, const char *name, bool is_import)
@@ -110,6 +112,7 @@ static void take_name(void *context, const char *name, bool is_import)
 
 	r->is_of_cxx |= strcmp(name, "__gxx_personality_v0") == 0;
 	for (size_t i = 0; i < HAZARD_COUNT; i++) {
+		r->has[i] |= hazard_rows[i].unless && strcmp(name, hazard_rows[i].unless) == 0;
 		if (!r->to->signs[i])
 			r->to->signs[i] = find_sign(name, hazard_rows[i].symbols);
 		if (!r->to->signs[i] && is_import)
@@ -153,7 +156,7 @@ void hazards_read(const struct image *image, const char *path, const struct call
 	}
 	image_visit_names(image, take_name, &r);
 	for (size_t i = 0; i < HAZARD_COUNT; i++) {
-		if (hazard_rows[i].is_of_cxx && !r.is_of_cxx)
+		if ((hazard_rows[i].is_of_cxx && !r.is_of_cxx) || r.has[i])
 			ret->signs[i] = NULL;
 	}
 }

@@ -576,6 +576,7 @@ def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser)
     with Serving(folder, keeper)(**made_site.prepare(folder)) as server:
         tokens = made_site.fill(folder, keeper, server)
         wait_for(lambda: server.database_rows("SELECT count(*) FROM jobs WHERE state = 'PENDING'") == [(2,)])
+        wait_for(lambda: server.database_rows("SELECT 1 FROM coordinators"))  # asked for after the jobs
         tab = Tab(browser, server)
 
         def follow(words):

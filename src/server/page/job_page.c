@@ -121,7 +121,7 @@ struct fit { /* by the like jobs of its user */
 };
 
 /* Where the user's jobs cannot be read, nothing is known. */
-static void read_fits(const struct site_call *c, const struct record *r,
+static void read_fits(const struct site_call *c, const struct record *r, const struct use *cores,
 		      const struct job_request *request, struct fit fits[TARGETS])
 {
 	_cleanup_(predictor_freep) struct predictor *p = NULL;
@@ -130,8 +130,14 @@ static void read_fits(const struct site_call *c, const struct record *r,
 	const struct store_who theirs = { .uid = (uint32_t)r->job.uid };
 	const bool is_all = c->api.who.sees_all; /* then by the user's own index */
 	struct error unused = {};
+	double used[TARGETS] = {}; /* 0: not known */
 	size_t count;
 
+	used[TARGET_RUNTIME] = (double)r->time.elapsed_ns / 1e9;
+	used[TARGET_MEMORY] = (double)r->reading.values[METRIC_MEMORY_PEAK].number;
+	if (cores->share.is_known)
+		used[TARGET_CORES] = cores->share.number *
+				     (double)r->reading.values[METRIC_CPU_ALLOCATED].number / 1e3;
 	snprintf(user, sizeof(user), "%lld", (long long)r->job.uid);
 	if (r->job.uid >= 0)
 		(void)predict_read_history(c->api.server->store,
@@ -143,6 +149,10 @@ static void read_fits(const struct site_call *c, const struct record *r,
 		fit->value = p ? predictor_within(p, request, fitted[i], PREDICT_ADVICE_RISK,
 						  &fit->chance, &fit->jobs)
 			       : -1;
+		if (fit->value < 0 || !(used[fitted[i]] > fit->value))
+			continue;
+		fit->value = used[fitted[i]]; /* less would not have been enough for this one */
+		fit->chance = predictor_chance_above(p, request, fitted[i], fit->value, &fit->jobs);
 	}
 	fits[TARGET_MEMORY].is_more = r->reading.values[METRIC_MEMORY_OOM_KILLS].number;
 	fits[TARGET_RUNTIME].is_more = text_is_equal(r->job.state, "TIMEOUT");
@@ -259,7 +269,8 @@ static void put_memory(const struct store_run *run, const struct record *r, cons
 
 	if (!peak->is_known || (!limit->is_known && fit->value < 0 && !fit->is_more))
 		return;
-	put_asked(h, "Memory", limit->is_known ? humanize_bytes(limit->number).text : "-",
+	put_asked(h, r->merged_nodes > 1 ? "Memory (used: on one node)" : "Memory",
+		  limit->is_known ? humanize_bytes(limit->number).text : "-",
 		  humanize_bytes(peak->number).text,
 		  /* a peak is one node's, what was asked for is of all */
 		  r->merged_nodes > 1 || !limit->is_known
@@ -383,7 +394,7 @@ static int put_job(struct site_call *c, struct error *err)
 		return r;
 	put_links(c, record->job.name, record->job.user);
 	put_comparison(c, record);
-	read_fits(c, record, &row.request, fits);
+	read_fits(c, record, &analysis.efficiency.uses[RESOURCE_CORES], &row.request, fits);
 	html_begin_class(c->h, "div", "asked");
 	begin_box(true, c->h);
 	put_time(&row.run, record->time.elapsed_ns, &fits[TARGET_RUNTIME], c->h);

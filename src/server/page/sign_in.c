@@ -110,8 +110,10 @@ static int put_form(void *context, struct html *h)
 		    "autofocus=\"autofocus\" aria-describedby=\"help\"/>"
 		    "<button>Sign in</button>");
 	html_end(h);
-	html_raw(h, "<p class=\"note\" id=\"help\">Ask the support of your site for one. "
-		    "Its operators make it: <code>jobmeter-server token create --user NAME</code></p>");
+	html_raw(
+		h,
+		"<p class=\"note\" id=\"help\">Ask the support of your site for one. "
+		"Its operators make it: <code>jobmeter-server token create --user NAME</code></p>");
 	return 0;
 }
 

@@ -25,7 +25,7 @@ static const struct section {
 	const char *by, *title, *filter; /* filter: the parameter of a list of its jobs */
 	bool is_of_all; /* shown to those who see others' jobs */
 } sections[] = {
-	{ "reason", "By what stands out", "text", false },
+	{ "reason", "By verdict", "text", false },
 	{ "account", "By account", "account", false },
 	{ "user", "By user", "user", true },
 	{ "name", "By name", "name", false },
