@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -300,16 +301,20 @@ static bool was_ended(int code)
 	return false;
 }
 
-/* Instead of us, where a limit that might do for the command leaves us nothing to measure with. */
-static void run_unmeasured(char **argv, int r, struct error *err)
+/* Instead of us, where a limit that might do for the command leaves us nothing to measure with.
+ * Returns an exit code where it does not run. */
+static int run_unmeasured(char **argv, int r, struct error *err)
 {
 	if (r != -EMFILE && r != -ENFILE && r != -EAGAIN && r != -ENOMEM)
-		return;
+		return 1;
 	error_prefix(err, r, "the command runs without being measured");
 	cli_say(&cmd_run, err);
 	inherited_give_back();
+	prctl(PR_SET_CHILD_SUBREAPER, 0); /* which the command would keep */
 	execvp(argv[0], argv);
-	error_set_errno(err, errno, "cannot run '%s'", argv[0]);
+	r = errno;
+	error_set_errno(err, r, "cannot run '%s'", argv[0]);
+	return r == ENOENT ? 127 : 126;
 }
 
 /* The command, again and again, until it cannot be run or was ended.  @ret_code: of the
@@ -325,11 +330,8 @@ static int measure_all(const struct measure_options *measure, int count, char **
 		if (i > 0)
 			sigprocmask(SIG_SETMASK, measure->mask, NULL);
 		r = measure_command(measure, argv, &record, &code, err);
-		if (r < 0 && code == 0) {
-			if (i == 0)
-				run_unmeasured(argv, r, err);
-			code = 1;
-		}
+		if (r < 0 && code < 0)
+			code = i == 0 ? run_unmeasured(argv, r, err) : 1;
 		*ret_code = code ? code : *ret_code;
 		if (r < 0)
 			return i > 0 ? error_prefix(err, r, "run %d of %d", i + 1, count) : r;

@@ -471,7 +471,7 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 	int r;
 
 	child_begin(&m.child);
-	*ret_code = 1;
+	*ret_code = -1;
 	if (m.root_fd < 0)
 		return error_set_errno(err, errno, "cannot open '%s'", options->root);
 	/* first: what this process has in memory by then the kernel takes for the command's */
@@ -481,18 +481,18 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 		r = traced_run_open(options->traced, &m.trace, err);
 	if (r == 0)
 		r = start(&m, err);
-	if (r < 0) {
-		*ret_code = 0;
+	if (r < 0)
 		return r;
-	}
 	r = run_command(&m, argv, err);
 	if (r < 0 && m.cannot_run) {
 		*ret_code = r == -ENOENT ? 127 : 126;
 		return error_set(err, r, "cannot run '%s': %s%s", argv[0], strerror(-r),
 				 r == -ENOENT ? hint_of(argv[0]) : "");
 	}
-	if (r < 0)
+	if (r < 0) {
+		*ret_code = m.is_released ? 1 : -1;
 		return r;
+	}
 	*ret_code = child_exit_code(&m.child);
 	if (options->is_patient)
 		wait_for_survivors(&m);

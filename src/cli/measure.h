@@ -34,7 +34,7 @@ struct measure_options {
 /*
  * Run @argv.  On 0, *ret is the record, and *ret_code the command's exit code as a shell would have
  * it. -ENOENT and other errors: it could not be run; nothing is left behind, *ret_code is 126 or
- * 127, or where the failure is ours 1, 0 if the command had not begun, and @err says which.
+ * 127, or where the failure is ours 1, -1 if the command had not begun, and @err says which.
  */
 int measure_command(const struct measure_options *options, char *const argv[], struct record **ret,
 		    int *ret_code, struct error *err);

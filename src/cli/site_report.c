@@ -274,7 +274,9 @@ static int take_anomaly(void *context, const struct anomaly *a)
 	const json_t *job = a->job ? json_array_get(r->jobs, a->job->tag) : NULL;
 	size_t at = json_array_size(r->found);
 	const json_t *last = json_array_get(r->found, at - 1);
-	const double distance = fabs(d->value - d->median) / fmax(fabs(d->median), 1e-9);
+	const double now = fabs(d->value), usual = fabs(d->median), most = fmax(now, usual);
+	/* by which factor, either way; from nothing by a thousand */
+	const double distance = most > 0 ? log2(most / fmax(fmin(now, usual), most / 1000)) : 0;
 	json_t *row;
 
 	if (a->job && a->job->start_ns < r->filter.since_ns)

@@ -20,7 +20,7 @@ static const struct hazard_row {
 	bool is_of_cxx; /* in files of C++ alone */
 	const char *sections[4];
 	const char *imports[SIGNS_MAX]; /* names, or patterns as of fnmatch() */
-	const char *program_imports[4]; /* the same, but of libraries: as libicuuc, which each MPI
+	const char *program_imports[5]; /* the same, but of libraries: as libicuuc, which each MPI
 					   has by way of hwloc, most of C++ use what may throw and
 					   do not */
 	const char *symbols[SIGNS_MAX]; /* the same, imported or defined */

@@ -242,6 +242,8 @@ static void stop_handler(int *handler)
 	*handler = -1;
 }
 
+#define NO_TARGETS ((struct targets){ { -1, -1, -1 } })
+
 static void targets_stop(struct targets *targets)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(targets->handlers); i++)
@@ -264,7 +266,7 @@ static int targets_start(const struct kernel_types *types, struct targets *ret)
 	};
 	bool is_whole = true;
 
-	*ret = (struct targets){ { -1, -1, -1 } };
+	*ret = NO_TARGETS;
 	if (keep_one_handler() < 0)
 		return -ENOTSUP;
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
@@ -442,11 +444,10 @@ static int load_what_can_be(struct loading *l, enum object_id id)
 
 void loading_prepare(const struct opening *opening, struct hooks *hooks, struct loading *ret)
 {
-	*ret = (struct loading){ .opening = opening, .hooks = hooks };
+	*ret = (struct loading){ .opening = opening, .hooks = hooks, .targets = NO_TARGETS };
 	complaint_listen(&ret->complaint);
-	if (opening->types && named_types_open(opening->types, &ret->named) >= 0 &&
-	    targets_start(opening->types, &ret->targets) < 0)
-		ret->named = named_types_free(ret->named);
+	if (opening->types && targets_start(opening->types, &ret->targets) >= 0)
+		(void)named_types_open(opening->types, &ret->named);
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (opening->wanted & 1U << id)
 			prepare_object(ret, (enum object_id)id);
@@ -478,7 +479,6 @@ void loading_clear(struct loading *l)
 	complaint_stop();
 	for (size_t id = OBJECT_COUNT; id-- > 0;)
 		l->items[id] = skeleton_close(l->items[id]);
-	if (l->named)
-		targets_stop(&l->targets);
+	targets_stop(&l->targets);
 	l->named = named_types_free(l->named);
 }

@@ -67,7 +67,7 @@ struct loading {
 	struct older older; /* of those that are loaded */
 	struct named_types *named; /* what libbpf is given of the kernel's types; NULL: it reads
 				      them itself */
-	struct targets targets; /* where there is @named */
+	struct targets targets;
 	bool needs_older; /* this kernel takes the code for older ones only */
 };
 

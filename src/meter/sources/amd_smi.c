@@ -16,7 +16,13 @@
 #include "basic/macro.h"
 #include "sources/gpu_driver.h"
 
-enum { WELL = 0, NOT_SUPPORTED = 2, NO_FUNCTION = 2 }; /* amdsmi_status_t */
+enum {
+	WELL = 0,
+	NOT_SUPPORTED = 2,
+	NO_FUNCTION = 2,
+	NO_PERMISSION = 10,
+	NO_ROOM = 15
+}; /* amdsmi_status_t */
 
 #define CALL GPU_CALL
 #define GPUS_ONLY UINT64_C(2)
@@ -57,13 +63,23 @@ static void list_socket(struct gpu_library *l, void *socket, struct gpu_identity
 		 devices) != WELL)
 		return;
 	for (uint32_t i = 0; i < MIN(count, GPU_CARDS_MAX) && *ret_count < GPU_CARDS_MAX; i++) {
+		struct gpu_identity *card = &ret[*ret_count];
 		int type = TYPE_GPU;
+		bool is_taken = false;
 
 		(void)CALL(l, "amdsmi_get_processor_type", (void *, int *), devices[i], &type);
-		if (type == TYPE_GPU) {
-			identify(l, (uint32_t)*ret_count, devices[i], &ret[*ret_count]);
-			++*ret_count;
+		if (type != TYPE_GPU)
+			continue;
+		identify(l, (uint32_t)*ret_count, devices[i], card);
+		for (size_t n = 0; n < *ret_count; n++)
+			is_taken |= strcmp(ret[n].uuid, card->uuid) == 0;
+		if (is_taken) { /* of older versions all partitions of a card have one */
+			const size_t length = strlen(card->uuid);
+
+			snprintf(card->uuid + length, sizeof(card->uuid) - length, "-%s",
+				 card->pci);
 		}
+		++*ret_count;
 	}
 }
 
@@ -154,9 +170,10 @@ static const struct row {
 	unsigned int at, bytes, count;
 	uint64_t multiply, divide; /* to the metric's stored unit */
 	uint64_t heat; /* 0: it is a number; else the bits that mean heat or the board */
+	uint64_t most; /* what is more is absent; 0: all is right */
 } rows[] = {
-	{ GPU_FIELD(UTILIZATION), GET "gpu_activity", FORM_PLAIN, 0, 0, 4, 1, 1, 1, 0 },
-	{ GPU_FIELD(MEMORY_UTILIZATION), GET "gpu_activity", FORM_PLAIN, 0, 4, 4, 1, 1, 1, 0 },
+	{ GPU_FIELD(UTILIZATION), GET "gpu_activity", FORM_PLAIN, 0, 0, 4, 1, 1, 1, 0, 100 },
+	{ GPU_FIELD(MEMORY_UTILIZATION), GET "gpu_activity", FORM_PLAIN, 0, 4, 4, 1, 1, 1, 0, 100 },
 	{ GPU_FIELD(MEMORY_TOTAL), GET "gpu_memory_total", FORM_OF, 0, 0, 8, 1, 1, 1, 0 },
 	{ GPU_FIELD(MEMORY_USED), GET "gpu_memory_usage", FORM_OF, 0, 0, 8, 1, 1, 1, 0 },
 	{ GPU_FIELD(TEMPERATURE), GET "temp_metric", FORM_TEMPERATURE, 0, 0, 8, 1, 1, 1, 0 }, /* edge */
@@ -196,6 +213,8 @@ static int fill(struct gpu_card *c, const struct row *row)
 	} else {
 		r = CALL(c->library, row->function, (void *, void *, float *, uint64_t *),
 			 c->device, &number, &unit, &time);
+		if (r == WELL && (!number || number == UINT64_MAX))
+			return NOT_SUPPORTED; /* what cards without a counter give */
 		number = r == WELL ? (uint64_t)((double)number * (double)unit) : 0;
 	}
 	memcpy(c->room, &number, sizeof(number));
@@ -214,6 +233,8 @@ static int get_number(struct gpu_card *c, const struct row *row, uint64_t *ret)
 		memcpy(&number, c->room + row->at + i * row->bytes, row->bytes);
 		if (number == all)
 			continue;
+		if (row->most && number > row->most)
+			continue; /* 16 bits that were all set, in 32 */
 		is_absent = WELL;
 		*ret += row->heat ? number : number * row->multiply / row->divide;
 	}
@@ -289,9 +310,13 @@ static void read_processes(struct gpu_card *c, struct gpu_reading *to)
 	struct process now[GPU_PROCESSES_MAX];
 	size_t end = ROOM, row;
 
+	int r;
+
 	memset(c->room, UNTOUCHED, ROOM);
-	if (CALL(c->library, GET "gpu_process_list", (void *, uint32_t *, void *), c->device,
-		 &count, c->room) != WELL)
+	r = CALL(c->library, GET "gpu_process_list", (void *, uint32_t *, void *), c->device,
+		 &count, c->room);
+	/* filled all the same: one cannot be looked at, or there are more */
+	if (r != WELL && r != NO_PERMISSION && r != NO_ROOM)
 		return;
 	while (end && c->room[end - 1] == UNTOUCHED)
 		end--;

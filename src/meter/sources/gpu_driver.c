@@ -47,8 +47,10 @@ int gpu_library_load(const struct gpu_driver *driver, const char *file, struct g
 	if (!handle)
 		return -ENODEV;
 	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
+	if (!*ret) {
+		dlclose(handle);
 		return -ENOMEM;
+	}
 	(*ret)->driver = driver;
 	(*ret)->handle = handle;
 	(*ret)->refs = 1;

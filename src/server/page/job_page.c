@@ -154,8 +154,10 @@ static void read_fits(const struct site_call *c, const struct record *r, const s
 		fit->value = used[fitted[i]]; /* less would not have been enough for this one */
 		fit->chance = predictor_chance_above(p, request, fitted[i], fit->value, &fit->jobs);
 	}
-	fits[TARGET_MEMORY].is_more = r->reading.values[METRIC_MEMORY_OOM_KILLS].number;
-	fits[TARGET_RUNTIME].is_more = text_is_equal(r->job.state, "TIMEOUT");
+	fits[TARGET_MEMORY].is_more = r->reading.values[METRIC_MEMORY_OOM_KILLS].number ||
+				      text_is_equal(r->job.state, "OUT_OF_MEMORY");
+	fits[TARGET_RUNTIME].is_more = text_is_equal(r->job.state, "TIMEOUT") ||
+				       text_is_equal(r->job.state, "DEADLINE");
 	for (size_t i = 0; i < TARGETS; i++)
 		fits[i].value = fits[i].is_more ? -1 : fits[i].value;
 }

@@ -433,9 +433,10 @@ static int add_to_last_run(struct store *s, const struct store_run *more, bool *
 {
 	const uint64_t job = store_number(
 		s,
-		"SELECT job FROM runs WHERE cluster = ?1 AND manager = ?2 AND job_id = ?3 "
-		"AND end_ns IS NULL ORDER BY submit_ns DESC LIMIT 1",
-		TEXT(more->cluster), TEXT(more->manager), TEXT(more->id));
+		"SELECT job FROM (SELECT job, end_ns FROM runs WHERE cluster = ?1 "
+		"AND manager = ?2 AND job_id = ?3 AND submit_ns <= ?4 "
+		"ORDER BY submit_ns DESC LIMIT 1) AS latest WHERE end_ns IS NULL",
+		TEXT(more->cluster), TEXT(more->manager), TEXT(more->id), NUMBER(more->end.number));
 	struct store_run run;
 	struct statement *row = job ? store_read_run(s, job, &run) : NULL;
 	int r;

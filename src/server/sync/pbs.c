@@ -272,8 +272,10 @@ static int next_run(struct manager_answer *a, struct store_run *ret, struct erro
 		struct store_run more = a->has_next ? *a->next
 						    : take_line(a->lines[a->line_at++], a->cluster);
 		bool is_same = run.id && strcmp(run.id, more.id) == 0 &&
-			       (!more.submit.is_known || !run.submit.is_known ||
-				more.submit.number == run.submit.number);
+			       (!more.submit.is_known ||
+				(run.submit.is_known ? more.submit.number == run.submit.number
+						     : more.end.is_known)); /* else another run */
+		const char *said = run.id && !run.submit.is_known ? run.state : NULL;
 
 		a->has_next = run.id && !is_same;
 		if (a->has_next) {
@@ -285,6 +287,9 @@ static int next_run(struct manager_answer *a, struct store_run *ret, struct erro
 			run = more;
 		else
 			add_line(&run, &more);
+		/* a deletion's, as in add_line() */
+		if (said && is_same && run.state && strcmp(run.state, "FAILED") == 0)
+			run.state = said;
 		if (!run.submit.is_known && !run.end.is_known)
 			run = (struct store_run){};
 	}
