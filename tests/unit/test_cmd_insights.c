@@ -69,7 +69,7 @@ TEST(json_has_classes_efficiency_insights_and_what_is_unknown)
 	json = json_loads(text, 0, NULL);
 	ASSERT_STREQ(json_string_value(json_object_get(json, "schema")), "jobmeter.insights/1");
 	ASSERT(json_array_size(json_object_get(json, "insights")) == 2);
-	ASSERT(json_array_size(json_object_get(json, "unknown")) == 19);
+	ASSERT(json_array_size(json_object_get(json, "unknown")) == 20);
 	ASSERT(json_is_object(json_object_get(json, "efficiency")));
 	json_decref(json);
 }

@@ -191,7 +191,8 @@ TEST(reports_take_a_job_of_a_database_by_its_id)
 	ASSERT_EQ(report("--database DATA made-99", &none), CLI_FAILED);
 	ASSERT_CONTAINS(none, "jobmeter report: '" TEST_DATA "': there is no job 'made-99'\n");
 	ASSERT_EQ(report("--database DATA", &nothing), CLI_FAILED);
-	ASSERT_CONTAINS(nothing, "'--database' and '--server' go with the id of a job\n");
+	ASSERT_CONTAINS(nothing,
+			"'--database', '--server' and '--cluster' go with the id of a job\n");
 	ASSERT_EQ(report("run/made-0@made-node17 --database DATA", &of_node), CLI_WELL);
 }
 

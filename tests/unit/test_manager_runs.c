@@ -148,8 +148,8 @@ TEST(what_ends_later_is_known_by_its_id)
 		"11/28/2026 10:00:20;Q;7.pbs1;user=bob queue=batch ctime=1795860020\n",
 		"11/28/2026 10:00:30;D;8.pbs1;requestor=bob@login1\n",
 		"11/28/2026 10:00:30;D;7.pbs1;requestor=bob@login1\n",
-		"11/28/2026 10:00:31;E;7.pbs1;user=bob queue=batch ctime=1795860020 end=1795860031 "
-		"start=1795860025 Exit_status=0\n",
+		("11/28/2026 10:00:31;E;7.pbs1;user=bob queue=batch ctime=1795860020 end=1795860031 "
+		 "start=1795860025 Exit_status=0\n"),
 		"11/28/2026 10:00:30;D;7.pbs1;requestor=bob@login1\n",
 	};
 	static const char *const states[] = { "PENDING", "PENDING", "CANCELLED", "COMPLETED",
