@@ -85,11 +85,11 @@ def test_libraries_are_found_and_the_daemons_need_the_command_of_their_version(p
         assert "systemd" in field(packages[name], "Depends")
 
 
-def test_settings_are_conffiles_and_users_and_places_are_declared(trees):
+def test_settings_are_no_conffiles_and_users_and_places_are_declared(trees):
     for name, user in (("jobmeter-agent", "jobmeter"), ("jobmeter-server", "jobmeter-server")):
-        path = (trees / name / "DEBIAN/conffiles").read_text().strip()
-        assert path == f"/etc/jobmeter/{name.removeprefix('jobmeter-')}.yaml"
-        line, = (trees / name / path.lstrip("/")).read_text().splitlines()  # the same in each version: an upgrade asks nothing
+        assert not (trees / name / "DEBIAN/conffiles").exists() and not list((trees / name / "etc/jobmeter").iterdir())
+        path = f"/etc/jobmeter/{name.removeprefix('jobmeter-')}.yaml"
+        line, = re.findall(f"echo '(.*)' >{path}$", (trees / name / "DEBIAN/postinst").read_text(), re.MULTILINE)
         listed, = re.findall(r" /(usr/share/jobmeter/\S+\.yaml) ", line)
         assert line.startswith("#") and [one for one in NAMES if (trees / one / listed).exists()]
         assert "d /etc/jobmeter 0755 root root -\n" in (trees / name / f"usr/lib/tmpfiles.d/{name}.conf").read_text()
@@ -196,9 +196,13 @@ def finals_of(spool):
 
 def test_an_upgrade_and_a_downgrade_while_jobs_run_lose_nothing(copy, trees, tmp_path, keeper, bench, work, groups, demand):
     older, newer = list(repacked(trees, tmp_path, "~1")), list(repacked(trees, tmp_path, "~2"))
+    settings = copy.root / "etc/jobmeter/agent.yaml"
+    settings.parent.mkdir()
+    settings.write_text("# the site's, from before there were packages\n")
     done = copy.install(older)
     demand("dependency problems" not in done.stderr, done.stderr)
     assert done.returncode == 0, done.stderr
+    assert settings.read_text().startswith("# the site's")
     asked = copy.root / "run/systemctl.log"
     assert asked.read_text() == "--system daemon-reload\n"  # a first start is the site's
     agent = Agent(copy.root / "srv", keeper, rules=OWN_ONLY, user="jobmeter", state_dir="/var/lib/jobmeter", run_dir="/run/jobmeter",
@@ -274,3 +278,4 @@ def test_an_upgrade_and_a_downgrade_while_jobs_run_lose_nothing(copy, trees, tmp
     purged = copy.run("dpkg", "--no-triggers", "-P", "jobmeter-agent")
     assert purged.returncode == 0 and "/var/lib/jobmeter and what is in /etc/jobmeter stay" in purged.stderr
     assert len(finals_of(spool)) == 5 and not agent.config.exists()
+    assert copy.install(older).returncode == 0 and settings.read_text().startswith("# The settings of jobmeter-agent: ")
