@@ -436,7 +436,7 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	if (r >= 0)
 		r = identify(m, argv);
 	if (r >= 0 && record->job.rank >= 0 && rank_work(record->reading.values, true, &work_ns))
-		r = rank_times_add(section_of(record, &rank_work_section), record->node,
+		r = rank_times_add(section_of(record, &rank_work_section), record->node, "",
 				   (uint64_t)record->job.rank, work_ns);
 	if (r >= 0 && *m->why_no_trace.text)
 		r = strings_add(&m->record->coverage.missing, "traced functions: %s",

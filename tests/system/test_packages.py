@@ -85,11 +85,11 @@ def test_libraries_are_found_and_the_daemons_need_the_command_of_their_version(p
         assert "systemd" in field(packages[name], "Depends")
 
 
-def test_settings_are_conffiles_and_users_and_places_are_declared(trees):
+def test_settings_are_no_conffiles_and_users_and_places_are_declared(trees):
     for name, user in (("jobmeter-agent", "jobmeter"), ("jobmeter-server", "jobmeter-server")):
-        path = (trees / name / "DEBIAN/conffiles").read_text().strip()
-        assert path == f"/etc/jobmeter/{name.removeprefix('jobmeter-')}.yaml"
-        line, = (trees / name / path.lstrip("/")).read_text().splitlines()  # the same in each version: an upgrade asks nothing
+        assert not (trees / name / "DEBIAN/conffiles").exists() and not list((trees / name / "etc/jobmeter").iterdir())
+        path = f"/etc/jobmeter/{name.removeprefix('jobmeter-')}.yaml"
+        line, = re.findall(f"echo '(.*)' >{path}$", (trees / name / "DEBIAN/postinst").read_text(), re.MULTILINE)
         listed, = re.findall(r" /(usr/share/jobmeter/\S+\.yaml) ", line)
         assert line.startswith("#") and [one for one in NAMES if (trees / one / listed).exists()]
         assert "d /etc/jobmeter 0755 root root -\n" in (trees / name / f"usr/lib/tmpfiles.d/{name}.conf").read_text()
@@ -196,9 +196,13 @@ def finals_of(spool):
 
 def test_an_upgrade_and_a_downgrade_while_jobs_run_lose_nothing(copy, trees, tmp_path, keeper, bench, work, groups, demand):
     older, newer = list(repacked(trees, tmp_path, "~1")), list(repacked(trees, tmp_path, "~2"))
+    settings = copy.root / "etc/jobmeter/agent.yaml"
+    settings.parent.mkdir()
+    settings.write_text("# the site's, from before there were packages\n")
     done = copy.install(older)
     demand("dependency problems" not in done.stderr, done.stderr)
     assert done.returncode == 0, done.stderr
+    assert settings.read_text().startswith("# the site's")
     asked = copy.root / "run/systemctl.log"
     assert asked.read_text() == "--system daemon-reload\n"  # a first start is the site's
     agent = Agent(copy.root / "srv", keeper, rules=OWN_ONLY, user="jobmeter", state_dir="/var/lib/jobmeter", run_dir="/run/jobmeter",
@@ -266,7 +270,13 @@ def test_an_upgrade_and_a_downgrade_while_jobs_run_lose_nothing(copy, trees, tmp
     await_finals(1, 2, 3, 4, 5)
     assert {job: len(texts) for job, texts in finals_of(spool).items()} == {str(job): 1 for job in range(1, 6)}
 
+    links = [copy.root / "etc/systemd/system" / name for name in ("multi-user.target.wants/jobmeter-agent.service",
+                                                                   "timers.target.wants/jobmeter-report@weekly.timer")]
+    for link in links:  # which the systemctl here does not take away, as policy-rc.d does not let it in an image
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to("/lib/systemd/system/" + link.name)
     assert copy.run("dpkg", "--no-triggers", "-r", "jobmeter-agent", "jobmeter").returncode == 0
+    assert not [link for link in links if link.is_symlink()]
     said = asked.read_text().splitlines()
     assert not agent.pins.exists() and ["stop jobmeter-agent.service", "disable jobmeter-agent.service"] == \
         [line for line in said[-10:] if "jobmeter-agent" in line][-2:]
@@ -274,3 +284,4 @@ def test_an_upgrade_and_a_downgrade_while_jobs_run_lose_nothing(copy, trees, tmp
     purged = copy.run("dpkg", "--no-triggers", "-P", "jobmeter-agent")
     assert purged.returncode == 0 and "/var/lib/jobmeter and what is in /etc/jobmeter stay" in purged.stderr
     assert len(finals_of(spool)) == 5 and not agent.config.exists()
+    assert copy.install(older).returncode == 0 and settings.read_text().startswith("# The settings of jobmeter-agent: ")

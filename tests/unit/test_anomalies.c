@@ -146,7 +146,7 @@ static void measure_ranks(double noise, double *ret_precision, double *ret_recal
 		for (size_t k = 0; k < count; k++) {
 			double seconds = 60 * exp(noise * normal()) * (k == slow ? FACTOR : 1);
 
-			ASSERT_OK(rank_times_add(&ranks, "", k, (uint64_t)(seconds * 1e9)));
+			ASSERT_OK(rank_times_add(&ranks, "", "", k, (uint64_t)(seconds * 1e9)));
 		}
 		found = rank_deviation(&ranks, &d);
 		planted += slow < count;
@@ -181,7 +181,7 @@ static const struct rank_time *odd_of(const uint64_t *seconds, size_t count, con
 
 	rank_times_clear(&ranks);
 	for (size_t i = 0; i < count; i++)
-		ASSERT_OK(rank_times_add(&ranks, node, i * step, seconds[i] * 1000000000));
+		ASSERT_OK(rank_times_add(&ranks, node, "", i * step, seconds[i] * 1000000000));
 	return rank_deviation(&ranks, ret);
 }
 

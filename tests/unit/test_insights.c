@@ -153,7 +153,7 @@ static void slow_rank(struct record *r, bool is_over)
 	struct rank_times *times = section_of(r, &rank_work_section);
 
 	for (uint64_t rank = 0; rank < 9; rank++)
-		ASSERT_OK(rank_times_add(times, "made-n1", rank,
+		ASSERT_OK(rank_times_add(times, "made-n1", "", rank,
 					 rank != 3 ? 10000000000
 					 : is_over ? 13000000000
 						   : 12000000000));

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "model/cause.h"
+#include "model/section.h"
+#include "model/sections.h"
 #include "basic/cleanup.h"
 #include "made.h"
 #include "codec/records.h"
@@ -455,6 +457,33 @@ TEST(of_a_managers_ranks_those_of_the_step_that_did_most_are_told)
 	ASSERT_OK(record_merge(records, 2, &both));
 	ASSERT_EQ(both->ranks.count.number, 4);
 	ASSERT_EQ(both->ranks.balance.number, 8333); /* 6, 6, 4 and 4 s: 5 s of 6 s */
+}
+
+static struct record *merge_steps(const char *first, const char *second)
+{
+	_cleanup_record_ struct record *a = record_new(), *b = record_new(), *both = NULL;
+	struct record *all = NULL;
+
+	for (uint64_t i = 0; i < 2; i++) {
+		ASSERT_OK(rank_times_add(section_of(a, &rank_work_section), "made-node0", first, i,
+					 1000000000000));
+		ASSERT_OK(rank_times_add(section_of(b, &rank_work_section), "made-node1", second, i,
+					 500000000000));
+	}
+	ASSERT_OK(record_merge((const struct record *const[]){ a, b }, 2, &both));
+	ASSERT_OK(record_merge((const struct record *const[]){ both, b }, 2, &all));
+	return all;
+}
+
+TEST(ranks_of_two_steps_are_not_joined)
+{
+	_cleanup_record_ struct record *two = merge_steps("0", "1"), *one = merge_steps("1", "1"),
+				       *none = merge_steps("", "");
+
+	ASSERT(!rank_times_of(two)->is_known && rank_times_of(two)->count == 0);
+	ASSERT_EQ(rank_times_of(one)->count, (size_t)6);
+	ASSERT_STREQ(rank_times_of(one)->items[5].step, "1");
+	ASSERT_EQ(rank_times_of(none)->count, (size_t)6);
 }
 
 TEST(records_that_are_a_rank_each_tell_how_even_the_ranks_are)

@@ -9,6 +9,7 @@
 #include "basic/error.h"
 #include "lives.h"
 #include "basic/macro.h"
+#include "model/sections.h"
 #include "test.h"
 
 #define JOB "/slurm/uid_7/job_8"
@@ -64,10 +65,13 @@ static struct balance ranks_of(struct registry *r)
 /* 100, 30 and 20 + 30: in the mean 60. */
 static void check(struct registry *r)
 {
-	struct balance ranks = ranks_of(r);
+	const struct snapshot_job *j = snapshot_find(snap(r, 131), "slurm", "8");
+	const struct rank_times *times = parts_get(&j->parts, &rank_work_section);
 
-	ASSERT_EQ(ranks.count.number, 3);
-	ASSERT_EQ(ranks.balance.number, 6000);
+	ASSERT_EQ(j->ranks.count.number, 3);
+	ASSERT_EQ(j->ranks.balance.number, 6000);
+	ASSERT_EQ(times->count, (size_t)3);
+	ASSERT_STREQ(times->items[2].step, "0");
 }
 
 TEST(the_tasks_of_the_step_that_did_most_are_a_jobs_ranks)

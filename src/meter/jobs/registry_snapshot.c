@@ -514,7 +514,7 @@ static int put_ranks(const struct registry_job *j, const struct part *parts, siz
 	if (r == 0)
 		r = registry_ranks_load_balance(&ranks, &ret->ranks);
 	for (size_t i = 0; r == 0 && ranks.count > 1 && i < ranks.count; i++)
-		r = rank_times_add(&times, "", ranks.items[i].key, ranks.items[i].on_ns);
+		r = rank_times_add(&times, "", step->id, ranks.items[i].key, ranks.items[i].on_ns);
 	if (r == 0 && times.count)
 		r = parts_put(&ret->parts, &rank_work_section, &times);
 	rank_times_clear(&times);

@@ -93,7 +93,7 @@ static int list_cards(struct gpu_library *l, struct gpu_identity ret[GPU_CARDS_M
 	int r = WELL;
 
 	*ret_count = 0;
-	if (l->has_begun && l->has_lost && !l->has_read)
+	if (l->has_begun && l->lost && l->lost == l->open)
 		l->has_begun = false;
 	else if (l->has_begun || l->refs <= 2) { /* the source, and this thread */
 		if (!l->has_begun) {

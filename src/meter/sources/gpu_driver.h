@@ -88,7 +88,7 @@ struct gpu_library { /* stays loaded; shared by count between threads, any of wh
 	void *handle; /* of dlopen() */
 	atomic_uint refs;
 	bool has_begun; /* on the listing thread */
-	atomic_bool has_read, has_lost; /* a card, since its cards were listed last */
+	atomic_uint open, lost; /* cards, and those of them that were when last read */
 };
 
 struct gpu_driver {

@@ -88,6 +88,7 @@ struct source_state {
 struct asked { /* the driver, or a card */
 	struct gpu_library *library;
 	struct gpu_card *card; /* NULL: the driver */
+	bool is_lost; /* the card, when last read: counted in the library */
 	int root_fd;
 	bool has_hierarchy;
 	struct hierarchy hierarchy; /* by which paths are found; all else is the source's */
@@ -120,13 +121,16 @@ static int open_asked(const struct source_options *options, struct source_state 
 	const struct asked_options *own = options->context;
 	const struct hierarchy *h = own->source->hierarchy;
 	struct asked *a = asked_of(state);
+	int r;
 
 	a->library = gpu_library_ref(own->library);
 	a->root_fd = options->root_fd;
 	a->has_hierarchy = h;
 	if (h)
 		a->hierarchy = (struct hierarchy){ .is_v2 = h->is_v2, .key = h->key };
-	return own->handle ? a->library->driver->open(a->library, own->handle, &a->card) : 0;
+	r = own->handle ? a->library->driver->open(a->library, own->handle, &a->card) : 0;
+	a->library->open += a->card != NULL;
+	return r;
 }
 
 /* "PID (COMM) STATE ...": fields 14, 15 and 22, in ticks. */
@@ -177,6 +181,12 @@ static void read_process(const struct asked *a, struct gpu_process *p)
 		p->path = NULL;
 }
 
+static void count_lost(struct asked *a, bool is_lost)
+{
+	a->library->lost += (unsigned int)is_lost - a->is_lost;
+	a->is_lost = is_lost;
+}
+
 static int sample_asked(struct source_state *state, uint64_t boot_ns, struct samples *to UNUSED)
 {
 	struct asked *a = asked_of(state);
@@ -185,15 +195,11 @@ static int sample_asked(struct source_state *state, uint64_t boot_ns, struct sam
 	a->why = (struct error){};
 	if (!a->card) {
 		(void)a->library->driver->list(a->library, a->cards, &a->count, &a->why);
-		a->library->has_read = a->library->has_lost = false;
 		return 0;
 	}
 	gpu_reading_clear(&a->reading);
 	r = a->library->driver->read(a->card, boot_ns, &a->reading);
-	if (a->reading.fields[GPU_FIELD(LOST)].number)
-		a->library->has_lost = true;
-	else
-		a->library->has_read = true;
+	count_lost(a, a->reading.fields[GPU_FIELD(LOST)].number);
 	for (size_t i = 0; r == 0 && i < a->reading.process_count; i++) {
 		read_process(a, &a->reading.processes[i]);
 		read_times(a, &a->reading.processes[i]);
@@ -212,8 +218,11 @@ static void close_asked(struct source_state *state)
 	struct asked *a = asked_of(state);
 
 	gpu_reading_clear(&a->reading);
-	if (a->card)
+	count_lost(a, false);
+	if (a->card) {
+		a->library->open--;
 		a->library->driver->close(a->card);
+	}
 	gpu_library_unref(a->library);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "basic/macro.h"
 #include "model/record.h"
@@ -97,6 +98,7 @@ const struct section threads_section = {
 static const struct field rank_fields[] = {
 	{ "rank", SHAPE_NUMBER, 0, offsetof(struct rank_time, rank) },
 	{ "node", SHAPE_TEXT, SHAPE_OMIT, offsetof(struct rank_time, node), RANK_NODE_SIZE },
+	{ "step", SHAPE_TEXT, SHAPE_OMIT, offsetof(struct rank_time, step), RANK_STEP_SIZE },
 	{ "work_seconds", SHAPE_NUMBER, 0, offsetof(struct rank_time, work_ns), .unit = UNIT_SECONDS },
 };
 static const struct shape rank_shape = { SHAPE_OF(struct rank_time, rank_fields),
@@ -112,11 +114,13 @@ const struct rank_times *rank_times_of(const struct record *r)
 	return section_get(r, &rank_work_section);
 }
 
-int rank_times_add(struct rank_times *t, const char *node, uint64_t rank, uint64_t work_ns)
+int rank_times_add(struct rank_times *t, const char *node, const char *step, uint64_t rank,
+		   uint64_t work_ns)
 {
 	struct rank_time one = { .rank = rank, .work_ns = work_ns };
 
 	snprintf(one.node, sizeof(one.node), "%s", node);
+	snprintf(one.step, sizeof(one.step), "%s", step);
 	t->is_known = true;
 	return t->count >= RANK_TIMES_MAX || shape_append(&shape, t, &one) ? 0 : -ENOMEM;
 }
@@ -126,7 +130,13 @@ void rank_times_clear(struct rank_times *t)
 	section_clear(&rank_work_section, t);
 }
 
+static bool is_of_one_step(const struct rank_times *a, const struct rank_times *b)
+{
+	return !a->count || !b->count || strcmp(a->items[0].step, b->items[0].step) == 0;
+}
+
 /* Nodes number ranks of their own, or all of the step: none is another's, and none is looked for.
+ * Ranks of two steps are not alike: then nothing is known.
  */
 static int rank_times_join(void *sum, const void *part)
 {
@@ -134,11 +144,11 @@ static int rank_times_join(void *sum, const void *part)
 	struct rank_times *to = sum;
 	int r = 0;
 
-	if (!to->is_known || !from->is_known)
+	if (!to->is_known || !from->is_known || !is_of_one_step(to, from))
 		rank_times_clear(to);
 	for (size_t i = 0; r == 0 && to->is_known && i < from->count; i++)
-		r = rank_times_add(to, from->items[i].node, from->items[i].rank,
-				   from->items[i].work_ns);
+		r = rank_times_add(to, from->items[i].node, from->items[i].step,
+				   from->items[i].rank, from->items[i].work_ns);
 	return r;
 }
 

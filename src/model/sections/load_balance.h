@@ -22,9 +22,10 @@ struct threads {
 /* What each rank did, see rank_work(): of agents' records the tasks of the step that did most, or
  * of a `run` whose environment names its rank. */
 #define RANK_NODE_SIZE 64
+#define RANK_STEP_SIZE 32
 #define RANK_TIMES_MAX 65536 /* of a merged record; further ones are left out */
 struct rank_time {
-	char node[RANK_NODE_SIZE];
+	char node[RANK_NODE_SIZE], step[RANK_STEP_SIZE]; /* step: "": of a `run` */
 	uint64_t rank, work_ns;
 };
 struct rank_times {
@@ -35,7 +36,8 @@ struct rank_times {
 struct record;
 const struct rank_times *rank_times_of(const struct record *r);
 /* -ENOMEM. */
-int rank_times_add(struct rank_times *t, const char *node, uint64_t rank, uint64_t work_ns);
+int rank_times_add(struct rank_times *t, const char *node, const char *step, uint64_t rank,
+		   uint64_t work_ns);
 void rank_times_clear(struct rank_times *t);
 
 #define LOAD_BALANCE_PLACES 4
