@@ -60,6 +60,8 @@ class Server(HttpDouble):
             return [self.take_one(json.loads(line)) for line in lines]
 
     def take_one(self, record):
+        if "job" not in record:  # a quarter of an hour of the energy ledger, which may end in any test
+            return {"answer": "taken"}
         key = key_of(record)
         known = self.records.get(key)
         if known and (known["sequence"] >= record["sequence"] or known["final"] and not record["final"]):
