@@ -158,7 +158,7 @@ def test_in_every_state_our_rows_and_saccts_are_the_same(site, slurm):
     late = slurm.submit("sleep 600", "-A", "chem", "-t", "1", user=ANN, name="late")
     again = slurm.submit(f"echo >>{out}/again; test $(wc -l <{out}/again) -gt 1 || sleep 600", "-A", "chem", "--requeue", user=ANN)
     slurm.wait_for(lambda: slurm.states(late) == {"RUNNING"})
-    slurm.run("scontrol", "update", f"JobId={late}", "EndTime=now")  # else in a minute
+    slurm.run("scontrol", "update", f"JobId={late}", "EndTime=now+2")  # else in a minute; now may be its start, which is refused
     site.sync()  # some of it waits, or runs
     slurm.wait_for((out / "again").exists)
     slurm.run("scontrol", "requeue", again)
