@@ -154,6 +154,7 @@ static int next_run(struct manager_answer *a, struct store_run *ret, struct erro
 
 const struct manager manager_lsf = {
 	.name = "lsf",
+	.is_of_all = true,
 	.command = make_command,
 	.open = open_answer,
 	.next = next_run,

@@ -60,6 +60,7 @@ struct manager_answer {
 
 struct manager {
 	const char *name; /* the setting's word, and that of jobs */
+	bool is_of_all; /* an answer has all jobs, whatever time is asked for */
 	bool is_of_files; /* sync.directory has its files, and is where the command runs */
 	/* @fields: what came to QUESTION_FIELDS; "" before.  False: there is nothing to query. */
 	bool (*command)(enum manager_question question, const struct query_request *request,

@@ -197,7 +197,7 @@ void sync_read(struct sync *s)
 	if (state == QUERY_GOES_ON)
 		return;
 	if (state == QUERY_IS_WHOLE && s->question == QUESTION_RUNS && s->is_too_large &&
-	    s->new_ns > PIECE_MIN_NS) {
+	    !s->manager->is_of_all && s->new_ns > PIECE_MIN_NS) {
 		s->piece_ns = s->new_ns / 2;
 		s->next_ns = 0;
 		return drop_answer(s);
