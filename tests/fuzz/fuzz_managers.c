@@ -48,7 +48,8 @@ static void check_runs(const struct manager *manager, char *text, size_t size)
 			CHECK(r == -EBADMSG && *err.text && ++refused <= size);
 			continue;
 		}
-		CHECK(run.id && run.state && run.submit.is_known && run.cluster);
+		CHECK(run.id && run.state && run.cluster &&
+		      (run.submit.is_known || run.end.is_known));
 		for (size_t i = 0; i < run_field_count; i++) {
 			if (run_fields[i].kind == RUN_TEXT)
 				check_text(
