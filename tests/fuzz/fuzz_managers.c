@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whatever stands for an answer of a resource manager, to each of them: it is refused in a line, or
  * read to its end; texts are valid and bounded, and no run is without its number, state and moment
- * of submission. */
+ * of submission, or of its end where that is told alone. */
 #include <errno.h>
 #include <string.h>
 

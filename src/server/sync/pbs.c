@@ -297,7 +297,7 @@ static int next_run(struct manager_answer *a, struct store_run *ret, struct erro
 		return 0;
 	settle(&run);
 	*ret = run;
-	return !run.submit.is_known || value_is_run(&run)
+	return (run.submit.is_known ? value_is_run(&run) : run.state && run.end.is_known)
 		       ? 1
 		       : error_set(err, -EBADMSG, "a record of PBS makes no sense");
 }
