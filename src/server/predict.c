@@ -26,16 +26,40 @@ static const char *const metric_names[METRICS] = {
 };
 
 /* What a state says of a run; all others ended by themselves. */
-static const struct {
+static const struct ending {
 	const char *state; /* as a prefix: "CANCELLED by 1000" */
-	bool is_lower_bound; /* else it says nothing */
-} states[] = {
-	{ "OUT_OF_MEMORY", true }, { "TIMEOUT", true },	   { "DEADLINE", true },
-	{ "CANCELLED", false },	   { "PREEMPTED", false }, { "NODE_FAIL", false },
-	{ "BOOT_FAIL", false },	   { "REQUEUED", false },  { "REVOKED", false },
-	{ "PENDING", false },	   { "RUNNING", false },   { "SUSPENDED", false },
-	{ "LOST", false },
+	enum target lacked; /* of which the run is a lower bound; TARGETS: it says nothing */
+} endings[] = {
+	{ "OUT_OF_MEMORY", TARGET_MEMORY },
+	{ "TIMEOUT", TARGET_RUNTIME },
+	{ "DEADLINE", TARGET_RUNTIME },
+	{ "CANCELLED", TARGETS },
+	{ "PREEMPTED", TARGETS },
+	{ "NODE_FAIL", TARGETS },
+	{ "BOOT_FAIL", TARGETS },
+	{ "REQUEUED", TARGETS },
+	{ "REVOKED", TARGETS },
+	{ "PENDING", TARGETS },
+	{ "RUNNING", TARGETS },
+	{ "SUSPENDED", TARGETS },
+	{ "LOST", TARGETS },
 };
+
+static const struct ending *find_ending(const char *state)
+{
+	for (size_t i = 0; state && i < ARRAY_SIZE(endings); i++) {
+		if (strncasecmp(state, endings[i].state, strlen(endings[i].state)) == 0)
+			return &endings[i];
+	}
+	return NULL;
+}
+
+enum target predict_lacked(const char *state)
+{
+	const struct ending *ending = find_ending(state);
+
+	return ending ? ending->lacked : TARGETS;
+}
 
 struct job_reading {
 	struct past_jobs *to;
@@ -69,13 +93,9 @@ static double number_of(const struct value *first, const struct value *second)
 
 static bool says_something(const struct store_job *job, bool *ret_is_lower_bound)
 {
-	*ret_is_lower_bound = false;
-	for (size_t i = 0; job->state && i < ARRAY_SIZE(states); i++) {
-		if (strncasecmp(job->state, states[i].state, strlen(states[i].state)) != 0)
-			continue;
-		*ret_is_lower_bound = states[i].is_lower_bound;
-		return states[i].is_lower_bound;
-	}
+	*ret_is_lower_bound = predict_lacked(job->state) != TARGETS;
+	if (find_ending(job->state))
+		return *ret_is_lower_bound;
 	return job->is_final && job->end_ns && !job->waits && job->elapsed_ns.is_known;
 }
 

@@ -28,6 +28,8 @@ void past_jobs_clear(struct past_jobs *jobs);
  * @is_of_one: they are of one user, whoever that is.  At most @most of the newest. */
 int predict_read_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
 		      bool is_of_one, size_t most, struct past_jobs *to, struct error *err);
+/* What a run that ended in this state had too little of; TARGETS: of nothing that is known. */
+enum target predict_lacked(const char *state);
 /* A predictor that knows the newest of them, which are of one user, and how many. */
 int predict_read_history(struct store *s, const struct job_filter *filter,
 			 const struct store_who *who, struct predictor **ret, size_t *ret_count,

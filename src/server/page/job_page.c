@@ -12,7 +12,6 @@
 #include "basic/error.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
-#include "basic/text.h"
 #include "basic/timestamp.h"
 #include "codec/records.h"
 #include "model/job_filter.h"
@@ -154,12 +153,12 @@ static void read_fits(const struct site_call *c, const struct record *r, const s
 		fit->value = used[fitted[i]]; /* less would not have been enough for this one */
 		fit->chance = predictor_chance_above(p, request, fitted[i], fit->value, &fit->jobs);
 	}
-	fits[TARGET_MEMORY].is_more = r->reading.values[METRIC_MEMORY_OOM_KILLS].number ||
-				      text_is_equal(r->job.state, "OUT_OF_MEMORY");
-	fits[TARGET_RUNTIME].is_more = text_is_equal(r->job.state, "TIMEOUT") ||
-				       text_is_equal(r->job.state, "DEADLINE");
-	for (size_t i = 0; i < TARGETS; i++)
+	for (size_t i = 0; i < TARGETS; i++) {
+		fits[i].is_more = predict_lacked(r->job.state) == i;
+		fits[i].is_more |= i == TARGET_MEMORY &&
+				   r->reading.values[METRIC_MEMORY_OOM_KILLS].number;
 		fits[i].value = fits[i].is_more ? -1 : fits[i].value;
+	}
 }
 
 /* Up to a whole number of @step. */
