@@ -147,6 +147,7 @@ static uint64_t sum_parts(const struct attribution *a, struct energy_owner *cons
 
 static void forget_parts(struct attribution *a, struct energy_owner *const *owners, size_t count)
 {
+	a->parts_uj = 0;
 	a->system.parts_uj = a->idle.parts_uj = a->unattributed.parts_uj = 0;
 	for (size_t k = 0; k < count; k++)
 		owners[k]->parts_uj = 0;
@@ -157,11 +158,11 @@ void attribution_begin_rest(struct attribution *a, struct energy_owner *const *o
 	forget_parts(a, owners, count);
 }
 
-/* The node's energy beyond that of its parts, whose intervals end at other times: an excess now
- * is a deficit later. */
-static uint64_t take_rest(struct attribution *a, uint64_t uj, uint64_t parts)
+/* The node's energy beyond all that came to its parts, given or carried; their intervals end at
+ * other times: an excess now is a deficit later. */
+static uint64_t take_rest(struct attribution *a, uint64_t uj)
 {
-	const uint64_t owed = parts + a->debt_uj;
+	const uint64_t parts = a->parts_uj, owed = parts + a->debt_uj;
 
 	a->debt_uj = uj > owed ? 0 : owed - uj;
 	a->inconsistent += a->debt_uj > uj / INCONSISTENT_SHARE;
@@ -176,11 +177,13 @@ static uint64_t take_interval(struct attribution *a, const struct energy_channel
 
 	/* an estimate is of a server without GPUs */
 	if (is_node && channel->quality != ENERGY_ESTIMATED)
-		uj = take_rest(a, uj, sum_parts(a, owners, count));
+		uj = take_rest(a, uj);
 	else
 		a->came_uj += uj;
 	if (is_node)
 		forget_parts(a, owners, count);
+	else
+		a->parts_uj += uj;
 	return uj;
 }
 
@@ -235,6 +238,7 @@ void attribution_close(struct attribution *a, size_t channel, const struct energ
 	a->carry_uj[pool] = uj - d.given_uj;
 	give(&d, &a->unattributed, i->gap_uj, 0);
 	a->came_uj += i->gap_uj;
+	a->parts_uj += pool == POOL_NODE ? 0 : i->gap_uj;
 }
 
 static uint64_t give_rest(struct energy_owner *o, size_t channel, uint64_t uj, uint64_t parts)
@@ -249,7 +253,7 @@ void attribution_close_rest(struct attribution *a, size_t channel, const struct 
 			    struct energy_owner *const *owners, size_t count)
 {
 	const uint64_t parts = sum_parts(a, owners, count);
-	const uint64_t rest = take_rest(a, i->uj, parts) + a->carry_uj[POOL_NODE];
+	const uint64_t rest = take_rest(a, i->uj) + a->carry_uj[POOL_NODE];
 	uint64_t given = 0;
 
 	for (size_t k = 0; k < count; k++)

@@ -79,6 +79,7 @@ struct attribution { /* begins as {}, with its policy set */
 	size_t channel_count;
 	uint64_t carry_uj[POOL_COUNT]; /* less than two microjoules for each owner */
 	uint64_t came_uj; /* all that came in */
+	uint64_t parts_uj; /* of it: to other pools since the node was closed last */
 	uint64_t debt_uj; /* excess of the parts over the whole node so far: subtracted from the
 			     next intervals */
 	uint64_t inconsistent; /* how often that was more than 1 % of an interval */

@@ -211,6 +211,19 @@ static void pass_pools(struct stream *s, struct pool *pools)
 	}
 }
 
+/* What came to the parts since the node was closed: some microjoules more, which wait in their
+ * pools. */
+static uint64_t parts_of_owners(struct node_energy *e)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < OTHERS_COUNT; i++)
+		sum += node_energy_other(e, i)->parts_uj;
+	for (size_t i = 0; i < e->job_count; i++)
+		sum += e->jobs[i]->owner.is_inside ? 0 : e->jobs[i]->owner.parts_uj;
+	return sum;
+}
+
 static void pass_all(struct stream *s, struct node_energy *e)
 {
 	struct attribution *a = &e->attribution;
@@ -238,6 +251,8 @@ static void pass_all(struct stream *s, struct node_energy *e)
 	for (size_t i = 0; i < OTHERS_COUNT; i++)
 		pass_owner(s, a->channel_count, node_energy_other(e, i), e->sent_uj[i]);
 	pass_jobs(s, e);
+	if (s->is_read)
+		a->parts_uj = parts_of_owners(e);
 }
 
 /* ---- both ways ---- */
