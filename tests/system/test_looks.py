@@ -56,6 +56,12 @@ helper.join()
 SAMPLE = 0.020011003  # seconds
 
 
+def most_seen(seconds):
+    """Of so much time.  The clock is each processor's own, so that beside others its ticks meet a task by chance: a square root
+    of their number more, and six times that never."""
+    return seconds + 6 * SAMPLE * max(seconds / SAMPLE, 1) ** 0.5
+
+
 @pytest.fixture
 def looks(programs, tmp_path, run_metered):
     def run(mode):
@@ -68,7 +74,7 @@ def looks(programs, tmp_path, run_metered):
 
 def check_looks(cpu, truth):
     assert (cpu["empty_polls"], cpu["yields"]) == (truth["polls"], truth["yields"])
-    assert cpu["polling_seconds"] <= truth["spun_ns"] / 1e9 + 3 * SAMPLE
+    assert cpu["polling_seconds"] <= most_seen(truth["spun_ns"] / 1e9)
 
 
 @pytest.mark.parametrize("mode", SPINNING)
@@ -112,8 +118,8 @@ def test_an_agent_that_takes_over_starts_clocks_of_its_own(start_agent, groups, 
     looks = groups.start(groups.name(3), programs / "tests/truth/looks", "epoll", str(MS), tmp_path / "looks.json")
     assert looks.wait(timeout=60) == 0
     groups.remove(groups.name(3))
-    most = MS / 1000 + 4 * (MS / 1000 * SAMPLE) ** 0.5  # of one clock's samples; two agents' would be twice that
-    assert 0.3 * MS / 1000 < final_record(agent, 3)["cpu"]["polling_seconds"] < most
+    # two agents' would be twice that
+    assert 0.3 * MS / 1000 < final_record(agent, 3)["cpu"]["polling_seconds"] < most_seen(MS / 1000) < 2 * MS / 1000
 
 
 def test_an_agent_tells_how_even_the_tasks_of_a_step_are(start_agent, groups, programs, tmp_path, demand):
@@ -125,10 +131,11 @@ def test_an_agent_tells_how_even_the_tasks_of_a_step_are(start_agent, groups, pr
     groups.remove(groups.name(2, "0", 1))
     live = ask(agent, f"/v1/jobs/{MANAGER}/2")
     groups.remove(groups.name(2))
+    used = [json.loads((tmp_path / f"{task}.json").read_text())["used_ns"] / 1e9 for task in range(len(tasks))]
     for record in (live, final_record(agent, 2)):
-        spun_ms = 1000 * record["cpu"]["polling_seconds"]
-        expected = pytest.approx((1499 + 2 * 499 - spun_ms) / 3 / 1499, abs=0.02)
-        assert spun_ms > 0 and record["ranks"] == {"count": 3, "balance": expected}
+        spun = min(record["cpu"]["polling_seconds"], used[2])
+        expected = pytest.approx((sum(used) - spun) / 3 / max(used), abs=0.02)
+        assert spun > 0 and record["ranks"] == {"count": 3, "balance": expected}
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/tcp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -202,6 +203,15 @@ static struct pair unix_pair(int type)
 }
 
 #define NO_ROUND_TRIP UINT32_MAX
+
+static uint32_t retransmits_of(int fd)
+{
+	struct tcp_info info = {};
+	socklen_t size = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_total_retrans
+									: 0;
+}
 
 /* What the kernel says that it sent and sent again, and what its least round-trip time was. */
 static void end_connection(int fd)
@@ -706,6 +716,7 @@ static void reused(void)
 	int listening = socket(AF_INET, SOCK_STREAM, 0), one = 1;
 	struct pair first = { .near = socket(AF_INET, SOCK_STREAM, 0) };
 	struct pair second = { .near = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0) };
+	struct pollfd queue = { .fd = listening, .events = POLLIN };
 
 	from.sin_port = htons(47111);
 	setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
@@ -715,9 +726,12 @@ static void reused(void)
 	    connect(first.near, (struct sockaddr *)&to, sizeof(to)) < 0)
 		die("reused");
 	talk->opened++;
+	if (poll(&queue, 1, -1) != 1) /* it fills the queue now */
+		die("poll");
 	if (connect(second.near, (struct sockaddr *)&to, sizeof(to)) == 0 || errno != EINPROGRESS)
 		die("connect");
-	usleep(1500000);
+	while (!retransmits_of(second.near)) /* a second */
+		usleep(10000);
 	first.far = accept_one(listening);
 	second.far = accept_one(listening);
 	talk->opened++;
