@@ -46,6 +46,11 @@ def complaint_of(case):
     return next((child for child in case if child.tag in ("failure", "error")), None)
 
 
+def complaints_of(report):
+    """Cases that failed."""
+    return [case for case in cases_of(report) if complaint_of(case) is not None]
+
+
 def has_passed(case):
     return not any(child.tag in ("failure", "error", "skipped") for child in case)
 

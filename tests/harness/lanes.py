@@ -15,7 +15,7 @@ import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from counts import TOP, Counts, cases_of, complaint_of, describe, has_passed, node_of, read_junit, seconds_of
+from counts import TOP, Counts, cases_of, complaints_of, describe, has_passed, node_of, read_junit, seconds_of
 
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-rsfE", "-p", "no:cacheprovider"]
 LANES = min(6, max(2, os.cpu_count()) + 1)  # they mostly wait
@@ -80,13 +80,22 @@ def side_by_side(suite, chosen="not alone", word="", last="alone"):
     reports.mkdir(parents=True)
     began = {"JOBMETER_SUITE_BEGAN": str(time.monotonic())}
 
-    def run_part(name, *arguments):
+    def run_once(name, report, arguments):
         with tempfile.TemporaryFile("w+", errors="replace") as output:
-            counts, code = pytest(suite, *arguments, report=reports / f"{name}.xml", output=output, **began)
+            counts, code = pytest(suite, *arguments, report=report, output=output, **began)
             output.seek(0)
             if code != NO_TEST:
                 print(f"== {suite}, {name}\n{output.read()}", end="", flush=True)
         return counts
+
+    def run_part(name, *arguments):
+        """A part that ends without the name of a failed test runs once more, as tests do."""
+        report = reports / f"{name}.xml"
+        counts = run_once(name, report, arguments)
+        if counts.failed <= len(complaints_of(report)) or not may_run_again(f"tests/{suite}/{name}.py"):
+            return counts
+        again = run_once(name, report, arguments)
+        return again if again.failed else again + Counts(retried=[(f"{name}: {reason}", 2) for reason in counts.failures])
 
     with ThreadPoolExecutor(LANES) as pool:
         parts = [pool.submit(run_part, name, "-m", chosen, *files) for name, files in parts_of(suite, word)]
@@ -117,12 +126,10 @@ def may_run_again(node):
 
 def try_again(suite, counts):
     """@counts, with tests of tests/harness/shaky that pass when they run again among those that passed."""
-    cases = [case for case in cases_of(report_of(suite)) if complaint_of(case) is not None]
-    failed = {node_of(case): describe(case) for case in cases}
-    if None in failed or len(cases) != counts.failed:
-        return counts
-    left = {node: reason for node, reason in failed.items() if may_run_again(node)}
-    final = [reason for node, reason in failed.items() if node not in left]
+    failed = [(node_of(case), describe(case)) for case in complaints_of(report_of(suite))]
+    left = {node: reason for node, reason in failed if node and may_run_again(node)}
+    tried = {reason for node, reason in failed if node in left}
+    final = [reason for reason in counts.failures if reason not in tried]
     retried = []
     for turn, pause_s in enumerate(PAUSES_S, 2):
         if not left:
@@ -135,7 +142,8 @@ def try_again(suite, counts):
         passed = {node_of(case) for case in cases} - {node_of(case) for case in cases if not has_passed(case)}
         retried += [(reason, turn) for node, reason in left.items() if node in passed]
         left = {node: reason for node, reason in left.items() if node not in passed}
-    return Counts(counts.passed + len(retried), len(final) + len(left), counts.skipped, [*final, *left.values()], retried)
+    return Counts(counts.passed + len(retried), len(final) + len(left), counts.skipped, [*final, *left.values()],
+                  counts.retried + retried)
 
 
 def slowest(suites, count=20):

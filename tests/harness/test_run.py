@@ -166,6 +166,23 @@ def test_a_file_that_dies_is_a_failure_and_costs_no_other(run_lanes):
     assert shape(result) == (1, 1, 0, 1, [])
 
 
+def test_a_file_that_dies_once_runs_again(run_lanes, house):
+    result, _ = run_lanes(b="def test_b(): span('b')\n", a=f"""
+import pathlib
+def test_a():
+    if not (been := pathlib.Path({str(house.path / "been")!r})).exists():
+        been.touch()
+        os._exit(3)
+""")
+    assert shape(result) == (2, 0, 0, 0, [2]) and "left no report" in result.retried[0][0]
+
+
+def test_what_has_no_test_keeps_no_test_from_running_again(house):
+    result = house.once((FAILING + "def test_it(): failing(1)\n").format(path=str(house.path)))
+    died = counts.Counts(failed=1, failures=["left no report"])
+    assert shape(lanes.try_again("system", result + died)) == (2, 1, 1, 1, [2])
+
+
 def test_a_lane_leaves_nothing_and_keeps_the_exit_code():
     script = "echo $JOBMETER_LANE; setsid sleep 3607 & (sleep 3607 &) ; exit 7"
     done = subprocess.run([TESTS / "lane", "sh", "-c", script], capture_output=True, text=True)
