@@ -163,6 +163,12 @@ def jobs(now):
     return [pair for one in made for pair in one] + [(None, run) for run in waiting]
 
 
+def count_jobs(now, user, mount, since):
+    """Of that user's, that have used the mount, and run or ended after @since."""
+    return len({record["job"]["id"] for record, _ in jobs(now) if record and record["job"]["user"] == user
+                and mount in (row["mount"] for row in record["io"]) and (not record["final"] or record["time"]["end"] > stamp(since))})
+
+
 def prepare(folder):
     """Before the server is started: what stands for Slurm's programs."""
     (folder / "slurm").mkdir()
