@@ -30,7 +30,8 @@ struct watch {
 	__u8 sees_places; /* other programs note where calls by path end */
 	__u8 is_following; /* with settings.follows_files: from now on */
 	__u8 sees_groups; /* other programs note births of groups */
-	__u8 has_missed; /* set by the kernel side: it could not report a changed row */
+	__u8 has_missed; /* set by the kernel side: it could not report a changed row, or take
+			    off what a task did */
 	__u8 sees_connections; /* the ends of TCP sockets are seen */
 	__u32 shares[9]; /* how much one group may take, by enum share */
 	__u32 epoch; /* of user space's readings of rows */

@@ -466,8 +466,10 @@ static __always_inline void take_off_counted(struct task_struct *task, struct cg
 	if ((!earlier && started_ns >= watch.counted_until_ns) || find_baseline(task))
 		return;
 	baseline = make_baseline(task);
-	if (!baseline)
+	if (!baseline) { /* no room at this moment */
+		watch.has_missed = 1;
 		return;
+	}
 	baseline->cgroup = cgroup_id(cgrp);
 	baseline->counted = fold_cgroup(task, baseline->cgroup);
 	if (earlier) {

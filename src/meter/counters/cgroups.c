@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -99,14 +100,35 @@ int cgroups_read_tasks(struct meter *m, struct cgroup_tasks **ret, size_t *ret_c
 }
 
 #define BASES_AT_ONCE 512
+#define TRIES 50
+
+/* The kernel may lack room for one task at this moment. */
+static int run_iterator(struct meter *m, uint64_t until_ns)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct watch *watch = meter_objects(m)->watches[OBJECT_TASKS];
+	int r = 0;
+
+	for (int i = 0; r >= 0 && i < TRIES; i++) {
+		struct sums sums = {};
+
+		watch->has_missed = 0;
+		watch->counted_until_ns = until_ns;
+		r = task_sums_read(meter_objects(m), 0, NULL, &sums);
+		watch->counted_until_ns = 0;
+		task_sums_clear(&sums);
+		if (!__atomic_exchange_n(&watch->has_missed, 0, __ATOMIC_SEQ_CST))
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return r;
+}
 
 /* Let the iterator run, which takes off what @bases say, and all of others that were there by
  * @until_ns. */
 static int take_off_part(struct meter *m, int fd, const struct task_base *bases, size_t count,
 			 uint64_t until_ns)
 {
-	struct watch *watch = meter_objects(m)->watches[OBJECT_TASKS];
-	struct sums sums = {};
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < count; i++) {
@@ -115,13 +137,8 @@ static int take_off_part(struct meter *m, int fd, const struct task_base *bases,
 
 		r = bpf_map_update_elem(fd, &pid, &task, BPF_ANY) < 0 ? -errno : 0;
 	}
-	if (r >= 0) {
-		watch->counted_until_ns = until_ns;
-		r = task_sums_read(meter_objects(m), 0, NULL, &sums);
-		watch->counted_until_ns = 0;
-	}
 	if (r >= 0)
-		task_sums_clear(&sums);
+		r = run_iterator(m, until_ns);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t pid = bases[i].pid;
 
