@@ -9,11 +9,19 @@ local prints = true
 local answer_max = 16384
 local names = { "account", "partition", "qos", "job-name", "nodes", "ntasks", "cpus-per-task", "ntasks-per-node",
                 "time", "mem", "mem-per-cpu", "array", "gpus", "gres", "gpus-per-node" }
+local no_limit = "2982616-04:14:00" -- how Slurm prints a time that is not given
 local asked, answer
+local started = {} -- kept: the collector would wait for their shells
 
 -- Quoted for the shell, whatever the user called the job.
 local function quote(text)
 	return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+-- io.popen() starts a shell and, unlike os.execute(), does not wait for it: sbatch pays one fork.  @commands run in a child
+-- of that shell, so that a Slurm that closes Lua at its end waits for nothing either.
+local function start(commands)
+	started[#started + 1] = io.popen("{ " .. commands .. "; } </dev/null >/dev/null 2>&1 &")
 end
 
 local function command(more)
@@ -28,8 +36,7 @@ end
 local function ask()
 	local path = os.tmpname()
 	answer = io.open(path, "r")
-	os.execute("exec 3>" .. quote(path) .. "; " .. command("") .. " </dev/null >&3 2>/dev/null 3>&- &")
-	os.remove(path)
+	start("exec 3>" .. quote(path) .. "; rm " .. quote(path) .. "; exec " .. command("") .. " >&3 3>&-")
 end
 
 function slurm_cli_pre_submit(options, offset)
@@ -40,7 +47,7 @@ function slurm_cli_pre_submit(options, offset)
 	asked = {}
 	for _, name in ipairs(names) do
 		local value = options[name]
-		if type(value) == "string" and value:match("^[^-]") and value ~= "unset" and value ~= "0" then -- "-2" is not given
+		if type(value) == "string" and value:match("^[^-]") and value ~= "unset" and value ~= "0" and value ~= no_limit then -- "-2" is not given
 			asked[#asked + 1] = quote("--" .. name .. "=" .. value)
 		end
 	end
@@ -67,7 +74,7 @@ end
 function slurm_cli_post_submit(offset, job, step)
 	if asked then
 		pcall(print_answer)
-		os.execute(command("--job " .. string.format("%d", job) .. " ") .. " </dev/null >/dev/null 2>&1 &")
+		pcall(start, "exec " .. command("--job " .. string.format("%d", job) .. " "))
 	end
 	return slurm.SUCCESS
 end
