@@ -10,18 +10,11 @@ local answer_max = 16384
 local names = { "account", "partition", "qos", "job-name", "nodes", "ntasks", "cpus-per-task", "ntasks-per-node",
                 "time", "mem", "mem-per-cpu", "array", "gpus", "gres", "gpus-per-node" }
 local no_limit = "2982616-04:14:00" -- how Slurm prints a time that is not given
-local asked, answer
-local started = {} -- kept: the collector would wait for their shells
+local asked, file, shell, waits
 
 -- Quoted for the shell, whatever the user called the job.
 local function quote(text)
 	return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
--- io.popen() starts a shell and, unlike os.execute(), does not wait for it: sbatch pays one fork.  @commands run in a child
--- of that shell, so that a Slurm that closes Lua at its end waits for nothing either.
-local function start(commands)
-	started[#started + 1] = io.popen("{ " .. commands .. "; } </dev/null >/dev/null 2>&1 &")
 end
 
 local function command(more)
@@ -32,18 +25,32 @@ function slurm_cli_setup_defaults(options, early_pass)
 	return slurm.SUCCESS
 end
 
--- Asks into a file that has no name any more once the shell has opened it.
+-- One process is all that sbatch starts, and unlike os.execute(), io.popen() does not wait for it.  In a child of it the answer
+-- is written into a file; when its input has ended, the prediction is stored for the job that the file then names.
 local function ask()
 	local path = os.tmpname()
-	answer = io.open(path, "r")
-	start("exec 3>" .. quote(path) .. "; rm " .. quote(path) .. "; exec " .. command("") .. " >&3 3>&-")
+	local quoted = quote(path)
+	local commands = {
+		"ulimit -c 0; ulimit -f 64", -- blocks of 512 bytes
+		prints and command("") .. " </dev/null >>" .. quoted or "true",
+		"read -r none",
+		"while read -r word id; do case $word$id in *[!0-9job]*) ;; job*) job=$id ;; esac; done <" .. quoted,
+		"rm -f " .. quoted,
+		"test -z \"$job\" || exec " .. command("--job \"$job\" ") .. " </dev/null",
+	}
+	file = io.open(path, "a+")
+	shell = io.popen("exec 3<&0; { " .. table.concat(commands, "; ") .. "; } <&3 >/dev/null 2>&1 3<&- &", "w")
+	if not shell then
+		os.remove(path)
+	end
 end
 
 function slurm_cli_pre_submit(options, offset)
-	asked, answer = nil, nil
+	asked, file, shell = nil, nil, nil
 	if options["type"] ~= "sbatch" then
 		return slurm.SUCCESS
 	end
+	waits = options["wait"] ~= "unset"
 	asked = {}
 	for _, name in ipairs(names) do
 		local value = options[name]
@@ -51,15 +58,13 @@ function slurm_cli_pre_submit(options, offset)
 			asked[#asked + 1] = quote("--" .. name .. "=" .. value)
 		end
 	end
-	if prints then
-		pcall(ask)
-	end
+	pcall(ask)
 	return slurm.SUCCESS
 end
 
 -- Of the table's rows those that are known: "runtime 10 m 03 s (9 m to 12 m)".
 local function print_answer()
-	local text, known = answer and answer:read(answer_max) or "", {}
+	local text, known = file:read(answer_max) or "", {}
 	for _, row in ipairs({ "runtime", "peak memory", "energy" }) do
 		local value, range = text:match("\n" .. row .. "  +([^\n]-)  +([^\n]-)  ")
 		if value and value ~= "not known" then
@@ -72,9 +77,14 @@ local function print_answer()
 end
 
 function slurm_cli_post_submit(offset, job, step)
-	if asked then
+	if file and shell then
 		pcall(print_answer)
-		pcall(start, "exec " .. command("--job " .. string.format("%d", job) .. " "))
+		file:seek("end") -- between a read and a write
+		file:write(string.format("\njob %d\n", job))
+		file:close()
+		if waits then -- else the end of sbatch does it, and waits for no shell
+			shell:close()
+		end
 	end
 	return slurm.SUCCESS
 end
