@@ -27,6 +27,7 @@ const char *const emission_kinds[EMISSION_KINDS + 1] = {
 	[EMISSION_AVERAGE_DIRECT] = "average_direct",
 	[EMISSION_MARGINAL] = "marginal",
 	[EMISSION_FORECAST] = "forecast",
+	[EMISSION_TARIFF] = "tariff",
 };
 
 /* In thousandths: parse_seconds() has it in billionths. */
@@ -59,7 +60,8 @@ static int parse_line(char *line, bool has_source, struct emission_factor *ret,
 	memcpy(ret->zone, cells[0], strlen(cells[0]) + 1);
 	while (kind < EMISSION_KINDS && strcmp(emission_kinds[kind], cells[1]) != 0)
 		kind++;
-	*ret_wrong = "the kind is none of average_lifecycle, average_direct, marginal and forecast";
+	*ret_wrong = "the kind is none of average_lifecycle, average_direct, marginal, forecast "
+		     "and tariff";
 	if (kind == EMISSION_KINDS)
 		return -EINVAL;
 	ret->kind = (enum emission_kind)kind;
@@ -214,6 +216,13 @@ void emission_sum_add(struct emission_sum *sum, uint64_t microjoules, bool is_es
 	sum->unknown += !factor;
 }
 
+void emission_sum_price(struct emission_sum *sum, uint64_t microjoules, bool is_known,
+			uint64_t thousandths)
+{
+	sum->priced += is_known ? (unsigned __int128)microjoules * thousandths : 0;
+	sum->unpriced += !is_known;
+}
+
 /* a * b / by, to the nearest */
 static uint64_t scale(uint64_t a, uint64_t b, uint64_t by)
 {
@@ -233,6 +242,7 @@ uint64_t emission_embodied(const struct emission_sum *sum, const struct emission
 uint64_t emission_cost(const struct emission_sum *sum, const struct emission_terms *terms)
 {
 	/* microjoules x thousandths x thousandths / microjoules of a kWh are millionths */
-	return scale(scale(sum->microjoules, terms->pue ? terms->pue : 1000, 1000),
-		     terms->tariff * 1000, UJ_MG_PER_UG * 1000);
+	const unsigned __int128 by = (unsigned __int128)UJ_MG_PER_UG * 1000;
+
+	return (uint64_t)((sum->priced * (terms->pue ? terms->pue : 1000) + by / 2) / by);
 }

@@ -20,6 +20,7 @@ enum emission_kind {
 	EMISSION_AVERAGE_DIRECT, /* the same, burning alone */
 	EMISSION_MARGINAL, /* of one more kWh */
 	EMISSION_FORECAST, /* of a time to come: for advice, in no account */
+	EMISSION_TARIFF, /* no emission: a kWh's price, in thousandths of the currency */
 	EMISSION_KINDS,
 };
 extern const char *const emission_kinds[EMISSION_KINDS + 1]; /* "average_lifecycle"..., NULL */
@@ -33,7 +34,7 @@ struct emission_factor {
 	char zone[EMISSION_ZONE_SIZE]; /* "DEU", "FR-COR": as the table has it */
 	enum emission_kind kind;
 	uint64_t from_ns, until_ns; /* since the epoch */
-	uint64_t milligrams; /* per kWh */
+	uint64_t milligrams; /* per kWh; of a tariff the price */
 	size_t line; /* of the table it was read from: corrections stand behind */
 };
 
@@ -70,7 +71,8 @@ uint64_t emission_of(uint64_t microjoules, const struct emission_factor *factor)
 struct emission_terms {
 	uint64_t pue; /* of the building, for each unit of the machines; 0: not known */
 	uint64_t embodied; /* of making the machines: grams for a core and an hour */
-	uint64_t tariff; /* of the currency, for a kWh; 0: not known */
+	uint64_t tariff; /* of the currency, for a kWh of which no table has the price; 0: not known
+			  */
 };
 
 /* A number such as "1.25", up to 100,000, in thousandths.  -EINVAL. */
@@ -81,12 +83,17 @@ struct emission_sum { /* begins as {} */
 	uint64_t microjoules, estimated_microjoules;
 	uint64_t micrograms; /* by factors, of the machines' energy */
 	uint64_t unknown; /* entries without a factor: then the sum is not known */
+	unsigned __int128 priced; /* microjoules x thousandths of the currency for a kWh */
+	uint64_t unpriced; /* entries without a price: then the cost is not known */
 	uint64_t core_ns;
 	bool lacks_cores; /* of a job: core_ns is not of all */
 };
 /* @factor: NULL: none. */
 void emission_sum_add(struct emission_sum *sum, uint64_t microjoules, bool is_estimated,
 		      const struct emission_factor *factor);
+/* @thousandths: of the currency, for a kWh. */
+void emission_sum_price(struct emission_sum *sum, uint64_t microjoules, bool is_known,
+			uint64_t thousandths);
 /* Micrograms of the building beyond its machines, and of making these; millionths of the
  * currency for all the energy. */
 uint64_t emission_overhead(const struct emission_sum *sum, const struct emission_terms *terms);

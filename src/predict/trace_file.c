@@ -16,6 +16,7 @@
 #define NS UINT64_C(1000000000)
 #define SECONDS_MAX (INT64_MAX / NS / 2)
 #define KIB 1024.0
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 void trace_file_clear(struct trace_file *file)
 {
@@ -34,6 +35,16 @@ static struct past_job *add_job(struct trace_file *file)
 	for (enum target t = 0; t < TARGETS; t++)
 		job->outcome.values[t] = NAN;
 	return job;
+}
+
+/* Without the end that other systems give it. */
+static char *parse_next_row(char **text)
+{
+	char *line = parse_next_line(text);
+
+	if (line)
+		line[strcspn(line, "\r")] = '\0';
+	return line;
 }
 
 /* Not negative, and finite. */
@@ -121,7 +132,7 @@ int trace_file_parse_swf(char *text, struct trace_file *ret, struct error *err)
 	char *line;
 	int r = 0;
 
-	while (r == 0 && (line = parse_next_line(&text))) {
+	while (r == 0 && (line = parse_next_row(&text))) {
 		if (*line && *line != ';')
 			r = take_swf(line, ret);
 	}
@@ -167,13 +178,33 @@ struct sacct_head {
 	const char *separator;
 };
 
+/* NULL: no more.  Of a CSV the quotes go, and a comma between them stays. */
+static const char *take_cell(char **line, const char *separator)
+{
+	char *cell = *line, *to = cell, *from = cell;
+
+	if (!cell || *separator != ',' || *cell != '"')
+		return strsep(line, separator);
+	while (*++from) {
+		if (*from == '"' && *++from != '"')
+			break;
+		*to++ = *from;
+	}
+	(void)strsep(&from, separator);
+	*line = from;
+	*to = '\0';
+	return cell;
+}
+
 static void parse_head(char *line, struct sacct_head *ret)
 {
 	bool is_there[SACCT_FIELDS] = {};
 	const char *word;
 
+	if (strncmp(line, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+		line += strlen(BYTE_ORDER_MARK);
 	ret->separator = strchr(line, '|') ? "|" : ",";
-	while (ret->count < COLUMNS_MAX && (word = strsep(&line, ret->separator))) {
+	while (ret->count < COLUMNS_MAX && (word = take_cell(&line, ret->separator))) {
 		ret->of[ret->count] = -1;
 		for (size_t i = 0; i < ARRAY_SIZE(sacct_names); i++) {
 			enum sacct_field field = sacct_names[i].field;
@@ -250,7 +281,7 @@ static int take_sacct(char *line, const struct sacct_head *head, struct trace_fi
 
 	for (size_t i = 0; i < SACCT_FIELDS; i++)
 		fields[i] = "";
-	while ((word = strsep(&line, head->separator))) {
+	while ((word = take_cell(&line, head->separator))) {
 		if (column < head->count && head->of[column] >= 0)
 			fields[head->of[column]] = word;
 		column++;
@@ -311,7 +342,7 @@ int trace_file_parse_sacct(char *text, struct trace_file *ret, struct error *err
 		"JobID", "User", "State", "Submit", "End", "ElapsedRaw"
 	};
 	struct sacct_head head = {};
-	char *line = parse_next_line(&text);
+	char *line = parse_next_row(&text);
 	int r = 0;
 
 	if (line)
@@ -327,7 +358,7 @@ int trace_file_parse_sacct(char *text, struct trace_file *ret, struct error *err
 					 "-o ...', or the CSV of eagle-jobs",
 					 words[i]);
 	}
-	while (r == 0 && (line = parse_next_line(&text))) {
+	while (r == 0 && (line = parse_next_row(&text))) {
 		if (*line)
 			r = take_sacct(line, &head, ret);
 	}

@@ -138,12 +138,26 @@ void emitted_put_forecast(const struct server *s, FILE *out)
 	}
 }
 
+bool emitted_price(const struct server *s, uint64_t when_ns, uint64_t *ret)
+{
+	const struct emission_factor *row =
+		emission_factor_at(&s->factors, s->config->emission_zone, EMISSION_TARIFF, when_ns);
+
+	/* unlike a factor, a price ends */
+	*ret = row && when_ns < row->until_ns ? row->milligrams : s->terms.tariff;
+	return *ret || (row && when_ns < row->until_ns);
+}
+
 double emitted_cost(const struct server *s, double joules)
 {
-	const struct emission_sum sum = { .microjoules = (uint64_t)fmin(fmax(joules, 0) * 1e6,
-									1e18) };
+	const uint64_t microjoules = (uint64_t)fmin(fmax(joules, 0) * 1e6, 1e18);
+	struct emission_sum sum = {};
+	uint64_t price;
 
-	return s->terms.tariff && joules >= 0 ? (double)emission_cost(&sum, &s->terms) / 1e6 : NAN;
+	if (!(joules >= 0) || !emitted_price(s, clock_now_ns(CLOCK_REALTIME), &price))
+		return NAN;
+	emission_sum_price(&sum, microjoules, true, price);
+	return (double)emission_cost(&sum, &s->terms) / 1e6;
 }
 
 /* ---- entries ---- */
@@ -220,7 +234,7 @@ static void take_numbers(const struct jobs *j, struct value ret[NUMBERS])
 					knows && terms->pue };
 	ret[EMBODIED] = (struct value){ emission_embodied(&j->sum, terms) & VALUE_MAX,
 					terms->embodied && !j->sum.lacks_cores };
-	ret[COST] = (struct value){ emission_cost(&j->sum, terms) & VALUE_MAX, terms->tariff != 0 };
+	ret[COST] = (struct value){ emission_cost(&j->sum, terms) & VALUE_MAX, !j->sum.unpriced };
 }
 
 /* "12.4 g CO2e (average_lifecycle), 3.1 g by PUE 1.25, 2 g embodied; 0.25 EUR" */
@@ -315,7 +329,8 @@ static int copy_text(char **to, const char *text)
 static int take_share(void *context, const struct store_share *share)
 {
 	struct jobs *j = context;
-	bool is_new = !j->seen || share->job != j->job;
+	bool is_new = !j->seen || share->job != j->job, is_priced;
+	uint64_t price;
 	int r = 0;
 
 	if (!j->seen || (j->by ? strcmp(j->key, share->key) != 0 : is_new)) {
@@ -332,9 +347,12 @@ static int take_share(void *context, const struct store_share *share)
 		j->sum.core_ns += share->has_entry ? share->core_ns.number : 0;
 		j->sum.lacks_cores |= share->has_entry && !share->core_ns.is_known;
 	}
-	if (share->has_entry)
+	if (share->has_entry) {
 		emission_sum_add(&j->sum, share->microjoules, share->is_estimated,
 				 emitted_factor(j->server, share->start_ns));
+		is_priced = emitted_price(j->server, share->start_ns, &price);
+		emission_sum_price(&j->sum, share->microjoules, is_priced, price);
+	}
 	return r < 0 ? -ENOMEM : 0;
 }
 

@@ -3,6 +3,7 @@
  * of it is stored: a corrected factor corrects every answer. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -29,6 +30,8 @@ void emitted_put_forecast(const struct server *s, FILE *out);
 /* In the site's currency, of so many joules and what the building takes for them; NAN: not known.
  */
 double emitted_cost(const struct server *s, double joules);
+/* Thousandths of the currency for a kWh at that time.  False: not known. */
+bool emitted_price(const struct server *s, uint64_t when_ns, uint64_t *ret);
 
 /* The factor that holds now, and since when its time is over. */
 void emitted_put_metrics(const struct server *s, FILE *out);

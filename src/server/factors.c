@@ -18,8 +18,11 @@
 #include "basic/cleanup.h"
 #include "basic/decimal.h"
 #include "basic/error.h"
+#include "basic/file.h"
 #include "basic/libcurl.h"
 #include "basic/macro.h"
+#include "basic/parse.h"
+#include "basic/replacement.h"
 #include "basic/timestamp.h"
 #include "model/json_place.h"
 #include "server/server_config.h"
@@ -36,6 +39,8 @@
 #define WAIT_MAX_S DAY_S
 #define ANSWER_MAX (1u << 20)
 #define FILE_MAX (15u << 20) /* emission_factors_read() takes little more */
+#define SHORTEN_AT (FILE_MAX / 2)
+#define ADVICE_S ((time_t)60 * DAY_S) /* how long what no account uses is kept */
 #define ROWS_MAX 2000 /* of an answer */
 #define PATIENCE_S 30L
 
@@ -299,7 +304,9 @@ static int keep_rows(struct fetcher *f, const struct question *q, const json_t *
 			break;
 	}
 	if (fclose(out) != 0 || st.st_size + (off_t)size > FILE_MAX)
-		return error_set(err, -EFBIG, "'%s' is full: move it away", path);
+		return error_set(err, -EFBIG,
+				 "'%s' is full: a restart drops old advice, else move it away",
+				 path);
 	errno = ENOSPC;
 	if (size && write(fd, text, size) != (ssize_t)size) {
 		const int number = errno;
@@ -308,6 +315,61 @@ static int keep_rows(struct fetcher *f, const struct question *q, const json_t *
 		return error_set_errno(err, number, "cannot write '%s'", path);
 	}
 	return 0;
+}
+
+static bool is_of_use(const struct fetcher *f, const struct emission_factor *one)
+{
+	return one->kind < EMISSION_MARGINAL ||
+	       one->kind == (enum emission_kind)f->config->emission_kind ||
+	       one->until_ns / NS > (uint64_t)(time(NULL) - ADVICE_S);
+}
+
+/* Drops the lines of old forecasts, and of old factors that are for advice.  All others stay as
+ * they are, with the site's corrections and comments. */
+static int shorten_file(struct fetcher *f, struct error *err)
+{
+	const char *path = f->config->emission_provider_file;
+	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ bool *is_dropped = NULL;
+	struct replacement file = {};
+	size_t size, line = 0, lines = 0, kept = 0;
+	char *rest, *one;
+	int r = file_read(AT_FDCWD, path, FILE_MAX + ANSWER_MAX, &text, &size);
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read '%s'", path);
+	for (size_t i = 0; i < f->known.count; i++)
+		lines = MAX(lines, f->known.items[i].line);
+	is_dropped = calloc(lines + 1, sizeof(*is_dropped));
+	if (!is_dropped)
+		return error_set_errno(err, ENOMEM, "cannot shorten '%s'", path);
+	for (size_t i = 0; i < f->known.count; i++) {
+		if (is_of_use(f, &f->known.items[i]))
+			f->known.items[kept++] = f->known.items[i];
+		else
+			is_dropped[f->known.items[i].line] = true;
+	}
+	f->known.count = kept;
+	r = replacement_open(path, 0644, &file, err);
+	if (r < 0)
+		return r;
+	for (rest = text; (one = parse_next_line(&rest));) {
+		if (++line > lines || !is_dropped[line])
+			fprintf(file.stream, "%s\n", one);
+	}
+	return replacement_commit(&file, err);
+}
+
+/* Here alone, before the filter of system calls, is a file renamed. */
+static int read_known(struct fetcher *f, struct error *err)
+{
+	struct stat st;
+	int r;
+
+	if (stat(f->config->emission_provider_file, &st) < 0)
+		return 0; /* nothing yet */
+	r = emission_factors_read(f->config->emission_provider_file, &f->known, err);
+	return r == 0 && st.st_size > (off_t)SHORTEN_AT ? shorten_file(f, err) : r;
 }
 
 /* ---- the process ---- */
@@ -353,8 +415,8 @@ static _Noreturn void be_fetcher(struct fetcher *f, const struct service_user *u
 	r = libcurl_load(&f->curl, &err);
 	if (r == 0 && !(f->handle = f->curl.easy_init()))
 		r = error_set(&err, -ENOMEM, "libcurl cannot begin");
-	if (r == 0 && access(f->config->emission_provider_file, F_OK) == 0)
-		r = emission_factors_read(f->config->emission_provider_file, &f->known, &err);
+	if (r == 0)
+		r = read_known(f, &err);
 	if (r == 0 && syscall_filter_apply(FILTER_SERVER, &err) == -EPERM)
 		r = -EPERM;
 	while (r == 0) {

@@ -87,10 +87,15 @@ static int read_factors(struct server *s, struct error *err)
 		.until_ns = UINT64_MAX,
 		.milligrams = 1000 * config->emission_grams,
 	};
+	int r;
 
+	if (*config->tariff_file) {
+		r = emission_factors_read(config->tariff_file, &s->factors, err);
+		if (r < 0)
+			return r;
+	}
 	if (*config->emission_factors) {
-		int r = emission_factors_read(config->emission_factors, &s->factors, err);
-
+		r = emission_factors_read(config->emission_factors, &s->factors, err);
 		if (r >= 0 &&
 		    !emission_factor_at(&s->factors, config->emission_zone, own.kind, INT64_MAX))
 			r = error_set(err, -EINVAL,

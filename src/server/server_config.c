@@ -148,9 +148,12 @@ static const struct setting rows[] = {
 	{ "tariff.per_kwh", SETTING_TEXT, AT(tariff), .standard = "", .needs_restart = true,
 	  .is_allowed = is_term, .allowed = "a number such as 0.25, or '' for not known",
 	  .help = "Price of a kWh. With it, jobs have a cost." },
+	{ "tariff.file", SETTING_TEXT, AT(tariff_file), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or ''",
+	  .help = "File with prices over time: a table like emissions.factors, of the kind tariff. For times without a row tariff.per_kwh is used." },
 	{ "tariff.currency", SETTING_TEXT, AT(currency), .standard = "EUR", .needs_restart = true,
 	  .is_allowed = is_currency, .allowed = "three capital letters, as ISO 4217 has them",
-	  .help = "Currency of tariff.per_kwh." },
+	  .help = "Currency of prices." },
 	{ "sync.manager", SETTING_CHOICE, AT(sync_manager), .standard = "none", .words = server_managers, .needs_restart = true,
 	  .help = "Resource manager that is queried for the state and end of all jobs of the cluster: slurm by sacct, pbs (Pro, OpenPBS, Torque) by its accounting log, lsf by bjobs, flux by flux jobs." },
 	{ "sync.interval", SETTING_DURATION, AT(sync_interval_ns), .standard = "5m", .min = SECOND, .max = 24 * HOUR,
@@ -209,10 +212,10 @@ static int check(const struct server_config *c, struct error *err)
 			err, -EINVAL,
 			"emissions.provider: %s wants emissions.provider_key_file, and https",
 			factors_providers[c->emission_provider]);
-	if (*c->emission_factors && !*c->emission_zone)
+	if ((*c->emission_factors || *c->tariff_file) && !*c->emission_zone)
 		return error_set(err, -EINVAL,
-				 "emissions.factors has the factors of many zones, and "
-				 "emissions.zone is not set");
+				 "%s has the rows of many zones, and emissions.zone is not set",
+				 *c->emission_factors ? "emissions.factors" : "tariff.file");
 	if (store_url_has_password(c->database))
 		return error_set(err, -EINVAL,
 				 "database: a password stands in it, where others can read it: put "

@@ -42,8 +42,9 @@ struct server_config {
 	char *emission_provider_zone, *emission_url; /* "": emissions.zone; the provider's own */
 	char *emission_provider_key, *emission_provider_file;
 	uint64_t emission_grams; /* per kWh, instead of a table; 0: none */
-	char *emission_pue, *emission_embodied, *tariff; /* numbers as emission_parse_number() has
-							    them; "": not known */
+	char *emission_pue, *emission_embodied, *tariff, *tariff_file; /* numbers as
+							    emission_parse_number() has them; "":
+							    not known */
 	char *currency;
 	unsigned int sync_manager; /* place in server_managers[] */
 	char *sync_directory, *sync_cluster;

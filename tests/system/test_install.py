@@ -17,9 +17,11 @@ from keeper import Keeper
 OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jobmeter-server.service",
              "lib/systemd/system/jobmeter-report@.service", "lib/systemd/system/jobmeter-report@.timer",
              "lib/systemd/system/jobmeter-train.service", "lib/systemd/system/jobmeter-train.timer",
-             "lib/systemd/system/jobmeter-admin-comment.service", "lib/systemd/system/jobmeter-admin-comment.timer", "lib/sysusers.d/jobmeter.conf",
+             "lib/systemd/system/jobmeter-admin-comment.service", "lib/systemd/system/jobmeter-admin-comment.timer",
+             "lib/systemd/system/jobmeter-forecast.service", "lib/systemd/system/jobmeter-forecast.timer", "lib/sysusers.d/jobmeter.conf",
              "lib/tmpfiles.d/jobmeter-agent.conf", "lib/tmpfiles.d/jobmeter-server.conf",
              "share/jobmeter/agent.yaml", "share/jobmeter/server/server.yaml", "share/jobmeter/server/jobmeter-admin-comment",
+             "share/jobmeter/server/jobmeter-forecast",
              "share/jobmeter/prometheus/jobmeter.yml",
              *(f"share/jobmeter/prometheus/jobmeter-{name}.yml" for name in ("alerts", "alerts-test", "rules")),
              "share/jobmeter/factors/yearly.csv",
@@ -79,7 +81,7 @@ def test_programs_and_scripts_can_be_run(installed):
         done = subprocess.run([top / path, "--version"], capture_output=True, text=True)
         assert (done.returncode, done.stdout.split()[0]) == (0, os.path.basename(path))
     for path in ("slurm/prolog-jobmeter.sh", "slurm/epilog-jobmeter.sh", "slurm/task-epilog-jobmeter.sh",
-                 "server/jobmeter-admin-comment", "examples/pack-headers"):
+                 "server/jobmeter-admin-comment", "server/jobmeter-forecast", "examples/pack-headers"):
         assert stat.S_IMODE((top / "share/jobmeter" / path).stat().st_mode) == 0o755
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import learned_beside
 from made_records import line, record
+from repository import REPOSITORY
 from server import BUILD
 from serving import Serving, batches, folder, wait_for  # noqa: F401
 
@@ -319,6 +320,21 @@ def test_the_best_start_is_that_of_the_forecast_with_its_gain_and_error(forecast
         assert post(server, None, {}, path)[0] == 401
     rows = [tuple(map(float, row.split())) for row in server.get("/api/v1/forecast", Authorization=f"Bearer {token}").text.splitlines()]
     assert len(rows) == 24 and rows[5] == (server.best, server.best + HOUR, 100)
+
+    # what Slurm reads, by the script of jobmeter-forecast.timer: by the socket, by a token, and the old one while nobody answers
+    file, own = server.folder / "forecast", server.folder / "forecast.token"
+    own.write_text(token + "\n")
+
+    def run_script(**place):
+        return subprocess.run([REPOSITORY / "share/server/jobmeter-forecast"], timeout=60, capture_output=True,
+                              env={"PATH": os.environ["PATH"], "JOBMETER_FORECAST": str(file), "JOBMETER_TOKEN_FILE": str(own)} | place).returncode
+
+    for place in ({"JOBMETER_SERVER_SOCKET": str(server.socket)}, {"JOBMETER_URL": f"http://127.0.0.1:{server.port}"}):
+        file.unlink(missing_ok=True)
+        assert run_script(**place) == 0 and len(file.read_text().splitlines()) == 24 and file.stat().st_mode & 0o777 == 0o644
+    own.write_text("wrong\n")
+    assert run_script(JOBMETER_URL=f"http://127.0.0.1:{server.port}") and run_script(JOBMETER_SERVER_SOCKET="/nonexistent")
+    assert len(file.read_text().splitlines()) == 24 and not list(server.folder.glob("forecast.??????"))
 
 
 def test_without_a_forecast_no_saving_is_made_up(server):

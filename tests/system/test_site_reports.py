@@ -200,6 +200,30 @@ def test_what_two_jobs_emitted_is_the_ledger_by_the_factors_before_and_after_a_c
     assert re.search(r"^physics +2 +~[0-9.]+ g +~0.\d+ CHF$", sums, re.MULTILINE), sums
 
 
+def test_a_job_costs_what_a_kwh_cost_when_it_ran(server, operator):
+    push_jobs(server)
+    table = server.folder / "tariffs.csv"
+    year = "XXA,tariff,2020-01-01T00:00:00Z,2100-01-01T00:00:00Z,0.3"
+
+    def cost(*rows, **more):
+        table.write_text("\n".join(["zone,kind,from,until,grams_per_kwh", *rows]) + "\n")
+        restart_with(server, emissions={"zone": "XXA"}, tariff={"file": str(table), **more})
+        row, = ask_api(server, operator, "/emissions?id=101&limit=1")["emissions"]
+        assert row["emissions.grams"] is None and row["currency"] == (None if row["cost"] is None else "EUR")
+        return row["cost"]
+
+    def by_price(first, second):
+        return rounded(sum(decimal.Decimal(first if start < BOUNDARY else second) * uj for _, start, uj in ENTRIES[101]) / decimal.Decimal("3.6e12"))
+
+    assert cost(year) == by_price("0.3", "0.3")
+    dearer = f"XXA,tariff,{stamp(BOUNDARY)},{stamp(BOUNDARY + 86400)},0.5"
+    assert cost(year, dearer) == by_price("0.3", "0.5")
+    assert cost(dearer, per_kwh="0.2") == by_price("0.2", "0.5")
+    assert cost(dearer.replace(",0.5", ",0"), per_kwh="0.2") == by_price("0.2", "0")
+    assert cost(dearer) is None and cost(dearer.replace("XXA", "XXB")) is None  # no price of the first quarter
+    assert cost(f"XXA,tariff,2020-01-01T00:00:00Z,{stamp(BOUNDARY)},0.3") is None  # it ended
+
+
 def test_postgresql_adds_up_the_same(folder, keeper, postgres):  # noqa: F811
     table = folder / "factors.csv"
     write_factors(table, "380.953", "43.9")

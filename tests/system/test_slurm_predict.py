@@ -94,6 +94,20 @@ def test_names_are_one_word_of_the_shell(slurm, folder):  # noqa: F811
     assert not marker.exists()
 
 
+def test_what_is_not_given_is_not_asked(slurm):
+    program = slurm.folder / "program"
+    asked = slurm.out / "asked"
+    program.write_text(f'#!/bin/sh\necho "$@" >>{asked}\n')
+    program.chmod(0o755)
+    slurm.environment["JOBMETER"] = str(program)
+    slurm.submit("true", user=ANN)
+    wait_for(lambda: asked.exists() and len(asked.read_text().splitlines()) == 2, 120)
+    assert "--time" not in asked.read_text() and "--mem" not in asked.read_text()
+    slurm.submit("true", "-t", "5", "--mem=16M", user=ANN)
+    wait_for(lambda: len(asked.read_text().splitlines()) == 4, 120)
+    assert all("--time=00:05:00" in line and "--mem=16" in line.split() for line in asked.read_text().splitlines()[2:])
+
+
 def late(slurm, job):
     """The seconds until it may begin, as Slurm has it."""
     account, partition, start, end = slurm.facts_of(job)

@@ -135,7 +135,7 @@ TEST(what_is_wrong_in_a_table_is_named_with_its_line)
 		     "t:3: the zone is no word of 1 to 31 characters");
 	ASSERT_STREQ(
 		wrong(HEAD "DEU,mean,2023-01-01T00:00:00Z,2024-01-01T00:00:00Z,1\n"),
-		"t:3: the kind is none of average_lifecycle, average_direct, marginal and forecast");
+		"t:3: the kind is none of average_lifecycle, average_direct, marginal, forecast and tariff");
 	ASSERT_STREQ(wrong(HEAD YEAR("DEU", 2024, 2024, "1")),
 		     "t:3: from and until are no times such as 2026-01-01T00:00:00Z, one after the "
 		     "other");

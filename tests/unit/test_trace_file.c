@@ -27,7 +27,7 @@ TEST(jobs_of_a_workload_file_are_read)
 	_cleanup_(trace_file_clear) struct trace_file file = {};
 
 	ASSERT_OK(parse(trace_file_parse_swf,
-			"; a head\n" SWF("100", "1", "92605928607567") SWF("3601", "0", "7")
+			"; a head\r\n\r\n" SWF("100", "1", "92605928607567") SWF("3601", "0", "7")
 				SWF("3601", "1", "7") SWF("10", "5", "7") SWF("-1", "0", "7")
 					SWF("10", "1", "-1") "1 2 3\n",
 			&file));
@@ -75,19 +75,23 @@ TEST(jobs_of_eagle_are_read)
 {
 	_cleanup_(trace_file_clear) struct trace_file file = {};
 
-	ASSERT_OK(parse(trace_file_parse_sacct,
-			"job_id,user,account,partition,qos,wallclock_req,nodes_req,processors_req,"
-			"gpus_req,mem_req,submit_time,start_time,end_time,run_time,state,name,"
-			"work_dir,submit_line\n"
-			"17,u1,a1,p1,normal,1800.0,2,72,4,0.0,2026-01-01 08:55:55,2026-01-01 "
-			"08:55:56,2026-01-01 09:12:36,1000.0,COMPLETED,n1,w1,s1\n"
-			"18,u1,a1,p1,normal,1800.0,2,72,0,0.0,2026-01-01 08:55:55,2026-01-01 "
-			"08:55:56,2026-01-01 09:26:06,1810.0,TIMEOUT,n1,w1,\"s1, of two\"\n"
-			"19,u1,a1,p1,normal,1800.0,2,72,0,0.0,2026-01-01 08:55:55,2026-01-01 "
-			"08:55:56,2026-01-01 09:26:06,1810.0,TIMEOUT,n1,w1,s1\n",
-			&file));
+	ASSERT_OK(parse(
+		trace_file_parse_sacct,
+		"\xef\xbb\xbf"
+		"job_id,\"user\",account,partition,qos,wallclock_req,nodes_req,processors_req,"
+		"gpus_req,mem_req,submit_time,start_time,end_time,run_time,state,name,"
+		"work_dir,submit_line\n"
+		"17,u1,a1,p1,normal,1800.0,2,72,4,0.0,2026-01-01 08:55:55,2026-01-01 "
+		"08:55:56,2026-01-01 09:12:36,1000.0,COMPLETED,n1,w1,s1\n"
+		"18,u1,a1,p1,normal,1800.0,2,72,0,0.0,2026-01-01 08:55:55,2026-01-01 "
+		"08:55:56,2026-01-01 09:26:06,1810.0,TIMEOUT,n1,w1,\"s1, \"\"of\"\" two\"\n"
+		"\"20\",u1,a1,p1,normal,,,,-1,,2026-01-01 08:55:55,,,,\"CANCELLED\",,,\"\n"
+		"19,u1,a1,p1,normal,1800.0,2,72,0,0.0,2026-01-01 08:55:55,2026-01-01 "
+		"08:55:56,2026-01-01 09:26:06,1810.0,TIMEOUT,n1,w1\n",
+		&file));
 	ASSERT_EQ(file.count, (size_t)2);
-	ASSERT_EQ(file.refused, (size_t)1);
+	ASSERT_EQ(file.silent, (size_t)1); /* which did not begin */
+	ASSERT_EQ(file.refused, (size_t)1); /* it lacks a cell */
 	ASSERT(test_is_near(file.jobs[0].outcome.values[TARGET_RUNTIME], 1000));
 	ASSERT(test_is_near(file.jobs[0].request.limit_s, 1800));
 	ASSERT(test_is_near(file.jobs[0].request.gpus, 4));

@@ -140,10 +140,14 @@ static void put_emission(const struct server *s, const struct estimate *energy, 
 	const double value = energy->is_known ? energy->value : NAN,
 		     low = energy->has_interval ? energy->low : NAN,
 		     high = energy->has_interval ? energy->high : NAN;
+	uint64_t price;
 
 	put_range(d, "co2e_grams", value * grams, low * grams, high * grams);
 	put_range(d, "cost", emitted_cost(s, value), emitted_cost(s, low), emitted_cost(s, high));
-	document_put_string(d, "currency", s->terms.tariff ? s->config->currency : NULL);
+	document_put_string(d, "currency",
+			    emitted_price(s, clock_now_ns(CLOCK_REALTIME), &price)
+				    ? s->config->currency
+				    : NULL);
 }
 
 /* The best start within the slack, or why it is not known. */
