@@ -17,6 +17,7 @@
 #include "model/record.h"
 
 #define ALL_MOUNTS "all mounts together"
+#define MUCH_MORE 5 /* a finding that lost this many times more comes first */
 
 /* ---- asking ---- */
 
@@ -367,9 +368,10 @@ static bool stands_before(const struct insight *a, const struct insight *b)
 {
 	if (a->rule->severity != b->rule->severity)
 		return a->rule->severity > b->rule->severity;
-	if (a->rule != b->rule)
-		return a->rule < b->rule; /* in one list */
-	return a->weight > b->weight;
+	if (a->rule == b->rule)
+		return a->weight > b->weight;
+	return b->weight > 0 && a->weight > MUCH_MORE * b->weight; /* both are in the file's order
+								    */
 }
 
 static void sort(struct insights *insights, const struct record *record)
@@ -464,15 +466,6 @@ int insights_find(const struct rules *rules, const struct record *record,
 	*ret = insights;
 	insights = (struct insights){};
 	return 0;
-}
-
-size_t insights_first(const struct insights *insights, const struct insight *ret[INSIGHTS_FIRST])
-{
-	size_t count = MIN(insights->count, (size_t)INSIGHTS_FIRST);
-
-	for (size_t i = 0; i < count; i++)
-		ret[i] = &insights->items[i];
-	return count;
 }
 
 void insights_clear(struct insights *insights)

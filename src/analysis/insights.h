@@ -49,8 +49,9 @@ int unknown_rule_add(struct unknown_rule **list, size_t *count, const struct rul
 void unknown_rules_free(struct unknown_rule *list, size_t count);
 
 struct insights { /* begins as {}; must not outlive the rules and the record */
-	/* By severity, then in the order of the file; several mounts of a rule by loss.
-	 * Explained ones are left out. */
+	/* As each report, column and page shows them: by severity, then in the order of the file,
+	 * but for what lost much more; several mounts of a rule by loss.  Explained ones are left
+	 * out. */
 	struct insight *items;
 	size_t count;
 	/* The row of all mounts, where it is not known on which of them operations by path were;
@@ -69,10 +70,6 @@ struct insights { /* begins as {}; must not outlive the rules and the record */
 int insights_find(const struct rules *rules, const struct record *record,
 		  const struct patterns *patterns, struct insights *ret);
 void insights_clear(struct insights *insights);
-
-/* The first sentences of a report.  Returns how many, at most INSIGHTS_FIRST. */
-#define INSIGHTS_FIRST 3
-size_t insights_first(const struct insights *insights, const struct insight *ret[INSIGHTS_FIRST]);
 
 /* A list of maps. */
 void insights_format(const struct insights *insights, struct document *d);

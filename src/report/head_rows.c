@@ -12,7 +12,6 @@
 #include "basic/timestamp.h"
 
 #define WORDS_MAX 64 /* of the command */
-#define MUCH_MORE 5 /* a finding that lost this many times more comes first */
 
 static void add_fact(struct rows *rows, struct rows_entries *facts, const char *label,
 		     const char *text)
@@ -104,37 +103,6 @@ void head_rows(const struct record *r, const struct analysis *a, struct rows *ro
 }
 
 /* ---- findings ---- */
-
-static bool is_before(const struct insight *a, const struct insight *b)
-{
-	bool a_is_critical = a->rule->severity == SEVERITY_CRITICAL,
-	     b_is_critical = b->rule->severity == SEVERITY_CRITICAL;
-
-	if (a_is_critical != b_is_critical)
-		return a_is_critical;
-	if (!finding_action(a) != !finding_action(b))
-		return finding_action(a);
-	return a->rule->severity == b->rule->severity && b->weight > 0 &&
-	       a->weight > MUCH_MORE * b->weight;
-}
-
-size_t findings_first(const struct insights *insights, const struct insight *ret[FINDINGS_FIRST])
-{
-	const struct insight *first[INSIGHTS_FIRST];
-	size_t count = insights_first(insights, first);
-
-	for (size_t i = 1; i < count; i++) {
-		const struct insight *insight = first[i];
-		size_t at = i;
-
-		for (; at > 0 && is_before(insight, first[at - 1]); at--)
-			first[at] = first[at - 1];
-		first[at] = insight;
-	}
-	count = MIN(count, (size_t)FINDINGS_FIRST);
-	memcpy(ret, first, count * sizeof(*ret));
-	return count;
-}
 
 const char *finding_action(const struct insight *insight)
 {

@@ -242,8 +242,7 @@ void summary_text(const struct record *r, const struct rules *rules, struct page
 	_cleanup_(analysis_clear) struct analysis analysis = {};
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
 	const unsigned int width = page->width;
-	const struct insight *first[FINDINGS_FIRST];
-	size_t count;
+	const struct insight *first;
 	const char *action;
 	const bool is_run = text_is_equal(r->job.manager, "run");
 
@@ -251,10 +250,10 @@ void summary_text(const struct record *r, const struct rules *rules, struct page
 	rows_set_bound(rows, record_is_bound(r));
 	efficiency_rows(r, &analysis, rows);
 	put_headline(r, page);
-	count = findings_first(&analysis.insights, first);
-	action = count ? finding_action(first[0]) : NULL;
+	first = analysis.insights.count ? &analysis.insights.items[0] : NULL;
+	action = first ? finding_action(first) : NULL;
 	page_pad(page, INDENT, 0);
-	page_put(page, PAGE_PLAIN, "%s", count ? first[0]->text : findings_verdict(&analysis));
+	page_put(page, PAGE_PLAIN, "%s", first ? first->text : findings_verdict(&analysis));
 	if (action)
 		page_put(page, PAGE_BOLD, " -> %s", action);
 	page_end_line(page);

@@ -184,17 +184,17 @@ static void put_facts(const struct rows *rows, struct html *h)
 
 static void put_first(const struct rows_findings *findings, struct html *h)
 {
-	const struct insight *first[FINDINGS_FIRST];
-	size_t count = findings_first(&findings->analysis->insights, first);
+	const struct insights *insights = &findings->analysis->insights;
+	size_t count = MIN(insights->count, (size_t)FINDINGS_FIRST);
 
 	html_begin_class(h, "ul", "sentences");
 	if (!count)
 		html_element(h, "li", NULL, "%s", findings->verdict);
 	for (size_t i = 0; i < count; i++) {
-		const char *action = finding_action(first[i]);
+		const char *action = finding_action(&insights->items[i]);
 
 		html_begin(h, "li");
-		html_text(h, "%s", first[i]->text);
+		html_text(h, "%s", insights->items[i].text);
 		if (action)
 			html_element(h, "strong", NULL, "→ %s", action);
 		html_end(h);

@@ -67,11 +67,7 @@ struct rows_findings {
 	bool is_whole; /* with what it is known by, else the first ones in short */
 };
 
-#define FINDINGS_FIRST 2
-
-/* Those that stand first: what is critical, then what can be acted on, then the rest, each in the
- * order of the analysis, but for what lost much more.  Returns how many. */
-size_t findings_first(const struct insights *insights, const struct insight *ret[FINDINGS_FIRST]);
+#define FINDINGS_FIRST 2 /* of the analysis, on the first screen */
 
 /* What is said where there are none. */
 const char *findings_verdict(const struct analysis *a);

@@ -459,15 +459,13 @@ static void print_findings(const struct rows_findings *findings, unsigned int fo
 			   struct page *page)
 {
 	const struct insights *insights = &findings->analysis->insights;
-	const struct insight *first[FINDINGS_FIRST];
-	size_t count = findings_first(insights, first);
+	size_t count = form == ROWS_SCREEN ? MIN(insights->count, (size_t)FINDINGS_FIRST)
+					   : insights->count;
 
 	if (!count)
 		page_paragraph(page, NULL, findings->verdict);
-	for (size_t i = 0; form == ROWS_SCREEN && i < count; i++)
-		print_finding(first[i], page);
-	for (size_t i = 0; form == ROWS_TEXT && i < insights->count; i++) {
-		if (findings->is_whole) {
+	for (size_t i = 0; i < count; i++) {
+		if (form == ROWS_TEXT && findings->is_whole) {
 			const struct insight *insight = &insights->items[i];
 			_cleanup_(sentence_freep) struct sentence s = {};
 

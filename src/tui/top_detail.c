@@ -25,6 +25,7 @@
 #define SHARE_MIN 0.01
 #define MOUNT_LINES 4
 #define CURVE_MAX 512
+#define INSIGHTS_FIRST 3
 
 struct pane {
 	const struct top *top;
@@ -275,16 +276,13 @@ static void draw_timeline(struct pane *p)
 
 static void draw_insights(struct pane *p)
 {
-	const struct insight *first[INSIGHTS_FIRST];
 	struct insights insights = {};
-	size_t count;
 
 	if (!p->top->rules || insights_find(p->top->rules, p->whole, NULL, &insights) < 0)
 		return;
-	count = insights_first(&insights, first);
-	for (size_t i = 0; i < count && has_room(p); i++) {
+	for (size_t i = 0; i < MIN(insights.count, (size_t)INSIGHTS_FIRST) && has_room(p); i++) {
 		put_label(p, i ? "" : "insights");
-		draw_sentence(p, first[i]->text);
+		draw_sentence(p, insights.items[i].text);
 	}
 	insights_clear(&insights);
 }

@@ -115,6 +115,20 @@ def test_small_writes_are_told_to_the_call(measured, jobmeter):
     check_conclusions(json.loads(record.read_text()))
 
 
+def test_each_view_shows_the_same_findings_first(jobmeter, root, tmp_path):
+    record = tmp_path / "log.json"
+    jobmeter("run", "--quiet", "--output", record, "--", "/usr/bin/python3", "-IS", "-c", WRITER + "sys.exit(3)",
+             tmp_path / "log", 50021)
+    findings = json.loads(record.read_text())["insights"]
+    assert findings[0]["id"] == "failed"
+    for view in (["report"], ["report", "--full"], ["report", "--format", "markdown"], ["insights"],
+                 ["insights", "--format", "markdown"]):
+        said = " ".join(jobmeter(*view, record).stdout.split())
+        at = [said.find(" ".join(f["text"].split())) for f in findings[:2]]
+        assert -1 not in at and at == sorted(at), (view, said, findings)
+    assert jobmeter("jobs", "-o", "why").stdout.split()[-1] == findings[0]["id"]
+
+
 def test_few_writes_are_no_storm_and_a_good_end_is_no_crash(measured):
     record = measured("log.json", WRITER, 997)
     assert insight(record, "small-writes") is None

@@ -871,13 +871,12 @@ TEST(of_one_group_only_the_most_exact_speaks)
 	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
 	_cleanup_(record_freep) struct record *r = made_calm();
 	_cleanup_(insights_clear) struct insights insights = {};
-	const struct insight *first[INSIGHTS_FIRST];
 
 	make_over(r, "serial");
 	ASSERT_OK(insights_find(rules, r, NULL, &insights));
 	ASSERT(!find(&insights, "cpu-low") && !find(&insights, "cores-never-used"));
-	ASSERT_EQ(insights_first(&insights, first), (size_t)1);
-	ASSERT_STREQ(first[0]->rule->id, "serial");
+	ASSERT_EQ(insights.count, (size_t)1);
+	ASSERT_STREQ(insights.items[0].rule->id, "serial");
 }
 
 /* ---- where it is not known on which mounts operations by path were ---- */
@@ -1100,6 +1099,8 @@ static const struct told {
 	  { "memory-low", "throttled", "crashed-unnoticed" } },
 	{ "within a severity the order is the file's", "lost-to-locks throttled", NULL,
 	  { "throttled", "lost-to-locks" } },
+	{ "but for what lost much more", "throttled lost-to-locks", NULL,
+	  { "throttled", "lost-to-locks" }, { ALWAYS(METRIC_CPU_THROTTLED, 500) } },
 	{ "failures without a mount are no share of their own", "", .make = search_and_find },
 	{ "with their mounts failures are told of each", "failed-opens",
 	  "1,001 of 2,000 opens on /made-scratch failed", .make = fail_on_a_mount },

@@ -669,26 +669,6 @@ TEST(what_kernel_threads_did_is_told_apart_and_in_no_sum)
 		"            threads of the node in that time, for all jobs: in no number above\n");
 }
 
-TEST(what_lost_much_more_stands_first)
-{
-	const struct rule small = { .severity = SEVERITY_WARNING }, taken = small;
-	struct insight items[] = {
-		{ .rule = &small, .advice = (char[]){ "read more" }, .weight = 0.1 },
-		{ .rule = &taken, .advice = (char[]){ "wait" }, .weight = 0.51 }
-	};
-	const struct insights insights = { .items = items, .count = ARRAY_SIZE(items) };
-	const struct insight *first[FINDINGS_FIRST];
-
-	ASSERT_EQ(findings_first(&insights, first), (size_t)2);
-	ASSERT(first[0] == &items[1]);
-	items[1].weight = 0.49;
-	findings_first(&insights, first);
-	ASSERT(first[0] == &items[0]);
-	items[0].weight = 0; /* as of a command that failed */
-	findings_first(&insights, first);
-	ASSERT(first[0] == &items[0]);
-}
-
 TEST(merged_records_say_so)
 {
 	struct records list = {};

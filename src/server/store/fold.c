@@ -8,6 +8,7 @@
 
 #include "analysis/classes.h"
 #include "analysis/insights.h"
+#include "analysis/patterns.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "codec/records.h"
@@ -157,16 +158,22 @@ static void add_record(struct store *s, uint64_t id, struct folding *f)
 	store_fail_at(s, -ENOMEM, "cannot read the records of a job");
 }
 
-static const char *find_reason(const struct rules *rules, const struct record *record)
+/* The first finding of its report, else its class.  Patterns cost most of the time (some hundred
+ * microseconds): they wait for the end. */
+static const char *find_reason(const struct rules *rules, const struct record *record,
+			       bool is_final)
 {
+	_cleanup_free_ struct patterns *patterns = is_final ? calloc(1, sizeof(*patterns)) : NULL;
 	struct insights insights = {};
 	struct classes classes = {};
 	const char *reason = NULL; /* a rule's */
 
-	if (insights_find(rules, record, NULL, &insights) == 0 && insights.count &&
+	if (patterns && patterns_find(&rules->pattern_settings, record, patterns) < 0)
+		return NULL;
+	if (insights_find(rules, record, patterns, &insights) == 0 && insights.count &&
 	    insights.items[0].rule->severity > SEVERITY_INFO)
 		reason = insights.items[0].rule->id;
-	else if (classes_find(rules, record, NULL, &classes) == 0 && classes.count)
+	else if (classes_find(rules, record, patterns, &classes) == 0 && classes.count)
 		reason = classes.items[0].rule->id;
 	insights_clear(&insights);
 	classes_clear(&classes);
@@ -255,7 +262,7 @@ static void write_job(struct store *s, uint64_t id, const struct folding *f, boo
 	record = merged ? merged : record;
 	if (r == 0 && f->records.count) {
 		take_records(f, record, &job);
-		job.reason = find_reason(s->rules, record);
+		job.reason = find_reason(s->rules, record, job.is_final);
 	}
 	if (r == 0 && row) {
 		take_run(&run, f->records.count, &job);
