@@ -247,6 +247,7 @@ int child_wait(struct child *c, int timeout_ms, struct error *err)
 		if (r < 0)
 			return error_set_errno(err, r, "cannot wait for the command");
 		number = wait_signal(c, timeout_ms, &info);
+		c->had_sigterm |= number == SIGTERM;
 		if (number && number != SIGCHLD)
 			pass_on(c, &info);
 		if (timeout_ms >= 0)

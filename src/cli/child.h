@@ -29,6 +29,7 @@ struct child {
 						   */
 	uint64_t overhead_ns; /* CPU time that wait() has of children, and is not the command's */
 	int status; /* as wait() has it, once it has ended */
+	bool had_sigterm; /* while it ran, from us or with us */
 };
 
 /* From here on, signals to us are held for child_wait(): so what is made for the command is not

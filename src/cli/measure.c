@@ -415,6 +415,8 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 		record->job.exit_code = -1;
 	} else {
 		record->job.exit_code = WEXITSTATUS(child->status);
+		if (child->had_sigterm && record->job.exit_code) /* as mpirun ends by one */
+			record->job.signal = SIGTERM;
 	}
 	r = name_survivors(m);
 	if (r >= 0)

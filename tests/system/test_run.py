@@ -275,6 +275,19 @@ class TestSignals:
         assert process.wait(60) == 128 + signal.SIGTERM
         assert leftovers() == []
 
+    def test_a_command_that_fails_by_it_was_ended_by_it(self, programs, root, tmp_path):
+        """As mpirun does; one that was not asked to end has failed."""
+        begun, out = tmp_path / "begun", tmp_path / "r.json"
+        command = "trap 'exit 1' TERM; echo here >$0; while :; do sleep 0.1; done"
+        process = subprocess.Popen([programs / "jobmeter", "run", "--output", out, "--", "sh", "-c", command, begun],
+                                   stderr=subprocess.PIPE, text=True)
+        wait_for_text(begun, "here")
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 1 and "sh was ended by SIGTERM." in said, said
+        assert load(out)["job"]["signal"] == signal.SIGTERM and load(out)["job"]["exit_code"] == 1
+        said = subprocess.run([programs / "jobmeter", "run", "--", "sh", "-c", "exit 1"], capture_output=True, text=True).stderr
+        assert "The command failed: exit code 1." in said, said
 
     def test_one_that_comes_when_the_command_is_over_does_not_end_the_report(self, programs, root, tmp_path):
         """All that are pending when we wake up are the command's, though the first of them ended it."""

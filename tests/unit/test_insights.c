@@ -1101,6 +1101,8 @@ static const struct told {
 	  { "throttled", "lost-to-locks" } },
 	{ "but for what lost much more", "throttled lost-to-locks", NULL,
 	  { "throttled", "lost-to-locks" }, { ALWAYS(METRIC_CPU_THROTTLED, 500) } },
+	{ "a command that a SIGTERM made fail was ended by it", "ended-by-signal",
+	  "was ended by SIGTERM.", {}, { ALWAYS(EXIT_CODE, 1), ALWAYS(SIGNAL, 15) } },
 	{ "failures without a mount are no share of their own", "", .make = search_and_find },
 	{ "with their mounts failures are told of each", "failed-opens",
 	  "1,001 of 2,000 opens on /made-scratch failed", .make = fail_on_a_mount },
