@@ -154,6 +154,13 @@ static void threads_even(struct record *r, bool is_over)
 	r->threads = threads_of_sum(4, 90000000000, 25000000000);
 }
 
+/* 6 on 4 cores, or 5. */
+static void many_threads(struct record *r, bool is_over)
+{
+	r->threads = is_over ? threads_of_sum(6, 300000000000, 51000000000)
+			     : threads_of_sum(5, 300000000000, 61000000000);
+}
+
 static void slow_rank(struct record *r, bool is_over)
 {
 	struct rank_times *times = section_of(r, &rank_work_section);
@@ -378,6 +385,9 @@ static const struct rule_case {
 	  "40 % of the CPU time was spent in the kernel (2 m 14 s): 210 calls on files, 20 M page faults",
 	  { ALWAYS(METRIC_CPU_USER, 200), { METRIC_CPU_SYSTEM, 134, 133 },
 	  ALWAYS(METRIC_MEMORY_MINOR_FAULTS, 2e7) } },
+	{ "threads-crowded", "More threads than cores (6 on 4): they waited for each other at barriers or locks, 25 % of the working time",
+	  { ALWAYS(CPU, 300), ALWAYS(METRIC_BLOCKED_LOCK, 100), ALWAYS(METRIC_CPU_POLLING, 1) },
+	  .make = many_threads },
 	{ "cache-misses", "completed 61 instructions in 100 cycles, and 10.1 of 1,000",
 	  { ALWAYS(METRIC_CPU_INSTRUCTIONS, 0.61e12),
 	  { METRIC_CPU_LLC_MISSES, 0.61e9 * 10.1, 0.61e9 * 9.9 } } },
@@ -1101,6 +1111,9 @@ static const struct told {
 	  { "throttled", "lost-to-locks" } },
 	{ "but for what lost much more", "throttled lost-to-locks", NULL,
 	  { "throttled", "lost-to-locks" }, { ALWAYS(METRIC_CPU_THROTTLED, 500) } },
+	{ "threads that waited for a lock are not told to be too many", "lost-to-locks", NULL,
+	  {}, { ALWAYS(METRIC_BLOCKED_LOCK, 200), ALWAYS(METRIC_CPU_RUN_QUEUE, 300),
+	    ALWAYS(METRIC_CPU_VOLUNTARY_SWITCHES, 10000) } },
 	{ "a command that a SIGTERM made fail was ended by it", "ended-by-signal",
 	  "was ended by SIGTERM.", {}, { ALWAYS(EXIT_CODE, 1), ALWAYS(SIGNAL, 15) } },
 	{ "failures without a mount are no share of their own", "", .make = search_and_find },
