@@ -234,6 +234,24 @@ static struct amount memory_unused(const struct subject *s, const struct formula
 			 : UNKNOWN;
 }
 
+/* Of ranks; its own threads only wait. */
+static struct amount is_launcher(const struct subject *s, const struct formula *f UNUSED)
+{
+	static const char *const launchers[] = { "mpirun",  "mpiexec", "mpiexec.hydra", "orterun",
+						 "prterun", "prun",    "srun",		"aprun" };
+	char *const *word = s->record->job.command;
+
+	for (; word && *word; word++) { /* behind env, time and the like, too */
+		const char *slash = strrchr(*word, '/');
+
+		for (size_t i = 0; i < ARRAY_SIZE(launchers); i++) {
+			if (strcmp(slash ? slash + 1 : *word, launchers[i]) == 0)
+				return amount_of(1);
+		}
+	}
+	return amount_of(0);
+}
+
 static struct amount exit_code(const struct subject *s, const struct formula *f UNUSED)
 {
 	return s->record->job.exit_code >= 0 ? amount_of(s->record->job.exit_code) : UNKNOWN;
@@ -638,6 +656,7 @@ static const struct formula formulas[] = {
 	{ "gpus_held", DIMENSION_NUMBER, .expression = "gpu_held_seconds / elapsed_seconds",
 	  .help = "GPUs that the job held, on average." },
 	{ "exit_code", DIMENSION_NUMBER, false, exit_code, "Exit status of the command; unknown if a signal ended it." },
+	{ "is_launcher", DIMENSION_NUMBER, false, is_launcher, "1 if the command starts ranks (mpirun, mpiexec, srun and the like), else 0.", .is_of_record = true },
 	{ "exit_signal", DIMENSION_NUMBER, false, end_signal, "Signal that ended the command; 0: none." },
 	{ "network_retransmits_share", DIMENSION_SHARE, .expression = "network_connections_retransmits / network_connections_segments",
 	  .help = "Share of TCP segments that were sent again." },

@@ -1069,6 +1069,19 @@ static void starve_threads(struct record *r)
 	set(r, METRIC_CPU_RUN_QUEUE, 70);
 }
 
+/* Its ranks sleep. */
+static void launch(struct record *r)
+{
+	static const char *const command[] = { "env", "A=1", "/opt/made/bin/mpirun", "./made" };
+
+	r->job.command = calloc(ARRAY_SIZE(command) + 1, sizeof(*r->job.command));
+	for (size_t i = 0; i < ARRAY_SIZE(command); i++)
+		r->job.command[i] = strdup(command[i]);
+	set(r, METRIC_CPU_SYSTEM, 1);
+	set(r, METRIC_CPU_USER, 1);
+	set(r, METRIC_BLOCKED_POLL, 400);
+}
+
 /* As Python's, on a busy machine. */
 static void take_turns_among_others(struct record *r)
 {
@@ -1116,6 +1129,9 @@ static const struct told {
 	    ALWAYS(METRIC_CPU_VOLUNTARY_SWITCHES, 10000) } },
 	{ "a command that a SIGTERM made fail was ended by it", "ended-by-signal",
 	  "was ended by SIGTERM.", {}, { ALWAYS(EXIT_CODE, 1), ALWAYS(SIGNAL, 15) } },
+	{ "a launcher's own threads wait for no event", "cpu-low", .make = launch },
+	{ "nor do they hide that the ranks slept", "slept", NULL, {},
+	  { ALWAYS(METRIC_BLOCKED_SLEEP, 60) }, .make = launch },
 	{ "failures without a mount are no share of their own", "", .make = search_and_find },
 	{ "with their mounts failures are told of each", "failed-opens",
 	  "1,001 of 2,000 opens on /made-scratch failed", .make = fail_on_a_mount },
