@@ -116,12 +116,37 @@ static void write_odd_rank_node(const struct subject *subject, FILE *out)
 		fprintf(out, " on %s", rank->node);
 }
 
+/* " (3 polls that found nothing, 7 yields of the CPU)"; what is 0 or not known is left out. */
+static void write_empty_polls(const struct subject *subject, FILE *out)
+{
+	static const struct {
+		enum metric_id id;
+		const char *what;
+	} counts[] = { { METRIC_CPU_EMPTY_POLLS, "polls that found nothing" },
+		       { METRIC_CPU_YIELDS, "yields of the CPU" } };
+	const char *before = " (", *end = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		const struct value *v = &subject->record->reading.values[counts[i].id];
+
+		if (!v->is_known || !v->number)
+			continue;
+		fprintf(out, "%s%s %s", before,
+			amount_format(amount_of((double)v->number), DIMENSION_NUMBER).text,
+			counts[i].what);
+		before = ", ";
+		end = ")";
+	}
+	fputs(end, out);
+}
+
 static const struct word words[] = {
 	{ "mount", true, write_mount },
 	{ "on_mount", true, write_on_mount },
 	{ "command", false, write_command },
 	{ "oom_command", false, write_oom_command },
 	{ "on_odd_node", false, write_odd_rank_node },
+	{ "empty_polls", false, write_empty_polls },
 };
 
 /* ---- formats ---- */

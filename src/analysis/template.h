@@ -7,7 +7,8 @@
  * --mem takes them, ":whole" a number rounded up, ":signal" the name of a signal. Words: "{mount}"
  * is the name of the mount, "{on_mount}" is " on /scratch" or nothing, "{command}" the command's
  * name without its directory, "{oom_command}" that of the largest process that was killed for want
- * of memory; the last two can begin a sentence if the name is not known.
+ * of memory; the last two can begin a sentence if the name is not known. "{empty_polls}" is
+ * " (3 polls that found nothing, 7 yields of the CPU)", or nothing if there were none.
  */
 #pragma once
 

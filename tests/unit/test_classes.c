@@ -126,7 +126,7 @@ TEST(what_was_spun_away_is_no_work)
 	ASSERT(fabs(find(&before, "cpu-bound")->share.number - 281.0 / 400) < 1e-9);
 	ASSERT_CONTAINS(find(&before, "spin-wait")->text, "Threads spun for 1 m 59 s");
 	ASSERT_CONTAINS(find(&before, "spin-wait")->text,
-			"12,345 polls that found nothing (123/s)");
+			"polled without a pause (12,345 polls that found nothing).");
 	reading_set(&r->reading, METRIC_CPU_POLLING, 121 * SECOND);
 	ASSERT_OK(classes_find(rules, r, NULL, &after));
 	ASSERT(!find(&after, "cpu-bound"));
