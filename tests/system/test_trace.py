@@ -231,9 +231,10 @@ def test_a_trace_that_ends_leaves_nothing_attached(programs, traced, end):
 def control_of(pid):
     """The id of the map with the switch, of the tracer @pid."""
     for file in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        if (m := re.search(r"^map_id:\s*(\d+)$", file.read_text(), re.M)) and "control" in json.loads(
-                command("bpftool", "-j", "map", "show", "id", m[1]).stdout)["name"]:
-            return m[1]
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):  # closed meanwhile, and gone
+            if (m := re.search(r"^map_id:\s*(\d+)$", file.read_text(), re.M)) and "control" in json.loads(
+                    command("bpftool", "-j", "map", "show", "id", m[1]).stdout)["name"]:
+                return m[1]
     raise LookupError("no switch")
 
 
@@ -426,7 +427,7 @@ def await_sleep(parent):
     def asleep():
         for path in pathlib.Path("/proc").glob("[0-9]*/syscall"):
             try:
-                if f"\nPPid:\t{parent}\n" in (path.parent / "status").read_text() and path.read_text().startswith("230 "):
+                if f"\nPPid:\t{parent}\n" in (path.parent / "status").read_text(errors="replace") and path.read_text().startswith("230 "):
                     return int(path.parent.name)  # in clock_nanosleep
             except OSError:
                 pass  # it has gone
