@@ -17,7 +17,7 @@ import pytest
 from command import command
 from serving import wait_for
 
-BUSY = ["--budget", "0"]  # these call as often as they can
+BUSY = ["--budget", "0"]  # these, or others of this machine, call as often as they can
 
 
 @pytest.fixture
@@ -438,7 +438,7 @@ def await_sleep(parent):
 
 
 def test_a_call_whose_process_is_killed_is_said(programs, root):
-    with subprocess.Popen([programs / "jobmeter", "trace", "--probe", SLEEP, "--", "sleep", "1000"], stderr=subprocess.PIPE,
+    with subprocess.Popen([programs / "jobmeter", "trace", *BUSY, "--probe", SLEEP, "--", "sleep", "1000"], stderr=subprocess.PIPE,
                           text=True) as traced:
         sleeping = await_sleep(traced.pid)
         os.kill(sleeping, signal.SIGKILL)
@@ -450,7 +450,7 @@ def test_a_call_whose_process_is_killed_is_said(programs, root):
 def test_a_call_that_is_older_than_the_trace_is_said(programs, root):
     with subprocess.Popen(["sh", "-c", "sleep 1000; :"]) as shell:
         sleeping = await_sleep(shell.pid)
-        attached = subprocess.run([programs / "jobmeter", "trace", "--probe", SLEEP, "--pid", str(sleeping), "--duration", "0.5"],
+        attached = subprocess.run([programs / "jobmeter", "trace", *BUSY, "--probe", SLEEP, "--pid", str(sleeping), "--duration", "0.5"],
                                   capture_output=True, text=True).stdout
         os.kill(sleeping, signal.SIGKILL)
     assert re.search(rf"clock_nanosleep +longer than the trace +sleep \({sleeping}\)\n", attached), attached
