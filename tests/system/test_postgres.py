@@ -175,19 +175,21 @@ def partitions(server):
     return dict(server.ask_database("SELECT tableoid::regclass::text, count(*) FROM records GROUP BY 1"))
 
 
-def month(offset):
-    now = datetime.datetime.now(datetime.timezone.utc)
-    months = now.year * 12 + now.month - 1 + offset
+def month(moment, offset):
+    """The name of the table of the month of that time, and of those before and after it."""
+    then = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc)
+    months = then.year * 12 + then.month - 1 + offset
     return f"records_{months // 12}_{months % 12 + 1:02}"
 
 
 def test_months_are_made_ahead_and_absurd_dates_have_a_place(server):
-    now = int(time.time() - BEGUN.timestamp())
+    moment = time.time()
+    now = int(moment - BEGUN.timestamp())
     absurd = [line(record(i, started=now + days * 86400, seconds=1)) for i, days in ((2, -20000), (3, 60000), (4, 300))]
-    assert server.push([line(record(1, started=now - 7))] + absurd) == [TAKEN] * 4
-    assert partitions(server) == {month(0): 1, "records_default": 3}
+    assert server.push([line(record(1, started=now))] + absurd) == [TAKEN] * 4
+    assert partitions(server) == {month(moment, 0): 1, "records_default": 3}
     tables = {row[0] for row in server.ask_database("SELECT tablename FROM pg_tables WHERE schemaname = 'jobmeter'")}
-    assert {month(i) for i in (-1, 0, 1, 2, 3)} | {month(0).replace("records", "ledger")} <= tables
+    assert {month(moment, i) for i in (-1, 0, 1, 2, 3)} | {month(moment, 0).replace("records", "ledger")} <= tables
     # the month of a record from the future comes
     begins, = server.ask_database("SELECT start_ns FROM records WHERE job_id = '4'")[0]
     assert server.ask_database(f"SELECT jobmeter_make_months({begins}, {begins})")[0][0] == 2
@@ -196,7 +198,7 @@ def test_months_are_made_ahead_and_absurd_dates_have_a_place(server):
     # months that have ended and are empty go
     server.ask_database(f"DELETE FROM records WHERE start_ns = {begins}")
     assert server.ask_database(f"SELECT jobmeter_drop_months({begins + 40 * 86400 * 10**9})")[0][0] >= 2
-    assert set(partitions(server)) == {month(0), "records_default"}
+    assert set(partitions(server)) == {month(moment, 0), "records_default"}
 
 
 def test_the_ledger_is_kept_by_months_too(server):
