@@ -365,6 +365,24 @@ static struct client *find_agent(const struct settings *settings)
 	return client;
 }
 
+/* It is said before the command runs, which may take hours. */
+static void say_uncounted(const char *option, const struct on_demand *alone,
+			  const struct settings *settings, struct client *agent)
+{
+	const char *why = agent ? "and this node's does not: your site can switch it on"
+			  : settings->is_standalone || settings->tiers != METER_ALL
+				  ? "and '--standalone' or '--tiers' leaves it out"
+				  : "and none answers here: ask your site to run jobmeter-agent";
+	struct error err = {};
+
+	if (geteuid() == 0 || (!alone->follows_files && !alone->names_syscalls) ||
+	    (agent && on_demand_is_counted(alone, agent)))
+		return;
+	error_set(&err, 0, "the report will lack '%s': without root only an agent counts it, %s",
+		  option, why);
+	cli_say(&cmd_run, &err);
+}
+
 static int run_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct settings settings = { .tiers = METER_ALL, .repeat = 1, .demand = ON_DEMAND_NONE };
@@ -405,6 +423,12 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	measure.traced = settings.traced;
 	measure.names_syscalls = settings.demand.names_syscalls;
 	measure.followed_max = on_demand_files(&settings.demand);
+	say_uncounted("--files",
+		      &(struct on_demand){ .follows_files = settings.demand.follows_files },
+		      &settings, client);
+	say_uncounted("--syscalls",
+		      &(struct on_demand){ .names_syscalls = settings.demand.names_syscalls },
+		      &settings, client);
 	r = measure_all(&measure, settings.repeat, argv, &runs, &code, &err);
 	if (runs.count) /* what was measured is told, whatever came then */
 		told = tell(&output, &own, &runs, &mask, settings.repeat > 1, &why);

@@ -147,9 +147,7 @@ static void say_crowded(void *context UNUSED)
 {
 	struct error err;
 
-	error_set(
-		&err, 0,
-		"the traced processes wait for cores: where ranks wait for each other, probes can slow them down many times more than they take. Give each rank a core of its own");
+	error_set(&err, 0, TRACING_CROWDED);
 	cli_say(&cmd_trace, &err);
 }
 

@@ -31,7 +31,7 @@ static void print_verdict(const struct checkup *c, const struct doctor_agent *ag
 	if (!checkup_is_well(c) && doctor_agent_is_well(agent, c)) {
 		/* whoever has no rights here is measured by the agent */
 		page_put(page, PAGE_BOLD, "The agent of this node measures everything here; ");
-		page_put(page, PAGE_PLAIN, "you need no rights of your own.");
+		page_words(page, PAGE_PLAIN, 0, "you need no rights of your own.");
 		page_end_line(page);
 		return;
 	}
@@ -46,7 +46,8 @@ static void print_verdict(const struct checkup *c, const struct doctor_agent *ag
 				sentence_add(&on, --left ? ", " : " and ", "%s",
 					     tier_words(c->tiers[i].name));
 		}
-		page_put(page, PAGE_PLAIN, "%s.", on.text ? on.text : "");
+		sentence_add(&on, "", ".");
+		page_words(page, PAGE_PLAIN, 0, on.text ? on.text : "");
 		page_end_line(page);
 		return;
 	}
@@ -56,11 +57,11 @@ static void print_verdict(const struct checkup *c, const struct doctor_agent *ag
 	}
 	if (c->is_live) {
 		page_put(page, PAGE_ALERT, "The default set does not work here: ");
-		page_put(page, PAGE_PLAIN, "%s are not measured.",
-			 off.text ? off.text : "some parts");
+		sentence_add(&off, " ", "%sare not measured.", off.text ? "" : "some parts ");
+		page_words(page, PAGE_PLAIN, 0, off.text ? off.text : "");
 	} else {
 		page_put(page, PAGE_BOLD, "Nothing was tried: ");
-		page_put(page, PAGE_PLAIN, "this root is not the running machine's.");
+		page_words(page, PAGE_PLAIN, 0, "this root is not the running machine's.");
 	}
 	page_end_line(page);
 }
@@ -257,7 +258,7 @@ static void print_tiers(const struct checkup *c, bool is_verbose, struct rows *r
 {
 	static const struct rows_column columns[] = {
 		{ "measured", true, 0 },
-		{ "gives", true, 0 },
+		{ "gives", true, 1 },
 		{ "hooks", false, 0 },
 		{ "", true, 0 },
 	};

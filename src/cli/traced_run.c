@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/cli.h"
 #include "basic/error.h"
 #include "basic/macro.h"
+#include "cli/commands.h"
 #include "trace/installed_sets.h"
 #include "trace/sites.h"
 #include "trace/traced_sums.h"
@@ -64,6 +66,14 @@ static void say_nothing(void *context UNUSED, const struct site_row *row UNUSED,
 {
 }
 
+static void say_crowded(void *context UNUSED)
+{
+	struct error err;
+
+	error_set(&err, 0, TRACING_CROWDED);
+	cli_say(&cmd_run, &err);
+}
+
 int traced_run_trace(struct traced_run *t, const struct traced_command *command,
 		     struct traced_calls *ret, struct error *err)
 {
@@ -73,6 +83,7 @@ int traced_run_trace(struct traced_run *t, const struct traced_command *command,
 		.budget = TRACING_BUDGET,
 		.read = skip_event,
 		.drop = say_nothing,
+		.crowded = say_crowded,
 		.begun = command->begin,
 		.wait = command->wait,
 		.context = command->context,

@@ -96,7 +96,8 @@ const struct cli_term reading_terms[] = {
 		"yet\": the run was too short for some rules, or a finding may come from the start of the program. "
 		"--full has all of them; jobmeter insights shows their numbers." },
 	{ "CPU efficiency", "CPU time over (elapsed time x allocated cores), as in seff; then the mean number of busy cores, "
-		"and CPU time in user mode and in the kernel." },
+		"and CPU time in user mode and in the kernel. \"waited for 1.1 more\": its threads were ready to use so many more cores, "
+		"which others had or a CPU quota withheld." },
 	{ "Memory efficiency", "Peak memory over requested memory (the limit of the job), as in seff; \"Memory\", the "
 		"peak alone, without a limit. \"reached its limit\": the kernel killed a process; the needed memory is unknown. "
 		"The peak includes page cache and shared memory (also files in /dev/shm); it lacks pages that "
@@ -107,8 +108,8 @@ const struct cli_term reading_terms[] = {
 		"process start and all other calls of the kernel. Findings use the same numbers. "
 		"Sleep, poll, and waiting for children, threads or work are not included; they are in parentheses if they "
 		"were most of the run. Below 5 % of the run there are no shares." },
-	{ "Processes", "The number of processes and threads, the memory of the largest process (left out if pages shared with others "
-		"make it larger than the job's own peak; --full has it), and the numbers of crashes (SIGSEGV, SIGABRT and the like) and "
+	{ "Processes", "The number of processes and threads, the memory of the largest process (left out if the job's peak holds it "
+		"and little else; --full has it), and the numbers of crashes (SIGSEGV, SIGABRT and the like) and "
 		"OOM kills." },
 	{ "mount", "Bytes and calls by file system. size: mean bytes per read; written: handed to the kernel, which may "
 		"write it to a disk later; metadata: open, stat, readdir and the like; p99: 99 % of reads (or writes, "

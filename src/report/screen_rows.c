@@ -19,6 +19,8 @@
 #define FILES_MIN 0.25 /* of the peak: less does not make it another number */
 #define PARTS_SHOWN 4 /* of working time: a line's worth, or a little more */
 #define WORK_MIN 0.05 /* of the run: with less there are no shares */
+#define STARVED_MIN 0.2 /* of the time that it wanted a core, and of the cores that it had */
+#define MUCH_MAPPED (16 << 20) /* libraries of most programs are less */
 #define LITTLE_BYTES 1048576 /* also of what starts programs, and of /proc and the like */
 
 static const struct value *value_of(const struct record *r, enum metric_id id)
@@ -27,6 +29,23 @@ static const struct value *value_of(const struct record *r, enum metric_id id)
 }
 
 /* ---- efficiency ---- */
+
+/* It used little since it got little: how many more cores its threads were ready for. */
+static void say_waited(const struct record *r, const struct use *use, double cpu_ns,
+		       struct rows *rows)
+{
+	const struct value *waited = value_of(r, METRIC_CPU_RUN_QUEUE);
+	double more;
+
+	if (!waited->is_known || !use->allocated.is_known || !(cpu_ns > 0) ||
+	    (double)waited->number < STARVED_MIN * (cpu_ns + (double)waited->number))
+		return;
+	more = MIN(use->used.number * (double)waited->number / cpu_ns,
+		   use->allocated.number - use->used.number);
+	if (more >= STARVED_MIN * use->used.number)
+		rows_say(rows, ", ", "waited for %s more",
+			 amount_format(amount_of(more), DIMENSION_NUMBER).text);
+}
 
 static void add_cpu(const struct record *r, const struct use *use, struct rows *rows)
 {
@@ -45,6 +64,7 @@ static void add_cpu(const struct record *r, const struct use *use, struct rows *
 		 (use->allocated.is_known ? use->allocated : use->used).number == 1 ? "" : "s");
 	rows_say(rows, " ", "(user %s, kernel %s)", humanize_duration(user->number).text,
 		 humanize_duration(system->number).text);
+	say_waited(r, use, (double)(user->number + system->number), rows);
 }
 
 /* Why it is more than processes show: files that the kernel keeps in memory for it. */
@@ -283,19 +303,45 @@ static void add_io(const struct record *r, struct rows *rows)
 		 humanize_count(value_of(r, METRIC_IO_CALLS_WRITTEN)->number).text);
 }
 
+/* What a process had in memory that is not charged to the job was there before: files, which it
+ * mapped or its libraries are.  Of a job that was not measured from its start it may be its own. */
+static uint64_t mapped_before(const struct record *r)
+{
+	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK),
+			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+
+	return peak->is_known && largest->is_known && largest->number > peak->number &&
+			       r->merged_records <= 1 &&
+			       r->time.start_ns == r->time.measured_from_ns
+		       ? largest->number - peak->number
+		       : 0;
+}
+
+/* What is read by a mapping is in no call; what was in memory before is not paged in. */
+static void add_mapped(const struct record *r, struct rows *rows)
+{
+	const uint64_t before = mapped_before(r);
+	uint64_t read = 0, written = 0;
+
+	(void)record_total(r, METRIC_MAPPED_READ_BYTES, &read);
+	(void)record_total(r, METRIC_MAPPED_WRITE_BYTES, &written);
+	if (read + written >= LITTLE_BYTES)
+		mapped_rows(r, ROWS_SCREEN, "Mapped files", rows);
+	else
+		rows_begin(rows, ROWS_SCREEN, "Mapped files");
+	if (before >= MUCH_MAPPED)
+		rows_say(rows, "; ", "≥%s in memory before, neither read nor charged to it",
+			 humanize_bytes(before).text);
+}
+
 void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
-	uint64_t read = 0, written = 0;
 	const char *text = record_note(r, RECORD_NOTE_METERING "about ");
 
 	efficiency_rows(r, a, rows);
 	add_work(r, rows);
 	add_io(r, rows);
-	/* What is read by a mapping is in no call; what was in memory before is not paged in. */
-	(void)record_total(r, METRIC_MAPPED_READ_BYTES, &read);
-	(void)record_total(r, METRIC_MAPPED_WRITE_BYTES, &written);
-	if (read + written >= LITTLE_BYTES)
-		mapped_rows(r, ROWS_SCREEN, "Mapped files", rows);
+	add_mapped(r, rows);
 	network_row(r, rows);
 	gpu_row(r, rows);
 	energy_row(r, rows);

@@ -11,6 +11,9 @@
 struct error;
 struct owner;
 
+#define TRACING_CROWDED                                                                          \
+	"the traced processes wait for cores: where ranks wait for each other, probes can slow " \
+	"them down many times more than they take. Give each rank a core of its own"
 #define TRACING_BUDGET 5 /* default, in percent */
 
 struct tracing_moment {

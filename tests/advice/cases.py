@@ -106,7 +106,7 @@ CASES = [
          "javac Pool.java\n--\nexec java Pool", UNUSED, needs=("javac",)),
     Case("pool-openmp", "one thread computes beside an idle pool", openmp(3, 0.05, 2) +
          "--\nOMP_WAIT_POLICY=passive exec ./phases", UNUSED),
-    Case("gil", "threads of Python compute one after the other", f"exec $python -c '{POOL_OF_PYTHON}'", UNUSED),
+    Case("gil", "threads of Python compute one after the other", f"exec $python -c '{POOL_OF_PYTHON}'", UNUSED + ("threads-in-turn",)),
     Case("two-threads", "both cores compute", "$work burn 6 2", SILENCE),
     Case("two-processes", "both cores compute", "$work forks 6 2", SILENCE),
     Case("openmp-even", "both cores compute", openmp(20, 0.3, 0.005) + "--\nexec ./phases", SILENCE),

@@ -100,6 +100,7 @@ def test_what_is_on_demand_root_measures_himself_and_others_are_told_that_it_is_
         assert "T3" in record["coverage"]["tiers"] and record["files"]["hot"]
         assert {row["name"]: row["calls"] for row in record["syscalls"]}["exit_group"] == 1
         return
+    assert err.count("and this node's does not: your site can switch it on") == 2
     assert "files" not in record and "syscalls" not in record
     assert {"hot files: the agent does not count them ('files: on' in its settings)",
             "system calls by name: the agent does not count them ('syscalls: on' in its settings)"} <= \

@@ -399,6 +399,19 @@ class TestWithoutRights:
         done = as_user(as_user.jobmeter, "run", "--full", "--", "true")
         assert "ask your site to run jobmeter-agent, or run as root." in " ".join(done.stderr.split())
 
+    def test_what_was_asked_for_and_cannot_be_counted_is_said_before_the_command_runs(self, as_user):
+        def said(*options):
+            lines = as_user(as_user.jobmeter, "run", "--quiet", *options, "--", "sh", "-c", "echo ran >&2").stderr.splitlines()
+            assert lines[-1] == "ran"
+            return lines[:-1]
+
+        lack = "jobmeter run: the report will lack '{}': without root only an agent counts it, {}"
+        nobody = "and none answers here: ask your site to run jobmeter-agent"
+        assert said() == []
+        assert said("--files") == [lack.format("--files", nobody)]
+        assert said("--files", "--syscalls") == [lack.format("--files", nobody), lack.format("--syscalls", nobody)]
+        assert said("--syscalls", "--standalone") == [lack.format("--syscalls", "and '--standalone' or '--tiers' leaves it out")]
+
 
 @pytest.mark.smoke
 def test_help_is_of_all_commands_or_of_one(jobmeter):

@@ -2,7 +2,9 @@
 """trace - what MPI programs do, in C and Fortran, by Open MPI and MPICH: calls, bytes, files and who waits."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import time
 
@@ -173,6 +175,20 @@ def test_what_ranks_hang_in_is_said(programs, root, built, mpi):
         finally:
             hanging.terminate()
             hanging.wait()
+
+
+@pytest.mark.parametrize("how", [["trace", "--set", "mpi"], ["run", "--quiet", "--standalone", "--trace", "mpi"]], ids=["trace", "run"])
+def test_that_ranks_share_cores_is_said_while_they_run(programs, root, built, tmp_path, how):
+    """No budget covers what they lose then: two ranks poll for each other on one CPU, for ever."""
+    one_cpu = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    command = [programs / "jobmeter", *how, "--", *one_cpu, *mpirun("openmpi", built("openmpi", "mpicc", "hang.c"))]
+    with subprocess.Popen(command, env=ENVIRONMENT | {"XDG_STATE_HOME": str(tmp_path)}, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, start_new_session=True) as traced:
+        try:
+            assert any(line.startswith(f"jobmeter {how[0]}: the traced processes wait for cores") for line in traced.stderr)
+        finally:
+            os.killpg(traced.pid, signal.SIGTERM)
+            traced.wait()
 
 
 @pytest.mark.parametrize("mpi", MPIS)

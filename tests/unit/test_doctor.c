@@ -71,17 +71,24 @@ static void switch_off(struct checkup *c, size_t i, const char *why)
 }
 
 /* The text, of which no line is wider than the page. */
-static char *print_with(const struct checkup *c, const struct doctor_agent *agent, bool is_verbose)
+static char *print_at(unsigned int width, const struct checkup *c, const struct doctor_agent *agent,
+		      bool is_verbose)
 {
 	struct made_text t = {};
-	struct page page = { .out = made_text_stream(&t), .width = 80 };
+	struct page page = { .out = made_text_stream(&t), .width = width };
 	char *text;
 
 	doctor_text(c, agent, is_verbose, &page);
 	text = made_text_end(&t);
 	for (char *line = text; *line; line += strcspn(line, "\n") + 1)
-		ASSERT(strcspn(line, "\n") <= 80);
+		ASSERT(strcspn(line, "\n") <= width);
 	return text;
+}
+
+static char *print_with(const struct checkup *c, const struct doctor_agent *agent, bool is_verbose)
+{
+	free(print_at(60, c, agent, is_verbose));
+	return print_at(80, c, agent, is_verbose);
 }
 
 static char *print(const struct checkup *c, bool is_verbose)

@@ -148,6 +148,12 @@ static void threads_uneven(struct record *r, bool is_over)
 	r->threads = threads_of_sum(4, 300000000000, is_over ? 93800000000 : 93700000000);
 }
 
+static void threads_even(struct record *r, bool is_over)
+{
+	(void)is_over;
+	r->threads = threads_of_sum(4, 90000000000, 25000000000);
+}
+
 static void slow_rank(struct record *r, bool is_over)
 {
 	struct rank_times *times = section_of(r, &rank_work_section);
@@ -345,7 +351,7 @@ static const struct rule_case {
 	  { ALWAYS(CPU, 320), ALWAYS(METRIC_CPU_RUN_QUEUE, 90), { CORE_BALANCE, 8100, 9100 } } },
 	{ "cores-crowded", "Waiting for a core took 14 % of the working time (51 s)",
 	  { ALWAYS(CPU, 320), ALWAYS(CORE_BALANCE, 8100), { METRIC_CPU_RUN_QUEUE, 51, 49 } } },
-	{ "cores-taken", "The job used only 2 cores",
+	{ "cores-taken", "The job used only 2 of 4 cores",
 	  { ALWAYS(CPU, 200), { METRIC_CPU_RUN_QUEUE, 51, 49 } } },
 	/* what waits for cores of which one is full need not wait for others' work: 50 of 100 s,
 	 * by the busiest's 92.6 or 96.2 */
@@ -390,6 +396,12 @@ static const struct rule_case {
 	{ "threads-uneven",
 	  "The 4 threads of the busiest process had uneven work: the mean was 80 %",
 	  { ALWAYS(METRIC_CPU_USER, 300) }, .make = threads_uneven },
+	{ "threads-in-turn",
+	  "The 4 threads of the busiest process worked one after the other: 0.9 of 4 cores were busy, while they waited 4 m 11 s",
+	  { ALWAYS(CPU, 90), { METRIC_BLOCKED_THREADS, 251, 249 } }, .make = threads_even },
+	{ "lock-storm", "and 25 % of the CPU time was spent in the kernel",
+	  { { METRIC_CPU_USER, 299, 301 }, ALWAYS(METRIC_CPU_SYSTEM, 100),
+	  ALWAYS(METRIC_CPU_VOLUNTARY_SWITCHES, 5000000), ALWAYS(METRIC_BLOCKED_THREADS, 11) } },
 	{ "rank-differs",
 	  "Rank 3 on made-n1 computed for 13 s, each of the 8 others for about 10 s (scatter 0 s).",
 	  .make = slow_rank },
@@ -1048,6 +1060,15 @@ static void starve_threads(struct record *r)
 	set(r, METRIC_CPU_RUN_QUEUE, 70);
 }
 
+/* As Python's, on a busy machine. */
+static void take_turns_among_others(struct record *r)
+{
+	threads_even(r, true);
+	use_cpu(r, 90);
+	set(r, METRIC_CPU_RUN_QUEUE, 50);
+	set(r, METRIC_BLOCKED_THREADS, 350);
+}
+
 /* clang-format off */
 static const struct told {
 	const char *name;
@@ -1073,6 +1094,8 @@ static const struct told {
 	{ "taken cores do not hide a fight for a lock", "lost-to-locks",
 	  .make = fight_for_a_lock_among_others },
 	{ "threads that waited for cores of others are not uneven", "", .make = starve_threads },
+	{ "cores of their own are no help to threads that take turns", "threads-in-turn",
+	  .make = take_turns_among_others },
 	{ "the most severe comes first", "crashed-unnoticed throttled memory-low", NULL,
 	  { "memory-low", "throttled", "crashed-unnoticed" } },
 	{ "within a severity the order is the file's", "lost-to-locks throttled", NULL,

@@ -406,6 +406,46 @@ TEST(mapped_files_stand_beside_those_that_were_read)
 	ASSERT_CONTAINS(much, "  Mapped files       / 226 MiB paged in, 4 KiB dirtied\n");
 }
 
+TEST(mapped_files_that_were_in_memory_before_are_no_reads_and_yet_named)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *few = NULL, *many = NULL, *late = NULL;
+
+	reading_set(&r->reading, METRIC_MEMORY_PEAK, 8 << 20);
+	reading_set(&r->reading, METRIC_MEMORY_PROCESS_PEAK, 23 << 20);
+	few = screen(r);
+	ASSERT_LACKS(few, "Mapped");
+	reading_set(&r->reading, METRIC_MEMORY_PROCESS_PEAK, 183 << 20);
+	many = screen(r);
+	ASSERT_CONTAINS(
+		many,
+		"  Mapped files       ≥175 MiB in memory before, neither read nor charged to it\n");
+	r->time.measured_from_ns = r->time.start_ns + 1; /* it may have had them before */
+	late = screen(r);
+	ASSERT_LACKS(late, "Mapped");
+}
+
+TEST(a_job_that_waited_for_cores_is_said_to_have)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *little = NULL, *much = NULL, *more = NULL;
+
+	r->time.elapsed_ns = UINT64_C(100000000000);
+	reading_set(&r->reading, METRIC_CPU_USER, UINT64_C(20000000000));
+	reading_set(&r->reading, METRIC_CPU_SYSTEM, 0);
+	reading_set(&r->reading, METRIC_CPU_ALLOCATED, 2000);
+	reading_set(&r->reading, METRIC_CPU_RUN_QUEUE, UINT64_C(4900000000));
+	little = screen(r);
+	ASSERT_LACKS(little, "waited");
+	reading_set(&r->reading, METRIC_CPU_RUN_QUEUE, UINT64_C(110000000000));
+	much = screen(r);
+	ASSERT_CONTAINS(much, "kernel 0 s), waited\n");
+	ASSERT_CONTAINS(much, " for 1.1 more\n");
+	reading_set(&r->reading, METRIC_CPU_RUN_QUEUE, UINT64_C(900000000000));
+	more = screen(r); /* threads, that is, of which two could have run */
+	ASSERT_CONTAINS(more, " for 1.8 more\n");
+}
+
 TEST(what_the_meter_cost_is_on_the_first_screen_where_it_matters)
 {
 	_cleanup_record_ struct record *r = made_idle();
