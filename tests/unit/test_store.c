@@ -621,6 +621,35 @@ TEST(filters_choose)
 	ASSERT(has_more);
 }
 
+/* Also texts that do not compress and are larger than an index of PostgreSQL has room for. */
+TEST(a_text_of_any_length_is_found)
+{
+	static const size_t lengths[] = { 499, 500, 501, 4001 };
+	_cleanup_(store_closep) struct store *s = open_store("lengths");
+	char texts[2 * ARRAY_SIZE(lengths)][4 * 4001 + 1] = {};
+	uint64_t state = 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct record *record;
+		char id[2] = { (char)('1' + (char)i), '\0' }, expected[16];
+		char *at = texts[i];
+
+		for (size_t k = 0; k < lengths[i / 2]; k++) {
+			state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+			if (i % 2) /* four bytes a letter */
+				at = mempcpy(at, "\xf0\x9f\x98", 3);
+			*at++ = (char)((i % 2 ? 0x80 : '0') + (char)(state >> 58) % 60);
+		}
+		record = made_job(id, "a", 0);
+		set(&record->job.name, texts[i]);
+		set(&record->job.account, texts[i]);
+		ASSERT_EQ(put(s, record), 't');
+		snprintf(expected, sizeof(expected), "%s@a - 1;", id);
+		ASSERT_LIST(s, &all, expected, .name = texts[i]);
+		ASSERT_LIST(s, &all, expected, .account = texts[i], .name = texts[i]);
+	}
+}
+
 TEST(of_several_jobs_of_an_id_the_newest_is_meant)
 {
 	_cleanup_(store_closep) struct store *s = open_store("newest");
