@@ -605,6 +605,12 @@ def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser)
         assert tab.ask("return document.querySelector('.fits').innerText").count("#SBATCH --") == 3
         tab.ask("document.querySelector('svg.plot').dispatchEvent(new KeyboardEvent('keydown', {key: '+', bubbles: true}))")
         assert set(tab.ask("return [...document.querySelectorAll('svg.plot > svg')].map(s => s.getAttribute('viewBox'))")) == {"250 0 500 120"}
+        tab.open("/jobs?sort=wait_seconds")
+        waited = tab.ask(f"return {rows}.map(r => r.querySelector('[data-label=Waited]').innerText)")
+        assert waited[0] == "2 h 00 m" and len(set(waited)) > 2
+        seconds = [sum(int(n) * {"h": 3600, "m": 60, "s": 1}[unit] for n, unit in re.findall(r"(\d+) (\w)", one)) for one in waited]
+        assert seconds == sorted(seconds, reverse=True)
+        tab.open("/jobs/4289")
         follow("Jobs like this one")
         assert {one.partition(" ")[0] for one in tab.ask(f"return {rows}.map(r => r.querySelector('.name').textContent)")} == {"train-unet"}
         follow("Usage")

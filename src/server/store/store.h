@@ -106,7 +106,7 @@ bool store_sees_others(struct store *s, const struct store_who *who);
 #define STORE_FACTS_MAX 16
 #define STORE_SPARK_SIZE 33
 #define STORE_SPARK_MOST 35 /* of a part of the time: all cores were busy */
-#define STORE_MADE 3 /* columns of jobs that the database makes of metrics */
+#define STORE_MADE 4 /* columns of jobs that the database makes of others */
 #define STORE_LIMIT_MAX 10000 /* jobs of one list at most, whatever the limit of the request */
 
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
