@@ -334,6 +334,13 @@ def test_a_node_says_how_it_is_with_what_it_sends(either):
     rows = [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", text, re.DOTALL)[1:]]
     assert Page(text) and "<img" not in text and len(rows) == 2
     assert " ".join(next(row for row in rows if row[0] == "busy")).partition(" ago ")[2] == "1 1 31.2 of 64 75 % of 64 GiB - - all 12 events lost"
+def test_the_form_shows_all_that_chooses_jobs(server):
+    server.push([job(1)])
+    text = Visitor(server, make_token(server, ALICE)).text("/jobs?cpu_above=10&cpu_most=20&node=made-node1&sort=end&days=90")
+    form = re.search('<form class="filters".*?</form>', text, re.DOTALL)[0]
+    fields = dict(re.findall(r'<label>([^<]*)<input name="\w+" value="([^"]*)"/>', form))
+    assert fields == {"CPU above, %": "10", "Node": "made-node1"} and '<input type="hidden" name="sort" value="end"/>' in form
+    assert re.findall(r'selected="selected">([^<]*)<', form) == ["90 days", "up to 20 %"]
 
 
 def with_cpu(made, cores, used):
