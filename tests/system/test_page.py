@@ -18,8 +18,9 @@ ALICE, BOB = 61001, 61002
 NAMES = {ALICE: "made-alice", BOB: "made-bob"}
 EVIL = "\"><img src=x onerror=alert(1)><script>alert('x')</script><!-- & ]]> </style> javascript:alert(1) \N{RIGHT-TO-LEFT OVERRIDE} é"
 VOID = {"br", "col", "hr", "input", "link", "meta"}
-PAGES = ["/jobs", "/jobs/1", "/jobs?state=FAILED", "/jobs?sort=energy.joules&order=asc", "/usage", "/files", "/files?mount=%2Fscratch&days=36500"]
-OF_MANY = ["/spread?days=36500", "/nodes?days=36500"]  # of operators, and the first of coordinators
+PAGES = ["/jobs", "/jobs/1", "/jobs?state=FAILED", "/jobs?sort=energy.joules&order=asc", "/usage", "/files", "/files?mount=%2Fscratch&days=36500",
+         "/jobs?node=made-node1&cpu_above=1&sort=wait_seconds"]
+OF_MANY = ["/spread?days=36500", "/nodes?days=36500", "/nodes?days=36500&node=node1"]  # of operators, and the first of coordinators
 
 
 @pytest.fixture
@@ -244,7 +245,7 @@ def test_nobody_sees_a_row_of_another_user(server):
     server.push([job(i) for i in range(1, 8)] +
                 [job(i, BOB, name="bobs-job", node="bobs-node", started=1, facts={"account": "bobs-account"}) for i in range(1, 14)])
     alice, operator = Visitor(server, make_token(server, ALICE)), Visitor(server, make_token(server, BOB, "--scope", "operator"))
-    seen, left = set(), ["/jobs", "/usage", "/usage?days=36500", "/files?days=36500", "/jobs/13", "/jobs?user=made-bob", f"/jobs?user={BOB}", "/jobs?id=13", "/jobs?text=bobs", "/jobs?name=bobs-job"]
+    seen, left = set(), ["/jobs", "/usage", "/usage?days=36500", "/files?days=36500", "/jobs/13", "/jobs?user=made-bob", f"/jobs?user={BOB}", "/jobs?id=13", "/jobs?text=bobs", "/jobs?name=bobs-job", "/jobs?node=bobs-node", "/nodes?node=bobs-node"]
     while left:
         path = left.pop()
         seen.add(path)
@@ -334,6 +335,28 @@ def test_a_node_says_how_it_is_with_what_it_sends(either):
     rows = [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", text, re.DOTALL)[1:]]
     assert Page(text) and "<img" not in text and len(rows) == 2
     assert " ".join(next(row for row in rows if row[0] == "busy")).partition(" ago ")[2] == "1 1 31.2 of 64 75 % of 64 GiB - - all 12 events lost"
+def test_nodes_lead_to_their_jobs_and_jobs_to_their_nodes(either):
+    server = either
+    server.push([job(1, node="node1"), job(2, node="node2"), *(job(3, node=f"node{i}") for i in (1, 2)), job(4, BOB, node="node1"),
+                 *(job(5, node=f"node{i}") for i in range(11, 31))])
+    alice, operator = Visitor(server, make_token(server, ALICE)), Visitor(server, make_token(server, BOB, "--scope", "operator"))
+    def jobs_of(visitor, path):
+        return re.findall(r'<th scope="row".*?<a href="/jobs/(\d+)\?', visitor.text(path.replace("&amp;", "&")))
+
+    row = re.search(r"<tr><th[^>]*>node1<.*?</tr>", operator.text("/nodes?days=36500"), re.DOTALL)[0]
+    path, count = re.search(r'<a href="(/jobs\?node=node1&amp;[^"]*)">(\d+)</a>', row).groups()
+    assert (count, jobs_of(operator, path)) == ("3", ["4", "3", "1"])
+    assert jobs_of(alice, path) == ["3", "1"] and jobs_of(alice, "/jobs?node=node2") == ["3", "2"]
+    assert jobs_of(alice, "/jobs?node=nosuch") == jobs_of(alice, "/jobs?node=node1&cluster=other") == []
+    assert jobs_of(alice, "/jobs?node=node2&limit=1&sort=elapsed_seconds") in (["2"], ["3"])
+    links = [one for one in Page(alice.text("/jobs/3")).links if "node=" in one]
+    assert links == ["/jobs?node=node1&cluster=made", "/jobs?node=node2&cluster=made"]
+    assert [one for one in Page(operator.text("/jobs/3")).links if "node=" in one] == ["/nodes?node=node1", "/nodes?node=node2"]
+    assert "<summary>Ran on 20 nodes</summary>" in alice.text("/jobs/5")
+    text = operator.text("/nodes?days=36500&node=node2")
+    assert "1 node, 0 silent." in text and "<h1>Node node2</h1>" in text
+
+
 def test_the_form_shows_all_that_chooses_jobs(server):
     server.push([job(1)])
     text = Visitor(server, make_token(server, ALICE)).text("/jobs?cpu_above=10&cpu_most=20&node=made-node1&sort=end&days=90")
@@ -503,7 +526,7 @@ def test_text_of_a_user_means_nothing_on_any_page(server):
             seen.add(path)
             left += [one for one in Page(text).links if not one.startswith(("/assets", "/log", "#")) and one not in seen | set(left)]
         hostile = sorted({one.partition("?")[0] for one in seen if "onerror" in one})
-        assert hostile == ["/files", "/jobs", "/usage"][:len(hostile)] and len(hostile) > 1, sorted(seen)
+        assert hostile == ["/files", "/jobs", *["/nodes"] * ("/nodes?days=36500" in seen), "/usage"][:len(hostile)] and len(hostile) > 1, sorted(seen)
 
 
 def test_a_list_goes_on_where_its_page_ended(either):
@@ -612,6 +635,7 @@ def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser)
         assert tab.ask("return document.querySelector('.fits').innerText").count("#SBATCH --") == 3
         tab.ask("document.querySelector('svg.plot').dispatchEvent(new KeyboardEvent('keydown', {key: '+', bubbles: true}))")
         assert set(tab.ask("return [...document.querySelectorAll('svg.plot > svg')].map(s => s.getAttribute('viewBox'))")) == {"250 0 500 120"}
+        assert tab.ask("return [...document.querySelectorAll('p.links')].map(p => p.innerText)")[1].startswith("Ran on gen-n")
         tab.open("/jobs?sort=wait_seconds")
         waited = tab.ask(f"return {rows}.map(r => r.querySelector('[data-label=Waited]').innerText)")
         assert waited[0] == "2 h 00 m" and len(set(waited)) > 2

@@ -245,12 +245,12 @@ struct store_node {
 	struct value power_mw; /* of the newest interval of its ledger; not known: it sends none */
 	struct value unattributed_mw; /* of that what is no job's */
 };
-/* The nodes that sent something since then, the one that has been silent for longest first; their
- * power where an interval of the ledger came since @power_ns.  For who sees all.  -ETIME: as above.
- */
-int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size_t limit,
-		     void (*take)(void *context, const struct store_node *node), void *context,
-		     struct error *err);
+/* The nodes that sent something since then, or of them @node alone (NULL: all), the one that has
+ * been silent for longest first; their power where an interval of the ledger came since @power_ns.
+ * For who sees all.  -ETIME: as above. */
+int store_list_nodes(struct store *s, const char *node, uint64_t since_ns, uint64_t power_ns,
+		     size_t limit, void (*take)(void *context, const struct store_node *node),
+		     void *context, struct error *err);
 
 enum store_loads { LOADS_OF_MOUNTS, LOADS_OF_USERS, LOADS_OF_JOBS };
 struct store_mount {
