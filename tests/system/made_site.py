@@ -189,7 +189,7 @@ def fill(folder, keeper, server, now=None):
         busy = sum(one["cpu"]["user_seconds"] / one["time"]["elapsed_seconds"] for one in here)
         said = {"schema": "jobmeter.node/1", "cluster": CLUSTER, "node": f"gen-n{node:02}", "cpus": 64, "load": round(busy + 0.1, 2),
                 "memory_bytes": 256 * GIB, "memory_available_bytes": 250 * GIB - sum(one["memory"]["peak_bytes"] for one in here),
-                "missing": int(node == 7), "lost_events": 0}
+                "missing": int(node == 7), "lost_events": 0, "not_measured": ["GPU: no driver"] * (node == 7)}
         server.post(json.dumps(made[0][0]).encode(), **{"Jobmeter-Node": json.dumps(said)})
     tokens = {user: server.run("token", "create", "--user", user).stdout.strip() for user in USERS}
     return tokens | {"operator": server.run("token", "create", "--user", "root", "--scope", "operator").stdout.strip()}

@@ -331,10 +331,20 @@ def test_a_node_says_how_it_is_with_what_it_sends(either):
     say({}, node=EVIL.encode("ascii", "ignore").decode())
     for nothing in ("", "{", "[]", '{"node": 1}', '{"node": "x", "load": "y"}', '{"node": "x", "cpus": 1e300}', json.dumps({"node": "x" * 501})):
         say({}, text=nothing or " ")
-    text = Visitor(server, make_token(server, BOB, "--scope", "operator")).text("/nodes")
+    visitor = Visitor(server, make_token(server, BOB, "--scope", "operator"))
+    text = visitor.text("/nodes")
     rows = [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", text, re.DOTALL)[1:]]
     assert Page(text) and "<img" not in text and len(rows) == 2
     assert " ".join(next(row for row in rows if row[0] == "busy")).partition(" ago ")[2] == "1 1 31.2 of 64 75 % of 64 GiB - - all 12 events lost"
+    say({"missing": 4, "not_measured": ["hardware counters: no\nsuch device", EVIL, 7, "x" * 5000], "lost_events": 0})
+    text = visitor.text("/nodes?node=busy")
+    assert re.findall("<summary>([^<]*)</summary>", text) == ["4 not measured"] and Page(text).text.count("<img src=x onerror=alert(1)>") == 1
+    assert re.findall("<li>([^<]*)</li>", text)[::2] == ["hardware counters: no such device", "and 2 more"]
+    say({"missing": 4, "lost_events": 0})  # as an older agent does
+    text = visitor.text("/nodes?node=busy")
+    assert "4 not measured</td>" in text and "<li>" not in text
+
+
 def test_nodes_lead_to_their_jobs_and_jobs_to_their_nodes(either):
     server = either
     server.push([job(1, node="node1"), job(2, node="node2"), *(job(3, node=f"node{i}") for i in (1, 2)), job(4, BOB, node="node1"),
@@ -671,6 +681,8 @@ def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser)
         assert his >= 2 and re.match(rf"gen-ben\s+{his}\s+6\d\d MiB/s", tab.ask(f"return {rows}[0].innerText"))
         follow("Nodes")
         assert tab.ask(f"return {rows}.length") == 12 and "1 not measured" in tab.ask("return document.body.innerText")
+        tab.click(".list summary")
+        assert "GPU: no driver" in tab.ask("return document.querySelector('.list details').innerText")
         assert tab.ask("return performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))")
         assert browser.complaints() == []
 

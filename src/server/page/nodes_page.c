@@ -86,13 +86,34 @@ static void put_state(struct html *h, const struct value *values)
 	html_end(h);
 }
 
-static void put_coverage(struct html *h, const struct value *values)
+/* @lines: of @count, those that are named. */
+static void put_lacks(struct html *h, const char *lines, uint64_t count)
 {
-	const struct value *missing = &values[STORE_NODE_MISSING], *lost = &values[STORE_NODE_LOST];
+	uint64_t named = 0;
+
+	html_begin(h, "details");
+	html_element(h, "summary", NULL, "%s not measured", humanize_count(count).text);
+	html_begin(h, "ul");
+	for (size_t length; (length = strcspn(lines, "\n")) > 0; named++) {
+		html_element(h, "li", NULL, "%.*s", (int)length, lines);
+		lines += length + (lines[length] == '\n');
+	}
+	if (count > named)
+		html_element(h, "li", NULL, "and %llu more", (unsigned long long)(count - named));
+	html_end(h);
+	html_end(h);
+}
+
+static void put_coverage(struct html *h, const struct store_node *node)
+{
+	const struct value *missing = &node->values[STORE_NODE_MISSING],
+			   *lost = &node->values[STORE_NODE_LOST];
 
 	site_begin_cell(h, "Coverage", "text");
 	if (!missing->is_known)
 		html_text(h, "-");
+	else if (missing->number && node->lacks && *node->lacks)
+		put_lacks(h, node->lacks, missing->number);
 	else if (missing->number)
 		html_text(h, "%s not measured", humanize_count(missing->number).text);
 	else
@@ -134,8 +155,8 @@ static void put_node(void *context, const struct store_node *node)
 	html_end(h);
 	put_state(h, node->values);
 	put_watts(h, "Power", &node->power_mw);
-	put_watts(h, "Of it no job's", &node->unattributed_mw);
-	put_coverage(h, node->values);
+	put_watts(h, "Outside jobs", &node->unattributed_mw);
+	put_coverage(h, node);
 	html_end(h);
 }
 
@@ -144,7 +165,7 @@ static int put_nodes(struct site_call *c, struct error *err)
 	/* clang-format off */
 	static const struct site_head heads[] = {
 		{ "Node", "text" }, { "State", "text" }, { "Last heard, UTC", "text" }, { "Running", NULL }, { "Jobs", NULL },
-		{ "Load", NULL }, { "Memory in use", NULL }, { "Power", NULL }, { "Of it no job's", NULL }, { "Coverage", "text" }, {},
+		{ "Load", NULL }, { "Memory in use", NULL }, { "Power", NULL }, { "Outside jobs", NULL }, { "Coverage", "text" }, {},
 	};
 	/* clang-format on */
 	struct listing l = { .call = c, .now_ns = clock_now_ns(CLOCK_REALTIME) };

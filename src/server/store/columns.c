@@ -240,8 +240,12 @@ static char *make_insert(const struct table *table)
 
 void store_open_columns(struct store *s, enum store_mode mode)
 {
+	static const struct column_def lacks = { "lacks", true };
+	bool unused;
+
 	open_facts(s, mode);
 	store_open_runs(s, mode);
+	(void)store_add_columns(s, "nodes", &lacks, 1, mode, &unused);
 	for (size_t i = 0; i < TABLE_COUNT; i++) {
 		open_table(s, &tables[i], mode);
 		s->inserts[i] = make_insert(&tables[i]);

@@ -242,6 +242,8 @@ struct store_node {
 	uint64_t jobs, running; /* running: those that go on by the node's records */
 	uint64_t last_ns; /* when it sent something last */
 	struct value values[STORE_NODE_VALUES]; /* as it said then */
+	const char *lacks; /* what is not measured there, in lines; not all where there is no room;
+			      NULL: not known */
 	struct value power_mw; /* of the newest interval of its ledger; not known: it sends none */
 	struct value unattributed_mw; /* of that what is no job's */
 };

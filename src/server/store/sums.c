@@ -472,7 +472,7 @@ int store_list_nodes(struct store *s, const char *name, uint64_t since_ns, uint6
 	rows = store_ask(
 		s,
 		"SELECT n.cluster, n.node, n.jobs, n.running, n.last_ns, p.power, p.rest, v.cpus, "
-		"v.load, v.memory, v.available, v.missing, v.lost FROM "
+		"v.load, v.memory, v.available, v.missing, v.lost, v.lacks FROM "
 		"(SELECT cluster, node, count(DISTINCT job) AS jobs, sum(goes_on) AS running, "
 		"max(came_ns) AS last_ns FROM (SELECT cluster, node, job, CASE WHEN final = 0 AND "
 		"closed IS NULL THEN 1 ELSE 0 END AS goes_on, arrived_ns AS came_ns FROM records "
@@ -500,6 +500,7 @@ int store_list_nodes(struct store *s, const char *name, uint64_t since_ns, uint6
 
 		for (int i = 0; i < STORE_NODE_VALUES; i++)
 			node.values[i] = read_value(rows, 7 + i);
+		node.lacks = COLUMN_TEXT(rows, 7 + STORE_NODE_VALUES);
 		/* of a known power nothing may be unattributed */
 		node.unattributed_mw.is_known = node.power_mw.is_known;
 		take(context, &node);

@@ -68,7 +68,7 @@ CREATE TABLE IF NOT EXISTS coordinators (
 CREATE INDEX IF NOT EXISTS coordinators_user ON coordinators (user_name);
 CREATE TABLE IF NOT EXISTS nodes (
   cluster TEXT NOT NULL, node TEXT NOT NULL, told_ns BIGINT NOT NULL, cpus BIGINT, load BIGINT, memory BIGINT, available BIGINT,
-  missing BIGINT, lost BIGINT, UNIQUE (cluster, node)
+  missing BIGINT, lost BIGINT, lacks TEXT, UNIQUE (cluster, node)
 );
 CREATE TABLE IF NOT EXISTS ledger_lines (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
