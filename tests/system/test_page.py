@@ -297,7 +297,7 @@ def test_bars_count_the_jobs_that_their_links_show(either):
     server.push([made(1, 4, 0, seconds=60), made(2, 10, 1, seconds=61), made(3, 100, 11, seconds=4000), made(4, 1, 2), made(5, None, 1), made(6, 2, 1, uid=BOB)])
     visitor = Visitor(server, make_token(server, ALICE, "--scope", "operator"))
     found = {}
-    for title, table, absent in re.findall(r"<h2>([^<]*)</h2>(<table class=\"spread\">.*?</table>)<p class=\"note\">Not known of (\d+) jobs", visitor.text("/spread?days=36500"), re.DOTALL):
+    for title, table, absent in re.findall(r"<h2>([^<]*)</h2>(<table class=\"spread\">.*?</table>)<p class=\"note\">Not known for (\d+) jobs", visitor.text("/spread?days=36500"), re.DOTALL):
         rows = re.findall(r'<a href="([^"]*)">([^<]*)</a>.*?</progress> (\d+)</td>', table, re.DOTALL)
         found[title] = {words: int(count) for _, words, count in rows if int(count)} | {None: int(absent)}
         assert sum(found[title].values()) == 6
@@ -422,7 +422,7 @@ def test_a_job_shows_what_would_fit_by_the_users_own_jobs(either):
     for visitor in (alice, operator):
         text = visitor.text("/jobs/7")
         assert re.findall("<code>([^<]*)</code>", text)[:3] == ["#SBATCH --time=0-00:36:00", "#SBATCH --mem=3G", "#SBATCH --cpus-per-task=3 # or --ntasks"]
-        assert text.count("5 % of 40 like jobs needed more") == 2 and Page(text)  # all jobs had the same cores busy
+        assert text.count("5 % of 40 similar jobs needed more") == 2 and Page(text)  # all jobs had the same cores busy
     assert "--mem=48G" in bob.text("/jobs/101") and bob.get("/jobs/7").status == 404
     server.push([line(json.loads(made(200 + i, 1, 5)) | {"job": json.loads(made(200 + i, 1, 5))["job"] | {"manager": "run"}}) for i in range(5)])
     assert 'class="fits"' not in alice.text("/jobs/201") and "needed more" in alice.text("/jobs/201")
@@ -484,7 +484,7 @@ def test_usage_has_the_jobs_that_left_most_unused_first(either):
     server.push([made(1, 4, 4), made(2, 17, 4), made(3, 64, 7, facts={"account": "other"}), made(4, 64, 64, started=100000), made(5, 99, 0, uid=BOB)])
     visitor = Visitor(server, make_token(server, ALICE))
     text = visitor.text("/usage?days=36500")
-    worst = re.search("Jobs that left most unused.*?</table>", text, re.DOTALL)[0]
+    worst = re.search("Jobs with the most unused core-hours.*?</table>", text, re.DOTALL)[0]
     assert re.findall(r'href="/jobs/(\d+)\?', worst) == ["3", "2", "4", "1"]  # two left nothing
     rows = re.findall("<tr>(.*?)</tr>", re.search("By account.*?</table>", text, re.DOTALL)[0], re.DOTALL)[1:]
     assert [re.sub("<[^>]*>+", " ", row).split()[:4] for row in rows] == [["other", "1", "64", "11"], ["made-account", "3", "85", "85"]]

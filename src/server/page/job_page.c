@@ -180,7 +180,7 @@ static void put_sbatch(const struct fit fits[TARGETS], bool is_of_many, struct h
 
 	if (limit_s < 0 && bytes < 0 && fits[TARGET_CORES].value < 0)
 		return;
-	html_element(h, "p", "note", "By your like jobs, with a fifth more memory and time:");
+	html_element(h, "p", "note", "From your similar jobs, with a fifth more memory and time:");
 	html_begin_tag(h, "pre", { "class", "fits" }, { "tabindex", "0" },
 		       { "aria-label", "Lines for sbatch that would fit" });
 	if (limit_s >= 0)
@@ -207,7 +207,7 @@ static void put_fit(struct html *h, const struct fit *fit, struct human human)
 	html_begin(h, "td");
 	html_text(h, "%s", fit->value >= 0 ? human.text : fit->is_more ? "more" : "not known");
 	if (fit->value >= 0)
-		html_element(h, "span", "name", "%s of %u like jobs needed more",
+		html_element(h, "span", "name", "%s of %u similar jobs needed more",
 			     humanize_percent(fit->chance).text, fit->jobs);
 	html_end(h);
 }

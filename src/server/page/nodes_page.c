@@ -179,10 +179,10 @@ static int put_nodes(struct site_call *c, struct error *err)
 		site_put_link(c->h, "/nodes", "All nodes", false);
 	html_end(c->h);
 	html_element(c->h, "p", "note",
-		     "Nodes that sent something in the last %llu days. Silent: a job runs there, "
-		     "and nothing came for %llu minutes. Load, memory and coverage: as the node "
-		     "said then. Power: the newest interval that its energy ledger has of the last "
-		     "hour.",
+		     "Nodes that reported in the last %llu days. Silent: a job runs there, and "
+		     "no report came for %llu minutes. Load, memory and coverage: from the node's "
+		     "last report. Power: the newest interval of its energy ledger, if it is of "
+		     "the last hour; outside jobs: the part that belongs to no job.",
 		     (unsigned long long)(span_ns / DAY_NS),
 		     (unsigned long long)(SILENT_NS / MINUTE_NS));
 	site_begin_table(c->h, heads);
@@ -193,7 +193,7 @@ static int put_nodes(struct site_call *c, struct error *err)
 		html_element(c->h, "p", l.silent ? "alert" : "note", "%zu node%s, %zu silent.",
 			     l.rows, l.rows == 1 ? "" : "s", l.silent);
 	else
-		html_element(c->h, "p", "none", "No node sent anything.");
+		html_element(c->h, "p", "none", "No node has reported.");
 	return r;
 }
 
