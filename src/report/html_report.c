@@ -117,6 +117,8 @@ const struct cli_term reading_terms[] = {
 		"metadata and sync took longer than both. Mounts with less than 1 % of all are left out or in one row, \"others\"; there is "
 		"no table below 1 MiB, 1,000 calls and 1 % of the time. (pipe) is no file system; (unresolved): operations whose file "
 		"system this kernel does not report." },
+	{ "waits, files", "With --full: waits are the times in which threads were blocked in such calls; the times of files and "
+		"their operations are those inside the calls, on a CPU or blocked. Metadata calls: open, stat, readdir and the like." },
 	{ "cores, read", "Over time, each column the mean of its part of the run; then the highest column. "
 		"The second line shows reads or writes, whichever took longer." },
 	{ "Not measured", "What this machine, kernel or user cannot measure; --full has the reasons." },

@@ -117,6 +117,15 @@ def test_a_job_has_checkpoints_and_one_final_record(start, server, live):
     assert push["server"] == server.url and push["finals_unsent"] == 0 and push["why_unsent"] is None
 
 
+def test_a_node_says_with_its_records_what_it_does_not_measure(start, server, live):
+    start(node="n-of-the-site")
+    live(7)
+    server.await_it(lambda: server.node)
+    said = server.node
+    assert (said["schema"], said["node"]) == ("jobmeter.node/1", "n-of-the-site")
+    assert 0 < len(said["not_measured"]) <= said["missing"] and any("tiers.files" in one or "files by mount" in one for one in said["not_measured"]), said
+
+
 def test_without_a_server_nothing_is_written_and_nobody_sends(start_agent, live):
     agent = start_agent(rules=OWN_ONLY)
     live.short(1, 2, 3)

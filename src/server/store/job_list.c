@@ -70,6 +70,7 @@ void store_print_filter(struct store *s, const struct job_filter *filter,
 		{ filter->state, "lower(state) = lower(?10)" },
 		{ filter->name, "name = ?11", filter->name, SQL_IS_SHORT("name") },
 		{ filter->cluster, "cluster = ?13" },
+		{ filter->node, "id IN (SELECT job FROM records WHERE node = ?15)" },
 	};
 
 	fputs(" WHERE end_ns >= ?1 AND start_ns < ?2", out);
@@ -106,7 +107,8 @@ void store_put_filter(const struct job_filter *filter, const struct store_who *w
 						    TEXT(filter->name),
 						    TEXT(filter->text),
 						    TEXT(filter->cluster),
-						    TEXT(who->user) };
+						    TEXT(who->user),
+						    TEXT(filter->node) };
 
 	memcpy(args, all, sizeof(all));
 }
@@ -154,7 +156,7 @@ int store_list_jobs(struct store *s, const struct job_filter *filter, const stru
 	store_print_columns(s, NULL, out);
 	fputs(" FROM jobs", out);
 	store_print_filter(s, filter, who, out);
-	fputs(" ORDER BY start_ns DESC, id DESC LIMIT ?15 OFFSET ?16", out);
+	fputs(" ORDER BY start_ns DESC, id DESC LIMIT ?16 OFFSET ?17", out);
 	fclose(out);
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(limit + 1);
@@ -228,16 +230,16 @@ static char *make_page_text(struct store *s, const struct job_filter *filter,
 	if (page->after) {
 		fputs(" AND (", out);
 		store_print_order(s, page->order, out);
-		fprintf(out, ", " CURSOR_COLUMNS ") %s (?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+		fprintf(out, ", " CURSOR_COLUMNS ") %s (?17, ?18, ?19, ?20, ?21, ?22, ?23)",
 			page->is_ascending ? ">" : "<");
 		if (page->is_ascending && is_by_start(page))
-			fputs(" AND start_ns >= ?17", out);
+			fputs(" AND start_ns >= ?18", out);
 	}
 	fputs(" ORDER BY ", out);
 	store_print_order(s, page->order, out);
 	fprintf(out,
 		"%s, start_ns%s, COALESCE(uid, -1)%s, job_id%s, manager%s, cluster%s, node%s "
-		"LIMIT ?15",
+		"LIMIT ?16",
 		way, way, way, way, way, way, way);
 	fclose(out);
 	return text;
