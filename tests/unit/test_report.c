@@ -710,7 +710,7 @@ TEST(the_greatest_changes_are_told)
 	now->reading.values[METRIC_CPU_USER].number = 1;
 	now->reading.mounts[0].ops[OP_READ].bytes = 0;
 	expect_change(last, now,
-		      "2.4 times as long, nothing read on /scratch any more, 0.3 cores used "
+		      "2.4 times as long, nothing read on /scratch any more, 0.28 cores used "
 		      "instead of 2.1");
 }
 
