@@ -103,7 +103,7 @@ const struct cli_term reading_terms[] = {
 		"others loaded first, such as libraries." },
 	{ "Working time", "The time, summed over all threads, in which they ran, waited for a CPU, or were blocked in files, "
 		"sync, locks, the network or page faults; its parts are shares of that sum. Reads, writes, metadata and sync: "
-		"inside such calls, on a CPU or blocked; computing: the program's own code; other kernel: page faults without storage, "
+		"inside such calls, on a CPU or blocked (waiting for a CPU there is CPU wait); computing: the program's own code; other kernel: page faults without storage, "
 		"process start and all other calls of the kernel. Findings use the same numbers. "
 		"Sleep, poll, and waiting for children, threads or work are not included; they are in parentheses if they "
 		"were most of the run. Below 5 % of the run there are no shares." },
