@@ -120,7 +120,7 @@ const struct cli_term reading_terms[] = {
 		"The second line shows reads or writes, whichever took longer." },
 	{ "Not measured", "What this machine, kernel or user cannot measure; --full has the reasons." },
 	{ "-", "Unknown, which is not zero." },
-	{ "≥", "At least: a part was not measured." },
+	{ "≥", "At least: a part was not measured; >= without UTF-8, where ± is +-." },
 	{ "~", "An estimate." },
 	{ "core time", "With --full: allocated cores x elapsed time. Unused core time is divided among the causes of the threads' waits "
 		"at that time, in proportion; the rest is idle. That is a convention." },
