@@ -381,6 +381,14 @@ class TestThroughAnAgent:
         assert "slurm/7" in lines[1] and "1 MiB" in lines[1]
         assert "\x1b" not in out
 
+    def test_no_two_live_lines_have_the_same_second(self, watch):
+        """At any load: a line has the time at which it was due."""
+        looks = [record("7", elapsed=e) for e in range(10, 16)]
+        with Agent(watch.socket, {("slurm", "7"): looks + [{**looks[-1], "final": True}]}):
+            out, _ = finish(watch("--job", "7", "--live", "-i", "1"))
+        times = [line.split()[0] for line in out.splitlines() if "slurm/7" in line]
+        assert len(times) > 2 and len(set(times)) == len(times)
+
     def test_a_process_is_watched_with_its_job(self, watch):
         jobs = {("slurm", "7"): [record("7"), record("7", final=True)]}
         with Agent(watch.socket, jobs, groups={"42": ("slurm", "7")}):
