@@ -78,6 +78,14 @@ struct working_time formula_working(const struct subject *s)
 	return s->times ? s->times->working : working_time_of(s->record);
 }
 
+const struct rank_time *formula_odd_rank(const struct subject *s, struct deviation *ret)
+{
+	if (!s->times)
+		return rank_deviation(rank_times_of(s->record), ret);
+	*ret = s->times->odd;
+	return s->times->odd_rank;
+}
+
 static struct amount working_time(const struct subject *s, const struct formula *f UNUSED)
 {
 	struct working_time t = formula_working(s);
@@ -191,7 +199,7 @@ static struct amount odd_rank(const struct subject *s, const struct formula *f)
 {
 	const struct rank_times *ranks = rank_times_of(s->record);
 	struct deviation d = {};
-	const struct rank_time *odd = rank_deviation(ranks, &d);
+	const struct rank_time *odd = formula_odd_rank(s, &d);
 	const double numbers[] = { odd ? (double)odd->rank : 0, d.value, d.median, d.scatter,
 				   (double)ranks->count - 1 };
 

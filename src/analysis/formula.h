@@ -48,3 +48,4 @@ struct amount thread_time(const struct record *r);
 /* Of the subject's record, from its cached times if there are any. */
 struct core_time formula_core(const struct subject *s);
 struct working_time formula_working(const struct subject *s);
+const struct rank_time *formula_odd_rank(const struct subject *s, struct deviation *ret);

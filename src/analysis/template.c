@@ -12,6 +12,7 @@
 #include "basic/macro.h"
 #include "model/record.h"
 #include "analysis/anomalies.h"
+#include "analysis/formula.h"
 #include "analysis/variables.h"
 
 enum part_format { FORMAT_KIND, FORMAT_MEMORY, FORMAT_WHOLE, FORMAT_SIGNAL };
@@ -110,7 +111,7 @@ static void write_oom_command(const struct subject *subject, FILE *out)
 static void write_odd_rank_node(const struct subject *subject, FILE *out)
 {
 	struct deviation d;
-	const struct rank_time *rank = rank_deviation(rank_times_of(subject->record), &d);
+	const struct rank_time *rank = formula_odd_rank(subject, &d);
 
 	if (rank && *rank->node)
 		fprintf(out, " on %s", rank->node);

@@ -91,7 +91,10 @@ struct working_time working_time_of(const struct record *r)
 
 struct record_times record_times_of(const struct record *r)
 {
-	return (struct record_times){ .core = core_time_of(r), .working = working_time_of(r) };
+	struct record_times times = { .core = core_time_of(r), .working = working_time_of(r) };
+
+	times.odd_rank = rank_deviation(rank_times_of(r), &times.odd);
+	return times;
 }
 
 struct amount working_time_share(const struct working_time *t, enum cause cause,

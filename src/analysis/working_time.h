@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "analysis/amount.h"
+#include "analysis/anomalies.h"
 #include "analysis/core_time.h"
 
 struct working_time { /* in seconds, over all threads */
@@ -32,6 +33,8 @@ struct working_time { /* in seconds, over all threads */
 struct record_times {
 	struct core_time core;
 	struct working_time working;
+	const struct rank_time *odd_rank; /* of the record: rank_deviation() */
+	struct deviation odd;
 };
 
 struct record_times record_times_of(const struct record *r);

@@ -102,10 +102,13 @@ struct human humanize_duration(uint64_t ns)
 struct human humanize_cores(uint64_t millicores)
 {
 	struct human h = with_unit((double)millicores / 1000, "");
+	const unsigned int hundredths = (unsigned int)((MIN(millicores, 1000U) + 5) / 10);
 
-	/* 0.02 cores are few, but they are not none */
+	/* 0.02 cores are few, but they are not none; and 0.15 are half as many again as 0.1 */
 	if (millicores > 0 && millicores < 50)
 		snprintf(h.text, sizeof(h.text), "0.%03u", (unsigned int)millicores);
+	else if (hundredths > 0 && hundredths < 50 && hundredths % 10)
+		snprintf(h.text, sizeof(h.text), "0.%02u", hundredths);
 	return h;
 }
 

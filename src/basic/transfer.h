@@ -29,7 +29,7 @@ int transfer_open(const struct transfer_options *options, struct transfer **ret,
 void transfer_authorize(struct transfer *t, const char *authorization);
 
 /* One more header from now on: "NAME: VALUE"; "" or a longer one: none. */
-#define TRANSFER_NOTE_MAX 1024
+#define TRANSFER_NOTE_MAX 4096
 void transfer_note(struct transfer *t, const char *header);
 
 struct transfer_answer {

@@ -295,14 +295,17 @@ void arguments_keep_newest(const struct cli_command *command, struct records *re
 
 int arguments_merge(struct records *records, struct error *err)
 {
-	struct record *merged;
+	_cleanup_(record_freep) struct record *merged = NULL;
 	int r;
 
 	if (records->count < 2)
 		return 0;
 	r = record_merge((const struct record *const *)records->items, records->count, &merged);
+	if (r >= 0)
+		r = record_note_between((const struct record *const *)records->items,
+					records->count, merged);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot merge the records");
 	records_clear(records);
-	return take_over(merged, records, err);
+	return take_over(TAKE_PTR(merged), records, err);
 }

@@ -307,6 +307,8 @@ static void print_features(const struct checkup *c, struct rows *rows)
 	}
 }
 
+#define NOISE_NS 50 /* of a call, on a machine at rest */
+
 static void cell_spread(struct rows_table *t, const struct cost *cost, const struct cost_spread *s,
 			bool is_added)
 {
@@ -317,7 +319,10 @@ static void cell_spread(struct rows_table *t, const struct cost *cost, const str
 		rows_words(t, "%s", "");
 		return;
 	}
-	rows_words(t, format, s->median_ns);
+	if (is_added && s->max_ns - s->min_ns > MAX(s->median_ns, NOISE_NS))
+		rows_words(t, "too noisy");
+	else
+		rows_words(t, format, s->median_ns);
 	rows_words(t, "%" PRId64 " to %" PRId64, s->min_ns, s->max_ns);
 }
 

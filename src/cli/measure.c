@@ -358,6 +358,26 @@ static int name_survivors(struct measurement *m)
 	return 0;
 }
 
+/* What was ending with the command has ended when all was read; its last counts are not in. */
+static int drop_ended_survivors(struct measurement *m)
+{
+	struct record *record = m->record;
+	size_t left = 0;
+	bool has_dropped;
+
+	for (size_t i = 0; i < record->survivor_count; i++) {
+		if (descendants_is_alive(m->root_fd, record->survivors[i].pid))
+			record->survivors[left++] = record->survivors[i];
+		else
+			free(record->survivors[i].command);
+	}
+	has_dropped = left < record->survivor_count;
+	record->survivor_count = left;
+	return has_dropped && !strings_contain(&record->coverage.notes, RECORD_NOTE_ENDING)
+		       ? strings_add(&record->coverage.notes, RECORD_NOTE_ENDING)
+		       : 0;
+}
+
 static int identify(struct measurement *m, char *const argv[])
 {
 	struct record *record = m->record;
@@ -450,6 +470,8 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 		return r;
 	record_close_accounting(m->record);
 	r = record_note_cpu_excess(m->record);
+	if (r >= 0)
+		r = drop_ended_survivors(m);
 	return r < 0 ? r : settle_timeline(m);
 }
 

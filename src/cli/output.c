@@ -304,6 +304,9 @@ static int print_merged(const struct records *records, const struct rules *rules
 	_cleanup_(record_freep) struct record *merged = NULL;
 	int r = record_merge((const struct record *const *)records->items, records->count, &merged);
 
+	if (r >= 0)
+		r = record_note_between((const struct record *const *)records->items,
+					records->count, merged);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot merge the records");
 	report_text(merged, NULL, rules, page);

@@ -36,20 +36,21 @@
 #define FINDINGS "findings"
 
 /* clang-format off */
-/* Tables in their order.  @by: FINDINGS, what jobs are added up by, or NULL: jobs; those with the most of @most come first. */
+/* Tables in their order.  @by: FINDINGS, what jobs are added up by, or NULL: jobs; those with the most of @most come first.
+ * @state: only jobs that ended so; NULL: all. */
 static const struct part {
-	const char *type, *title, *by, *columns, *most, *remark;
+	const char *type, *title, *by, *columns, *most, *remark, *state;
 } parts[] = {
 	{ "usage", "Accounts", "account", "account,jobs,core_time,cpu_time,read,written,energy,emissions,cost", "core_seconds", NULL },
 	{ "usage", "Users", "user", "user,jobs,core_time,cpu_time,read,written,energy,emissions,cost", "core_seconds", NULL },
 	{ "usage", "Partitions", "partition", "partition,jobs,core_time,cpu_time,energy", "core_seconds", NULL },
 	{ "energy", "Accounts", "account", "account,jobs,core_time,energy,energy_rate,emissions,cost", "energy.joules", NULL },
 	{ "energy", "Users", "user", "user,jobs,core_time,energy,energy_rate,emissions,cost", "energy.joules", NULL },
-	{ "energy", "Jobs with the most energy", NULL, "id,user,name,elapsed,core_time,energy,energy_rate,emissions", "energy.joules",
+	{ "energy", "Jobs with the most energy", NULL, "id,cluster,user,name,elapsed,core_time,energy,energy_rate,emissions", "energy.joules",
 	  "PER CORE-HOUR is the energy by allocated cores x elapsed time: many times the usual means GPUs, or cores of which few were allocated on a node that had to stay on" },
 	{ "efficiency", "Users", "user", "user,jobs,core_time,cpu,unused", "unused_core_seconds", NULL },
 	{ "efficiency", "Kinds of jobs, by first finding", "reason", "reason,jobs,core_time,cpu,unused", "unused_core_seconds", NULL },
-	{ "efficiency", "Jobs with the most unused core time", NULL, "id,user,name,cores,elapsed,cpu,memory,unused,reason", "unused_core_seconds",
+	{ "efficiency", "Jobs with the most unused core time", NULL, "id,cluster,user,name,cores,elapsed,cpu,memory,unused,reason", "unused_core_seconds",
 	  "MEM is the peak of memory as a share of what was asked for; 'jobmeter report ID' says why the cores were idle" },
 	{ "waste", "Users by unused core time", "user", "user,jobs,core_time,cpu,unused", "unused_core_seconds",
 	  "UNUSED is allocated core time less CPU time: cores without work, or that waited for a disk or a network. Look at a large share of it first: a low CPU" },
@@ -57,12 +58,15 @@ static const struct part {
 	  "USUAL is the median of so many (OF) jobs of the same user, name and cores in four weeks before, or of the other nodes; SCATTER is how far those lie from it as a rule. NUMBER is what differs most. Jobs on a node that differs are left out of this table: look at the node first" },
 	{ "waste", "Core time by how jobs ended", "state", "state,jobs,core_time,energy", "core_seconds",
 	  "What did not complete is mostly lost: 'jobmeter jobs --all --state TIMEOUT' lists such jobs, and so for each STATE" },
-	{ "waste", "Jobs with the most unused core time", NULL, "id,user,name,cores,elapsed,cpu,unused,reason", "unused_core_seconds", NULL },
+	{ "waste", "Users whose jobs reached their time limit", "user", "user,jobs,core_time,energy", "core_seconds",
+	  "Their jobs were ended in state TIMEOUT: ask these users to request more time, or to write checkpoints", "TIMEOUT" },
+	{ "waste", "Jobs with the most unused core time", NULL, "id,cluster,user,name,cores,elapsed,cpu,unused,reason", "unused_core_seconds", NULL },
 	{ USERS_TYPE, "Users", "user", "user,jobs,core_time,cpu,unused,read,written,energy,energy_rate,emissions,cost", "core_seconds", NULL },
 };
 
 static const struct jobs_column finding_columns[] = {
 	{ "what", "WHAT", JOBS_TEXT, "what" },
+	{ "cluster", "CLUSTER", JOBS_TEXT, "cluster" },
 	{ "user", "USER", JOBS_TEXT, "user" },
 	{ "name", "NAME", JOBS_TEXT, "name" },
 	{ "number", "NUMBER", JOBS_TEXT, "number" },
@@ -187,23 +191,25 @@ static const char *text_of(const json_t *row, const char *key)
 	return text ? text : "";
 }
 
-/* Only jobs that have ended, and did not fail, are like others. */
+/* Only jobs that have ended, and did not fail, are like others.  Jobs and nodes of two clusters may
+ * have one name: a node's is followed by its cluster's, behind the text of what is alike. */
 static int add_history(struct report *r, json_t *row)
 {
 	struct anomaly_job *job = &r->history[json_array_size(r->jobs)];
-	json_t *brief = json_pack("{s:O?, s:O?, s:O?, s:O?}", "id", json_object_get(row, "id"),
-				  "user", json_object_get(row, "user"), "name",
-				  json_object_get(row, "name"), "node",
-				  json_object_get(row, "node"));
-	const char *node = json_string_value(json_object_get(brief, "node"));
+	json_t *brief = json_pack(
+		"{s:O?, s:O?, s:O?, s:O?, s:O?}", "id", json_object_get(row, "id"), "cluster",
+		json_object_get(row, "cluster"), "user", json_object_get(row, "user"), "name",
+		json_object_get(row, "name"), "node", json_object_get(row, "node"));
 	char *like;
 
-	if (!brief || asprintf(&like, "%s\n%s\n%s\n%g", text_of(row, "user"), text_of(row, "name"),
-			       text_of(row, "manager"),
-			       json_number_value(json_object_get(row, "cpu.allocated_cores"))) < 0)
+	if (!brief ||
+	    asprintf(&like, "%s\n%s\n%s\n%s\n%g%c%s\n%s", text_of(row, "user"),
+		     text_of(row, "name"), text_of(row, "manager"), text_of(row, "cluster"),
+		     json_number_value(json_object_get(row, "cpu.allocated_cores")), '\0',
+		     text_of(row, "node"), text_of(row, "cluster")) < 0)
 		return json_decref(brief), -ENOMEM;
 	*job = (struct anomaly_job){ .like = like,
-				     .node = node && *node ? node : NULL,
+				     .node = *text_of(row, "node") ? like + strlen(like) + 1 : NULL,
 				     .tag = json_array_size(r->jobs) };
 	(void)timestamp_parse(text_of(row, "start"), &job->start_ns);
 	for (size_t i = 0; i < ANOMALY_NUMBERS; i++)
@@ -272,6 +278,8 @@ static int take_anomaly(void *context, const struct anomaly *a)
 	const struct number ratio = { "elapsed / usual", "ratio", NULL, JOBS_SHARE },
 			    *number = a->job ? &numbers[a->number] : &ratio;
 	const json_t *job = a->job ? json_array_get(r->jobs, a->job->tag) : NULL;
+	const char *cluster = a->job ? text_of(job, "cluster") : strchr(a->node, '\n') + 1;
+	_cleanup_free_ char *node = a->job ? NULL : strndup(a->node, strcspn(a->node, "\n"));
 	size_t at = json_array_size(r->found);
 	const json_t *last = json_array_get(r->found, at - 1);
 	const double now = fabs(d->value), usual = fabs(d->median), most = fmax(now, usual);
@@ -281,21 +289,28 @@ static int take_anomaly(void *context, const struct anomaly *a)
 
 	if (a->job && a->job->start_ns < r->filter.since_ns)
 		return 0;
-	row = json_pack("{s:s+, s:O?, s:O?, s:O?, s:f, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:I}",
-			"what", a->job ? "job " : "node ", a->job ? text_of(job, "id") : a->node,
-			"user", json_object_get(job, "user"), "name", json_object_get(job, "name"),
-			"node", json_object_get(job, "node"), "distance", distance, "number",
-			number->name, "value", d->value, "median", d->median, "scatter", d->scatter,
-			"value_text", text_of_number(number->kind, d->value), "median_text",
-			text_of_number(number->kind, d->median), "scatter_text",
-			text_of_number(number->kind, d->scatter), "of", (json_int_t)d->count);
-	if (a->job && json_equal(json_object_get(last, "what"), json_object_get(row, "what"))) {
+	if (!a->job && !node)
+		return -ENOMEM;
+	row = json_pack(
+		"{s:s+, s:s, s:O?, s:O?, s:O?, s:f, s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:I}",
+		"what", a->job ? "job " : "node ", a->job ? text_of(job, "id") : node, "cluster",
+		cluster, "user", json_object_get(job, "user"), "name", json_object_get(job, "name"),
+		"node", json_object_get(job, "node"), "distance", distance, "number", number->name,
+		"value", d->value, "median", d->median, "scatter", d->scatter, "value_text",
+		text_of_number(number->kind, d->value), "median_text",
+		text_of_number(number->kind, d->median), "scatter_text",
+		text_of_number(number->kind, d->scatter), "of", (json_int_t)d->count);
+	if (a->job && json_equal(json_object_get(last, "what"), json_object_get(row, "what")) &&
+	    strcmp(text_of(last, "cluster"), cluster) == 0) {
 		if (json_number_value(json_object_get(last, "distance")) >= distance)
 			return json_decref(row), 0;
 		json_array_remove(r->found, --at);
 	}
 	while (!a->job && at-- > 0) { /* nodes come last: that one explains its jobs */
-		if (strcmp(text_of(json_array_get(r->found, at), "node"), a->node) == 0)
+		const json_t *found = json_array_get(r->found, at);
+
+		if (strcmp(text_of(found, "node"), node) == 0 &&
+		    strcmp(text_of(found, "cluster"), cluster) == 0)
 			json_array_remove(r->found, at);
 	}
 	return json_array_append_new(r->found, row) < 0 ? -ENOMEM : 0;
@@ -324,6 +339,7 @@ static int add_sums(struct report *r, struct table *t, struct error *err)
 	struct job_filter filter = r->filter;
 	int code = 0;
 
+	filter.state = t->part->state;
 	for (size_t i = 0; code == 0 && i < (users ? users : 1); i++) {
 		_cleanup_(json_freep) json_t *rows = NULL;
 
@@ -410,11 +426,16 @@ static int fill(struct report *r, struct error *err)
 
 /* ---- what is written ---- */
 
-/* Energy, what it emitted and cost are columns only where they are known. */
+/* Energy, what it emitted and cost are columns only where they are known, and clusters where rows
+ * differ in them. */
 static bool is_shown(const struct table *t, const struct jobs_column *column)
 {
-	bool is = column->kind < JOBS_ENERGY;
+	bool is_cluster = strcmp(column->name, "cluster") == 0;
+	bool is = column->kind < JOBS_ENERGY && !is_cluster;
 
+	for (size_t i = 1; is_cluster && !is && i < json_array_size(t->rows); i++)
+		is = strcmp(text_of(json_array_get(t->rows, i), "cluster"),
+			    text_of(json_array_get(t->rows, 0), "cluster")) != 0;
 	for (size_t i = 0; !is && i < json_array_size(t->rows); i++)
 		is = json_is_number(json_object_get(json_array_get(t->rows, i), column->key));
 	return is;

@@ -121,6 +121,14 @@ static bool is_due(const struct watch *w, const struct watched *job)
 	return !job->is_live || w->options->look || w->polls % CHECKPOINT_LOOKS == 0;
 }
 
+/* Looks are due at whole intervals since the start, and may come late. */
+static uint64_t due_now(const struct watch *w)
+{
+	const uint64_t passed = clock_now_ns(CLOCK_BOOTTIME) - w->start_boot_ns;
+
+	return w->start_ns + passed - passed % w->options->interval_ns;
+}
+
 static int look(struct watch *w, struct error *err)
 {
 	int r = w->source->refresh(w->source, &w->list, err);
@@ -135,7 +143,7 @@ static int look(struct watch *w, struct error *err)
 		}
 	}
 	if (r == 0 && w->options->look && w->polls)
-		w->options->look(w->options->context, &w->list);
+		w->options->look(w->options->context, &w->list, due_now(w));
 	w->polls++;
 	return r;
 }

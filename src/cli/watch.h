@@ -97,8 +97,8 @@ struct watch_options {
 	uint64_t duration_ns; /* 0: to the end */
 	uint64_t interval_ns;
 	/* Called after each look, with what was read before in watched.before and now in .last; may
-	 * be NULL. */
-	void (*look)(void *context, const struct watched_list *list);
+	 * be NULL.  @due_ns: when it was due, by CLOCK_REALTIME. */
+	void (*look)(void *context, const struct watched_list *list, uint64_t due_ns);
 	void *context;
 };
 

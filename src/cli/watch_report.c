@@ -218,14 +218,14 @@ static void print_job(const struct watched *job, const char *time_text, struct p
 	page_end_line(page);
 }
 
-void watch_live_print(void *context, const struct watched_list *list)
+void watch_live_print(void *context, const struct watched_list *list, uint64_t due_ns)
 {
 	struct watch_live *live = context;
-	time_t now = time(NULL);
+	const time_t due = (time_t)(due_ns / 1000000000);
 	char text[16] = "";
 	struct tm tm;
 
-	if (localtime_r(&now, &tm))
+	if (localtime_r(&due, &tm))
 		strftime(text, sizeof(text), "%H:%M:%S", &tm);
 	if (live->lines == 0 || (live->is_terminal && live->lines >= HEAD_EVERY)) {
 		struct page *page = &live->page;

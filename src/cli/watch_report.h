@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "report/page.h"
 
@@ -25,4 +26,4 @@ struct watch_live {
 };
 
 /* As watch_options.look wants it; @context is a struct watch_live. */
-void watch_live_print(void *context, const struct watched_list *list);
+void watch_live_print(void *context, const struct watched_list *list, uint64_t due_ns);

@@ -19,6 +19,7 @@ enum job_number { /* by which jobs are chosen and counted */
 struct job_filter { /* texts are the caller's; NULL and 0: whatever it be */
 	const char *user; /* a name or a number; the rest as they stand in the job's record */
 	const char *cluster, *account, *partition, *manager, *name, *id;
+	const char *node; /* that sent a record of it */
 	const char *state; /* "RUNNING" is that of a job that has not ended; case does not matter */
 	const char *text; /* stands somewhere in id, name, user, account or reason; case does not
 			     matter */

@@ -14,6 +14,7 @@
 /* How a node is, in a line of JSON that goes with its records. */
 #define NODE_HEADER "Jobmeter-Node"
 #define NODE_SCHEMA "jobmeter.node/1"
+#define NODE_LINE_MAX 3072 /* bytes; of what is not measured as much is named as there is room */
 
 struct document;
 struct place;

@@ -11,6 +11,7 @@
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/fnv.h"
+#include "basic/humanize.h"
 #include "basic/macro.h"
 #include "model/record_field.h"
 #include "model/section.h"
@@ -299,6 +300,21 @@ int record_note_counters(struct record *r, bool is_user_only)
 			"hardware counters: lower bounds, since they stand for %.0f %% of the CPU time",
 			100 * (double)enabled_ns / (double)cpu_ns);
 	return code;
+}
+
+#define BETWEEN_MIN_NS UINT64_C(1000000000)
+
+int record_note_between(const struct record *const *records, size_t count, struct record *merged)
+{
+	const uint64_t all_ns = merged->time.elapsed_ns;
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum_ns += records[i]->time.elapsed_ns;
+	if (sum_ns >= all_ns || all_ns - sum_ns < MAX(BETWEEN_MIN_NS, all_ns / 100))
+		return 0;
+	return strings_add(&merged->coverage.notes, RECORD_NOTE_BETWEEN "%s",
+			   humanize_duration(all_ns - sum_ns).text);
 }
 
 int record_note_cpu_excess(struct record *r)

@@ -167,10 +167,14 @@ bool record_counters_are_estimates(const struct record *r);
 /* Among the notes where processes were still ending when all was read: fewer are counted than ran.
  */
 #define RECORD_NOTE_ENDING "the last milliseconds of some processes' CPU time are missing"
+/* How one begins that says how long nothing was measured between records that were merged. */
+#define RECORD_NOTE_BETWEEN "between the merged records, and in their elapsed time: "
 /* How one begins that says what it cost to measure the job. */
 #define RECORD_NOTE_METERING "jobmeter itself took "
 /* Among the notes of a record whose counters are of user mode only. */
 #define RECORD_NOTE_USER_MODE "hardware counters: of user mode only (kernel.perf_event_paranoid)"
+/* Add to @merged's notes how much of its elapsed time is in none of @records.  -ENOMEM, -ENOSPC. */
+int record_note_between(const struct record *const *records, size_t count, struct record *merged);
 /* Add what weakens the counters to the notes.  -ENOMEM, -ENOSPC. */
 int record_note_counters(struct record *r, bool is_user_only);
 

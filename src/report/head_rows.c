@@ -5,6 +5,7 @@
 #include "basic/cleanup.h"
 #include "basic/humanize.h"
 #include "report/headline.h"
+#include "report/mount_rows.h"
 #include "model/record.h"
 #include "report/record_rows.h"
 #include "report/rows_items.h"
@@ -78,6 +79,7 @@ void head_rows(const struct record *r, const struct analysis *a, struct rows *ro
 {
 	_cleanup_free_ char *place = headline_place(r), *outcome = headline_outcome(r);
 	struct rows_item *item = rows_add(rows, ITEM_HEAD, ROWS_FIRST, NULL);
+	const char *between = record_note(r, RECORD_NOTE_BETWEEN);
 
 	if (!item)
 		return;
@@ -91,9 +93,12 @@ void head_rows(const struct record *r, const struct analysis *a, struct rows *ro
 		.is_failure = headline_is_failure(r),
 	};
 	if (r->merged_records != 1)
-		item->head.merged = rows_format(rows, "merged from %u records on %u node%s",
+		item->head.merged = rows_format(rows, "merged from %u records on %u node%s%s%s%s",
 						r->merged_records, r->merged_nodes,
-						r->merged_nodes == 1 ? "" : "s");
+						r->merged_nodes == 1 ? "" : "s",
+						between ? "; the time includes " : "",
+						between ? between : "",
+						between ? " between them" : "");
 	for (size_t i = 0; i < a->classes.count; i++)
 		rows_entries_add(
 			&item->head.classes, ROWS_ALL,

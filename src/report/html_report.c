@@ -104,7 +104,7 @@ const struct cli_term reading_terms[] = {
 		"others loaded first, such as libraries." },
 	{ "Working time", "The time, summed over all threads, in which they ran, waited for a CPU, or were blocked in files, "
 		"sync, locks, the network or page faults; its parts are shares of that sum. Reads, writes, metadata and sync: "
-		"inside such calls, on a CPU or blocked; computing: the program's own code; other kernel: page faults without storage, "
+		"inside such calls, on a CPU or blocked (waiting for a CPU there is CPU wait); computing: the program's own code; other kernel: page faults without storage, "
 		"process start and all other calls of the kernel. Findings use the same numbers. "
 		"Sleep, poll, and waiting for children, threads or work are not included; they are in parentheses if they "
 		"were most of the run. Below 5 % of the run there are no shares." },
@@ -117,11 +117,13 @@ const struct cli_term reading_terms[] = {
 		"metadata and sync took longer than both. Mounts with less than 1 % of all are left out or in one row, \"others\"; there is "
 		"no table below 1 MiB, 1,000 calls and 1 % of the time. (pipe) is no file system; (unresolved): operations whose file "
 		"system this kernel does not report." },
+	{ "waits, files", "With --full: waits are the times in which threads were blocked in such calls; the times of files and "
+		"their operations are those inside the calls, on a CPU or blocked. Metadata calls: open, stat, readdir and the like." },
 	{ "cores, read", "Over time, each column the mean of its part of the run; then the highest column. "
 		"The second line shows reads or writes, whichever took longer." },
 	{ "Not measured", "What this machine, kernel or user cannot measure; --full has the reasons." },
 	{ "-", "Unknown, which is not zero." },
-	{ "≥", "At least: a part was not measured." },
+	{ "≥", "At least: a part was not measured; >= without UTF-8, where ± is +-." },
 	{ "~", "An estimate." },
 	{ "core time", "With --full: allocated cores x elapsed time. Unused core time is divided among the causes of the threads' waits "
 		"at that time, in proportion; the rest is idle. That is a convention." },

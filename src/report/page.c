@@ -70,6 +70,23 @@ void sheet_clear(struct sheet *s)
 	*s = (struct sheet){};
 }
 
+/* Signs that one character of ASCII would turn into others. */
+static const char *ascii_pair(uint32_t c)
+{
+	return c == 0x2265 ? ">=" : c == 0xb1 ? "+-" : NULL;
+}
+
+/* How many blanks before it such signs take, so that columns stay where they are. */
+static size_t count_pairs(const struct page *page, const char *text)
+{
+	size_t count = 0;
+	uint32_t c;
+
+	while (!page->is_utf8 && (c = utf8_next(&text)) != 0)
+		count += ascii_pair(c) != NULL;
+	return count;
+}
+
 static void put_character(struct page *page, uint32_t c)
 {
 	unsigned int width = utf8_is_printable(c) ? utf8_width(c) : 1;
@@ -80,6 +97,8 @@ static void put_character(struct page *page, uint32_t c)
 		fputc('?', page->out);
 	else if (c < 0x80 || page->is_utf8)
 		fwrite(buffer, 1, utf8_encode(c, buffer), page->out);
+	else if (ascii_pair(c))
+		fputs(ascii_pair(c), page->out);
 	else
 		for (unsigned int i = 0; i < width; i++)
 			fputc(utf8_ascii(c), page->out);
@@ -97,6 +116,9 @@ static void put_text(struct page *page, enum page_style style, const char *text)
 	if (*text && page->has_gap)
 		fputc('\n', page->out);
 	page->has_gap &= !*text;
+	/* at least one blank stays */
+	if (page->pending > 1)
+		page->pending -= MIN(page->pending - 1, count_pairs(page, text));
 	for (; *text && page->pending > 0; page->pending--)
 		fputc(' ', page->out);
 	if (is_styled)

@@ -240,15 +240,15 @@ static void say_number(const struct value *value, const char *one, const char *m
 			 value->number > 1 ? many : one);
 }
 
-/* It says nothing new beside a peak that holds it and little else.  Above the peak it says that
- * pages were in memory before, which others are charged for: who sizes memory needs both. */
+/* It says nothing new beside a peak that holds it and little else.  Above the peak it has pages
+ * that others are charged for: the two would contradict each other, and --full tells them apart. */
 static bool tells_more(const struct record *r, const struct value *largest)
 {
 	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
 	const uint64_t files = MAX(value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
 				   value_of(r, METRIC_MEMORY_SHMEM_PEAK)->number);
 
-	return !peak->is_known || largest->number > peak->number ||
+	return !peak->is_known ||
 	       (files <= peak->number && largest->number <= peak->number - files);
 }
 
@@ -270,8 +270,6 @@ static void add_processes(const struct record *r, struct rows *rows)
 	if (is_known)
 		rows_say(rows, "", "%s%s process%s", is_short ? "≥" : rows_bound(rows),
 			 humanize_count(count).text, count == 1 ? "" : "es and threads");
-	else
-		rows_say(rows, "", "-");
 	if (largest->is_known && tells_more(r, largest))
 		rows_say(rows, ", ", "largest %s%s", is_short ? "≥" : rows_bound(rows),
 			 humanize_bytes(largest->number).text);

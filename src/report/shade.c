@@ -22,7 +22,7 @@ const struct shade shade_power = { .label = "power", .colour = YELLOW };
 static const struct shade causes[LOST_COUNT] = {
 	[CAUSE_FILE_READ]  = { "reading files", "reading files", "reads", VERMILLION, false },
 	[CAUSE_FILE_WRITE] = { "writing files", "writing files", "writes", VERMILLION, true },
-	[CAUSE_FILE_META]  = { "metadata", "in metadata calls", "metadata", ORANGE, false },
+	[CAUSE_FILE_META]  = { "metadata calls", "in metadata calls", "metadata", ORANGE, false },
 	[CAUSE_FILE_ASYNC] = { "asynchronous I/O", "for libaio or io_uring", "async I/O", ORANGE, true },
 	[CAUSE_SYNC]       = { "sync to disk", "in sync", "sync", PURPLE, false },
 	[CAUSE_PAGE_FAULT] = { "page faults", "in page faults", "page faults", PURPLE, true },

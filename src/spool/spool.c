@@ -355,6 +355,7 @@ int spool_write_ledger(struct spool *s, const struct ledger *ledger, struct erro
 struct node_line {
 	const struct record *about;
 	const struct node_values *values;
+	size_t named; /* of what is not measured */
 };
 
 static void format_node(const void *node, struct document *d)
@@ -386,15 +387,22 @@ static void format_node(const void *node, struct document *d)
 		document_key(d, numbers[i].key);
 		document_decimal(d, value->number, numbers[i].places);
 	}
+	document_put_strings(d, "not_measured",
+			     &(struct strings){ about->coverage.missing.items, line->named });
 	document_end_map(d);
 }
 
 int spool_write_node(struct spool *s, const struct record *about, const struct node_values *values)
 {
-	const struct node_line line = { about, values };
+	struct node_line line = { about, values, about->coverage.missing.count };
 	_cleanup_free_ char *text = NULL;
 	size_t length = 0;
 	int r = document_format_line(format_node, &line, &text, &length);
 
+	while (r >= 0 && length > NODE_LINE_MAX && line.named) {
+		line.named /= 2;
+		free(TAKE_PTR(text));
+		r = document_format_line(format_node, &line, &text, &length);
+	}
 	return r < 0 ? r : put(s, SPOOL_NODE, text, length - 1); /* without its newline */
 }

@@ -87,29 +87,13 @@ static int scope_open(const struct tracing_options *options, struct scope *ret, 
 	return 0;
 }
 
-/* A zombie stays until its parent waits for it; a process whose main thread has ended lives on in
- * the others. */
-static bool is_alive(int root_fd, pid_t pid)
-{
-	char path[64], text[1024], state;
-	struct stat threads;
-	pid_t parent;
-
-	snprintf(path, sizeof(path), "proc/%d/stat", pid);
-	if (file_read_small(root_fd, path, text, sizeof(text)) <= 0 ||
-	    descendants_parse_stat(text, &state, &parent) < 0 || state == 'X')
-		return false;
-	snprintf(path, sizeof(path), "proc/%d/task", pid);
-	return state != 'Z' || (fstatat(root_fd, path, &threads, 0) == 0 && threads.st_nlink > 3);
-}
-
 static size_t list_alive(const struct scope *s, const struct tracer *t)
 {
 	const size_t count = tracer_list_processes(t, s->pids, PROCESSES_MAX);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (is_alive(s->root_fd, s->pids[i]))
+		if (descendants_is_alive(s->root_fd, s->pids[i]))
 			s->pids[kept++] = s->pids[i];
 	}
 	return kept;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Who takes over a process of the agent's has the calls that it needs, and none by which others are taken over."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -62,7 +63,11 @@ def status_of(pid):
 def helper_of(agent):
     with open(f"/proc/{agent.process.pid}/task/{agent.process.pid}/children") as file:
         children = [int(pid) for pid in file.read().split()]
-    helper, = (pid for pid in children if status_of(pid)["Name"] == "jobmeter-helper")
+    names = {}
+    for pid in children:
+        with contextlib.suppress(OSError):  # it has ended
+            names[pid] = status_of(pid)["Name"]
+    helper, = (pid for pid, name in names.items() if name == "jobmeter-helper")
     return helper
 
 

@@ -14,6 +14,13 @@ from jobtruth import differences, measured
 PATIENCE_S = 60
 
 
+def seldom():
+    """An interval with which an agent that starts now takes no reading by itself for five minutes: it takes them at the multiples of
+    its interval, by the clock of day."""
+    now = time.time()
+    return next(f"{seconds}s" for seconds in range(600, 3600) if seconds - now % seconds > 300)
+
+
 def page_of(agent):
     answer = agent.get("/metrics")
     assert answer.status == 200, answer.text

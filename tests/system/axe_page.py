@@ -13,7 +13,7 @@ def test_axe_finds_nothing_serious(server, browser):
     axe = pathlib.Path(os.environ["JOBMETER_AXE"]).read_text()
     server.push([with_cpu(job(i, node=f"node{i % 2}"), 4, lambda j: j % 5) for i in range(1, 9)] +
                 [job(9, node="node1"), job(9, node="node2"), job(10, final=False), job(11, state="FAILED"), job(12, node="busy", final=False)])
-    server.post(job(12, node="busy", final=False), **{"Jobmeter-Node": '{"node": "busy", "load": 3, "cpus": 4, "missing": 2, "lost_events": 1}'})
+    server.post(job(12, node="busy", final=False), **{"Jobmeter-Node": '{"node": "busy", "load": 3, "cpus": 4, "missing": 2, "not_measured": ["GPU: no driver"], "lost_events": 1}'})
     tab = Tab(browser, server)
     found = []
     tab.sign_in(make_token(server, BOB, "--scope", "operator"))

@@ -87,7 +87,7 @@ def make(number, kind, started, now, rank=0, **changed):
     made = copy.deepcopy(TEMPLATE)
     made |= {"cluster": CLUSTER, "node": f"gen-n{(number * 3 + rank) % 12 + 1:02}", "sequence": number * 16 + rank, "final": not runs, "boot_id": "gen-boot",
              "energy": {"joules": round(cores * elapsed * (3 + 6 * busy), 3), "estimated_joules": 0, "level": "node", "quality": "attributed"}}
-    made["energy"]["sensors"] = [{"component": "node", "source": "made", "level": "node", "quality": "attributed", "idle_policy": "job", "uncertainty": 0.1,
+    made["energy"]["sensors"] = [{"component": "node", "source": "ipmi", "level": "node", "quality": "attributed", "idle_policy": "job", "uncertainty": 0.1,
                                   "joules": made["energy"]["joules"]}]
     made["job"] |= {"manager": "slurm", "id": str(number), "uid": pwd.getpwnam(user).pw_uid, "user": user, "name": name, "account": account,
                     "partition": "long" if asked_hours > 3 else "standard", "state": "RUNNING" if runs else "ENDED", "exit_code": None if runs else exit_code,
@@ -97,7 +97,8 @@ def make(number, kind, started, now, rank=0, **changed):
     made["cpu"] |= {"user_seconds": round(cpu * 0.93, 3), "system_seconds": round(cpu * 0.07, 3), "run_queue_seconds": round(cpu * 0.004, 3),
                     "allocated_cores": cores, "utilization": None, "blocked_seconds": None, "voluntary_switches": int(cpu * 12),
                     "cpus_allowed": f"0-{cores - 1}"}
-    made["cpu"]["causes"] |= {"file_read_seconds": round(waits, 3), "file_meta_seconds": round(waits * 0.03, 3), "lock_seconds": round(cpu * 0.002, 3)}
+    made["cpu"]["causes"] |= {"file_read_seconds": round(waits, 3), "file_meta_seconds": round(len(mounts) * sum(op["seconds"] for op in made["io"][0]["meta"].values()) * 0.8, 3),
+                            "lock_seconds": round(cpu * 0.002, 3)}
     made["memory"] |= {"peak_bytes": int(used * GIB * chance.uniform(0.95, 1)), "process_peak_bytes": int(used * GIB * 0.6), "limit_bytes": asked * GIB,
                        "oom_kills": get("oom", 0)}
     made["cores"] = {"used": cores, "balance": round(get("balance", chance.uniform(0.9, 0.99)), 4)}
@@ -195,7 +196,7 @@ def fill(folder, keeper, server, now=None):
         busy = sum(one["cpu"]["user_seconds"] / one["time"]["elapsed_seconds"] for one in here)
         said = {"schema": "jobmeter.node/1", "cluster": CLUSTER, "node": f"gen-n{node:02}", "cpus": 64, "load": round(busy + 0.1, 2),
                 "memory_bytes": 256 * GIB, "memory_available_bytes": 250 * GIB - sum(one["memory"]["peak_bytes"] for one in here),
-                "missing": int(node == 7), "lost_events": 0}
+                "missing": int(node == 7), "lost_events": 0, "not_measured": ["GPU: no driver"] * (node == 7)}
         server.post(json.dumps(made[0][0]).encode(), **{"Jobmeter-Node": json.dumps(said)})
     tokens = {user: server.run("token", "create", "--user", user).stdout.strip() for user in USERS}
     return tokens | {"operator": server.run("token", "create", "--user", "root", "--scope", "operator").stdout.strip()}

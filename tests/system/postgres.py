@@ -26,6 +26,7 @@ fsync = off
 shared_buffers = 32MB
 min_wal_size = 32MB
 max_wal_size = 64MB
+log_line_prefix = '%m [%p] %a '
 """
 
 

@@ -28,6 +28,7 @@ class Server(HttpDouble):
         self.records = {}  # the one that holds, of each key
         self.history = []  # all that came and were taken
         self.requests = []  # (status, lines)
+        self.node = None  # what a node said of itself last
         self.lock = threading.Lock()
         self.port = port
         self.start()
@@ -46,6 +47,7 @@ class Server(HttpDouble):
         assert handler.headers["Content-Encoding"] == "gzip"
         assert abs(email.utils.parsedate_to_datetime(handler.headers["Date"]).timestamp() - time.time()) < 600
         lines = gzip.decompress(body).decode().splitlines()
+        self.node = json.loads(handler.headers.get("Jobmeter-Node", "null")) or self.node
         if self.token and handler.headers.get("Authorization") != f"Bearer {self.token}":
             return self.send(handler, 401, lines=len(lines))
         step = self.script.pop(0) if self.script else self.always

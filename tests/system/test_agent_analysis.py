@@ -100,7 +100,9 @@ def check_busy(document):
     assert all(document[section] is not None for section in SECTIONS)
     efficiency = document["efficiency"]
     assert efficiency["cores"]["allocated_cores"] == allowed()
-    assert 0.5 < efficiency["cores"]["used_cores"] < 1.05
+    cpu, used = document["cpu"], efficiency["cores"]["used_cores"]
+    wanted = used + (cpu["stolen_seconds"] + cpu["run_queue_seconds"]) / document["time"]["elapsed_seconds"]
+    assert 0 < used < 1.05 and 0.5 < wanted
     assert efficiency["score"] == pytest.approx(100 * efficiency["cores"]["share"], abs=0.01)
     told = {insight["id"] for insight in document["insights"]}
     if allowed() > 1:

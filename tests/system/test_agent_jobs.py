@@ -66,6 +66,8 @@ def test_jobs_that_are_born_while_samples_are_taken_get_their_final_record(start
     for job in range(BORN):
         groups.make(groups.name(job, "0"))
         time.sleep(0.002)
+        while len(samples) < 5 * job // BORN:
+            time.sleep(0.002)
     for job in range(BORN):
         groups.remove(groups.name(job))
     is_over.set()
@@ -374,7 +376,7 @@ def test_files_that_cannot_be_kept_open_are_counted(start_agent, work):
 
 
 def test_what_has_ended_is_shown_for_a_while(start_agent, bench, work, groups):
-    agent = start_agent(retention="4s")
+    agent = start_agent(retention="10s")
     work(1)
     work(2)
     groups.remove(groups.name(1))

@@ -140,13 +140,11 @@ def test_an_agent_that_fails_costs_numbers_only(run, tmp_path, number):
     if number == signal.SIGKILL:
         run.agent.process.wait()
     go.touch()
-    begun = time.monotonic()
-    out, err = process.communicate(timeout=PATIENCE_S)
-    took = time.monotonic() - begun
+    out, err = process.communicate(timeout=PATIENCE_S)  # while the agent is gone, or stands still
     if number == signal.SIGSTOP:
         run.agent.process.send_signal(signal.SIGCONT)
     print(err)
-    assert process.returncode == 7 and took < 30
+    assert process.returncode == 7
     complaints = [line for line in err.splitlines() if line.startswith("jobmeter")]
     assert len(complaints) == 1 and "agent" in complaints[0], err
     record = run.record("f")

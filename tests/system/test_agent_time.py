@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from agent_pages import await_page, entries, final_record, known_jobs, page_of
+from agent_pages import await_page, entries, final_record, known_jobs, page_of, seldom
 
 JOB, SPINS = "5", "7"
 NOISE = 0.1  # seconds between a reading and our own clock
@@ -68,7 +68,7 @@ def sleeper(groups):
 
 def test_a_wait_that_goes_on_and_all_that_a_thread_does_grow_with_the_clock(start_agent, sleeper, groups, demand):
     demand(shutil.which("curl"), "needs curl")
-    agent = start_agent(interval="10m")  # it reads when it is asked
+    agent = start_agent(interval=seldom())  # it reads when it is asked
     process = groups.start(groups.name(SPINS), "sh", "-c", "while :; do :; done", env={})
     try:
         let_pass(1.1)
@@ -85,7 +85,7 @@ def test_a_wait_that_goes_on_and_all_that_a_thread_does_grow_with_the_clock(star
 @pytest.mark.parametrize("end", ["kill", "step_aside"])
 def test_a_restart_loses_no_wait(start_agent, groups, sleeper, demand, end):
     demand(shutil.which("curl"), "needs curl")
-    agent = start_agent(interval="10m")
+    agent = start_agent(interval=seldom())
     let_pass(1.1)
     first, = read(agent, slept)
     getattr(agent, end)()
@@ -108,7 +108,7 @@ def test_a_storm_of_short_children_is_counted_whole_and_leaves_nothing(start_age
     demand(shutil.which("curl"), "needs curl")
     demand(shutil.which("bpftool") or os.path.exists("/usr/sbin/bpftool"), "needs bpftool")
     children, parents, name = 2003, 5, groups.name(JOB)
-    agent = start_agent(retention="2s")
+    agent = start_agent(retention="10s")  # its record is asked for meanwhile
     groups.run(name, programs / "tests/truth/waits", "storm", children, tmp_path / "waits.json", env={})
     truth = json.loads((tmp_path / "waits.json").read_text())
     group = (groups.roots[0] / name).stat().st_ino

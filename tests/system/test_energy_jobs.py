@@ -195,6 +195,6 @@ def test_a_prometheus_has_the_names_of_dashboards_by_the_shipped_rules(site, sta
         assert [one["metric"] for one in watts] == [{"__name__": "hpc_node_power_watts", "instance": f"localhost:{site.agent.port}",
                                                      "quality": "estimated"}]
         assert float(watts[0]["value"][1]) > 0
-        assert {target["lastError"] for target in prometheus.ask("targets")["activeTargets"]} == {""}
+        prometheus.wait_for("up", lambda _: {target["lastError"] for target in prometheus.ask("targets")["activeTargets"]} == {""})
     finally:
         prometheus.stop()

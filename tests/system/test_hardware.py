@@ -193,7 +193,7 @@ def test_an_agent_exposes_those_of_a_live_job(start_agent, groups, demand):
     assert ({**own, "of": "mean"}, 2900000000) in page.of(frequency)
     assert ({**own, "of": "min"}, 2900000000) in page.of(frequency)
     assert (own, 61.003) in page.of(temperature)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     groups.remove(groups.name(7))
     page = await_page(agent, lambda page: own not in [labels for labels, _ in page.of(temperature)])
     assert own not in [labels for labels, _ in page.of(temperature)]

@@ -88,12 +88,12 @@ def test_the_largest_process_is_the_commands(programs, tmp_path, root):
 
 def test_what_no_look_saw_is_not_known(programs, tmp_path, root):
     """A command that is over before the first look."""
-    for _ in range(5):
+    for _ in range(53):
         memory, _ = run(programs, tmp_path, "true")
         if memory["anon_peak_bytes"] is None:  # else the wall clock's second ended in it
             assert parts_of(memory) == [None] * 3
             return
-    pytest.fail("each of five short runs was looked at")
+    pytest.fail("each of many short runs was looked at")
 
 
 def test_how_often_the_limit_was_hit(programs, tmp_path, root):

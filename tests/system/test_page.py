@@ -18,8 +18,9 @@ ALICE, BOB = 61001, 61002
 NAMES = {ALICE: "made-alice", BOB: "made-bob"}
 EVIL = "\"><img src=x onerror=alert(1)><script>alert('x')</script><!-- & ]]> </style> javascript:alert(1) \N{RIGHT-TO-LEFT OVERRIDE} é"
 VOID = {"br", "col", "hr", "input", "link", "meta"}
-PAGES = ["/jobs", "/jobs/1", "/jobs?state=FAILED", "/jobs?sort=energy.joules&order=asc", "/usage", "/files", "/files?mount=%2Fscratch&days=36500"]
-OF_MANY = ["/spread?days=36500", "/nodes?days=36500"]  # of operators, and the first of coordinators
+PAGES = ["/jobs", "/jobs/1", "/jobs?state=FAILED", "/jobs?sort=energy.joules&order=asc", "/usage", "/files", "/files?mount=%2Fscratch&days=36500",
+         "/jobs?node=made-node1&cpu_above=1&sort=wait_seconds"]
+OF_MANY = ["/spread?days=36500", "/nodes?days=36500", "/nodes?days=36500&node=node1"]  # of operators, and the first of coordinators
 
 
 @pytest.fixture
@@ -244,7 +245,7 @@ def test_nobody_sees_a_row_of_another_user(server):
     server.push([job(i) for i in range(1, 8)] +
                 [job(i, BOB, name="bobs-job", node="bobs-node", started=1, facts={"account": "bobs-account"}) for i in range(1, 14)])
     alice, operator = Visitor(server, make_token(server, ALICE)), Visitor(server, make_token(server, BOB, "--scope", "operator"))
-    seen, left = set(), ["/jobs", "/usage", "/usage?days=36500", "/files?days=36500", "/jobs/13", "/jobs?user=made-bob", f"/jobs?user={BOB}", "/jobs?id=13", "/jobs?text=bobs", "/jobs?name=bobs-job"]
+    seen, left = set(), ["/jobs", "/usage", "/usage?days=36500", "/files?days=36500", "/jobs/13", "/jobs?user=made-bob", f"/jobs?user={BOB}", "/jobs?id=13", "/jobs?text=bobs", "/jobs?name=bobs-job", "/jobs?node=bobs-node", "/nodes?node=bobs-node"]
     while left:
         path = left.pop()
         seen.add(path)
@@ -296,7 +297,7 @@ def test_bars_count_the_jobs_that_their_links_show(either):
     server.push([made(1, 4, 0, seconds=60), made(2, 10, 1, seconds=61), made(3, 100, 11, seconds=4000), made(4, 1, 2), made(5, None, 1), made(6, 2, 1, uid=BOB)])
     visitor = Visitor(server, make_token(server, ALICE, "--scope", "operator"))
     found = {}
-    for title, table, absent in re.findall(r"<h2>([^<]*)</h2>(<table class=\"spread\">.*?</table>)<p class=\"note\">Not known of (\d+) jobs", visitor.text("/spread?days=36500"), re.DOTALL):
+    for title, table, absent in re.findall(r"<h2>([^<]*)</h2>(<table class=\"spread\">.*?</table>)<p class=\"note\">Not known for (\d+) jobs", visitor.text("/spread?days=36500"), re.DOTALL):
         rows = re.findall(r'<a href="([^"]*)">([^<]*)</a>.*?</progress> (\d+)</td>', table, re.DOTALL)
         found[title] = {words: int(count) for _, words, count in rows if int(count)} | {None: int(absent)}
         assert sum(found[title].values()) == 6
@@ -330,10 +331,49 @@ def test_a_node_says_how_it_is_with_what_it_sends(either):
     say({}, node=EVIL.encode("ascii", "ignore").decode())
     for nothing in ("", "{", "[]", '{"node": 1}', '{"node": "x", "load": "y"}', '{"node": "x", "cpus": 1e300}', json.dumps({"node": "x" * 501})):
         say({}, text=nothing or " ")
-    text = Visitor(server, make_token(server, BOB, "--scope", "operator")).text("/nodes")
+    visitor = Visitor(server, make_token(server, BOB, "--scope", "operator"))
+    text = visitor.text("/nodes")
     rows = [re.sub("<[^>]*>+", " ", row).split() for row in re.findall("<tr>(.*?)</tr>", text, re.DOTALL)[1:]]
     assert Page(text) and "<img" not in text and len(rows) == 2
     assert " ".join(next(row for row in rows if row[0] == "busy")).partition(" ago ")[2] == "1 1 31.2 of 64 75 % of 64 GiB - - all 12 events lost"
+    say({"missing": 4, "not_measured": ["hardware counters: no\nsuch device", EVIL, 7, "x" * 5000], "lost_events": 0})
+    text = visitor.text("/nodes?node=busy")
+    assert re.findall("<summary>([^<]*)</summary>", text) == ["4 not measured"] and Page(text).text.count("<img src=x onerror=alert(1)>") == 1
+    assert re.findall("<li>([^<]*)</li>", text)[::2] == ["hardware counters: no such device", "and 2 more"]
+    say({"missing": 4, "lost_events": 0})  # as an older agent does
+    text = visitor.text("/nodes?node=busy")
+    assert "4 not measured</td>" in text and "<li>" not in text
+
+
+def test_nodes_lead_to_their_jobs_and_jobs_to_their_nodes(either):
+    server = either
+    server.push([job(1, node="node1"), job(2, node="node2"), *(job(3, node=f"node{i}") for i in (1, 2)), job(4, BOB, node="node1"),
+                 *(job(5, node=f"node{i}") for i in range(11, 31))])
+    alice, operator = Visitor(server, make_token(server, ALICE)), Visitor(server, make_token(server, BOB, "--scope", "operator"))
+    def jobs_of(visitor, path):
+        return re.findall(r'<th scope="row".*?<a href="/jobs/(\d+)\?', visitor.text(path.replace("&amp;", "&")))
+
+    row = re.search(r"<tr><th[^>]*>node1<.*?</tr>", operator.text("/nodes?days=36500"), re.DOTALL)[0]
+    path, count = re.search(r'<a href="(/jobs\?node=node1&amp;[^"]*)">(\d+)</a>', row).groups()
+    assert (count, jobs_of(operator, path)) == ("3", ["4", "3", "1"])
+    assert jobs_of(alice, path) == ["3", "1"] and jobs_of(alice, "/jobs?node=node2") == ["3", "2"]
+    assert jobs_of(alice, "/jobs?node=nosuch") == jobs_of(alice, "/jobs?node=node1&cluster=other") == []
+    assert jobs_of(alice, "/jobs?node=node2&limit=1&sort=elapsed_seconds") in (["2"], ["3"])
+    links = [one for one in Page(alice.text("/jobs/3")).links if "node=" in one]
+    assert links == ["/jobs?node=node1&cluster=made", "/jobs?node=node2&cluster=made"]
+    assert [one for one in Page(operator.text("/jobs/3")).links if "node=" in one] == ["/nodes?node=node1", "/nodes?node=node2"]
+    assert "<summary>Ran on 20 nodes</summary>" in alice.text("/jobs/5")
+    text = operator.text("/nodes?days=36500&node=node2")
+    assert "1 node, 0 silent." in text and "<h1>Node node2</h1>" in text
+
+
+def test_the_form_shows_all_that_chooses_jobs(server):
+    server.push([job(1)])
+    text = Visitor(server, make_token(server, ALICE)).text("/jobs?cpu_above=10&cpu_most=20&node=made-node1&sort=end&days=90")
+    form = re.search('<form class="filters".*?</form>', text, re.DOTALL)[0]
+    fields = dict(re.findall(r'<label>([^<]*)<input name="\w+" value="([^"]*)"/>', form))
+    assert fields == {"CPU above, %": "10", "Node": "made-node1"} and '<input type="hidden" name="sort" value="end"/>' in form
+    assert re.findall(r'selected="selected">([^<]*)<', form) == ["90 days", "up to 20 %"]
 
 
 def with_cpu(made, cores, used):
@@ -382,7 +422,7 @@ def test_a_job_shows_what_would_fit_by_the_users_own_jobs(either):
     for visitor in (alice, operator):
         text = visitor.text("/jobs/7")
         assert re.findall("<code>([^<]*)</code>", text)[:3] == ["#SBATCH --time=0-00:36:00", "#SBATCH --mem=3G", "#SBATCH --cpus-per-task=3 # or --ntasks"]
-        assert text.count("5 % of 40 like jobs needed more") == 2 and Page(text)  # all jobs had the same cores busy
+        assert text.count("5 % of 40 similar jobs needed more") == 2 and Page(text)  # all jobs had the same cores busy
     assert "--mem=48G" in bob.text("/jobs/101") and bob.get("/jobs/7").status == 404
     server.push([line(json.loads(made(200 + i, 1, 5)) | {"job": json.loads(made(200 + i, 1, 5))["job"] | {"manager": "run"}}) for i in range(5)])
     assert 'class="fits"' not in alice.text("/jobs/201") and "needed more" in alice.text("/jobs/201")
@@ -444,7 +484,7 @@ def test_usage_has_the_jobs_that_left_most_unused_first(either):
     server.push([made(1, 4, 4), made(2, 17, 4), made(3, 64, 7, facts={"account": "other"}), made(4, 64, 64, started=100000), made(5, 99, 0, uid=BOB)])
     visitor = Visitor(server, make_token(server, ALICE))
     text = visitor.text("/usage?days=36500")
-    worst = re.search("Jobs that left most unused.*?</table>", text, re.DOTALL)[0]
+    worst = re.search("Jobs with the most unused core-hours.*?</table>", text, re.DOTALL)[0]
     assert re.findall(r'href="/jobs/(\d+)\?', worst) == ["3", "2", "4", "1"]  # two left nothing
     rows = re.findall("<tr>(.*?)</tr>", re.search("By account.*?</table>", text, re.DOTALL)[0], re.DOTALL)[1:]
     assert [re.sub("<[^>]*>+", " ", row).split()[:4] for row in rows] == [["other", "1", "64", "11"], ["made-account", "3", "85", "85"]]
@@ -496,7 +536,7 @@ def test_text_of_a_user_means_nothing_on_any_page(server):
             seen.add(path)
             left += [one for one in Page(text).links if not one.startswith(("/assets", "/log", "#")) and one not in seen | set(left)]
         hostile = sorted({one.partition("?")[0] for one in seen if "onerror" in one})
-        assert hostile == ["/files", "/jobs", "/usage"][:len(hostile)] and len(hostile) > 1, sorted(seen)
+        assert hostile == ["/files", "/jobs", *["/nodes"] * ("/nodes?days=36500" in seen), "/usage"][:len(hostile)] and len(hostile) > 1, sorted(seen)
 
 
 def test_a_list_goes_on_where_its_page_ended(either):
@@ -606,6 +646,13 @@ def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser)
         assert tab.ask("return document.querySelector('.fits').innerText").count("#SBATCH --") == 3
         tab.ask("document.querySelector('svg.plot').dispatchEvent(new KeyboardEvent('keydown', {key: '+', bubbles: true}))")
         assert set(tab.ask("return [...document.querySelectorAll('svg.plot > svg')].map(s => s.getAttribute('viewBox'))")) == {"250 0 500 120"}
+        assert tab.ask("return [...document.querySelectorAll('p.links')].map(p => p.innerText)")[1].startswith("Ran on gen-n")
+        tab.open("/jobs?sort=wait_seconds")
+        waited = tab.ask(f"return {rows}.map(r => r.querySelector('[data-label=Waited]').innerText)")
+        assert waited[0] == "2 h 00 m" and len(set(waited)) > 2
+        seconds = [sum(int(n) * {"h": 3600, "m": 60, "s": 1}[unit] for n, unit in re.findall(r"(\d+) (\w)", one)) for one in waited]
+        assert seconds == sorted(seconds, reverse=True)
+        tab.open("/jobs/4289")
         follow("Jobs like this one")
         assert {one.partition(" ")[0] for one in tab.ask(f"return {rows}.map(r => r.querySelector('.name').textContent)")} == {"train-unet"}
         follow("Usage")
@@ -636,6 +683,8 @@ def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser)
         assert said and int(said[1]) in counts
         follow("Nodes")
         assert tab.ask(f"return {rows}.length") == 12 and "1 not measured" in tab.ask("return document.body.innerText")
+        tab.click(".list summary")
+        assert "GPU: no driver" in tab.ask("return document.querySelector('.list details').innerText")
         assert tab.ask("return performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))")
         assert browser.complaints() == []
 

@@ -2,6 +2,7 @@
 """Whose it is what goes through ports of InfiniBand and Omni-Path.  The ports are made: files as the kernel's documentation
 has them, in a mount namespace of the agent's own."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -99,7 +100,7 @@ def begin(agent, groups):
 @pytest.fixture
 def end(agent, groups):
     def end(job, process):
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
         groups.remove(groups.name(job))
         return final_record(agent, job)
 
@@ -185,8 +186,9 @@ def await_run(process):
     end = time.monotonic() + 60
     while time.monotonic() < end:
         for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-            if found := re.search(r"/jobmeter-run-(\w+)$", pathlib.Path(f"/proc/{child}/cgroup").read_text(), re.M):
-                return found[1]
+            with contextlib.suppress(OSError):  # it has ended
+                if found := re.search(r"/jobmeter-run-(\w+)$", pathlib.Path(f"/proc/{child}/cgroup").read_text(), re.M):
+                    return found[1]
         time.sleep(0.02)
     raise AssertionError("the run is in no group of its own")
 
@@ -218,7 +220,7 @@ def test_what_was_there_before_a_watch_has_none(programs, bench, port, groups, t
         subprocess.run([*made(bench), programs / "jobmeter", "watch", "--standalone", "--cgroup", f"/{TOP}/{groups.name(4729)}",
                         "--duration", "0.5", "--quiet", "--output", tmp_path / "watch.json"], check=True, timeout=60)
     finally:
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
         groups.remove(groups.name(4729))
     record = json.loads((tmp_path / "watch.json").read_text())
     assert "ports" not in record

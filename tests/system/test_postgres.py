@@ -9,6 +9,7 @@ import datetime
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -37,16 +38,42 @@ def server(serving):
         yield server
 
 
+# How the statements begin that may read a whole table: those of reindex, one of nodes, which are few, and one whose join by id goes
+# through the index only where there is hardly a row.
+WHOLE = ("UPDATE records SET job = NULL WHERE NOT EXISTS", "DELETE FROM jobs WHERE NOT EXISTS (SELECT 1 FROM records", "DELETE FROM nodes WHERE told_ns <",
+         "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at_ns <")
+
+
+def full_scans(plan, is_limited=False):
+    """(table, how) of each part of a plan that reads all of a table, or of an index of one."""
+    kind, is_limited = plan["Node Type"], is_limited or plan["Node Type"] == "Limit"
+    if kind == "Seq Scan" or kind in ("Index Scan", "Index Only Scan") and "Index Cond" not in plan and not is_limited:
+        yield re.sub(r"_\d{4}_\d\d$", "", plan["Relation Name"]), kind
+    for part in plan.get("Plans", ()):
+        yield from full_scans(part, is_limited)
+
+
 @pytest.mark.parametrize("suite", ["test_store", "test_slurm_runs"])
-def test_the_stores_own_suites_hold(programs, postgres, suite):
+def test_the_stores_own_suites_hold_and_read_no_whole_table(programs, postgres, suite):
+    """By the plans of all statements that were run.  Where an index can be used, one is: the tables are too small for it else."""
     postgres.ask("postgres", "DROP ROLE IF EXISTS jm_unit")
     postgres.ask("postgres", "CREATE ROLE jm_unit LOGIN")
+    for setting in ("session_preload_libraries = auto_explain", "auto_explain.log_min_duration = 0", "auto_explain.log_format = json",
+                    "auto_explain.log_timing = off", "enable_seqscan = off"):
+        postgres.ask("postgres", f"ALTER ROLE jm_unit SET {setting}")
     postgres.ask("postgres", "CREATE DATABASE unit OWNER jm_unit")
+    begin = (postgres.folder / "log").stat().st_size
     done = subprocess.run([programs / "tests/unit" / suite], capture_output=True, text=True,
                           env={**os.environ, "JOBMETER_TEST_DATABASE": postgres.url("jm_unit", "unit")})
     postgres.drop_database("unit")
     assert done.returncode == 0, done.stdout + done.stderr
     assert " tests, 0 failed" in done.stdout
+    log = (postgres.folder / "log").read_bytes()[begin:].decode(errors="replace")
+    plans = [json.loads(text) for text in re.findall(r" jobmeter-server LOG:  duration: [0-9.]+ ms  plan:\n(\t\{\n.*?\n\t\})$", log, re.MULTILINE | re.DOTALL)]
+    assert len({plan["Query Text"] for plan in plans}) > 50
+    found = {(table, how, " ".join(plan["Query Text"].split())) for plan in plans for table, how in full_scans(plan["Plan"])}
+    found = {one for one in found if not one[2].startswith(WHOLE)}
+    assert not found, "\n".join(map(str, sorted(found)))
 
 
 def test_each_is_there_once_though_postgresql_stops_dies_and_cuts(server, postgres):
@@ -175,19 +202,21 @@ def partitions(server):
     return dict(server.ask_database("SELECT tableoid::regclass::text, count(*) FROM records GROUP BY 1"))
 
 
-def month(offset):
-    now = datetime.datetime.now(datetime.timezone.utc)
-    months = now.year * 12 + now.month - 1 + offset
+def month(moment, offset):
+    """The name of the table of the month of that time, and of those before and after it."""
+    then = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc)
+    months = then.year * 12 + then.month - 1 + offset
     return f"records_{months // 12}_{months % 12 + 1:02}"
 
 
 def test_months_are_made_ahead_and_absurd_dates_have_a_place(server):
-    now = int(time.time() - BEGUN.timestamp())
+    moment = time.time()
+    now = int(moment - BEGUN.timestamp())
     absurd = [line(record(i, started=now + days * 86400, seconds=1)) for i, days in ((2, -20000), (3, 60000), (4, 300))]
-    assert server.push([line(record(1, started=now - 7))] + absurd) == [TAKEN] * 4
-    assert partitions(server) == {month(0): 1, "records_default": 3}
+    assert server.push([line(record(1, started=now))] + absurd) == [TAKEN] * 4
+    assert partitions(server) == {month(moment, 0): 1, "records_default": 3}
     tables = {row[0] for row in server.ask_database("SELECT tablename FROM pg_tables WHERE schemaname = 'jobmeter'")}
-    assert {month(i) for i in (-1, 0, 1, 2, 3)} | {month(0).replace("records", "ledger")} <= tables
+    assert {month(moment, i) for i in (-1, 0, 1, 2, 3)} | {month(moment, 0).replace("records", "ledger")} <= tables
     # the month of a record from the future comes
     begins, = server.ask_database("SELECT start_ns FROM records WHERE job_id = '4'")[0]
     assert server.ask_database(f"SELECT jobmeter_make_months({begins}, {begins})")[0][0] == 2
@@ -196,7 +225,7 @@ def test_months_are_made_ahead_and_absurd_dates_have_a_place(server):
     # months that have ended and are empty go
     server.ask_database(f"DELETE FROM records WHERE start_ns = {begins}")
     assert server.ask_database(f"SELECT jobmeter_drop_months({begins + 40 * 86400 * 10**9})")[0][0] >= 2
-    assert set(partitions(server)) == {month(0), "records_default"}
+    assert set(partitions(server)) == {month(moment, 0), "records_default"}
 
 
 def test_the_ledger_is_kept_by_months_too(server):

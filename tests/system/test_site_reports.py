@@ -316,6 +316,39 @@ def test_a_slow_node_is_named_instead_of_its_jobs(server, jobmeter):
     assert (job["what"], job["number"], job["value"]) == ("job 1115", "elapsed", 3000)
 
 
+def test_jobs_and_nodes_of_one_name_in_two_clusters_are_two(server, jobmeter):
+    """Both clusters have node n7 and jobs of these numbers and names; one's all take twice as long, and one of its jobs computes nothing."""
+    made = []
+    for cluster in "made", "far":
+        for i in range(120):
+            node, slow = f"n{i % 10}", cluster == "far"
+            seconds = 1000 + i % 7 + (1000 if slow else 0) + (2000 if node == "n7" and slow else 0)
+            one = record(1000 + i, node=node, name="solve", started=i * 15000, seconds=seconds) | {"cluster": cluster}
+            busy = 0.01 if (i, slow) == (115, True) else 3.5
+            one["cpu"] |= {"allocated_cores": 4, "cpus_allowed": None, "user_seconds": busy * seconds, "system_seconds": 0}
+            one["io"][0]["read"]["bytes"] = 10**9
+            made.append(one)
+    push(server, made)
+    found = tables(jobmeter, "waste")
+    differing = [(row["what"], row["cluster"], row["number"]) for row in found["Jobs and nodes that differ from their like"]]
+    assert differing == [("node n7", "far", "elapsed / usual"), ("job 1115", "far", "cpu")]
+    text = jobmeter("report", "--type", "efficiency", *SPAN)
+    assert "CLUSTER" not in text.partition("Jobs with the most")[0]
+    assert found["Jobs with the most unused core time"][0]["id"] == "1115" and found["Jobs with the most unused core time"][0]["cluster"] == "far"
+
+
+def test_users_of_jobs_that_reached_their_time_limit_are_named(server, jobmeter):
+    push_weeks(server)
+    made = [record(500 + i, uid=uid, user=user, name="late", started=700000 + i, seconds=1000 * (i + 1)) for i, (user, uid) in
+            enumerate((("ada", 1001), ("cleo", 1003), ("cleo", 1003)))]
+    for one in made:
+        one["job"]["state"] = "TIMEOUT"
+        one["cpu"] |= {"allocated_cores": 4, "cpus_allowed": None}
+    push(server, made)
+    rows = tables(jobmeter, "waste", "--until", "2027-01-01")["Users whose jobs reached their time limit"]
+    assert [(row["user"], row["jobs"], row["core_seconds"]) for row in rows] == [("cleo", 2, 4 * 5000), ("ada", 1, 4 * 1000)]
+
+
 def test_where_nothing_differs_nothing_is_named(server, jobmeter):
     push_weeks(server)
     assert tables(jobmeter, "waste", "--until", "2026-02-10")["Jobs and nodes that differ from their like"] == []

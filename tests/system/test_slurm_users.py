@@ -298,20 +298,23 @@ def test_an_allocation_without_a_process_is_shown_and_then_its_end(node):
 
 def test_an_ended_job_is_shown_as_long_as_the_site_wants(node):
     job = node.slurm.submit("true", user=ALICE)
-    node.slurm.wait_until_over()
     page = when(node, lambda page: any(l["jobid"] == str(job)
-                                       for l, _ in page.of("jobmeter_job_end_time_seconds")))
+                                       for l, _ in page.of("jobmeter_job_end_time_seconds")), 300)
     ended = next(value for labels, value in page.of("jobmeter_job_end_time_seconds") if labels["jobid"] == str(job))
     when(node, lambda page: str(job) not in shown_jobs(page))
     assert time.time() > ended + 6
+    node.slurm.wait_until_over()
     assert not list((node.agent.folder / "state/jobs").glob(f"*{job}*"))
 
 
 def test_what_slurms_own_processes_wait_for_is_not_lost_to_the_job(node):
     """Each step has a process of Slurm's, whose threads wait for as long as it lives, and so do srun's."""
     job = node.slurm.submit("srun sleep 5", user=ALICE)
+    end = time.monotonic() + 300
+    while not (record := json.loads(ask(node, ALICE, f"/v1/jobs/slurm/{job}")[1])).get("final"):  # it is there for some seconds
+        assert time.monotonic() < end
+        time.sleep(0.1)
     node.slurm.wait_until_over()
-    record = json.loads(ask(node, ALICE, f"/v1/jobs/slurm/{job}")[1])
     step = next(step for step in record["steps"] if step["id"] == "0")
     assert step["cpu"]["causes"]["sleep_seconds"] == pytest.approx(5, abs=0.1)
     causes = record["cpu"]["causes"]

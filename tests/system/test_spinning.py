@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Spinning: programs that wait in MPI or OpenMP, or in a lock of their own, against their own clocks.
 
-How long they spin is known by samples, so each comparison has room for four standard deviations of their number."""
+How long they spin is known by samples, so each comparison has room for six standard deviations of their number."""
 
 import json
 import os
@@ -14,10 +14,16 @@ import pytest
 import mpi_programs
 
 SAMPLE = 0.020011003  # seconds
-SECONDS = 6  # the finding wants 5
+SECONDS = 6  # the finding wants 5, and 2 s of spinning
 RUNS = [  # MPI, ms a step, and how many times as many has rank 0
     ("openmpi", 1, 1), ("openmpi", 40, 1), ("openmpi", 100, 6), ("mpich", 8, 1), ("mpich", 15, 6),
 ]
+
+
+def told_by_ranks(text):
+    """[(seconds in MPI or waiting, seconds that may count as such, all)] by rank, as steps.c and timed.c print them."""
+    found = sorted(re.findall(r"^rank (\d+): (\S+) (\S+) (\S+)$", text, re.M))
+    return [tuple(map(float, numbers)) for _, *numbers in found]
 
 
 @pytest.fixture
@@ -32,7 +38,7 @@ def spun(programs, tmp_path, root, demand):
         record = json.loads(output.read_text())
         missing = "; ".join(record["coverage"]["missing"])
         demand(record["cpu"]["polling_seconds"] is not None, f"no samples here: {missing}")
-        told = [tuple(map(float, found)) for found in re.findall(r"^rank \d+: (\S+) (\S+) (\S+)$", done.stdout, re.M)]
+        told = told_by_ranks(done.stdout)
         assert told
         inside, around, own = map(sum, zip(*told))
         rest = record["cpu"]["user_seconds"] + record["cpu"]["system_seconds"] - own  # mpirun's, which is of the same libraries
@@ -42,9 +48,9 @@ def spun(programs, tmp_path, root, demand):
 
 
 def noise(part, whole):
-    """Four standard deviations of what @part is estimated at, and a sample at each end."""
+    """Six standard deviations of what @part is estimated at, and a sample at each end."""
     samples, share = whole / SAMPLE, min(part / whole, 1)
-    return SAMPLE * (4 * (samples * share * (1 - share)) ** 0.5 + 2)
+    return SAMPLE * (6 * (samples * share * (1 - share)) ** 0.5 + 2)
 
 
 def check(record, inside, besides, whole):
@@ -66,11 +72,10 @@ def test_who_waits_in_mpi_spins_and_who_computes_does_not(programs, spun, demand
     demand(program, f"needs mpicc.{mpi}")
     record, inside, besides, whole = spun(mpi_programs.mpirun(mpi, program, ms, times, SECONDS), mpi_programs.ENVIRONMENT)
     check(record, inside, besides, whole)
-    is_told = "spin-wait" in findings(programs, record, tmp_path)
-    if (inside + besides) / (whole + besides) < 0.15:  # a balanced program, unless something else held up a rank
-        assert not is_told
-    if inside / (whole + besides) > 0.35 and inside > 3:
-        assert is_told
+    cpu, polling = record["cpu"], record["cpu"]["polling_seconds"]
+    # of a quarter of its CPU time the finding is; which of the programs have that is what check() shows
+    assert ("spin-wait" in findings(programs, record, tmp_path)) == \
+        (polling >= 2 and polling >= 0.25 * (cpu["user_seconds"] + cpu["system_seconds"]))
 
 
 @pytest.fixture

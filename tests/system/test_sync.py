@@ -26,6 +26,11 @@ pytestmark = pytest.mark.node
 ANN, BOB = USERS
 CARL = f"jc{os.getpid():x}"
 ALL = [*USERS, CARL]
+URGENT = """\
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
+PartitionName=urgent Nodes=ALL PriorityTier=10 PreemptMode=OFF
+"""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +39,7 @@ def slurm(demand):
     demand(os.geteuid() == 0 and not missing, f"needs root and {missing or 'nothing else'}")
     with Keeper() as keeper:
         make_users(keeper, [CARL])
-        with AccountedSlurm(accounts={"chem": [ANN, CARL], "bio": [ANN, BOB]}, jobscripts=True,
+        with AccountedSlurm(accounts={"chem": [ANN, CARL], "bio": [ANN, BOB]}, jobscripts=True, more=URGENT,
                             cgroup_more="ConstrainSwapSpace=no") as slurm:
             yield slurm
 
@@ -177,17 +182,46 @@ def test_in_every_state_our_rows_and_saccts_are_the_same(site, slurm):
     slurm.run("scancel", both)
     slurm.wait_until_over()
     site.sync()
-    assert len(assert_same(site, slurm)) >= before + 11
+    rows = assert_same(site, slurm)
+    assert len(rows) >= before + 11
     ours = site.jobs()
     assert len(ours) == len({(job["id"], job["submit"]) for job in ours})
     assert {"TIMEOUT", "REQUEUED", "COMPLETED"} <= {job["state"] for job in ours}
     assert not [job for job in ours if job.get("array_tasks")]  # nothing of the placeholder is left
     assert sorted(job["array_index"] for job in ours if job["array_id"] == str(array)) == [3, 4, 5, 6, 7]
     held = next(job for job in ours if job["id"] == str(stopped))
-    assert held["suspended_seconds"] >= 2 and held["elapsed_seconds"] < 4 + 2  # not charged
+    measured, = (json.loads(line)["time"]["elapsed_seconds"] for line in site.server.ask(f"/v1/records?id={stopped}").text.splitlines())
+    row, = (row for row in rows if row["JobIDRaw"] == str(stopped))
+    assert held["suspended_seconds"] == moment(row["End"]) - moment(row["Start"]) - int(row["ElapsedRaw"]) >= 2
+    assert held["elapsed_seconds"] == pytest.approx(measured - held["suspended_seconds"], abs=1e-6)  # not charged
     assert sorted(job["het_offset"] for job in ours if job["name"] == "both") == [0, 1]
     assert sorted(job["state"] for job in ours if job["id"] == str(again)) == ["COMPLETED", "REQUEUED"]
     assert len({job["name"] for job in ours if job["account"] == "bio"}) >= len(names)  # as sacct has them
+
+
+def test_jobs_that_slurm_ends_have_its_state(site, slurm):
+    """One takes too much memory, one comes too late for its deadline, one has to make room, one loses its node."""
+    def begun(name):
+        number = slurm.submit(f"echo >{slurm.out}/{name}; sleep 600", "-A", "bio", "--no-requeue", "--mem=900M", user=BOB, name=name)
+        slurm.wait_for((slurm.out / name).exists)
+        return number
+    hungry = slurm.submit("python3 -c 'bytearray(300 << 20)'", "-A", "chem", "--mem=64M", user=CARL, name="hungry")
+    missed = slurm.submit("true", "-A", "bio", "-t", "5", "--deadline=now+65", "--begin=now+40", user=BOB, name="missed")
+    slurm.wait_for(lambda: slurm.states(hungry) == {"OUT_OF_MEMORY"})
+    low = begun("low")
+    slurm.submit("true", "-A", "chem", "-p", "urgent", "--mem=900M", user=ANN)
+    slurm.wait_for(lambda: slurm.states(low) == {"PREEMPTED"})
+    slurm.wait_for(lambda: slurm.states(missed) == {"DEADLINE"})
+    lost = begun("lost")
+    slurm.run("scontrol", "update", f"NodeName={slurm.node}", "State=DOWN", "Reason=made")
+    slurm.wait_for(lambda: slurm.states(lost) == {"NODE_FAIL"})
+    slurm.run("scontrol", "update", f"NodeName={slurm.node}", "State=RESUME", check=False)  # refused if it is there again by itself
+    slurm.wait_until_over()
+    slurm.wait_for(lambda: "idle" in slurm.run("sinfo", "-h", "-o", "%t").stdout)
+    site.sync()
+    assert_same(site, slurm)
+    ours = {job["id"]: job["state"] for job in site.jobs()}
+    assert [ours[str(number)] for number in (hungry, missed, low, lost)] == ["OUT_OF_MEMORY", "DEADLINE", "PREEMPTED", "NODE_FAIL"]
 
 
 SCRIPT = """echo "$SLURM_JOB_ID $(id -un) $SLURM_JOB_ACCOUNT ${{SLURM_ARRAY_TASK_ID:--}} {code}" >> {out}/truth; exit {code}"""

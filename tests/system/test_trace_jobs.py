@@ -2,6 +2,7 @@
 """With `trace: sets` the agent traces all jobs: their records and metrics have what they called, and nobody asked."""
 
 import collections
+import contextlib
 import os
 import pathlib
 import re
@@ -40,12 +41,21 @@ def library_of(program):
 def links_of(pid):
     """Of probes, that the process holds."""
     count = 0
-    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        try:
-            count += bool(re.search("^link_type:\t(uprobe|uretprobe|perf)", path.read_text(), re.MULTILINE))
-        except FileNotFoundError:  # closed meanwhile
-            pass
+    with contextlib.suppress(OSError):  # the process ended
+        for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+            with contextlib.suppress(OSError):  # closed meanwhile
+                count += bool(re.search("^link_type:\t(uprobe|uretprobe|perf)", path.read_text(), re.MULTILINE))
     return count
+
+
+WAITS = {"7", "232", "271", "281", "441"}  # poll, epoll_wait, ppoll, epoll_pwait, epoll_pwait2
+
+
+def is_waiting(pid):
+    """For what comes: it is not at work, and does not wait for a CPU either."""
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[0] in WAITS
+    return False
 
 
 class Holder:
@@ -57,11 +67,13 @@ class Holder:
 
     @staticmethod
     def await_probes(agent, seconds=60):
-        """Its tracer has attached some, and no more come: three looks find the same."""
+        """Its tracer has attached some, and no more come: three looks find the same, and that it does nothing."""
         end, looks = time.monotonic() + seconds, []
         while not (len(looks) >= 3 and looks[-1] and len(set(looks[-3:])) == 1):
             assert time.monotonic() < end, f"links at each look: {looks}"
-            looks.append(sum(links_of(pid) for pid in processes_named(agent, "jobmeter-trace")))
+            tracers = processes_named(agent, "jobmeter-trace")
+            is_idle = all(map(is_waiting, tracers))
+            looks.append(sum(map(links_of, tracers)) if is_idle else 0)
             time.sleep(1)
 
 

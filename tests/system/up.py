@@ -114,9 +114,9 @@ class Up:
         found = {}
         for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:
-                name, rest = path.read_text().rpartition(")")[::2]
-            except OSError:
+                parent = path.read_bytes().rpartition(b")")[2].split()[1]
+                if int(parent) == self.process.pid:
+                    found[os.readlink(path.parent / "exe").rpartition("/")[2]] = int(path.parent.name)
+            except OSError:  # it has gone
                 continue
-            if int(rest.split()[1]) == self.process.pid:
-                found[os.readlink(path.parent / "exe").rpartition("/")[2]] = int(path.parent.name)
         return found

@@ -102,7 +102,8 @@ TEST(several_are_merged_or_stand_on_lines)
 	char line[256];
 
 	ASSERT_EQ(report(both, &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "merged from 2 records on 1 node\n");
+	ASSERT_CONTAINS(text, "merged from 2 records on 1 node; the time includes 23 h 58 m "
+			      "between them\n");
 	ASSERT_CONTAINS(text, "\nrecords     rank  node");
 	snprintf(line, sizeof(line), "%s --json", both);
 	ASSERT_EQ(report(line, &json), CLI_WELL);
@@ -182,7 +183,8 @@ TEST(a_page_is_of_all_records_together)
 	ASSERT_EQ(report("-f html DATA/made-train.json DATA/made-train-before.json", &printed),
 		  CLI_WELL);
 	ASSERT_CONTAINS(printed, "<!DOCTYPE html>\n<html lang=\"en\">");
-	ASSERT_CONTAINS(printed, "Merged from 2 records on 1 node.");
+	ASSERT_CONTAINS(printed, "Merged from 2 records on 1 node; the time includes 23 h 58 m "
+				 "between them.");
 	ASSERT_EQ(report("DATA/made-train.json --output OUT/x.html", &text), CLI_WELL);
 	ASSERT_CONTAINS(text, "x.html\n");
 	ASSERT_LACKS(text, "train.sh");

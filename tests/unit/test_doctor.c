@@ -289,10 +289,14 @@ TEST(costs_have_a_sign_and_a_spread_and_may_be_missing)
 	c->has_costs = true;
 	for (size_t i = 0; i < COSTS_COUNT; i++)
 		c->costs.rows[i] =
-			(struct cost){ "files: default", i < 2, { -3, 5, 700 }, { 0, 1, 2 } };
+			(struct cost){ "files: default", i < 2, { -3, 5, 40 }, { -230, 90, 700 } };
 	text = print(c, false);
 	ASSERT_CONTAINS(text, "+5 ns");
-	ASSERT_CONTAINS(text, "-3 to 700");
+	ASSERT_CONTAINS(text, "-3 to 40");
+	ASSERT_CONTAINS(text, "90 ns"); /* bare */
+	ASSERT_LACKS(text, "+90 ns");
+	ASSERT_CONTAINS(text, "too noisy");
+	ASSERT_CONTAINS(text, "-230 to 700");
 	json = write_json(c);
 	rows = json_object_get(json_object_get(json, "costs"), "settings");
 	ASSERT_EQ(json_array_size(rows), (uint64_t)COSTS_COUNT);

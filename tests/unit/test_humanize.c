@@ -55,6 +55,10 @@ TEST(cores_and_percents_keep_what_is_small)
 	ASSERT_STREQ(humanize_cores(2100).text, "2.1");
 	ASSERT_STREQ(humanize_cores(4000).text, "4");
 	ASSERT_STREQ(humanize_cores(7).text, "0.007");
+	ASSERT_STREQ(humanize_cores(149).text, "0.15");
+	ASSERT_STREQ(humanize_cores(198).text, "0.2");
+	ASSERT_STREQ(humanize_cores(494).text, "0.49");
+	ASSERT_STREQ(humanize_cores(496).text, "0.5");
 	ASSERT_STREQ(humanize_cores(0).text, "0");
 	ASSERT_STREQ(humanize_percent(0.52).text, "52 %");
 	ASSERT_STREQ(humanize_percent(0.004).text, "0.4 %");

@@ -169,6 +169,78 @@ TEST(what_ends_later_is_known_by_its_id)
 	store_close(s);
 }
 
+TEST(an_end_that_comes_first_is_added_to_as_any_other)
+{
+	static const char *const answers[] = {
+		/* the deletion, then the end with all the rest */
+		("11/28/2026 10:00:30;D;7.pbs1;requestor=bob@login1\n"
+		 "11/28/2026 10:00:31;E;7.pbs1;user=bob queue=batch ctime=1795860020 end=1795860031 "
+		 "start=1795860025 Exit_status=271\n"),
+		/* Torque's Q has no time of submission: it takes no end away */
+		("11/28/2026 10:00:30;D;8.torque1;requestor=bob@login1\n"
+		 "11/28/2026 10:00:30;Q;8.torque1;queue=batch\n"),
+		/* two ends alone */
+		("11/28/2026 10:00:30;D;9.pbs1;requestor=bob@login1\n"
+		 "11/28/2026 10:00:32;A;9.pbs1;\n"),
+	};
+	static const uint64_t ends[] = { 1795860031, 1795860030, 1795860032 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		struct store_run run, next = {};
+		struct manager_answer a;
+		struct error err = {};
+
+		open_answer(&manager_pbs, answers[i], strlen(answers[i]), &next, &a);
+		ASSERT_EQ(manager_pbs.next(&a, &run, &err), 1);
+		ASSERT_STREQ(run.state, "CANCELLED");
+		ASSERT_EQ(run.end.number / NS, ends[i]);
+		ASSERT_EQ(run.submit.is_known, i == 0);
+		ASSERT_EQ(manager_pbs.next(&a, &run, &err), 0);
+		close_answer(&a);
+	}
+}
+
+/* The first line shows the log's time zone: it is that of the server, in both hours of a night when
+ * the clock goes back. */
+TEST(a_log_of_another_time_zone_is_refused)
+{
+	static const struct {
+		const char *zone, *stamp, *end;
+		const char *told; /* NULL: nothing */
+	} logs[] = {
+		{ "UTC0", "11/28/2026 10:00:31", "1795860031", NULL },
+		{ "UTC0", "11/28/2026 18:00:31", "1795860031", "+8 hours" },
+		{ "UTC0", "11/28/2026 06:30:31", "1795860031", "-3.5 hours" },
+		{ "EST5", "11/28/2026 05:00:31", "1795860031", NULL },
+		{ "EST5", "11/28/2026 10:00:31", "1795860031", "+5 hours" },
+		{ "UTC0", "11/28/2026 10:07:12", "1795860031", NULL }, /* logged late */
+		{ "CET-1CEST,M3.5.0,M10.5.0/3", "10/25/2026 02:30:00", "1792888200", NULL },
+		{ "CET-1CEST,M3.5.0,M10.5.0/3", "10/25/2026 02:30:00", "1792891800", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++) {
+		_cleanup_free_ char *text = NULL;
+		struct manager_answer a = { .cluster = "made" };
+		struct error err = {};
+		int r;
+
+		setenv("TZ", logs[i].zone, 1);
+		tzset();
+		ASSERT(asprintf(&text, "zone %s;E;7.pbs1;user=bob ctime=1 end=%s Exit_status=0\n",
+				logs[i].stamp, logs[i].end) > 0);
+		a.text = strdup(text);
+		a.length = strlen(text);
+		r = manager_pbs.open(&a, &err);
+		ASSERT_EQ(r, logs[i].told ? -EBADMSG : 0);
+		ASSERT_EQ(a.line_count, 0); /* it is no line of a job */
+		if (logs[i].told)
+			ASSERT_CONTAINS(err.text, logs[i].told);
+		close_answer(&a);
+	}
+	setenv("TZ", "UTC0", 1);
+	tzset();
+}
+
 TEST(an_answer_that_breaks_off_is_none)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(documented); i++) {

@@ -7,9 +7,13 @@
 #include "node/node_energy.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
@@ -24,6 +28,7 @@
 #include "tree.h"
 
 #define CAP "sys/class/powercap/"
+#define PMU "sys/bus/event_source/devices/power/"
 #define INTEL_RANGE "262143328850\n"
 #define AMD_RANGE "65532610987\n"
 #define DRAM_RANGE "65712999613\n"
@@ -235,6 +240,67 @@ TEST(amd_s_package_has_no_memory_beside_it)
 	write_busy(root, 3);
 	take(&b, 2);
 	assert_all(&b, 100);
+}
+
+/* What RAPL says now, by names with a blank behind each. */
+static void assert_sensors(struct sources *sources, const char *expected)
+{
+	_cleanup_(energy_readings_clear) struct energy_readings readings = {};
+	char names[256] = "";
+
+	ASSERT_OK(sources_sample(sources, clock_now_ns(CLOCK_BOOTTIME)));
+	ASSERT_OK(sources_put_energy(sources, &readings));
+	for (size_t i = 0; i < readings.count; i++)
+		strcat(strcat(names, readings.items[i].sensor.name), " ");
+	ASSERT_STREQ(names, expected);
+}
+
+TEST(a_platform_and_memory_that_stand_still_at_0_are_no_sensors)
+{
+	_cleanup_close_ int root = tree_open("dead-psys");
+	_cleanup_(close_bench) struct bench b;
+
+	write_zone(root, "intel-rapl:0", "package-0\n", "1000000\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:0", "uncore\n", "0\n", INTEL_RANGE);
+	write_zone(root, "intel-rapl:0:1", "dram\n", "0\n", DRAM_RANGE);
+	write_zone(root, "intel-rapl:1", "psys\n", "0\n", INTEL_RANGE);
+	b = open_bench(root);
+	assert_sensors(b.sources, "package-0 package-0 uncore package-0 dram psys ");
+	nanosleep(&(struct timespec){ .tv_sec = 1, .tv_nsec = 10000000 }, NULL);
+	write_zone(root, "intel-rapl:0", "package-0\n", "2000000\n", INTEL_RANGE);
+	assert_sensors(b.sources, "package-0 package-0 uncore "); /* graphics may be off */
+	write_zone(root, "intel-rapl:1", "psys\n", "1000000\n", INTEL_RANGE);
+	assert_sensors(b.sources, "package-0 package-0 uncore psys ");
+}
+
+/* The kernel's own clock and its event that never counts stand for counters of energy. */
+TEST(events_that_stand_still_at_0_are_no_sensors)
+{
+	_cleanup_close_ int root = tree_open("dead-event");
+	_cleanup_(sources_freep) struct sources *sources = NULL;
+	const struct source_options options = { .root_fd = root };
+	bool is_wanted[SOURCES_MAX] = {};
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_CPU_CLOCK };
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return; /* not for users */
+	close(fd);
+	is_wanted[sources_index("rapl")] = true;
+	tree_write(root, PMU "type", "1\n");
+	tree_write(root, PMU "cpumask", "0\n");
+	tree_write(root, PMU "events/energy-psys", "event=0x09\n");
+	tree_write(root, PMU "events/energy-psys.scale", "2.3283064365386962890625e-10\n");
+	ASSERT_OK(sources_open(sources_all(), is_wanted, &options, &sources));
+	assert_sensors(sources, "");
+	sources_free(sources);
+	sources = NULL;
+	tree_write(root, PMU "events/energy-pkg", "event=0x00\n");
+	tree_write(root, PMU "events/energy-pkg.scale", "2.3283064365386962890625e-10\n");
+	ASSERT_OK(sources_open(sources_all(), is_wanted, &options, &sources));
+	assert_sensors(sources, "energy-pkg 0 ");
 }
 
 TEST(one_intel_socket_divides_by_work_and_tells_a_run_inside_its_part)

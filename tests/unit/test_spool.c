@@ -151,8 +151,17 @@ TEST(how_a_node_is_is_one_line_of_its_last_word_and_goes_with_the_agent)
 	ASSERT_OK(spool_write_node(s, about, &values));
 	ASSERT_EQ(count(path), (size_t)0);
 	ASSERT_OK(file_read(s->dir_fd, SPOOL_NODE, 1000, &text, NULL));
-	ASSERT_STREQ(text, "{\"schema\":\"jobmeter.node/1\",\"cluster\":null,\"node\":\"n1\","
-			   "\"missing\":1,\"lost_events\":0,\"cpus\":64,\"load\":17.01}");
+	ASSERT_STREQ(
+		text,
+		"{\"schema\":\"jobmeter.node/1\",\"cluster\":null,\"node\":\"n1\","
+		"\"missing\":1,\"lost_events\":0,\"cpus\":64,\"load\":17.01,\"not_measured\":[\"files\"]}");
+	for (int i = 1; i < 60; i++)
+		ASSERT_OK(strings_add(&about->coverage.missing, "energy of \"part\" %099d", i));
+	ASSERT_OK(spool_write_node(s, about, &values));
+	free(TAKE_PTR(text));
+	ASSERT_OK(file_read(s->dir_fd, SPOOL_NODE, NODE_LINE_MAX, &text, NULL));
+	ASSERT_CONTAINS(text, "\"missing\":60,");
+	ASSERT_CONTAINS(text, "\"not_measured\":[\"files\",\"energy of \\\"part");
 	next = open_spool(path, MANY);
 	ASSERT_ERR(file_read(next->dir_fd, SPOOL_NODE, 1000, &text, NULL), -ENOENT);
 }

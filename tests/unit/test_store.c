@@ -621,6 +621,35 @@ TEST(filters_choose)
 	ASSERT(has_more);
 }
 
+/* Also texts that do not compress and are larger than an index of PostgreSQL has room for. */
+TEST(a_text_of_any_length_is_found)
+{
+	static const size_t lengths[] = { 499, 500, 501, 4001 };
+	_cleanup_(store_closep) struct store *s = open_store("lengths");
+	char texts[2 * ARRAY_SIZE(lengths)][4 * 4001 + 1] = {};
+	uint64_t state = 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct record *record;
+		char id[2] = { (char)('1' + (char)i), '\0' }, expected[16];
+		char *at = texts[i];
+
+		for (size_t k = 0; k < lengths[i / 2]; k++) {
+			state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+			if (i % 2) /* four bytes a letter */
+				at = mempcpy(at, "\xf0\x9f\x98", 3);
+			*at++ = (char)((i % 2 ? 0x80 : '0') + (char)(state >> 58) % 60);
+		}
+		record = made_job(id, "a", 0);
+		set(&record->job.name, texts[i]);
+		set(&record->job.account, texts[i]);
+		ASSERT_EQ(put(s, record), 't');
+		snprintf(expected, sizeof(expected), "%s@a - 1;", id);
+		ASSERT_LIST(s, &all, expected, .name = texts[i]);
+		ASSERT_LIST(s, &all, expected, .account = texts[i], .name = texts[i]);
+	}
+}
+
 TEST(of_several_jobs_of_an_id_the_newest_is_meant)
 {
 	_cleanup_(store_closep) struct store *s = open_store("newest");
@@ -1024,10 +1053,32 @@ TEST(the_file_is_its_owners_alone)
 	ASSERT_EQ(st.st_mode & 07777, 0600U);
 }
 
-/* SQLite's plans; full scans of what is small, or of what the rarest of questions need. */
-TEST(no_statement_reads_a_whole_table)
+/* By SQLite's plan; full scans of what is small, or of what the rarest of questions need. */
+static void check_plan(struct store *s, const char *statement)
 {
 	static const char *const allowed[] = { "meta", "sqlite_master", "nodes" };
+	_cleanup_free_ char *text = NULL;
+	struct statement plan = {};
+
+	ASSERT(asprintf(&text, "EXPLAIN QUERY PLAN %s", statement) > 0);
+	plan.text = text;
+	store_ask_once(s, &plan, NULL, 0);
+	while (store_next(s, &plan)) {
+		const char *step = COLUMN_TEXT(&plan, 3);
+		bool is_allowed = strncmp(step, "SCAN ", 5) != 0 || strstr(step, "USING") ||
+				  strstr(step, "VIRTUAL TABLE");
+
+		for (size_t k = 0; k < ARRAY_SIZE(allowed); k++)
+			is_allowed |= strcmp(step + 5, allowed[k]) == 0;
+		if (!is_allowed)
+			printf("  %s\n  %s\n", statement, step);
+		ASSERT(is_allowed);
+	}
+	store_release(s, &plan);
+}
+
+TEST(no_statement_reads_a_whole_table)
+{
 	_cleanup_(store_closep) struct store *s = open_store("plans");
 	const struct store_upkeep upkeep = { .now_ns = NOW };
 	const struct store_question question = { .id = "7" };
@@ -1042,27 +1093,36 @@ TEST(no_statement_reads_a_whole_table)
 	ASSERT_LIST(s, &own, "", .id = "9");
 	free(read_lines(s, &question, &all));
 	free(read_lines(s, &question, &own));
-	for (size_t i = 0; i < STORE_STATEMENTS_MAX && s->statements[i].text; i++, asked++) {
-		_cleanup_free_ char *text = NULL;
-		struct statement plan = {};
-
-		ASSERT(asprintf(&text, "EXPLAIN QUERY PLAN %s", s->statements[i].text) > 0);
-		plan.text = text;
-		store_ask_once(s, &plan, NULL, 0);
-		while (store_next(s, &plan)) {
-			const char *step = COLUMN_TEXT(&plan, 3);
-			bool is_allowed = strncmp(step, "SCAN ", 5) != 0 || strstr(step, "USING") ||
-					  strstr(step, "VIRTUAL TABLE");
-
-			for (size_t k = 0; k < ARRAY_SIZE(allowed); k++)
-				is_allowed |= strcmp(step + 5, allowed[k]) == 0;
-			if (!is_allowed)
-				printf("  %s\n  %s\n", s->statements[i].text, step);
-			ASSERT(is_allowed);
-		}
-		store_release(s, &plan);
-	}
+	for (size_t i = 0; i < STORE_STATEMENTS_MAX && s->statements[i].text; i++, asked++)
+		check_plan(s, s->statements[i].text);
 	ASSERT(asked > 20);
+}
+
+TEST(jobs_of_a_node_are_found_by_an_index)
+{
+	static const struct store_who callers[] = { { .sees_all = true }, { .uid = 1000 } };
+	_cleanup_(store_closep) struct store *s = open_store("jobs-of-node");
+	const struct job_filter filter = { .node = "a" };
+
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	ASSERT_EQ(put(s, made_job("7", "b", 0)), 't');
+	ASSERT_EQ(put(s, made_job("8", "b", 0)), 't');
+	ASSERT_LIST(s, &all, "7@ - 2;", .node = "a");
+	ASSERT_LIST(s, &all, "8@b - 1;7@ - 2;", .node = "b");
+	ASSERT_LIST(s, &all, "", .node = "c");
+	ASSERT_LIST(s, &((struct store_who){ .uid = 1 }), "", .node = "a");
+	for (size_t i = 0; i < ARRAY_SIZE(callers) && place_is_file(); i++) {
+		_cleanup_free_ char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		fputs("SELECT id FROM jobs", out);
+		store_print_filter(s, &filter, &callers[i], out);
+		fputs(" ORDER BY start_ns DESC, id DESC LIMIT ?16", out);
+		fclose(out);
+		ASSERT_CONTAINS(text, "node = ?15");
+		check_plan(s, text);
+	}
 }
 
 static void set_version(const char *name, int version)

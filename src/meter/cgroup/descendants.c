@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "basic/cleanup.h"
 #include "basic/file.h"
@@ -101,4 +102,20 @@ ssize_t descendants_list(int root_fd, pid_t top, pid_t *pids, size_t max)
 	}
 	free(list.items);
 	return r < 0 ? r : count;
+}
+
+/* A zombie stays until its parent waits for it; a process whose main thread has ended lives on in
+ * the others. */
+bool descendants_is_alive(int root_fd, pid_t pid)
+{
+	char path[64], text[1024], state;
+	struct stat threads;
+	pid_t parent;
+
+	snprintf(path, sizeof(path), "proc/%d/stat", pid);
+	if (file_read_small(root_fd, path, text, sizeof(text)) <= 0 ||
+	    descendants_parse_stat(text, &state, &parent) < 0 || state == 'X')
+		return false;
+	snprintf(path, sizeof(path), "proc/%d/task", pid);
+	return state != 'Z' || (fstatat(root_fd, path, &threads, 0) == 0 && threads.st_nlink > 3);
 }

@@ -526,6 +526,7 @@ static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
 	if (r >= 0)
 		r = kernel_side_feed(s->kernel, boot_ns, err);
 	s->sources.command_lookups = 0;
+	sampler_work(s); /* names that are known by now */
 	if (r >= 0)
 		r = sources_sample(s->sources.sources, boot_ns);
 	for (struct registry_job *job = NULL; r >= 0 && (job = registry_next(s->registry, job));)

@@ -35,6 +35,7 @@
 #define RANK 10
 #define DEAD_NS UINT64_C(60000000000)
 #define DEAD_AT_0_NS UINT64_C(1000000000)
+#define BEGINS_NS UINT64_C(20000000) /* a processor's counter moves each millisecond */
 #define MIRROR_UJ 1000000 /* possible difference between two reads of one counter */
 #define MIRROR_MOVES 5
 
@@ -57,7 +58,7 @@ struct rapl_zone {
 	struct energy_sensor sensor;
 	struct energy_counter counter;
 	uint64_t first_ns; /* when it was read first */
-	bool has_moved; /* since then */
+	bool has_moved; /* since then; an event: since it was opened */
 	/* A zone of another die with the same counter for that many moves: perhaps a mirror. -1:
 	 * none. */
 	int twin;
@@ -304,14 +305,41 @@ static void look_at_twin(struct source_state *s, struct rapl_zone *zone)
 	}
 }
 
+/* Events count from 0 when they are opened: one that stands still from there on has nothing behind
+ * it, as on some virtual machines.  Returns whether any moves. */
+static bool await_events(struct source_state *s)
+{
+	const uint64_t end_ns = clock_now_ns(CLOCK_MONOTONIC) + BEGINS_NS;
+	size_t moving;
+	bool is_late;
+
+	do {
+		is_late = clock_now_ns(CLOCK_MONOTONIC) >= end_ns;
+		moving = 0;
+		for (size_t i = 0; i < s->count; i++) {
+			uint64_t uj;
+
+			s->zones[i].has_moved |= read_counter(&s->zones[i], &uj) && uj;
+			moving += s->zones[i].has_moved;
+		}
+		if (moving < s->count && !is_late)
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	} while (moving < s->count && !is_late);
+	return moving;
+}
+
 static int open_source(const struct source_options *options, struct source_state *s,
 		       struct error *err)
 {
 	bool is_refused = false;
 	int r = read_powercap(options->root_fd, s, &is_refused);
 
-	if (r == 0 && !s->count)
+	if (r == 0 && !s->count) {
 		r = read_events(options->root_fd, s, &is_refused);
+		if (r == 0 && s->count && !await_events(s))
+			return error_set(err, -ENODEV,
+					 "this machine's RAPL counters stand still at 0");
+	}
 	find_twins(s);
 	if (r < 0 || s->count)
 		return r;
@@ -338,12 +366,15 @@ static bool read_zone_now(const struct rapl_zone *zone, struct energy_counter *c
 	return true;
 }
 
-/* A package takes more than 0 J in far less: a counter that has not moved since it was opened
- * means nothing, least of all at 0, as on some virtual machines. */
+/* Whatever is counted takes more than 0 J in far less: a counter that has not moved since it was
+ * opened means nothing, least of all at 0. */
 static bool is_dead(const struct rapl_zone *zone, uint64_t boot_ns)
 {
-	return zone->sensor.part == ENERGY_PACKAGE && !zone->has_moved && zone->first_ns &&
-	       boot_ns - zone->first_ns >= (zone->counter.last_uj ? DEAD_NS : DEAD_AT_0_NS);
+	if (zone->has_moved || zone->sensor.level == ENERGY_PART)
+		return false;
+	return zone->is_event ||
+	       (zone->first_ns &&
+		boot_ns - zone->first_ns >= (zone->counter.last_uj ? DEAD_NS : DEAD_AT_0_NS));
 }
 
 static int sample(struct source_state *s, uint64_t boot_ns UNUSED, struct samples *to)

@@ -486,26 +486,38 @@ static char *make_key(const struct api_call *c)
 	return fclose(out) == 0 ? key : NULL;
 }
 
-/* With @text it is put there, for so long; else a copy, or NULL. */
-static char *keep(struct kept *k, const char *key, const char *text, uint64_t for_ns)
+static size_t place_of_key(const char *key)
+{
+	return fnv_bytes(FNV_BEGIN, key, strlen(key)) % KEPT;
+}
+
+/* A copy; NULL: it has none that still holds. */
+static char *copy_kept(struct kept *k, const char *key)
 {
 	const uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
-	const size_t i = fnv_bytes(FNV_BEGIN, key, strlen(key)) % KEPT;
+	const size_t i = place_of_key(key);
 	char *copy = NULL;
 
 	pthread_mutex_lock(&k->lock);
-	if (text) {
-		free(k->items[i].key);
-		free(k->items[i].text);
-		k->items[i].key = strdup(key);
-		k->items[i].text = strdup(text);
-		k->items[i].until_ns = now_ns + for_ns;
-	} else if (k->items[i].key && k->items[i].text && k->items[i].until_ns > now_ns &&
-		   strcmp(k->items[i].key, key) == 0) {
+	if (k->items[i].key && k->items[i].text && k->items[i].until_ns > now_ns &&
+	    strcmp(k->items[i].key, key) == 0)
 		copy = strdup(k->items[i].text);
-	}
 	pthread_mutex_unlock(&k->lock);
 	return copy;
+}
+
+/* In place of the answer whose key has the same hash. */
+static void keep_answer(struct kept *k, const char *key, const char *text, uint64_t for_ns)
+{
+	const size_t i = place_of_key(key);
+
+	pthread_mutex_lock(&k->lock);
+	free(k->items[i].key);
+	free(k->items[i].text);
+	k->items[i].key = strdup(key);
+	k->items[i].text = strdup(text);
+	k->items[i].until_ns = clock_now_ns(CLOCK_MONOTONIC) + for_ns;
+	pthread_mutex_unlock(&k->lock);
 }
 
 static int make_answer(struct api_call *c, struct http_answer *ret, struct error *err)
@@ -514,7 +526,7 @@ static int make_answer(struct api_call *c, struct http_answer *ret, struct error
 	_cleanup_free_ char *key = make_key(c);
 	int r;
 
-	ret->text = key ? keep(c->server->kept, key, NULL, 0) : NULL;
+	ret->text = key ? copy_kept(c->server->kept, key) : NULL;
 	ret->length = ret->text ? strlen(ret->text) : 0;
 	if (ret->text)
 		return 0;
@@ -528,7 +540,7 @@ static int make_answer(struct api_call *c, struct http_answer *ret, struct error
 		r = -ENOMEM;
 	cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	if (key && r >= 0 && cpu_ns >= KEPT_LONG_NS && ret->length <= KEPT_TEXT_MAX)
-		(void)keep(c->server->kept, key, ret->text, MIN(10 * cpu_ns, KEPT_MOST_NS));
+		keep_answer(c->server->kept, key, ret->text, MIN(10 * cpu_ns, KEPT_MOST_NS));
 	return r;
 }
 

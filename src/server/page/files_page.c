@@ -99,8 +99,9 @@ static int put_files(struct site_call *c, struct error *err)
 	html_end(c->h);
 	site_put_filters(c, "/files", DAYS);
 	html_element(c->h, "p", "note",
-		     "Jobs that ran in this time, each as a whole. Now: bytes read and written per "
-		     "second by jobs that run, each on average so far; the most first.");
+		     "Jobs that ran in this time, with all that each of them did. Now: bytes read "
+		     "and written per second by running jobs, averaged over each job's run so "
+		     "far; the largest first.");
 	for (size_t i = mount != NULL; r == 0 && i < (mount ? ARRAY_SIZE(views) : 1); i++) {
 		if (views[i].is_of_all && !c->sees_others)
 			continue;

@@ -66,31 +66,37 @@ static const struct choice {
 };
 /* clang-format on */
 
-static void put_option(const char *value, const char *words, bool is_chosen, struct html *h)
-{
-	html_begin_tag(h, "option", { "value", value },
-		       { "selected", is_chosen ? "selected" : NULL });
-	html_text(h, "%s", words);
-	html_end(h);
-}
+static const struct select {
+	const char *name, *label;
+	const struct choice *choices; /* up to one without a value */
+	const char *before, *behind; /* a value that is none of them */
+} states_select = { "state", "State", states, "", "" },
+  spans_select = { "days", "Time", spans, "", " days" },
+  some_spans_select = { "days", "Time", spans + 1, "", " days" },
+  shares_select = { "cpu_most", "CPU used", shares, "up to ", " %" };
 
-static void put_select(struct site_call *c, const char *name, const char *label,
-		       const struct choice *choices, const char *usual)
+static void put_select(struct site_call *c, const struct select *select, const char *usual)
 {
-	const char *text = api_text(&c->api, name), *given = text ? text : usual;
+	const char *text = api_text(&c->api, select->name), *given = text ? text : usual;
 	bool is_there = !given;
 
 	html_begin(c->h, "label");
-	html_text(c->h, "%s", label);
-	html_begin_tag(c->h, "select", { "name", name });
-	for (; choices->value; choices++) {
-		bool is_chosen = given && strcmp(given, choices->value) == 0;
+	html_text(c->h, "%s", select->label);
+	html_begin_tag(c->h, "select", { "name", select->name });
+	for (const struct choice *choice = select->choices; choice->value; choice++) {
+		bool is_chosen = given && strcmp(given, choice->value) == 0;
 
-		put_option(choices->value, choices->words, is_chosen, c->h);
+		html_begin_tag(c->h, "option", { "value", choice->value },
+			       { "selected", is_chosen ? "selected" : NULL });
+		html_text(c->h, "%s", choice->words);
+		html_end(c->h);
 		is_there |= is_chosen;
 	}
-	if (!is_there) /* an address may name another */
-		put_option(given, given, true, c->h);
+	if (!is_there) { /* an address may name another */
+		html_begin_tag(c->h, "option", { "value", given }, { "selected", "selected" });
+		html_text(c->h, "%s%s%s", select->before, given, select->behind);
+		html_end(c->h);
+	}
 	html_end(c->h);
 	html_end(c->h);
 }
@@ -104,7 +110,27 @@ static void put_input(struct site_call *c, const char *name, const char *label)
 	html_end(c->h);
 }
 
-/* What the form does not show stays as it was asked for. */
+/* clang-format off */
+static const struct extra { /* parameters with a field where they are given */
+	const char *name, *label;
+} extras[] = {
+	{ "node", "Node" }, { "cluster", "Cluster" }, { "manager", "Manager" }, { "id", "Job" }, { "since", "Since" }, { "until", "Until" },
+	{ "cpu_above", "CPU above, %" }, { "memory_above", "Memory above, %" }, { "memory_most", "Memory up to, %" },
+	{ "wait_above", "Wait above, s" }, { "wait_most", "Wait up to, s" }, { "cores_above", "Cores above" }, { "cores_most", "Cores up to" },
+	{ "elapsed_above", "Elapsed above, s" }, { "elapsed_most", "Elapsed up to, s" },
+};
+/* clang-format on */
+
+static const char *label_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(extras); i++) {
+		if (strcmp(extras[i].name, name) == 0)
+			return extras[i].label;
+	}
+	return NULL;
+}
+
+/* What the form does not offer to all: a field, to change or empty it, or as it was asked for. */
 static void put_others(struct site_call *c)
 {
 	static const char *const shown[] = { "text", "state",	"days",	 "cpu_most", "name",
@@ -118,6 +144,10 @@ static void put_others(struct site_call *c)
 			is_shown |= strcmp(p->name, shown[j]) == 0;
 		if (is_shown)
 			continue;
+		if (label_of(p->name)) {
+			put_input(c, p->name, label_of(p->name));
+			continue;
+		}
 		html_begin_tag(c->h, "input", { "type", "hidden" }, { "name", p->name },
 			       { "value", c->api.values[i] });
 		html_end(c->h);
@@ -132,9 +162,9 @@ void site_put_filters(struct site_call *c, const char *path, unsigned int days)
 	html_begin_tag(c->h, "form", { "class", "filters" }, { "action", path },
 		       { "role", "search" });
 	put_input(c, "text", "Contains");
-	put_select(c, "state", "State", states, NULL);
-	put_select(c, "days", "Time", days ? spans + 1 : spans, days ? usual : NULL);
-	put_select(c, "cpu_most", "CPU used", shares, NULL);
+	put_select(c, &states_select, NULL);
+	put_select(c, days ? &some_spans_select : &spans_select, days ? usual : NULL);
+	put_select(c, &shares_select, NULL);
 	put_input(c, "name", "Name");
 	put_input(c, "partition", "Partition");
 	put_input(c, "account", "Account");

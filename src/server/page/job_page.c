@@ -18,10 +18,12 @@
 #include "model/record.h"
 #include "report/html_report.h"
 #include "report/report_compare.h"
+#include "server/api/caller.h"
 #include "server/page/site.h"
 #include "server/predict.h"
 #include "server/server.h"
 
+#define NODES_SHOWN 8 /* of more the names are folded away */
 #define EARLIER_MAX 20 /* of the same name, that are looked at */
 
 /* ---- the run before ---- */
@@ -178,7 +180,7 @@ static void put_sbatch(const struct fit fits[TARGETS], bool is_of_many, struct h
 
 	if (limit_s < 0 && bytes < 0 && fits[TARGET_CORES].value < 0)
 		return;
-	html_element(h, "p", "note", "By your like jobs, with a fifth more memory and time:");
+	html_element(h, "p", "note", "From your similar jobs, with a fifth more memory and time:");
 	html_begin_tag(h, "pre", { "class", "fits" }, { "tabindex", "0" },
 		       { "aria-label", "Lines for sbatch that would fit" });
 	if (limit_s >= 0)
@@ -205,7 +207,7 @@ static void put_fit(struct html *h, const struct fit *fit, struct human human)
 	html_begin(h, "td");
 	html_text(h, "%s", fit->value >= 0 ? human.text : fit->is_more ? "more" : "not known");
 	if (fit->value >= 0)
-		html_element(h, "span", "name", "%s of %u like jobs needed more",
+		html_element(h, "span", "name", "%s of %u similar jobs needed more",
 			     humanize_percent(fit->chance).text, fit->jobs);
 	html_end(h);
 }
@@ -311,6 +313,45 @@ static void put_links(struct site_call *c, const char *name, const char *user)
 	html_end(c->h);
 }
 
+static const char *node_of(const struct record *r)
+{
+	return r->node ? r->node : "";
+}
+
+/* To the jobs of each of its nodes, or for operators to the node. */
+static void put_nodes(struct site_call *c, const struct records *records)
+{
+	size_t nodes = 0;
+
+	/* records of a node stand together */
+	for (size_t i = 0; i < records->count; i++)
+		nodes += i == 0 ||
+			 strcmp(node_of(records->items[i - 1]), node_of(records->items[i])) != 0;
+	html_begin_class(c->h, nodes > NODES_SHOWN ? "details" : "p", "links");
+	if (nodes > NODES_SHOWN)
+		html_element(c->h, "summary", NULL, "Ran on %zu nodes", nodes);
+	else
+		html_text(c->h, "Ran on ");
+	for (size_t i = 0; i < records->count; i++) {
+		const struct record *r = records->items[i];
+		struct address address;
+
+		if (i && strcmp(node_of(records->items[i - 1]), node_of(r)) == 0)
+			continue;
+		html_text(c->h, "%s", i ? ", " : "");
+		html_begin(c->h, "a");
+		address = address_begin(c->h, "href", c->caller->sees_all ? "/nodes" : "/jobs",
+					NULL);
+		address_add(&address, "node", r->node);
+		if (!c->caller->sees_all)
+			address_add(&address, "cluster", r->cluster);
+		address_end(&address);
+		html_text(c->h, "%s", node_of(r));
+		html_end(c->h);
+	}
+	html_end(c->h);
+}
+
 struct row { /* of the list of jobs */
 	struct site_call *call;
 	uint64_t start_ns; /* of the requested job; 0: the newest of that id */
@@ -394,6 +435,7 @@ static int put_job(struct site_call *c, struct error *err)
 	if (r < 0 || !record)
 		return r;
 	put_links(c, record->job.name, record->job.user);
+	put_nodes(c, &records);
 	put_comparison(c, record);
 	read_fits(c, record, &analysis.efficiency.uses[RESOURCE_CORES], &row.request, fits);
 	html_begin_class(c->h, "div", "asked");

@@ -58,6 +58,13 @@ static void put_start(const struct row *row)
 		site_put_moment(row->h, row->job->start_ns);
 }
 
+static void put_wait(const struct row *row)
+{
+	struct value wait = store_job_number(row->job, "wait_seconds"); /* in milliseconds */
+
+	put_human(row->h, wait.is_known, humanize_duration(wait.number * 1000000));
+}
+
 /* Of one that runs up to its last checkpoint, and how old that is. */
 static void put_elapsed(const struct row *row)
 {
@@ -172,6 +179,7 @@ static const struct column {
 	{ "State", NULL, "text", put_state },
 	{ "User", NULL, "text", put_user, true },
 	{ "Started, UTC", "start", "text", put_start },
+	{ "Waited", "wait_seconds", NULL, put_wait },
 	{ "Elapsed", "elapsed_seconds", NULL, put_elapsed },
 	{ "Nodes", "nodes", NULL, put_nodes },
 	{ "Cores", "cpu.allocated_cores", NULL, put_cores },
@@ -185,7 +193,8 @@ static const struct column {
 
 static const char *const wanted_columns[] = { "cpu.allocated_cores", "memory.peak_bytes",
 					      "energy.joules",	     "cpu_efficiency",
-					      "memory_efficiency",   "unused_core_seconds" };
+					      "memory_efficiency",   "unused_core_seconds",
+					      "wait_seconds" };
 
 static bool is_shown(const struct site_call *c, const struct column *column)
 {

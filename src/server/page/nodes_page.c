@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The nodes that send records: when they were heard of last, what runs there, and how they are. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "basic/clock.h"
 #include "basic/humanize.h"
@@ -26,6 +28,22 @@ static void put_node_name(const struct site_call *c, const struct store_node *no
 	html_begin_tag(c->h, "th", { "scope", "row" });
 	html_text(c->h, "%s", node->node);
 	html_element(c->h, "span", "name", "%s", node->cluster);
+	html_end(c->h);
+}
+
+static void put_jobs_link(struct site_call *c, const struct store_node *node)
+{
+	char days[16];
+	struct address address;
+
+	snprintf(days, sizeof(days), "%u", (unsigned int)api_number(&c->api, "days", DAYS));
+	html_begin(c->h, "a");
+	address = address_begin(c->h, "href", "/jobs", NULL);
+	address_add(&address, "node", node->node);
+	address_add(&address, "cluster", node->cluster);
+	address_add(&address, "days", days);
+	address_end(&address);
+	html_text(c->h, "%s", humanize_count(node->jobs).text);
 	html_end(c->h);
 }
 
@@ -68,13 +86,34 @@ static void put_state(struct html *h, const struct value *values)
 	html_end(h);
 }
 
-static void put_coverage(struct html *h, const struct value *values)
+/* @lines: of @count, those that are named. */
+static void put_lacks(struct html *h, const char *lines, uint64_t count)
 {
-	const struct value *missing = &values[STORE_NODE_MISSING], *lost = &values[STORE_NODE_LOST];
+	uint64_t named = 0;
+
+	html_begin(h, "details");
+	html_element(h, "summary", NULL, "%s not measured", humanize_count(count).text);
+	html_begin(h, "ul");
+	for (size_t length; (length = strcspn(lines, "\n")) > 0; named++) {
+		html_element(h, "li", NULL, "%.*s", (int)length, lines);
+		lines += length + (lines[length] == '\n');
+	}
+	if (count > named)
+		html_element(h, "li", NULL, "and %llu more", (unsigned long long)(count - named));
+	html_end(h);
+	html_end(h);
+}
+
+static void put_coverage(struct html *h, const struct store_node *node)
+{
+	const struct value *missing = &node->values[STORE_NODE_MISSING],
+			   *lost = &node->values[STORE_NODE_LOST];
 
 	site_begin_cell(h, "Coverage", "text");
 	if (!missing->is_known)
 		html_text(h, "-");
+	else if (missing->number && node->lacks && *node->lacks)
+		put_lacks(h, node->lacks, missing->number);
 	else if (missing->number)
 		html_text(h, "%s not measured", humanize_count(missing->number).text);
 	else
@@ -111,11 +150,13 @@ static void put_node(void *context, const struct store_node *node)
 	site_put_age(h, age_ns);
 	html_end(h);
 	site_put_cell(h, "Running", NULL, humanize_count(node->running).text);
-	site_put_cell(h, "Jobs", NULL, humanize_count(node->jobs).text);
+	site_begin_cell(h, "Jobs", NULL);
+	put_jobs_link(l->call, node);
+	html_end(h);
 	put_state(h, node->values);
 	put_watts(h, "Power", &node->power_mw);
-	put_watts(h, "Of it no job's", &node->unattributed_mw);
-	put_coverage(h, node->values);
+	put_watts(h, "Outside jobs", &node->unattributed_mw);
+	put_coverage(h, node);
 	html_end(h);
 }
 
@@ -124,39 +165,47 @@ static int put_nodes(struct site_call *c, struct error *err)
 	/* clang-format off */
 	static const struct site_head heads[] = {
 		{ "Node", "text" }, { "State", "text" }, { "Last heard, UTC", "text" }, { "Running", NULL }, { "Jobs", NULL },
-		{ "Load", NULL }, { "Memory in use", NULL }, { "Power", NULL }, { "Of it no job's", NULL }, { "Coverage", "text" }, {},
+		{ "Load", NULL }, { "Memory in use", NULL }, { "Power", NULL }, { "Outside jobs", NULL }, { "Coverage", "text" }, {},
 	};
 	/* clang-format on */
 	struct listing l = { .call = c, .now_ns = clock_now_ns(CLOCK_REALTIME) };
 	const uint64_t span_ns = api_number(&c->api, "days", DAYS) * DAY_NS;
+	const char *node = api_text(&c->api, "node");
 	int r;
 
 	html_begin_class(c->h, "div", "list-head");
-	html_element(c->h, "h1", NULL, "Nodes");
+	html_element(c->h, "h1", NULL, "%s%s", node ? "Node " : "Nodes", node ? node : "");
+	if (node)
+		site_put_link(c->h, "/nodes", "All nodes", false);
 	html_end(c->h);
 	html_element(c->h, "p", "note",
-		     "Nodes that sent something in the last %llu days. Silent: a job runs there, "
-		     "and nothing came for %llu minutes. Load, memory and coverage: as the node "
-		     "said then. Power: the newest interval that its energy ledger has of the last "
-		     "hour.",
+		     "Nodes that reported in the last %llu days. Silent: a job runs there, and "
+		     "no report came for %llu minutes. Load, memory and coverage: from the node's "
+		     "last report. Power: the newest interval of its energy ledger, if it is of "
+		     "the last hour; outside jobs: the part that belongs to no job.",
 		     (unsigned long long)(span_ns / DAY_NS),
 		     (unsigned long long)(SILENT_NS / MINUTE_NS));
 	site_begin_table(c->h, heads);
-	r = store_list_nodes(c->api.server->store, l.now_ns - MIN(l.now_ns, span_ns),
+	r = store_list_nodes(c->api.server->store, node, l.now_ns - MIN(l.now_ns, span_ns),
 			     l.now_ns - POWER_NS, ROWS_MAX, put_node, &l, err);
 	site_end_table(c->h);
 	if (l.rows)
-		html_element(c->h, "p", l.silent ? "alert" : "note", "%zu nodes, %zu silent.",
-			     l.rows, l.silent);
+		html_element(c->h, "p", l.silent ? "alert" : "note", "%zu node%s, %zu silent.",
+			     l.rows, l.rows == 1 ? "" : "s", l.silent);
 	else
-		html_element(c->h, "p", "none", "No node sent anything.");
+		html_element(c->h, "p", "none", "No node has reported.");
 	return r;
 }
+
+static const struct api_parameter node_parameters[] = {
+	{ "node", API_STRING, "This node alone." },
+	{},
+};
 
 const struct site_page nodes_page = {
 	.path = "/nodes",
 	.title = "Nodes",
 	.is_of_operators = true,
-	.route = { .parameters = { site_days_parameters } },
+	.route = { .parameters = { site_days_parameters, node_parameters } },
 	.put = put_nodes,
 };

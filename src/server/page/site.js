@@ -9,7 +9,7 @@ const main = document.querySelector("main");
 const choices = [["no refresh", 0], ["each 10 s", 10], ["each minute", 60]];
 
 async function refresh() {
-  if (document.hidden || main.contains(document.activeElement) && document.activeElement.matches("input, select"))
+  if (document.hidden || main.querySelector(".list details[open]") || main.contains(document.activeElement) && document.activeElement.matches("input, select"))
     return;
   const answer = await fetch(location.href, {credentials: "same-origin"}).catch(() => null);
   if (!answer || !answer.ok) return;

@@ -116,7 +116,7 @@ static int put_spread(struct site_call *c, const struct spread *s, const struct 
 		put_bar(c, s, i, count, jobs, greatest);
 	site_end_table(c->h);
 	/* no value, no bar: unmeasured is not 0 */
-	html_element(c->h, "p", "note", "Not known of %" PRIu64 " jobs.", jobs[count + 1]);
+	html_element(c->h, "p", "note", "Not known for %" PRIu64 " jobs.", jobs[count + 1]);
 	html_end(c->h);
 	return 0;
 }
@@ -127,7 +127,7 @@ static int put_spreads(struct site_call *c, struct error *err)
 	int r = 0;
 
 	html_begin_class(c->h, "div", "list-head");
-	html_element(c->h, "h1", NULL, "How jobs spread");
+	html_element(c->h, "h1", NULL, "Distribution of jobs");
 	html_end(c->h);
 	site_put_filters(c, "/spread", DAYS);
 	html_begin_class(c->h, "div", "spreads");

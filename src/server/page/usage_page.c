@@ -129,7 +129,10 @@ static void put_key(struct site_call *c, const struct section *section, const ch
 	address_add(&address, "days", days);
 	address_add(&address, "sort", "unused_core_seconds");
 	address_end(&address);
-	html_text(c->h, "%s", key);
+	if (strcmp(section->by, "reason") == 0)
+		site_put_reason(c->h, &(struct store_job){ .reason = key });
+	else
+		html_text(c->h, "%s", key);
 	html_end(c->h);
 	html_end(c->h);
 }
@@ -161,8 +164,8 @@ static int put_section(struct site_call *c, const struct section *section,
 	}
 	site_end_table(c->h);
 	if (usages.count > ROWS_MAX)
-		html_element(c->h, "p", "note", "The %d that left most unused, of %zu.", ROWS_MAX,
-			     usages.count);
+		html_element(c->h, "p", "note", "The %d with the most unused core-hours, of %zu.",
+			     ROWS_MAX, usages.count);
 	html_end(c->h);
 	return 0;
 }
@@ -219,8 +222,8 @@ static int put_days(struct site_call *c, const struct job_filter *filter, struct
 		put_day(c->h, &days.items[i], i, most);
 	html_end(c->h);
 	html_element(c->h, "figcaption", NULL,
-		     "Core-hours of jobs by the day on which they started, %.10s to %.10s; the "
-		     "greatest %.0f. Blue: used.",
+		     "Core-hours by the day on which jobs started, %.10s to %.10s; at most %.0f a "
+		     "day. Blue: used.",
 		     timestamp_format(first, days.items[0].time_ns),
 		     timestamp_format(last, days.items[days.count - 1].time_ns), most / HOUR_S);
 	html_end(c->h);
@@ -241,7 +244,7 @@ static int put_usage(struct site_call *c, struct error *err)
 	html_end(c->h);
 	site_put_filters(c, "/usage", DAYS);
 	r = put_days(c, &filter, err);
-	html_element(c->h, "h2", NULL, "Jobs that left most unused");
+	html_element(c->h, "h2", NULL, "Jobs with the most unused core-hours");
 	if (r == 0)
 		r = site_list_jobs(c, &worst, "unused_core_seconds", err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sections); i++) {

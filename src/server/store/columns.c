@@ -240,8 +240,12 @@ static char *make_insert(const struct table *table)
 
 void store_open_columns(struct store *s, enum store_mode mode)
 {
+	static const struct column_def lacks = { "lacks", true };
+	bool unused;
+
 	open_facts(s, mode);
 	store_open_runs(s, mode);
+	(void)store_add_columns(s, "nodes", &lacks, 1, mode, &unused);
 	for (size_t i = 0; i < TABLE_COUNT; i++) {
 		open_table(s, &tables[i], mode);
 		s->inserts[i] = make_insert(&tables[i]);
@@ -268,7 +272,7 @@ static struct value known(bool is_known, uint64_t number)
 static const struct made {
 	struct store_column column;
 	unsigned int places;
-	const char *of; /* its metrics */
+	const char *of; /* metrics that it needs; NULL: what a manager says */
 	const char *expression; /* in stored units, in doubles; NULL: not known */
 } made[STORE_MADE] = {
 	{ { "cpu_efficiency", STORE_NUMBER, "CPU time over elapsed time times allocated cores." },
@@ -286,12 +290,23 @@ static const struct made {
 	  0,
 	  OF_CORES,
 	  "CASE WHEN " CORE_NS " < " CPU_NS " THEN 0.0 ELSE (" CORE_NS " - " CPU_NS ") / 1e9 END" },
+	{ { "wait_seconds", STORE_NUMBER,
+	    "How long it waited in the queue, since it could have started." },
+	  3,
+	  NULL,
+	  "CASE WHEN has_begun <> 0 AND start_ns >= eligible_ns THEN "
+	  "CAST(start_ns - eligible_ns AS DOUBLE PRECISION) / 1e6 END" },
 };
+
+static bool has_all(const struct store *s, const char *metrics)
+{
+	return metrics ? store_has_metrics(s, metrics) : s->has_runs;
+}
 
 /* -1: not known. */
 static void print_made(const struct store *s, const struct made *m, FILE *out)
 {
-	if (store_has_metrics(s, m->of))
+	if (has_all(s, m->of))
 		fprintf(out,
 			"COALESCE(CAST(%s(CASE WHEN %s > 1e15 THEN 1e15 ELSE %s END) AS BIGINT), -1)",
 			s->database->truncate, m->expression, m->expression);
@@ -302,12 +317,12 @@ static void print_made(const struct store *s, const struct made *m, FILE *out)
 /* clang-format off */
 static const struct number {
 	const struct made *made; /* NULL: an expression */
-	const char *of, *expression; /* of: a metric that it needs; NULL: what a manager says */
+	const char *of, *expression; /* of: metrics that it needs */
 	uint64_t unit; /* in stored units */
 } chosen_by[JOB_NUMBER_COUNT] = {
 	[JOB_CPU_PERCENT] = { &made[0], .unit = 100 },
 	[JOB_MEMORY_PERCENT] = { &made[1], .unit = 100 },
-	[JOB_WAIT_S] = { .expression = "CASE WHEN has_begun <> 0 AND start_ns >= eligible_ns THEN start_ns - eligible_ns END", .unit = 1000000000 },
+	[JOB_WAIT_S] = { &made[3], .unit = 1000 },
 	[JOB_CORES] = { .of = "cpu.allocated_cores", .expression = "\"cpu.allocated_cores\"", .unit = 1000 },
 	[JOB_ELAPSED_S] = { .of = "", .expression = "elapsed_ns", .unit = 1000000000 },
 };
@@ -318,8 +333,7 @@ static void print_number(const struct store *s, const struct number *n, FILE *ou
 {
 	if (n->made)
 		return print_made(s, n->made, out);
-	fprintf(out, "COALESCE(%s, -1)",
-		(n->of ? store_has_metrics(s, n->of) : s->has_runs) ? n->expression : "NULL");
+	fprintf(out, "COALESCE(%s, -1)", has_all(s, n->of) ? n->expression : "NULL");
 }
 
 void store_print_range(const struct store *s, enum job_number number, const struct job_range *range,

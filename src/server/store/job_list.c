@@ -16,6 +16,10 @@
 #include "server/store/cursor.h"
 #include "server/store/store_internal.h"
 
+/* PostgreSQL has indexes of such texts alone, which an entry has room for: pg.sed. */
+#define SHORT_TEXT 500
+#define SQL_IS_SHORT(column) "length(" column ") <= 500"
+
 /* By the job's number or one of its other names. */
 #define NAMED(name) "(job_id = " name " OR part = " name " OR sluid = " name ")"
 
@@ -47,28 +51,35 @@ void store_print_filter(struct store *s, const struct job_filter *filter,
 						"reason" };
 	const enum store_sight sight = store_sight_of(s, who);
 	uint64_t uid;
+	const bool is_uid = filter->user && parse_uid(filter->user, &uid);
 	const struct {
 		bool is_wanted;
 		const char *condition;
+		const char *text, *is_short; /* of one with an index; else NULL */
 	} rows[] = {
 		{ sight == SEES_OWN, "uid = ?3" },
 		{ sight == SEES_ACCOUNTS, "(uid = ?3 OR " SQL_OF_ACCOUNTS("?14") ")" },
 		{ filter->id, s->has_facts ? NAMED("?4") : "job_id = ?4" },
-		{ filter->user, filter->user && parse_uid(filter->user, &uid)
-					? "(user_name = ?5 OR uid = ?6)"
-					: "user_name = ?5" },
-		{ filter->account, "account = ?7" },
-		{ filter->partition, "partition_name = ?8" },
+		{ is_uid, "(user_name = ?5 AND " SQL_IS_SHORT("user_name") " OR uid = ?6)" },
+		{ filter->user && !is_uid, "user_name = ?5", filter->user,
+		  SQL_IS_SHORT("user_name") },
+		{ filter->account, "account = ?7", filter->account, SQL_IS_SHORT("account") },
+		{ filter->partition, "partition_name = ?8", filter->partition,
+		  SQL_IS_SHORT("partition_name") },
 		{ filter->manager, "manager = ?9" },
 		{ filter->state, "lower(state) = lower(?10)" },
-		{ filter->name, "name = ?11" },
+		{ filter->name, "name = ?11", filter->name, SQL_IS_SHORT("name") },
 		{ filter->cluster, "cluster = ?13" },
+		{ filter->node, "id IN (SELECT job FROM records WHERE node = ?15)" },
 	};
 
 	fputs(" WHERE end_ns >= ?1 AND start_ns < ?2", out);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (rows[i].is_wanted)
-			fprintf(out, " AND %s", rows[i].condition);
+		if (!rows[i].is_wanted)
+			continue;
+		fprintf(out, " AND %s", rows[i].condition);
+		if (rows[i].text && strlen(rows[i].text) <= SHORT_TEXT)
+			fprintf(out, " AND %s", rows[i].is_short);
 	}
 	for (size_t i = 0; i < JOB_NUMBER_COUNT; i++)
 		store_print_range(s, (enum job_number)i, &filter->ranges[i], out);
@@ -96,7 +107,8 @@ void store_put_filter(const struct job_filter *filter, const struct store_who *w
 						    TEXT(filter->name),
 						    TEXT(filter->text),
 						    TEXT(filter->cluster),
-						    TEXT(who->user) };
+						    TEXT(who->user),
+						    TEXT(filter->node) };
 
 	memcpy(args, all, sizeof(all));
 }
@@ -144,7 +156,7 @@ int store_list_jobs(struct store *s, const struct job_filter *filter, const stru
 	store_print_columns(s, NULL, out);
 	fputs(" FROM jobs", out);
 	store_print_filter(s, filter, who, out);
-	fputs(" ORDER BY start_ns DESC, id DESC LIMIT ?15 OFFSET ?16", out);
+	fputs(" ORDER BY start_ns DESC, id DESC LIMIT ?16 OFFSET ?17", out);
 	fclose(out);
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(limit + 1);
@@ -218,16 +230,16 @@ static char *make_page_text(struct store *s, const struct job_filter *filter,
 	if (page->after) {
 		fputs(" AND (", out);
 		store_print_order(s, page->order, out);
-		fprintf(out, ", " CURSOR_COLUMNS ") %s (?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+		fprintf(out, ", " CURSOR_COLUMNS ") %s (?17, ?18, ?19, ?20, ?21, ?22, ?23)",
 			page->is_ascending ? ">" : "<");
 		if (page->is_ascending && is_by_start(page))
-			fputs(" AND start_ns >= ?17", out);
+			fputs(" AND start_ns >= ?18", out);
 	}
 	fputs(" ORDER BY ", out);
 	store_print_order(s, page->order, out);
 	fprintf(out,
 		"%s, start_ns%s, COALESCE(uid, -1)%s, job_id%s, manager%s, cluster%s, node%s "
-		"LIMIT ?15",
+		"LIMIT ?16",
 		way, way, way, way, way, way, way);
 	fclose(out);
 	return text;

@@ -193,7 +193,7 @@ static char *make_shares_text(struct store *s, const char *key, const struct job
 	fprintf(out,
 		"%s) j LEFT JOIN ledger e ON " IS_OF_JOB " LEFT JOIN ledger_lines l ON l.id = "
 		"e.line WHERE e.line IS NULL OR l.cluster = j.cluster ORDER BY %s",
-		key ? "" : " ORDER BY start_ns DESC, id DESC LIMIT ?15 OFFSET ?16",
+		key ? "" : " ORDER BY start_ns DESC, id DESC LIMIT ?16 OFFSET ?17",
 		key ? "1, 2, 9" : "6 DESC, 2 DESC, 9");
 	fclose(out);
 	return text;

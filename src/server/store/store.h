@@ -106,7 +106,7 @@ bool store_sees_others(struct store *s, const struct store_who *who);
 #define STORE_FACTS_MAX 16
 #define STORE_SPARK_SIZE 33
 #define STORE_SPARK_MOST 35 /* of a part of the time: all cores were busy */
-#define STORE_MADE 3 /* columns of jobs that the database makes of metrics */
+#define STORE_MADE 4 /* columns of jobs that the database makes of others */
 #define STORE_LIMIT_MAX 10000 /* jobs of one list at most, whatever the limit of the request */
 
 /* A row of jobs; NULL: absent.  Holds until the call-back returns. */
@@ -242,15 +242,17 @@ struct store_node {
 	uint64_t jobs, running; /* running: those that go on by the node's records */
 	uint64_t last_ns; /* when it sent something last */
 	struct value values[STORE_NODE_VALUES]; /* as it said then */
+	const char *lacks; /* what is not measured there, in lines; not all where there is no room;
+			      NULL: not known */
 	struct value power_mw; /* of the newest interval of its ledger; not known: it sends none */
 	struct value unattributed_mw; /* of that what is no job's */
 };
-/* The nodes that sent something since then, the one that has been silent for longest first; their
- * power where an interval of the ledger came since @power_ns.  For who sees all.  -ETIME: as above.
- */
-int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size_t limit,
-		     void (*take)(void *context, const struct store_node *node), void *context,
-		     struct error *err);
+/* The nodes that sent something since then, or of them @node alone (NULL: all), the one that has
+ * been silent for longest first; their power where an interval of the ledger came since @power_ns.
+ * For who sees all.  -ETIME: as above. */
+int store_list_nodes(struct store *s, const char *node, uint64_t since_ns, uint64_t power_ns,
+		     size_t limit, void (*take)(void *context, const struct store_node *node),
+		     void *context, struct error *err);
 
 enum store_loads { LOADS_OF_MOUNTS, LOADS_OF_USERS, LOADS_OF_JOBS };
 struct store_mount {

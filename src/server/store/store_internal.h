@@ -313,7 +313,7 @@ enum store_sight store_sight_of(struct store *s, const struct store_who *who);
 	")"
 /* " WHERE ...": which of the jobs are wanted, and who sees them; what no filter names is not asked.
  * Its values are the first STORE_FILTER_ARGS. */
-#define STORE_FILTER_ARGS 14
+#define STORE_FILTER_ARGS 15
 void store_print_filter(struct store *s, const struct job_filter *filter,
 			const struct store_who *who, FILE *out);
 void store_put_filter(const struct job_filter *filter, const struct store_who *who,

@@ -16,7 +16,7 @@
 
 #define DAY "86400000000000"
 #define CORE_NS "\"cpu.allocated_cores\" / 1000.0 * elapsed_ns"
-#define LIMIT "?15" /* behind those of the filter */
+#define LIMIT "?16" /* behind those of the filter */
 
 static const struct key {
 	const char *word, *expression;
@@ -462,9 +462,9 @@ static struct value read_value(const struct statement *row, int column)
 	return (struct value){ .number = cell.number & VALUE_MAX, .is_known = cell.is_known };
 }
 
-int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size_t limit,
-		     void (*take)(void *context, const struct store_node *node), void *context,
-		     struct error *err)
+int store_list_nodes(struct store *s, const char *name, uint64_t since_ns, uint64_t power_ns,
+		     size_t limit, void (*take)(void *context, const struct store_node *node),
+		     void *context, struct error *err)
 {
 	struct statement *rows;
 
@@ -472,12 +472,12 @@ int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size
 	rows = store_ask(
 		s,
 		"SELECT n.cluster, n.node, n.jobs, n.running, n.last_ns, p.power, p.rest, v.cpus, "
-		"v.load, v.memory, v.available, v.missing, v.lost FROM "
+		"v.load, v.memory, v.available, v.missing, v.lost, v.lacks FROM "
 		"(SELECT cluster, node, count(DISTINCT job) AS jobs, sum(goes_on) AS running, "
 		"max(came_ns) AS last_ns FROM (SELECT cluster, node, job, CASE WHEN final = 0 AND "
 		"closed IS NULL THEN 1 ELSE 0 END AS goes_on, arrived_ns AS came_ns FROM records "
-		"WHERE arrived_ns >= ?1 UNION ALL SELECT cluster, node, NULL, 0, told_ns FROM nodes "
-		"WHERE told_ns >= ?1) said GROUP BY cluster, node) n LEFT JOIN nodes v ON v.cluster "
+		"WHERE arrived_ns >= ?1 AND (?5 IS NULL OR node = ?5) UNION ALL SELECT cluster, node, "
+		"NULL, 0, told_ns FROM nodes WHERE told_ns >= ?1 AND (?5 IS NULL OR node = ?5)) said GROUP BY cluster, node) n LEFT JOIN nodes v ON v.cluster "
 		"= n.cluster AND v.node = n.node LEFT JOIN "
 		"(SELECT l.cluster, l.node, " POWER("CASE WHEN 1 = 1 THEN") " AS power, " POWER(
 			"CASE WHEN e.owner = 'unattributed' THEN") " AS rest FROM (SELECT max(id) "
@@ -486,7 +486,7 @@ int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size
 								   "e.end_ns > e.start_ns GROUP BY l.cluster, l.node) p ON p.cluster = n.cluster AND "
 								   "p.node = n.node ORDER BY CASE WHEN n.running > 0 THEN n.last_ns ELSE ?3 END, 1, 2 "
 								   "LIMIT ?4",
-		NUMBER(since_ns), NUMBER(power_ns), NUMBER(INT64_MAX), NUMBER(limit));
+		NUMBER(since_ns), NUMBER(power_ns), NUMBER(INT64_MAX), NUMBER(limit), TEXT(name));
 	while (store_next(s, rows)) {
 		struct store_node node = {
 			.cluster = COLUMN_TEXT(rows, 0),
@@ -500,6 +500,7 @@ int store_list_nodes(struct store *s, uint64_t since_ns, uint64_t power_ns, size
 
 		for (int i = 0; i < STORE_NODE_VALUES; i++)
 			node.values[i] = read_value(rows, 7 + i);
+		node.lacks = COLUMN_TEXT(rows, 7 + STORE_NODE_VALUES);
 		/* of a known power nothing may be unattributed */
 		node.unattributed_mw.is_known = node.power_mw.is_known;
 		take(context, &node);
@@ -521,8 +522,8 @@ static const struct loads {
 } loads[] = {
 	/* what is no mount is in brackets */
 	[LOADS_OF_MOUNTS] = { "", "", "m.mount NOT LIKE '(%'" },
-	[LOADS_OF_USERS] = { ", " OF_USER, ", " OF_USER, "m.mount = ?16" },
-	[LOADS_OF_JOBS] = { ", " OF_JOB, ", j.id, " OF_JOB, "m.mount = ?16" },
+	[LOADS_OF_USERS] = { ", " OF_USER, ", " OF_USER, "m.mount = ?17" },
+	[LOADS_OF_JOBS] = { ", " OF_JOB, ", j.id, " OF_JOB, "m.mount = ?17" },
 };
 /* clang-format on */
 

@@ -21,6 +21,10 @@
 
 #define NS UINT64_C(1000000000)
 #define HOUR_S UINT64_C(3600)
+#define DAY_S (24 * HOUR_S)
+#define ZONE_STEP_S 900 /* time zones differ by quarters of an hour */
+#define ZONE_MARK "zone " /* before a line that shows the log's time zone, and nothing else */
+#define STAMP_FORMAT "%m/%d/%Y %H:%M:%S"
 #define STAMP_LENGTH 19 /* "11/28/2026 10:00:16" */
 #define KINDS "QSRDAE" /* of what becomes of a job */
 #define SIGNALS 256 /* an exit status from there on is a signal's */
@@ -80,7 +84,8 @@ static const struct value_field fields[] = {
 
 /* ---- asking ---- */
 
-/* For sed: lines of the hours that the question is about, and of one more on each side. */
+/* For sed: lines of the hours that the question is about, and of one more on each side, by the
+ * local clock; and one end of a job, whatever its hour, for check_zone(). */
 static void print_hours(const struct query_request *request, char *ret, size_t size)
 {
 	char date[16] = "", day[16], hour[4];
@@ -103,7 +108,7 @@ static void print_hours(const struct query_request *request, char *ret, size_t s
 			fprintf(out, "%s\\#^%s (%s", *date ? "):#p;" : "", day, hour);
 		memcpy(date, day, sizeof(date));
 	}
-	fputs(*date ? "):#p" : "", out);
+	fprintf(out, "%s0,/^[^;]*;E;/{/^[^;]*;E;/s/^/" ZONE_MARK "/p}", *date ? "):#p;" : "");
 	fclose(out);
 }
 
@@ -139,51 +144,10 @@ static const char *find_id(const char *line)
 		       : NULL;
 }
 
-static int compare_lines(const void *left, const void *right)
-{
-	const char *a = *(char *const *)left, *b = *(char *const *)right;
-	const char *id = find_id(a), *other = find_id(b);
-	size_t length = strcspn(id, ";"), other_length = strcspn(other, ";");
-	int r = strncmp(id, other, MIN(length, other_length));
-
-	if (r == 0)
-		r = (length > other_length) - (length < other_length);
-	if (r == 0) /* the year, then month and day, then the time */
-		r = strncmp(a + 6, b + 6, 4);
-	if (r == 0)
-		r = strncmp(a, b, 6);
-	if (r == 0)
-		r = strncmp(a + 10, b + 10, STAMP_LENGTH - 10);
-	/* within a second in the file's order */
-	return r ? r : (a > b) - (a < b);
-}
-
-static int open_answer(struct manager_answer *a, struct error *err)
-{
-	size_t count = 0;
-	char *line;
-
-	if (strlen(a->text) != a->length || (a->length && a->text[a->length - 1] != '\n'))
-		return error_set(err, -EBADMSG,
-				 "the accounting log has a NUL in it, or breaks off");
-	for (const char *at = a->text; (at = strchr(at, '\n')); at++)
-		count++;
-	a->lines = calloc(count + 1, sizeof(*a->lines));
-	if (!a->lines)
-		return error_set_errno(err, ENOMEM, "cannot read the accounting log");
-	a->at = a->text;
-	while ((line = parse_next_line(&a->at))) {
-		if (find_id(line))
-			a->lines[a->line_count++] = line;
-	}
-	qsort(a->lines, a->line_count, sizeof(*a->lines), compare_lines);
-	return 0;
-}
-
 static uint64_t local_moment(const char *stamp)
 {
 	struct tm tm = { .tm_isdst = -1 };
-	time_t seconds = strptime(stamp, "%m/%d/%Y %H:%M:%S", &tm) ? mktime(&tm) : 0;
+	time_t seconds = strptime(stamp, STAMP_FORMAT, &tm) ? mktime(&tm) : 0;
 
 	return seconds > 0 ? (uint64_t)seconds * NS : 0;
 }
@@ -237,6 +201,76 @@ static struct store_run take_line(char *line, const char *cluster)
 	return run;
 }
 
+/* The end of a job has two times: the stamp, by the clock of PBS's server, and "end", since the
+ * epoch.  In another time zone lines of other hours would be taken, or none. */
+static int check_zone(char *line, struct error *err)
+{
+	const struct store_run run = take_line(line, "");
+	const time_t end = (time_t)(run.end.number / NS);
+	struct tm stamp = {}, local;
+	int64_t ahead_s;
+
+	if (!run.end.is_known || !strptime(line, STAMP_FORMAT, &stamp) ||
+	    !localtime_r(&end, &local))
+		return 0;
+	ahead_s = timegm(&stamp) - timegm(&local);
+	if (ahead_s % ZONE_STEP_S || !ahead_s || llabs(ahead_s) >= (int64_t)DAY_S)
+		return 0;
+	return error_set(
+		err, -EBADMSG,
+		"the accounting log is of another time zone, %s%g hours from the server's: "
+		"start the server with TZ set to that zone",
+		ahead_s > 0 ? "+" : "", (double)ahead_s / (double)HOUR_S);
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+	const char *a = *(char *const *)left, *b = *(char *const *)right;
+	const char *id = find_id(a), *other = find_id(b);
+	size_t length = strcspn(id, ";"), other_length = strcspn(other, ";");
+	int r = strncmp(id, other, MIN(length, other_length));
+
+	if (r == 0)
+		r = (length > other_length) - (length < other_length);
+	if (r == 0) /* the year, then month and day, then the time */
+		r = strncmp(a + 6, b + 6, 4);
+	if (r == 0)
+		r = strncmp(a, b, 6);
+	if (r == 0)
+		r = strncmp(a + 10, b + 10, STAMP_LENGTH - 10);
+	/* within a second in the file's order */
+	return r ? r : (a > b) - (a < b);
+}
+
+static int open_answer(struct manager_answer *a, struct error *err)
+{
+	size_t count = 0;
+	char *line;
+
+	if (strlen(a->text) != a->length || (a->length && a->text[a->length - 1] != '\n'))
+		return error_set(err, -EBADMSG,
+				 "the accounting log has a NUL in it, or breaks off");
+	for (const char *at = a->text; (at = strchr(at, '\n')); at++)
+		count++;
+	a->lines = calloc(count + 1, sizeof(*a->lines));
+	if (!a->lines)
+		return error_set_errno(err, ENOMEM, "cannot read the accounting log");
+	a->at = a->text;
+	while ((line = parse_next_line(&a->at))) {
+		const size_t mark = strlen(ZONE_MARK);
+		int r = strncmp(line, ZONE_MARK, mark) == 0 && find_id(line + mark)
+				? check_zone(line + mark, err)
+				: 0;
+
+		if (r < 0)
+			return r;
+		if (find_id(line))
+			a->lines[a->line_count++] = line;
+	}
+	qsort(a->lines, a->line_count, sizeof(*a->lines), compare_lines);
+	return 0;
+}
+
 /* ---- runs ---- */
 
 /* What PBS itself does not tell apart: it ends a job that takes too long as it ends a deleted one.
@@ -275,23 +309,16 @@ static int next_run(struct manager_answer *a, struct store_run *ret, struct erro
 			       (!more.submit.is_known ||
 				(run.submit.is_known ? more.submit.number == run.submit.number
 						     : more.end.is_known)); /* else another run */
-		const char *said = run.id && !run.submit.is_known ? run.state : NULL;
 
 		a->has_next = run.id && !is_same;
 		if (a->has_next) {
 			*a->next = more;
 			break;
 		}
-		/* what follows upon an end alone knows of it */
-		if (!run.submit.is_known)
-			run = more;
-		else
+		if (run.id)
 			add_line(&run, &more);
-		/* a deletion's, as in add_line() */
-		if (said && is_same && run.state && strcmp(run.state, "FAILED") == 0)
-			run.state = said;
-		if (!run.submit.is_known && !run.end.is_known)
-			run = (struct store_run){};
+		else if (more.submit.is_known || more.end.is_known)
+			run = more;
 	}
 	if (!run.id)
 		return 0;

@@ -15,6 +15,7 @@ CREATE INDEX IF NOT EXISTS records_user ON records (user_name);
 CREATE INDEX IF NOT EXISTS records_uid ON records (uid);
 CREATE INDEX IF NOT EXISTS records_open ON records (arrived_ns) WHERE final = 0 AND closed IS NULL;
 CREATE INDEX IF NOT EXISTS records_node ON records (cluster, node) WHERE final = 0 AND closed IS NULL;
+CREATE INDEX IF NOT EXISTS records_by_node ON records (node, job);
 CREATE INDEX IF NOT EXISTS records_timelines ON records (arrived_ns) WHERE timeline IS NOT NULL;
 CREATE TABLE IF NOT EXISTS jobs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -67,7 +68,7 @@ CREATE TABLE IF NOT EXISTS coordinators (
 CREATE INDEX IF NOT EXISTS coordinators_user ON coordinators (user_name);
 CREATE TABLE IF NOT EXISTS nodes (
   cluster TEXT NOT NULL, node TEXT NOT NULL, told_ns BIGINT NOT NULL, cpus BIGINT, load BIGINT, memory BIGINT, available BIGINT,
-  missing BIGINT, lost BIGINT, UNIQUE (cluster, node)
+  missing BIGINT, lost BIGINT, lacks TEXT, UNIQUE (cluster, node)
 );
 CREATE TABLE IF NOT EXISTS ledger_lines (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
