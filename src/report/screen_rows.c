@@ -99,6 +99,14 @@ static void add_efficiency(const struct record *r, const struct use *use, struct
 	say_files(r, (uint64_t)use->used.number, rows);
 }
 
+/* "≥" also where processes go on: nothing is known of their end. */
+static const char *bound_of(const struct record *r, const struct rows *rows)
+{
+	return strings_contain(&r->coverage.notes, RECORD_NOTE_ENDING) || r->survivor_count
+		       ? "≥"
+		       : rows_bound(rows);
+}
+
 /* Without a limit there is no efficiency. */
 static void add_memory(const struct record *r, const struct use *use, struct rows *rows)
 {
@@ -115,7 +123,7 @@ static void add_memory(const struct record *r, const struct use *use, struct row
 			 r->merged_records > 1 ? " in any one record" : "");
 		say_files(r, peak->number, rows);
 	} else if (process->is_known) {
-		rows_say(rows, "", "%s in the largest process",
+		rows_say(rows, "", "%s%s in the largest process", bound_of(r, rows),
 			 humanize_bytes(process->number).text);
 	} else {
 		rows_say(rows, "", "-");
@@ -256,10 +264,9 @@ static void add_processes(const struct record *r, struct rows *rows)
 {
 	const struct value *crashed = value_of(r, METRIC_TASKS_CRASHED),
 			   *killed = value_of(r, METRIC_MEMORY_OOM_KILLS),
-			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
-	/* of those that go on nothing is known of the end */
-	const bool is_short = strings_contain(&r->coverage.notes, RECORD_NOTE_ENDING) ||
-			      r->survivor_count;
+			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK),
+			   *peak = value_of(r, METRIC_MEMORY_PEAK);
+	const char *bound = bound_of(r, rows);
 	uint64_t count;
 	bool is_known = count_tasks(r, &count);
 
@@ -268,11 +275,11 @@ static void add_processes(const struct record *r, struct rows *rows)
 	else
 		rows_line(rows, ROWS_FIRST, "Processes", "%s", "");
 	if (is_known)
-		rows_say(rows, "", "%s%s process%s", is_short ? "≥" : rows_bound(rows),
-			 humanize_count(count).text, count == 1 ? "" : "es and threads");
-	if (largest->is_known && tells_more(r, largest))
-		rows_say(rows, ", ", "largest %s%s", is_short ? "≥" : rows_bound(rows),
-			 humanize_bytes(largest->number).text);
+		rows_say(rows, "", "%s%s process%s", bound, humanize_count(count).text,
+			 count == 1 ? "" : "es and threads");
+	/* without a peak the line of memory has it, too */
+	if (largest->is_known && tells_more(r, largest) && (is_known || peak->is_known))
+		rows_say(rows, ", ", "largest %s%s", bound, humanize_bytes(largest->number).text);
 	say_number(crashed, "crash", "crashes", rows);
 	say_number(killed, "OOM kill", "OOM kills", rows);
 }

@@ -542,6 +542,19 @@ TEST(a_peak_that_is_not_that_of_its_processes_says_why)
 	ASSERT_LACKS(more, "largest"); /* 212 of the 211 MiB that are no cache */
 }
 
+TEST(a_bound_without_a_peak_is_said_once)
+{
+	_cleanup_record_ struct record *r = made_idle();
+	_cleanup_free_ char *text = NULL;
+
+	reading_set(&r->reading, METRIC_MEMORY_PROCESS_PEAK, 628 << 20);
+	ASSERT_OK(record_add_survivor(r, 17, "sleep"));
+	text = screen(r);
+	ASSERT_CONTAINS(text, "  Memory             ≥628 MiB in the largest process\n");
+	ASSERT_LACKS(text, "largest ≥");
+	ASSERT_LACKS(text, "  -,");
+}
+
 /* Samples missed the peak: the kernel kills at the limit. */
 TEST(who_was_killed_for_its_limit_reached_it)
 {
