@@ -111,10 +111,12 @@ static void add_target(struct rows_table *table, const struct shown *s, const js
 		rows_words(table, "%s to %s", low, high);
 	else
 		rows_words(table, "not known");
-	rows_words(table, "%lld, %s (%s)",
+	rows_words(table, "%lld, %s (%s%s)",
 		   (long long)json_integer_value(json_object_get(target, "like_jobs")),
 		   json_is_string(likeness) ? json_string_value(likeness) : "like this",
-		   json_is_string(model) ? json_string_value(model) : "?");
+		   json_is_string(model) ? json_string_value(model) : "?",
+		   strcmp(place_text_of(target, "quality"), "estimated") == 0 ? ", from estimates"
+									      : "");
 }
 
 static void print_prediction(const json_t *root)

@@ -28,7 +28,7 @@ struct settings_given {
 	const char *config, *database, *listen, *socket, *user, *from, *to, *scope, *swf, *sacct,
 		*model_file;
 	uint64_t expires_ns; /* from now; 0: not given */
-	bool dumps, is_insecure, is_version_asked;
+	bool dumps, is_insecure, is_version_asked, takes_estimates;
 };
 
 static const char *scope_word(const void *target UNUSED, size_t i)
@@ -183,13 +183,14 @@ static int revoke_token(struct store *s, const struct settings_given *given UNUS
 static int run_evaluate(struct store *s, const struct settings_given *given,
 			const char *none UNUSED, struct error *err)
 {
-	return evaluate_jobs(s, given->swf, given->sacct, NULL, stdout, err);
+	return evaluate_jobs(s, given->swf, given->sacct, given->takes_estimates, NULL, stdout,
+			     err);
 }
 
 static int run_train(struct store *s, const struct settings_given *given, const char *none UNUSED,
 		     struct error *err)
 {
-	return evaluate_jobs(s, NULL, NULL, given->model_file, stdout, err);
+	return evaluate_jobs(s, NULL, NULL, given->takes_estimates, given->model_file, stdout, err);
 }
 
 static const struct task {
@@ -328,6 +329,7 @@ static int run_server(const struct cli_command *command, int argc, char **argv)
 	if (given.dumps)
 		return server_config_dump(config, stdout) < 0 ? CLI_FAILED : CLI_WELL;
 	given.model_file = config->model_file;
+	given.takes_estimates = config->predicts_from_estimates;
 	r = task ? run_task(task, &given, given.to ? file_of(given.to) : config->database,
 			    task->takes ? argv[argc - 1] : NULL, &err)
 		 : server_run(config, &err);

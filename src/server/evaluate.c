@@ -178,8 +178,8 @@ static int read_file(const char *path,
 	return 0;
 }
 
-int evaluate_jobs(struct store *s, const char *swf, const char *sacct, const char *model_file,
-		  FILE *out, struct error *err)
+int evaluate_jobs(struct store *s, const char *swf, const char *sacct, bool takes_estimates,
+		  const char *model_file, FILE *out, struct error *err)
 {
 	_cleanup_(trace_file_clear) struct trace_file file = {};
 	_cleanup_(past_jobs_clear) struct past_jobs stored = {};
@@ -192,8 +192,8 @@ int evaluate_jobs(struct store *s, const char *swf, const char *sacct, const cha
 	else if (sacct)
 		r = read_file(sacct, trace_file_parse_sacct, &file, out, err);
 	else
-		r = predict_read_jobs(s, &(struct job_filter){}, &all, false, JOBS_MAX, &stored,
-				      err);
+		r = predict_read_jobs(s, &(struct job_filter){}, &all, false, takes_estimates,
+				      JOBS_MAX, &stored, err);
 	for (enum target t = 0; r == 0 && t < TARGETS; t++) {
 		struct model *model = model_file ? &models.of[t] : NULL;
 

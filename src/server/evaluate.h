@@ -14,8 +14,8 @@ struct store;
 
 /* Jobs of a file in the Standard Workload Format (@swf) or of `sacct -P` (@sacct), or without both
  * of the store.  @model_file (NULL: none) is replaced by the models that are better than M0. */
-int evaluate_jobs(struct store *s, const char *swf, const char *sacct, const char *model_file,
-		  FILE *out, struct error *err);
+int evaluate_jobs(struct store *s, const char *swf, const char *sacct, bool takes_estimates,
+		  const char *model_file, FILE *out, struct error *err);
 
 struct served { /* of a thread; begins as {} */
 	struct models models;

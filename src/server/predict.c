@@ -64,7 +64,7 @@ enum target predict_lacked(const char *state)
 struct job_reading {
 	struct past_jobs *to;
 	size_t places[METRICS]; /* SIZE_MAX: there is no such column */
-	bool is_of_one;
+	bool is_of_one, takes_estimates;
 };
 
 void past_jobs_clear(struct past_jobs *jobs)
@@ -158,8 +158,9 @@ static int take_job(void *context, const struct store_job *job)
 	if (elapsed_s <= 0)
 		return 0;
 	past->outcome.values[TARGET_CORES] = cpu_s / elapsed_s;
-	/* what no sensor measured is no outcome, and a killed job's mean is none of a whole run */
-	if (isnan(joules) || estimated > 0)
+	/* what no sensor measured is an outcome only where the site says so, and a killed job's
+	 * mean is none of a whole run */
+	if (isnan(joules) || (estimated > 0 && !r->takes_estimates))
 		return 0;
 	past->outcome.values[TARGET_ENERGY] = joules;
 	if (!is_lower_bound)
@@ -178,10 +179,13 @@ static size_t find_value(const char *name)
 }
 
 int predict_read_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
-		      bool is_of_one, size_t most, struct past_jobs *to, struct error *err)
+		      bool is_of_one, bool takes_estimates, size_t most, struct past_jobs *to,
+		      struct error *err)
 {
 	_cleanup_free_ char *after = NULL;
-	struct job_reading reading = { .to = to, .is_of_one = is_of_one };
+	struct job_reading reading = { .to = to,
+				       .is_of_one = is_of_one,
+				       .takes_estimates = takes_estimates };
 	bool wanted[STORE_COLUMNS_MAX] = {};
 	struct store_page page = { .columns = wanted };
 	size_t read = 0;
@@ -213,12 +217,14 @@ int predict_read_jobs(struct store *s, const struct job_filter *filter, const st
 }
 
 int predict_read_history(struct store *s, const struct job_filter *filter,
-			 const struct store_who *who, struct predictor **ret, size_t *ret_count,
-			 struct error *err)
+			 const struct store_who *who, bool takes_estimates, struct predictor **ret,
+			 size_t *ret_count, struct error *err)
 {
 	_cleanup_(past_jobs_clear) struct past_jobs jobs = {};
 	_cleanup_(predictor_freep) struct predictor *p = predictor_new();
-	int r = p ? predict_read_jobs(s, filter, who, true, PREDICT_HISTORY, &jobs, err) : -ENOMEM;
+	int r = p ? predict_read_jobs(s, filter, who, true, takes_estimates, PREDICT_HISTORY, &jobs,
+				      err)
+		  : -ENOMEM;
 
 	if (r == 0)
 		r = predictor_replay(p, jobs.items, jobs.count, NULL, NULL);

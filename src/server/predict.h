@@ -25,14 +25,16 @@ struct past_jobs { /* begins as {} */
 void past_jobs_clear(struct past_jobs *jobs);
 
 /* Add the jobs that match, have ended, and say something: not those that were cancelled.
- * @is_of_one: they are of one user, whoever that is.  At most @most of the newest. */
+ * @is_of_one: they are of one user, whoever that is.  @takes_estimates: energy that no sensor
+ * measured counts, too.  At most @most of the newest. */
 int predict_read_jobs(struct store *s, const struct job_filter *filter, const struct store_who *who,
-		      bool is_of_one, size_t most, struct past_jobs *to, struct error *err);
+		      bool is_of_one, bool takes_estimates, size_t most, struct past_jobs *to,
+		      struct error *err);
 /* What a run that ended in this state had too little of; TARGETS: of nothing that is known. */
 enum target predict_lacked(const char *state);
 /* A predictor that knows the newest of them, which are of one user, and how many. */
 int predict_read_history(struct store *s, const struct job_filter *filter,
-			 const struct store_who *who, struct predictor **ret, size_t *ret_count,
-			 struct error *err);
+			 const struct store_who *who, bool takes_estimates, struct predictor **ret,
+			 size_t *ret_count, struct error *err);
 /* What such a job asked for. */
 struct job_request predict_request_of(const struct store_job *job);

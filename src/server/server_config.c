@@ -103,6 +103,8 @@ static const struct setting rows[] = {
 	{ "model_file", SETTING_TEXT, AT(model_file), .standard = "/var/lib/jobmeter-server/models", .needs_restart = true,
 	  .is_allowed = setting_is_path, .allowed = "an absolute path",
 	  .help = "File with the models that 'predict train' made. Without it predictions are medians of similar jobs." },
+	{ "predict_from_estimates", SETTING_BOOL, AT(predicts_from_estimates), .standard = "off", .needs_restart = true,
+	  .help = "Let estimated energies of jobs count for predictions of power and energy, which then say so. Off: only measured ones count." },
 	{ "checkpoint_interval", SETTING_DURATION, AT(checkpoint_interval_ns), .standard = "5m", .min = SECOND, .max = 24 * HOUR,
 	  .needs_restart = true,
 	  .help = "How often nodes send a record of a running job: the agents' own checkpoint_interval. A job without a record for three times as long is closed as incomplete." },

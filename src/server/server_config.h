@@ -34,6 +34,7 @@ struct server_config {
 	char *proxy_header, *proxy_secret_file; /* both or none */
 	char *database;
 	char *model_file;
+	bool predicts_from_estimates;
 	uint64_t checkpoint_interval_ns;
 	uint64_t timelines_ns, records_ns, ledger_ns; /* how long they are kept */
 	char *emission_zone, *emission_factors; /* "": none */

@@ -150,6 +150,22 @@ def test_killed_jobs_are_lower_bounds_and_cancelled_ones_nothing(server):
     assert "over 1 h" in predict(server, ALICE, "--", "-J", "train-8", "-p", "cpu").stdout
 
 
+@pytest.mark.parametrize("counts", [False, True])
+def test_estimated_energy_counts_only_where_the_site_says_so(folder, keeper, counts):  # noqa: F811
+    with Serving(folder, keeper)(**({"predict_from_estimates": True} if counts else {})) as server:
+        lines = [json.loads(job(number, ALICE, 1000, joules=50_000)) for number in range(1, 12)]
+        for line in lines:
+            line["energy"]["estimated_joules"] = 50_000
+        for batch in batches([json.dumps(line).encode() for line in lines]):
+            server.push(batch)
+        wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(len(lines),)])
+        targets = predict_json(server, ALICE, "--", "-J", "train-8")["targets"]
+        assert targets["runtime"]["known"] and "quality" not in targets["runtime"]
+        assert [targets[name].get("quality") for name in ("power", "energy")] == [*(["estimated"] if counts else [None]) * 2]
+        assert targets["power"].get("value") == (50 if counts else None)
+        assert predict(server, ALICE, "--", "-J", "train-8").stdout.count(", from estimates)") == 2 * counts
+
+
 def test_a_script_is_read_and_the_command_line_wins(server, tmp_path_factory):
     submit_history(server)
     script = server.folder / "train-3"

@@ -100,7 +100,9 @@ static int take_request(const struct place *place, json_t *root, struct job_requ
 
 /* ---- answers ---- */
 
-static void put_target(struct document *d, enum target target, const struct estimate *e)
+/* @quality: of the energies that it may rest on; NULL: on none. */
+static void put_target(struct document *d, enum target target, const struct estimate *e,
+		       const char *quality)
 {
 	const struct target_row *row = &target_rows[target];
 
@@ -119,6 +121,8 @@ static void put_target(struct document *d, enum target target, const struct esti
 		document_put_string(d, "likeness", predictor_level(e->level));
 		document_put_unsigned(d, "like_jobs", e->like_jobs);
 		document_put_unsigned(d, "scored", e->scored);
+		if (quality)
+			document_put_string(d, "quality", quality);
 	}
 	document_end_map(d);
 }
@@ -202,7 +206,7 @@ static int read_jobs(struct api_call *c, struct past_jobs *to, struct error *err
 {
 	const struct store_who own = own_jobs(c);
 
-	return predict_read_jobs(c->server->store, &(struct job_filter){}, &own, true,
+	return predict_read_jobs(c->server->store, &(struct job_filter){}, &own, true, false,
 				 PREDICT_HISTORY, to, err);
 }
 
@@ -280,7 +284,8 @@ static int predict(struct api_call *c, json_t *root, struct prediction *ret, str
 	if (r == 0)
 		r = take_request(&place, root, &ret->request);
 	if (r == 0)
-		r = predict_read_history(s->store, &(struct job_filter){}, &own, &ret->predictor,
+		r = predict_read_history(s->store, &(struct job_filter){}, &own,
+					 s->config->predicts_from_estimates, &ret->predictor,
 					 &ret->jobs, err);
 	if (r < 0)
 		return r;
@@ -300,7 +305,10 @@ static void put_prediction(struct api_call *c, const struct prediction *p)
 	put_real(d, "nominal", PREDICTOR_NOMINAL);
 	document_begin_map_of(d, "targets");
 	for (enum target t = 0; t < TARGETS; t++)
-		put_target(d, t, &p->estimates[t]);
+		put_target(d, t, &p->estimates[t],
+			   t != TARGET_POWER && t != TARGET_ENERGY	? NULL
+			   : c->server->config->predicts_from_estimates ? "estimated"
+									: "measured");
 	document_end_map(d);
 	put_emission(c->server, &p->estimates[TARGET_ENERGY], d);
 	put_advice(p->predictor, &p->request, d);
