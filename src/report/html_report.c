@@ -108,8 +108,8 @@ const struct cli_term reading_terms[] = {
 		"process start and all other calls of the kernel. Findings use the same numbers. "
 		"Sleep, poll, and waiting for children, threads or work are not included; they are in parentheses if they "
 		"were most of the run. Below 5 % of the run there are no shares." },
-	{ "Processes", "The number of processes and threads, the memory of the largest process (left out if the job's peak holds it "
-		"and little else; --full has it), and the numbers of crashes (SIGSEGV, SIGABRT and the like) and "
+	{ "Processes", "The number of processes and threads, the memory of the largest process (left out if it has more "
+		"than the job was charged for, since it shares pages with others; --full has it), and the numbers of crashes (SIGSEGV, SIGABRT and the like) and "
 		"OOM kills." },
 	{ "mount", "Bytes and calls by file system. size: mean bytes per read; written: handed to the kernel, which may "
 		"write it to a disk later; metadata: open, stat, readdir and the like; p99: 99 % of reads (or writes, "
