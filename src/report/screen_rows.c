@@ -31,10 +31,11 @@ static const struct value *value_of(const struct record *r, enum metric_id id)
 /* ---- efficiency ---- */
 
 /* It used little since it got little: how many more cores its threads were ready for. */
-static void say_waited(const struct record *r, const struct use *use, double cpu_ns,
-		       struct rows *rows)
+static void say_waited(const struct record *r, const struct use *use, struct rows *rows)
 {
 	const struct value *waited = value_of(r, METRIC_CPU_RUN_QUEUE);
+	const double cpu_ns = (double)(value_of(r, METRIC_CPU_USER)->number +
+				       value_of(r, METRIC_CPU_SYSTEM)->number);
 	double more;
 
 	if (!waited->is_known || !use->allocated.is_known || !(cpu_ns > 0) ||
@@ -64,7 +65,6 @@ static void add_cpu(const struct record *r, const struct use *use, struct rows *
 		 (use->allocated.is_known ? use->allocated : use->used).number == 1 ? "" : "s");
 	rows_say(rows, " ", "(user %s, kernel %s)", humanize_duration(user->number).text,
 		 humanize_duration(system->number).text);
-	say_waited(r, use, (double)(user->number + system->number), rows);
 }
 
 /* Why it is more than processes show: files that the kernel keeps in memory for it. */
@@ -342,8 +342,12 @@ static void add_mapped(const struct record *r, struct rows *rows)
 void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
 	const char *text = record_note(r, RECORD_NOTE_METERING "about ");
+	const struct use *cores = &a->efficiency.uses[RESOURCE_CORES];
 
-	efficiency_rows(r, a, rows);
+	add_cpu(r, cores, rows);
+	if (cores->used.is_known)
+		say_waited(r, cores, rows);
+	add_memory(r, &a->efficiency.uses[RESOURCE_MEMORY], rows);
 	add_work(r, rows);
 	add_io(r, rows);
 	add_mapped(r, rows);

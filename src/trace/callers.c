@@ -84,13 +84,14 @@ static void read_process(struct trace_process *process)
 	char path[64], task[64] = "";
 	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/%u/comm", process->pid);
-	(void)file_read_small(AT_FDCWD, path, task, sizeof(task)); /* with a newline */
-	snprintf(process->task, sizeof(process->task), "%.*s",
-		 (int)MIN(strcspn(task, "\n"), sizeof(process->task) - 1), task);
 	snprintf(path, sizeof(path), "/proc/%u/environ", process->pid);
 	if (file_read(AT_FDCWD, path, CALLERS_ENVIRON_MAX, &text, &size) == 0)
 		process->rank = callers_parse_rank(text, size);
+	/* after it, with a newline: exec() changes the name before the environment */
+	snprintf(path, sizeof(path), "/proc/%u/comm", process->pid);
+	(void)file_read_small(AT_FDCWD, path, task, sizeof(task));
+	snprintf(process->task, sizeof(process->task), "%.*s",
+		 (int)MIN(strcspn(task, "\n"), sizeof(process->task) - 1), task);
 	if (process->rank >= 0)
 		process->run = find_run(text, size, (pid_t)process->pid);
 }
