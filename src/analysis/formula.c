@@ -242,6 +242,48 @@ static struct amount memory_unused(const struct subject *s, const struct formula
 			 : UNKNOWN;
 }
 
+/* A program that runs the rest of its line. */
+static const struct wrapper {
+	const char *name;
+	const char *valued; /* options whose value may be a word of its own */
+	unsigned int operands; /* before the rest */
+} wrappers[] = {
+	{ "env", "uC", 0 },	{ "nice", "n", 0 },   { "time", "fo", 0 },
+	{ "timeout", "ks", 1 }, { "nohup", "", 0 },   { "setsid", "", 0 },
+	{ "stdbuf", "ioe", 0 }, { "taskset", "", 1 }, { "numactl", "NmCip", 0 },
+	{ "ionice", "cn", 0 },
+};
+
+static const struct wrapper *find_wrapper(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++) {
+		if (strcmp(name, wrappers[i].name) == 0)
+			return &wrappers[i];
+	}
+	return NULL;
+}
+
+/* The rest of the line of @w, whose options are at @word. */
+static char *const *skip_options(const struct wrapper *w, char *const *word)
+{
+	unsigned int operands = w->operands;
+
+	for (; *word; word++) {
+		if (**word == '-') {
+			const char *option = *word + 1;
+
+			option += *option == '-' ? strlen(option) : strcspn(option, w->valued);
+			if (*option && !option[1] && word[1]) /* its value is the next word */
+				word++;
+		} else if (operands) {
+			operands--;
+		} else if (!strchr(*word, '=')) { /* NAME=value, of env */
+			break;
+		}
+	}
+	return word;
+}
+
 /* Of ranks; its own threads only wait. */
 static struct amount is_launcher(const struct subject *s, const struct formula *f UNUSED)
 {
@@ -249,13 +291,17 @@ static struct amount is_launcher(const struct subject *s, const struct formula *
 						 "prterun", "prun",    "srun",		"aprun" };
 	char *const *word = s->record->job.command;
 
-	for (; word && *word; word++) { /* behind env, time and the like, too */
-		const char *slash = strrchr(*word, '/');
+	while (word && *word) {
+		const char *slash = strrchr(*word, '/'), *name = slash ? slash + 1 : *word;
+		const struct wrapper *w = find_wrapper(name);
 
 		for (size_t i = 0; i < ARRAY_SIZE(launchers); i++) {
-			if (strcmp(slash ? slash + 1 : *word, launchers[i]) == 0)
+			if (strcmp(name, launchers[i]) == 0)
 				return amount_of(1);
 		}
+		if (!w)
+			break;
+		word = skip_options(w, word + 1);
 	}
 	return amount_of(0);
 }

@@ -28,6 +28,8 @@
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
 				 SIGALRM, SIGCONT, SIGXCPU, SIGXFSZ, SIGWINCH };
 
+#define SIGTERM_NS UINT64_C(30000000000) /* as Slurm waits before it kills */
+
 static void watched_signals(sigset_t *ret)
 {
 	sigemptyset(ret);
@@ -216,6 +218,8 @@ static int reap(struct child *c)
 		if (pid == c->pid) {
 			c->end_ns = clock_now_ns(CLOCK_REALTIME);
 			c->end_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
+			c->ended_by_sigterm = c->sigterm_boot_ns &&
+					      c->end_boot_ns - c->sigterm_boot_ns <= SIGTERM_NS;
 			c->status = status;
 			c->pid = 0;
 			return 1;
@@ -247,7 +251,8 @@ int child_wait(struct child *c, int timeout_ms, struct error *err)
 		if (r < 0)
 			return error_set_errno(err, r, "cannot wait for the command");
 		number = wait_signal(c, timeout_ms, &info);
-		c->had_sigterm |= number == SIGTERM;
+		if (number == SIGTERM)
+			c->sigterm_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 		if (number && number != SIGCHLD)
 			pass_on(c, &info);
 		if (timeout_ms >= 0)

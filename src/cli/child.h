@@ -29,7 +29,8 @@ struct child {
 						   */
 	uint64_t overhead_ns; /* CPU time that wait() has of children, and is not the command's */
 	int status; /* as wait() has it, once it has ended */
-	bool had_sigterm; /* while it ran, from us or with us */
+	uint64_t sigterm_boot_ns; /* when it last got one, from us or with us; 0: never */
+	bool ended_by_sigterm; /* soon after one, by whatever it made of it */
 };
 
 /* From here on, signals to us are held for child_wait(): so what is made for the command is not

@@ -90,7 +90,8 @@ static void put_job(const struct record *r, struct value peak, FILE *out)
 	const struct passwd *user;
 	const char *name;
 	const struct group *group;
-	const int code = r->job.signal > 0 ? r->job.signal : r->job.exit_code;
+	const int code = r->job.signal > 0 && r->job.exit_code <= 0 ? r->job.signal
+								    : r->job.exit_code;
 	const struct value *cores = &r->reading.values[METRIC_CPU_ALLOCATED];
 	const double core_ns = (double)cores->number / 1000 * (double)r->time.elapsed_ns;
 	const unsigned int nodes = r->merged_nodes > 1 ? r->merged_nodes : 1;

@@ -435,7 +435,7 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 		record->job.exit_code = -1;
 	} else {
 		record->job.exit_code = WEXITSTATUS(child->status);
-		if (child->had_sigterm && record->job.exit_code) /* as mpirun ends by one */
+		if (child->ended_by_sigterm && record->job.exit_code) /* as mpirun ends by one */
 			record->job.signal = SIGTERM;
 	}
 	r = name_survivors(m);

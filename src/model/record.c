@@ -308,13 +308,15 @@ int record_note_between(const struct record *const *records, size_t count, struc
 {
 	const uint64_t all_ns = merged->time.elapsed_ns;
 	uint64_t sum_ns = 0;
+	int r;
 
 	for (size_t i = 0; i < count; i++)
 		sum_ns += records[i]->time.elapsed_ns;
 	if (sum_ns >= all_ns || all_ns - sum_ns < MAX(BETWEEN_MIN_NS, all_ns / 100))
 		return 0;
-	return strings_add(&merged->coverage.notes, RECORD_NOTE_BETWEEN "%s",
-			   humanize_duration(all_ns - sum_ns).text);
+	r = strings_add(&merged->coverage.notes, RECORD_NOTE_BETWEEN "%s",
+			humanize_duration(all_ns - sum_ns).text);
+	return r == -ENOSPC ? 0 : r; /* a full list says enough */
 }
 
 int record_note_cpu_excess(struct record *r)

@@ -173,7 +173,8 @@ bool record_counters_are_estimates(const struct record *r);
 #define RECORD_NOTE_METERING "jobmeter itself took "
 /* Among the notes of a record whose counters are of user mode only. */
 #define RECORD_NOTE_USER_MODE "hardware counters: of user mode only (kernel.perf_event_paranoid)"
-/* Add to @merged's notes how much of its elapsed time is in none of @records.  -ENOMEM, -ENOSPC. */
+/* Add to @merged's notes how much of its elapsed time is in none of @records, unless they
+ * are full.  -ENOMEM. */
 int record_note_between(const struct record *const *records, size_t count, struct record *merged);
 /* Add what weakens the counters to the notes.  -ENOMEM, -ENOSPC. */
 int record_note_counters(struct record *r, bool is_user_only);

@@ -34,7 +34,7 @@ const struct record_field record_fields[] = {
 	{ "job", "qos", FIELD_STRING, AT(job.qos), 0, false, "The manager's quality of service.", JOB(qos), TOLD | FACT_COLUMN },
 	{ "job", "state", FIELD_STRING, AT(job.state), 0, false, "State of the job, or how it ended." },
 	{ "job", "exit_code", FIELD_INT, AT(job.exit_code), -1, false, "The command's exit status; absent if a signal killed it." },
-	{ "job", "signal", FIELD_INT, AT(job.signal), 0, false, "The signal that killed the command; with an exit code other than 0: SIGTERM, which it got before it failed." },
+	{ "job", "signal", FIELD_INT, AT(job.signal), 0, false, "The signal that killed the command; with an exit code other than 0: SIGTERM, which it got in the 30 s before it failed." },
 	{ "job", "rank", FIELD_INT, AT(job.rank), -1, true, "The rank that the environment names: a label only." },
 	{ "job", "command", FIELD_COMMAND, AT(job.command), 0, false, "The command's arguments." },
 	{ "job", "workdir", FIELD_STRING, AT(job.dir), 0, false, "Directory in which the command was started." },

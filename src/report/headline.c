@@ -56,14 +56,15 @@ char *headline_outcome(const struct record *r)
 	const char *signal = r->job.signal > 0 ? sigabbrev_np(r->job.signal) : NULL;
 	struct sentence s = {};
 
-	if (signal)
+	if (r->job.exit_code > 0)
+		sentence_add(&s, "", "exit %d%s%s", r->job.exit_code, signal ? " after SIG" : "",
+			     signal ? signal : "");
+	else if (signal)
 		sentence_add(&s, "", "killed by SIG%s", signal);
 	else if (r->job.signal > 0)
 		sentence_add(&s, "", "killed by signal %d", r->job.signal);
 	else if (r->job.exit_code == 0)
 		sentence_add(&s, "", "%s", find_ending(r->job.state) ? r->job.state : "OK");
-	else if (r->job.exit_code > 0)
-		sentence_add(&s, "", "exit %d", r->job.exit_code);
 	else if (!r->is_final)
 		sentence_add(&s, "", "still running");
 	else if (r->merged_records > 1)

@@ -287,6 +287,9 @@ class TestSignals:
         said = process.communicate(timeout=60)[1]
         assert process.returncode == 1 and "sh was ended by SIGTERM." in said, said
         assert load(out)["job"]["signal"] == signal.SIGTERM and load(out)["job"]["exit_code"] == 1
+        told = [subprocess.run([programs / "jobmeter", *command, out], check=True, capture_output=True, text=True).stdout
+                for command in (["report"], ["seff"])]
+        assert "exit 1 after SIGTERM" in told[0] and "(exit code 1)" in told[1], told
         said = subprocess.run([programs / "jobmeter", "run", "--", "sh", "-c", "exit 1"], capture_output=True, text=True).stderr
         assert "The command failed: exit code 1." in said, said
 

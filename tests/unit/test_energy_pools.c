@@ -385,6 +385,54 @@ TEST(the_energy_of_gpus_goes_to_who_held_them)
 	parts_clear(&s.shown[b].parts);
 }
 
+/* One that counts on while no agent is there, and was opened at @from_joules. */
+static struct energy_reading opened(struct energy_reading r, uint64_t from_joules)
+{
+	r.total.has_raw = true;
+	r.total.raw_uj = r.total.total_uj;
+	r.total.total_uj -= from_joules * JOULE;
+	return r;
+}
+
+/* What jobs that are gone had of the GPUs is none of the node's rest. */
+static uint64_t rest_after_a_job(const char *name, bool restarts)
+{
+	struct scene s = open_scene(name, 1 << 20);
+	_cleanup_free_ char *state = NULL;
+	struct error err = {};
+	uint64_t all, from = 0;
+	size_t length;
+
+	for (uint64_t at = 0; at <= 50; at += 10) {
+		if (at == 10)
+			hold(&s, add_job(&s, "7", 10, 0), 600);
+		if (at == 20)
+			s.count = 0;
+		say(&s, opened(component("hwmon", ENERGY_GPU, at, 100 * at), from * 100));
+		if (at == 0 || at == 50)
+			say(&s, opened(dcmi(at, 300 * at), from * 300));
+		take(&s, at);
+		if (at == 40 && restarts) {
+			struct scene next = open_scene("rest-next", 1 << 20);
+
+			ASSERT_OK(node_energy_format_state(s.energy, BOOT, &state, &length));
+			ASSERT_OK(node_energy_parse_state(next.energy, BOOT, state, length, &err));
+			close_scene(&s);
+			s = next;
+			from = 50;
+		}
+	}
+	all = all_owners(&s);
+	close_scene(&s);
+	return all;
+}
+
+TEST(a_restart_changes_no_rest_of_a_node_whose_jobs_are_gone)
+{
+	ASSERT_EQ(rest_after_a_job("rest-one", false), UINT64_C(15000));
+	ASSERT_EQ(rest_after_a_job("rest-two", true), UINT64_C(15000));
+}
+
 /* ---- much memory ---- */
 
 TEST(two_tebibytes_of_memory_are_not_taken_for_few)

@@ -1079,7 +1079,9 @@ static void starve_threads(struct record *r)
 /* Its ranks sleep. */
 static void launch(struct record *r)
 {
-	static const char *const command[] = { "env", "A=1", "/opt/made/bin/mpirun", "./made" };
+	static const char *const command[] = { "env",	  "-u",	 "B",  "A=1",
+					       "timeout", "-k5", "60", "/opt/made/bin/mpirun",
+					       "./made" };
 
 	r->job.command = calloc(ARRAY_SIZE(command) + 1, sizeof(*r->job.command));
 	for (size_t i = 0; i < ARRAY_SIZE(command); i++)
@@ -1087,6 +1089,14 @@ static void launch(struct record *r)
 	set(r, METRIC_CPU_SYSTEM, 1);
 	set(r, METRIC_CPU_USER, 1);
 	set(r, METRIC_BLOCKED_POLL, 400);
+}
+
+/* The word is its own option. */
+static void name_a_launcher(struct record *r)
+{
+	launch(r);
+	free(r->job.command[0]);
+	r->job.command[0] = strdup("./analyse");
 }
 
 /* As Python's, on a busy machine. */
@@ -1134,6 +1144,9 @@ static const struct told {
 	{ "threads that waited for a lock are not told to be too many", "lost-to-locks", NULL,
 	  {}, { ALWAYS(METRIC_BLOCKED_LOCK, 200), ALWAYS(METRIC_CPU_RUN_QUEUE, 300),
 	    ALWAYS(METRIC_CPU_VOLUNTARY_SWITCHES, 10000) } },
+	{ "unless it was less than would be told", "cpu-contended", NULL,
+	  {}, { ALWAYS(METRIC_BLOCKED_LOCK, 120), ALWAYS(METRIC_CPU_RUN_QUEUE, 300),
+	    ALWAYS(METRIC_CPU_VOLUNTARY_SWITCHES, 10000) } },
 	{ "a command that a SIGTERM made fail was ended by it", "ended-by-signal",
 	  "was ended by SIGTERM.", {}, { ALWAYS(EXIT_CODE, 1), ALWAYS(SIGNAL, 15) } },
 	{ "spinning is told without polls that were not", "spin-wait",
@@ -1142,6 +1155,7 @@ static const struct told {
 	{ "and with those that were", "spin-wait", "a pause (5 yields of the CPU).", {},
 	  { ALWAYS(METRIC_CPU_POLLING, 200), ALWAYS(METRIC_CPU_YIELDS, 5) } },
 	{ "a launcher's own threads wait for no event", "cpu-low", .make = launch },
+	{ "a program that is told of a launcher is none", "waited-for-events", .make = name_a_launcher },
 	{ "nor do they hide that the ranks slept", "slept", NULL, {},
 	  { ALWAYS(METRIC_BLOCKED_SLEEP, 60) }, .make = launch },
 	{ "failures without a mount are no share of their own", "", .make = search_and_find },

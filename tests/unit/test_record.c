@@ -28,6 +28,20 @@ TEST(lists_of_strings_are_bounded)
 	ASSERT_EQ(list.count, 0);
 }
 
+TEST(where_notes_are_full_the_time_between_is_not_noted)
+{
+	_cleanup_record_ struct record *one = record_new(), *merged = record_new();
+	const struct record *records[] = { one };
+
+	merged->time.elapsed_ns = UINT64_C(100000000000);
+	ASSERT_OK(record_note_between(records, 1, merged));
+	ASSERT_EQ(merged->coverage.notes.count, 1);
+	for (int i = 1; i < STRINGS_MAX; i++)
+		ASSERT_OK(strings_add(&merged->coverage.notes, "%d", i));
+	ASSERT_OK(record_note_between(records, 1, merged));
+	ASSERT_EQ(merged->coverage.notes.count, STRINGS_MAX);
+}
+
 TEST(a_new_record_has_nothing)
 {
 	_cleanup_record_ struct record *r = record_new();

@@ -795,6 +795,29 @@ TEST(a_job_that_its_manager_ended_is_not_ok)
 	}
 }
 
+TEST(a_signal_before_an_exit_code_is_not_the_death)
+{
+	static const struct {
+		int exit_code, signal;
+		const char *outcome;
+	} cases[] = { { 1, 0, "exit 1" },
+		      { 1, 15, "exit 1 after SIGTERM" },
+		      { -1, 15, "killed by SIGTERM" },
+		      { 0, 15, "killed by SIGTERM" }, /* as Slurm has it */
+		      { -1, 50, "killed by signal 50" } };
+	_cleanup_record_ struct record *r = made_record(0);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *outcome = NULL;
+
+		r->job.exit_code = cases[i].exit_code;
+		r->job.signal = cases[i].signal;
+		outcome = headline_outcome(r);
+		ASSERT_STREQ(outcome, cases[i].outcome);
+		ASSERT(headline_is_failure(r));
+	}
+}
+
 TEST(metadata_and_mappings_are_compared_and_kernel_threads_are_not)
 {
 	_cleanup_record_ struct record *last = made_record(0), *now = made_record(0);

@@ -102,32 +102,37 @@ int cgroups_read_tasks(struct meter *m, struct cgroup_tasks **ret, size_t *ret_c
 #define BASES_AT_ONCE 512
 #define TRIES 50
 
-/* The kernel may lack room for one task at this moment. */
-static int run_iterator(struct meter *m, uint64_t until_ns)
+/* The kernel may lack room for one task at this moment.  1: it still did when all @tries were made,
+ * which are counted down. */
+static int run_iterator(struct meter *m, uint64_t until_ns, unsigned int *tries)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	struct watch *watch = meter_objects(m)->watches[OBJECT_TASKS];
-	int r = 0;
 
-	for (int i = 0; r >= 0 && i < TRIES; i++) {
+	for (;;) {
 		struct sums sums = {};
+		bool has_missed;
+		int r;
 
 		watch->has_missed = 0;
 		watch->counted_until_ns = until_ns;
 		r = task_sums_read(meter_objects(m), 0, NULL, &sums);
 		watch->counted_until_ns = 0;
 		task_sums_clear(&sums);
-		if (!__atomic_exchange_n(&watch->has_missed, 0, __ATOMIC_SEQ_CST))
-			break;
+		has_missed = __atomic_exchange_n(&watch->has_missed, 0, __ATOMIC_SEQ_CST);
+		if (r < 0 || !has_missed)
+			return r < 0 ? r : 0;
+		if (!*tries)
+			return 1;
+		--*tries;
 		nanosleep(&pause, NULL);
 	}
-	return r;
 }
 
 /* Let the iterator run, which takes off what @bases say, and all of others that were there by
- * @until_ns. */
+ * @until_ns.  1: as run_iterator(). */
 static int take_off_part(struct meter *m, int fd, const struct task_base *bases, size_t count,
-			 uint64_t until_ns)
+			 uint64_t until_ns, unsigned int *tries)
 {
 	int r = 0;
 
@@ -138,7 +143,7 @@ static int take_off_part(struct meter *m, int fd, const struct task_base *bases,
 		r = bpf_map_update_elem(fd, &pid, &task, BPF_ANY) < 0 ? -errno : 0;
 	}
 	if (r >= 0)
-		r = run_iterator(m, until_ns);
+		r = run_iterator(m, until_ns, tries);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t pid = bases[i].pid;
 
@@ -152,15 +157,21 @@ int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t u
 {
 	const uint64_t nobody = 1; /* was there by then */
 	int fd = map_fd(m, OBJECT_TASKS, "earlier_tasks"), r = 0;
+	unsigned int tries = TRIES; /* of all parts: a full table stays full */
+	bool has_missed = false;
 
 	if (fd < 0 || !meter_objects(m)->watches[OBJECT_TASKS]) /* tasks are not counted */
 		return 0;
-	for (size_t i = 0; r >= 0 && i < bases->count; i += BASES_AT_ONCE)
+	for (size_t i = 0; r >= 0 && i < bases->count; i += BASES_AT_ONCE) {
 		r = take_off_part(m, fd, bases->items + i,
-				  MIN(bases->count - i, (size_t)BASES_AT_ONCE), nobody);
+				  MIN(bases->count - i, (size_t)BASES_AT_ONCE), nobody, &tries);
+		has_missed |= r > 0;
+	}
 	if (r >= 0)
-		r = take_off_part(m, fd, NULL, 0, until_ns);
-	return r < 0 ? error_set_errno(err, r, "cannot take off what tasks did before") : 0;
+		r = take_off_part(m, fd, NULL, 0, until_ns, &tries);
+	has_missed |= r > 0;
+	return r < 0 ? error_set_errno(err, r, "cannot take off what tasks did before")
+		     : has_missed;
 }
 
 /* ---- cores ---- */

@@ -92,7 +92,8 @@ int cgroups_read_tasks(struct meter *m, struct cgroup_tasks **ret, size_t *ret_c
 		       struct task_bases *bases, struct error *err);
 
 /* Subtract from live tasks the counts of another meter until @until_ns, by CLOCK_BOOTTIME: @bases,
- * and for other tasks of that time all their counters. Call it while no group is watched. */
+ * and for other tasks of that time all their counters. Call it while no group is watched.
+ * 1: there was no room for some tasks, whose earlier counts are missing or count again. */
 int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t until_ns,
 		     struct error *err);
 

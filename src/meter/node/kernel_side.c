@@ -73,6 +73,10 @@ static int start_watching(struct kernel_side *k, struct error *err)
 		r = cgroups_take_off(k->meter, &bases, until_ns, err);
 	if (r < 0)
 		return r;
+	if (until_ns && r > 0)
+		error_set(
+			&k->news, 0,
+			"what some tasks did before is missing or counts twice, since the table of tasks was full");
 	meter_follow_files(k->meter); /* the file operations of the canary are dropped with the rest
 				       */
 	if (canary_run(k->meter, k->root_fd, k->hierarchy, 0, true, &why) < 0) {

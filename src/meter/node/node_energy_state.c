@@ -14,13 +14,14 @@
 #include "basic/macro.h"
 #include "node/node_energy_internal.h"
 
-#define SCHEMA "jobmeter.energy-state/2" /* changes with the format */
+#define SCHEMA "jobmeter.energy-state/3" /* changes with the format */
+#define OLD_SCHEMA "jobmeter.energy-state/2" /* without what all parts got */
 #define JOBS_MAX (1u << 20)
 #define WORD_MAX 10 /* bytes */
 #define TEXT_MAX 4096
 
 struct stream {
-	bool is_read;
+	bool is_read, is_old;
 	const unsigned char *from, *end; /* of one that is read */
 	unsigned char *to; /* owned; of one that is written */
 	size_t length, room;
@@ -211,8 +212,8 @@ static void pass_pools(struct stream *s, struct pool *pools)
 	}
 }
 
-/* What came to the parts since the node was closed: some microjoules more, which wait in their
- * pools. */
+/* What came to the parts since the node was closed: more by some microjoules, which wait in their
+ * pools, and by what jobs had that are gone. */
 static uint64_t parts_of_owners(struct node_energy *e)
 {
 	uint64_t sum = 0;
@@ -251,8 +252,10 @@ static void pass_all(struct stream *s, struct node_energy *e)
 	for (size_t i = 0; i < OTHERS_COUNT; i++)
 		pass_owner(s, a->channel_count, node_energy_other(e, i), e->sent_uj[i]);
 	pass_jobs(s, e);
-	if (s->is_read)
+	if (s->is_old)
 		a->parts_uj = parts_of_owners(e);
+	else
+		pass_word(s, &a->parts_uj);
 }
 
 /* ---- both ways ---- */
@@ -288,7 +291,8 @@ int node_energy_parse_state(struct node_energy *e, const char *boot_id, const ch
 	char schema[sizeof(SCHEMA)] = "", boot[TEXT_MAX] = "";
 
 	pass_text(&s, schema, sizeof(schema));
-	if (s.failure < 0 || strcmp(schema, SCHEMA) != 0)
+	s.is_old = strcmp(schema, OLD_SCHEMA) == 0;
+	if (s.failure < 0 || (!s.is_old && strcmp(schema, SCHEMA) != 0))
 		return error_set(err, -EINVAL, "it is no '%s'", SCHEMA);
 	pass_text(&s, boot, sizeof(boot));
 	pass_pools(&s, e->pools);

@@ -306,26 +306,29 @@ static void look_at_twin(struct source_state *s, struct rapl_zone *zone)
 }
 
 /* Events count from 0 when they are opened: one that stands still from there on has nothing behind
- * it, as on some virtual machines.  Returns whether any moves. */
+ * it, as on some virtual machines.  Parts of a package may stand still: the GPU of one that has
+ * nothing to draw.  Returns whether any moves. */
 static bool await_events(struct source_state *s)
 {
 	const uint64_t end_ns = clock_now_ns(CLOCK_MONOTONIC) + BEGINS_NS;
-	size_t moving;
-	bool is_late;
+	bool is_late, any_moves, is_awaited;
 
 	do {
 		is_late = clock_now_ns(CLOCK_MONOTONIC) >= end_ns;
-		moving = 0;
+		any_moves = is_awaited = false;
 		for (size_t i = 0; i < s->count; i++) {
+			struct rapl_zone *zone = &s->zones[i];
 			uint64_t uj;
 
-			s->zones[i].has_moved |= read_counter(&s->zones[i], &uj) && uj;
-			moving += s->zones[i].has_moved;
+			zone->has_moved |= read_counter(zone, &uj) && uj;
+			any_moves |= zone->has_moved;
+			is_awaited |= !zone->has_moved && zone->sensor.level == ENERGY_COMPONENT;
 		}
-		if (moving < s->count && !is_late)
+		is_awaited |= !any_moves;
+		if (is_awaited && !is_late)
 			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	} while (moving < s->count && !is_late);
-	return moving;
+	} while (is_awaited && !is_late);
+	return any_moves;
 }
 
 static int open_source(const struct source_options *options, struct source_state *s,
@@ -390,7 +393,8 @@ static int sample(struct source_state *s, uint64_t boot_ns UNUSED, struct sample
 		if (!read_zone_now(zone, &zone->counter, &reading))
 			continue;
 		zone->first_ns = is_first ? reading.boot_ns : zone->first_ns;
-		zone->has_moved |= !is_first && zone->counter.last_uj != before_uj;
+		zone->has_moved |= zone->is_event ? zone->counter.last_uj > 0
+						  : !is_first && zone->counter.last_uj != before_uj;
 		if (is_dead(zone, reading.boot_ns))
 			continue;
 		if (zone->has_moved && zone->twin >= 0) {

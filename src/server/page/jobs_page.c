@@ -36,6 +36,7 @@ static void put_state(const struct row *row)
 {
 	const struct store_job *job = row->job;
 	bool runs = !job->is_final && !job->waits;
+	const char *link = " signal";
 
 	html_begin_class(row->h, "span",
 			 has_failed(job) ? "alert"
@@ -44,10 +45,12 @@ static void put_state(const struct row *row)
 					 : "well");
 	html_text(row->h, "%s", job->state ? job->state : "-");
 	html_end(row->h);
-	if (job->signal.is_known && job->signal.number)
-		html_text(row->h, " signal %llu", (unsigned long long)job->signal.number);
-	else if (job->exit_code.is_known && job->exit_code.number)
+	if (job->exit_code.is_known && job->exit_code.number) {
 		html_text(row->h, " exit %llu", (unsigned long long)job->exit_code.number);
+		link = " after signal";
+	}
+	if (job->signal.is_known && job->signal.number)
+		html_text(row->h, "%s %llu", link, (unsigned long long)job->signal.number);
 }
 
 static void put_start(const struct row *row)
