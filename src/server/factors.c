@@ -319,7 +319,7 @@ static int keep_rows(struct fetcher *f, const struct question *q, const json_t *
 
 static bool is_of_use(const struct fetcher *f, const struct emission_factor *one)
 {
-	return one->kind < EMISSION_MARGINAL ||
+	return one->kind < EMISSION_MARGINAL || one->kind == EMISSION_TARIFF ||
 	       one->kind == (enum emission_kind)f->config->emission_kind ||
 	       one->until_ns / NS > (uint64_t)(time(NULL) - ADVICE_S);
 }

@@ -85,18 +85,19 @@ def test_a_file_that_fills_up_loses_old_advice_and_nothing_else(serving, folder)
     path = folder / "data/factors.csv"
     head, comment = HEAD, "# corrected by hand"
     account = [made("average_direct", 24 * 365, "the site"), made("average_direct", 24 * 61)]
+    price = made("tariff", 24 * 365, "the site")
     new = [made("forecast", 24 * 59), made("marginal", 24 * 59)]
     old = [made(kind, 24 * 61 + i) for kind in ("forecast", "marginal") for i in range(70_000)]
     with Provider("neso") as provider:
         with serving(provider):
             pass  # it makes its folder
         provider.rows = [(1, 107)]
-        for lines, stays in (([head, account[0], comment, *old, account[1], *new], False), ([head, *old[:9]], True)):
+        for lines, stays in (([head, account[0], comment, *old, account[1], price, *new], False), ([head, *old[:9]], True)):
             path.write_text("\n".join(lines) + "\n")
             os.chown(path, path.parent.stat().st_uid, -1)
             with serving(provider) as server:
                 wait_for(lambda: kept(server) and kept(server)[-1] == row(provider, 1, 107))
-                assert path.read_text().splitlines()[:-1] == (lines if stays else [head, account[0], comment, account[1], *new])
+                assert path.read_text().splitlines()[:-1] == (lines if stays else [head, account[0], comment, account[1], price, *new])
 
 
 def test_a_file_that_cannot_be_shortened_goes_on(serving, folder):  # noqa: F811
