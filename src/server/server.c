@@ -90,7 +90,7 @@ static int read_factors(struct server *s, struct error *err)
 	int r;
 
 	if (*config->tariff_file) {
-		r = emission_factors_read(config->tariff_file, &s->factors, err);
+		r = emission_factors_read(config->tariff_file, &s->tariffs, err);
 		if (r < 0)
 			return r;
 	}
@@ -416,6 +416,7 @@ int server_run(const struct server_config *config, struct error *err)
 	sync_stop(s.sync);
 	closep(&s.factors_fd);
 	emission_factors_clear(&s.factors);
+	emission_factors_clear(&s.tariffs);
 	permission_free(s.permission);
 	rules_free(s.rules);
 	explicit_bzero(s.proxy_secret, sizeof(s.proxy_secret));

@@ -210,6 +210,7 @@ def test_a_job_costs_what_a_kwh_cost_when_it_ran(server, operator):
         restart_with(server, emissions={"zone": "XXA"}, tariff={"file": str(table), **more})
         row, = ask_api(server, operator, "/emissions?id=101&limit=1")["emissions"]
         assert row["emissions.grams"] is None and row["currency"] == (None if row["cost"] is None else "EUR")
+        assert "emissions" not in json.loads(server.ask("/v1/ledger?id=101").text)  # a price is no factor
         return row["cost"]
 
     def by_price(first, second):
