@@ -70,7 +70,8 @@ static int parse_line(char *line, bool has_source, struct emission_factor *ret,
 	if (timestamp_parse(cells[2], &ret->from_ns) < 0 ||
 	    timestamp_parse(cells[3], &ret->until_ns) < 0 || ret->until_ns <= ret->from_ns)
 		return -EINVAL;
-	*ret_wrong = "the grams are no number from 0 to 100000";
+	*ret_wrong = ret->kind == EMISSION_TARIFF ? "the price is no number from 0 to 100000"
+						  : "the grams are no number from 0 to 100000";
 	return emission_parse_number(cells[4], &ret->milligrams);
 }
 
@@ -163,7 +164,7 @@ int emission_factors_read(const char *path, struct emission_factors *to, struct 
 	_cleanup_free_ char *text = NULL;
 	int r = file_read(AT_FDCWD, path, FILE_MAX, &text, NULL);
 
-	return r < 0 ? error_set_errno(err, r, "cannot read the emission factors '%s'", path)
+	return r < 0 ? error_set_errno(err, r, "cannot read the table '%s'", path)
 		     : emission_factors_parse(text, path, to, err);
 }
 

@@ -141,6 +141,8 @@ TEST(what_is_wrong_in_a_table_is_named_with_its_line)
 		     "other");
 	ASSERT_STREQ(wrong(HEAD YEAR("DEU", 2023, 2024, "-1")),
 		     "t:3: the grams are no number from 0 to 100000");
+	ASSERT_STREQ(wrong(HEAD "DEU,tariff,2023-01-01T00:00:00Z,2024-01-01T00:00:00Z,-0.01\n"),
+		     "t:3: the price is no number from 0 to 100000");
 	ASSERT_STREQ(wrong(HEAD YEAR("DEU", 2023, 2024, "100001")),
 		     "t:3: the grams are no number from 0 to 100000");
 }
