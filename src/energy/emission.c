@@ -102,6 +102,23 @@ static size_t count_until(const struct emission_factors *factors, const char *zo
 	return low;
 }
 
+static bool is_series(const struct emission_factor *f, const char *zone, enum emission_kind kind)
+{
+	return f->kind == kind && strcmp(f->zone, zone) == 0;
+}
+
+/* struct emission_factor's "back" of the row @at, by that of the row before it. */
+static size_t find_last_end(const struct emission_factors *table, size_t at)
+{
+	const struct emission_factor *f = &table->items[at];
+	const struct emission_factor *before = at > 0 ? f - 1 : NULL;
+
+	return before && is_series(before, f->zone, f->kind) &&
+			       (before - before->back)->until_ns > f->until_ns
+		       ? before->back + 1
+		       : 0;
+}
+
 int emission_factors_add(struct emission_factors *to, const struct emission_factor *one)
 {
 	int r = array_reserve(&to->items, &to->room, to->count, sizeof(*to->items));
@@ -112,6 +129,11 @@ int emission_factors_add(struct emission_factors *to, const struct emission_fact
 	memmove(to->items + at + 1, to->items + at, (to->count - at) * sizeof(*to->items));
 	to->items[at] = *one;
 	to->count++;
+	for (size_t i = at; i < to->count; i++) {
+		to->items[i].back = find_last_end(to, i);
+		if (i > at && !to->items[i].back)
+			break; /* so it was before, and those behind it go back to it at most */
+	}
 	return 0;
 }
 
@@ -156,6 +178,8 @@ int emission_factors_parse(char *text, const char *name, struct emission_factors
 	}
 	if (to->count)
 		qsort(to->items, to->count, sizeof(*to->items), compare_lines);
+	for (size_t i = 0; i < to->count; i++)
+		to->items[i].back = find_last_end(to, i);
 	return 0;
 }
 
@@ -174,29 +198,23 @@ void emission_factors_clear(struct emission_factors *factors)
 	*factors = (struct emission_factors){};
 }
 
-static bool is_series(const struct emission_factor *f, const char *zone, enum emission_kind kind)
-{
-	return f->kind == kind && strcmp(f->zone, zone) == 0;
-}
-
 const struct emission_factor *emission_factor_at(const struct emission_factors *factors,
 						 const char *zone, enum emission_kind kind,
 						 uint64_t when_ns)
 {
 	const size_t end = count_until(factors, zone, kind, when_ns);
-	const struct emission_factor *last = NULL, *next = NULL; /* last: begun */
-	const struct emission_factor *ended = NULL; /* last */
+	const struct emission_factor *last, *ended; /* that has begun, and that ends last */
 
-	for (size_t i = end; i > 0 && is_series(&factors->items[i - 1], zone, kind); i--) {
-		if (when_ns < factors->items[i - 1].until_ns)
-			return &factors->items[i - 1];
-		last = last ? last : &factors->items[i - 1];
-		if (!ended || factors->items[i - 1].until_ns > ended->until_ns)
-			ended = &factors->items[i - 1];
+	if (end == 0 || !is_series(&factors->items[end - 1], zone, kind))
+		return NULL;
+	last = &factors->items[end - 1];
+	ended = last - last->back;
+	if (when_ns < ended->until_ns) {
+		while (when_ns >= last->until_ns)
+			last--;
+		return last;
 	}
-	if (end < factors->count && is_series(&factors->items[end], zone, kind))
-		next = &factors->items[end];
-	if (!next || !ended)
+	if (end == factors->count || !is_series(&factors->items[end], zone, kind))
 		return last;
 	return when_ns - ended->until_ns <= ended->until_ns - ended->from_ns ? ended : NULL;
 }
