@@ -70,7 +70,8 @@ static int parse_line(char *line, bool has_source, struct emission_factor *ret,
 	if (timestamp_parse(cells[2], &ret->from_ns) < 0 ||
 	    timestamp_parse(cells[3], &ret->until_ns) < 0 || ret->until_ns <= ret->from_ns)
 		return -EINVAL;
-	*ret_wrong = "the grams are no number from 0 to 100000";
+	*ret_wrong = ret->kind == EMISSION_TARIFF ? "the price is no number from 0 to 100000"
+						  : "the grams are no number from 0 to 100000";
 	return emission_parse_number(cells[4], &ret->milligrams);
 }
 
@@ -101,6 +102,23 @@ static size_t count_until(const struct emission_factors *factors, const char *zo
 	return low;
 }
 
+static bool is_series(const struct emission_factor *f, const char *zone, enum emission_kind kind)
+{
+	return f->kind == kind && strcmp(f->zone, zone) == 0;
+}
+
+/* struct emission_factor's "back" of the row @at, by that of the row before it. */
+static size_t find_last_end(const struct emission_factors *table, size_t at)
+{
+	const struct emission_factor *f = &table->items[at];
+	const struct emission_factor *before = at > 0 ? f - 1 : NULL;
+
+	return before && is_series(before, f->zone, f->kind) &&
+			       (before - before->back)->until_ns > f->until_ns
+		       ? before->back + 1
+		       : 0;
+}
+
 int emission_factors_add(struct emission_factors *to, const struct emission_factor *one)
 {
 	int r = array_reserve(&to->items, &to->room, to->count, sizeof(*to->items));
@@ -111,6 +129,11 @@ int emission_factors_add(struct emission_factors *to, const struct emission_fact
 	memmove(to->items + at + 1, to->items + at, (to->count - at) * sizeof(*to->items));
 	to->items[at] = *one;
 	to->count++;
+	for (size_t i = at; i < to->count; i++) {
+		to->items[i].back = find_last_end(to, i);
+		if (i > at && !to->items[i].back)
+			break; /* so it was before, and those behind it go back to it at most */
+	}
 	return 0;
 }
 
@@ -155,6 +178,8 @@ int emission_factors_parse(char *text, const char *name, struct emission_factors
 	}
 	if (to->count)
 		qsort(to->items, to->count, sizeof(*to->items), compare_lines);
+	for (size_t i = 0; i < to->count; i++)
+		to->items[i].back = find_last_end(to, i);
 	return 0;
 }
 
@@ -163,7 +188,7 @@ int emission_factors_read(const char *path, struct emission_factors *to, struct 
 	_cleanup_free_ char *text = NULL;
 	int r = file_read(AT_FDCWD, path, FILE_MAX, &text, NULL);
 
-	return r < 0 ? error_set_errno(err, r, "cannot read the emission factors '%s'", path)
+	return r < 0 ? error_set_errno(err, r, "cannot read the table '%s'", path)
 		     : emission_factors_parse(text, path, to, err);
 }
 
@@ -173,29 +198,23 @@ void emission_factors_clear(struct emission_factors *factors)
 	*factors = (struct emission_factors){};
 }
 
-static bool is_series(const struct emission_factor *f, const char *zone, enum emission_kind kind)
-{
-	return f->kind == kind && strcmp(f->zone, zone) == 0;
-}
-
 const struct emission_factor *emission_factor_at(const struct emission_factors *factors,
 						 const char *zone, enum emission_kind kind,
 						 uint64_t when_ns)
 {
 	const size_t end = count_until(factors, zone, kind, when_ns);
-	const struct emission_factor *last = NULL, *next = NULL; /* last: begun */
-	const struct emission_factor *ended = NULL; /* last */
+	const struct emission_factor *last, *ended; /* that has begun, and that ends last */
 
-	for (size_t i = end; i > 0 && is_series(&factors->items[i - 1], zone, kind); i--) {
-		if (when_ns < factors->items[i - 1].until_ns)
-			return &factors->items[i - 1];
-		last = last ? last : &factors->items[i - 1];
-		if (!ended || factors->items[i - 1].until_ns > ended->until_ns)
-			ended = &factors->items[i - 1];
+	if (end == 0 || !is_series(&factors->items[end - 1], zone, kind))
+		return NULL;
+	last = &factors->items[end - 1];
+	ended = last - last->back;
+	if (when_ns < ended->until_ns) {
+		while (when_ns >= last->until_ns)
+			last--;
+		return last;
 	}
-	if (end < factors->count && is_series(&factors->items[end], zone, kind))
-		next = &factors->items[end];
-	if (!next || !ended)
+	if (end == factors->count || !is_series(&factors->items[end], zone, kind))
 		return last;
 	return when_ns - ended->until_ns <= ended->until_ns - ended->from_ns ? ended : NULL;
 }

@@ -36,6 +36,8 @@ struct emission_factor {
 	uint64_t from_ns, until_ns; /* since the epoch */
 	uint64_t milligrams; /* per kWh; of a tariff the price */
 	size_t line; /* of the table it was read from: corrections stand behind */
+	size_t back; /* so many rows before it, in a table, is the one of the series up to here that
+			ends last */
 };
 
 struct emission_factors { /* begins as {} */

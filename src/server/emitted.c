@@ -141,7 +141,7 @@ void emitted_put_forecast(const struct server *s, FILE *out)
 bool emitted_price(const struct server *s, uint64_t when_ns, uint64_t *ret)
 {
 	const struct emission_factor *row =
-		emission_factor_at(&s->factors, s->config->emission_zone, EMISSION_TARIFF, when_ns);
+		emission_factor_at(&s->tariffs, s->config->emission_zone, EMISSION_TARIFF, when_ns);
 
 	/* unlike a factor, a price ends */
 	*ret = row && when_ns < row->until_ns ? row->milligrams : s->terms.tariff;
@@ -361,7 +361,8 @@ static int read_jobs(struct jobs *j, const struct job_filter *filter, const stru
 {
 	int r = 0;
 
-	if (knows_factors(j->server) || j->server->terms.tariff || j->server->terms.embodied)
+	if (knows_factors(j->server) || j->server->tariffs.count || j->server->terms.tariff ||
+	    j->server->terms.embodied)
 		r = store_read_shares(j->server->store, j->by, filter, who, take_share, j, err);
 	if (r == 0)
 		end_sum(j);

@@ -319,7 +319,7 @@ static int keep_rows(struct fetcher *f, const struct question *q, const json_t *
 
 static bool is_of_use(const struct fetcher *f, const struct emission_factor *one)
 {
-	return one->kind < EMISSION_MARGINAL ||
+	return one->kind < EMISSION_MARGINAL || one->kind == EMISSION_TARIFF ||
 	       one->kind == (enum emission_kind)f->config->emission_kind ||
 	       one->until_ns / NS > (uint64_t)(time(NULL) - ADVICE_S);
 }
@@ -332,7 +332,7 @@ static int shorten_file(struct fetcher *f, struct error *err)
 	_cleanup_free_ char *text = NULL;
 	_cleanup_free_ bool *is_dropped = NULL;
 	struct replacement file = {};
-	size_t size, line = 0, lines = 0, kept = 0;
+	size_t size, line = 0, lines = 0;
 	char *rest, *one;
 	int r = file_read(AT_FDCWD, path, FILE_MAX + ANSWER_MAX, &text, &size);
 
@@ -344,12 +344,9 @@ static int shorten_file(struct fetcher *f, struct error *err)
 	if (!is_dropped)
 		return error_set_errno(err, ENOMEM, "cannot shorten '%s'", path);
 	for (size_t i = 0; i < f->known.count; i++) {
-		if (is_of_use(f, &f->known.items[i]))
-			f->known.items[kept++] = f->known.items[i];
-		else
+		if (!is_of_use(f, &f->known.items[i]))
 			is_dropped[f->known.items[i].line] = true;
 	}
-	f->known.count = kept;
 	r = replacement_open(path, 0644, &file, err);
 	if (r < 0)
 		return r;
@@ -360,16 +357,25 @@ static int shorten_file(struct fetcher *f, struct error *err)
 	return replacement_commit(&file, err);
 }
 
-/* Here alone, before the filter of system calls, is a file renamed. */
+/* Here alone, before the filter of system calls, is a file renamed.  A long one will do until it is
+ * full. */
 static int read_known(struct fetcher *f, struct error *err)
 {
+	struct error why = {};
 	struct stat st;
 	int r;
 
 	if (stat(f->config->emission_provider_file, &st) < 0)
 		return 0; /* nothing yet */
 	r = emission_factors_read(f->config->emission_provider_file, &f->known, err);
-	return r == 0 && st.st_size > (off_t)SHORTEN_AT ? shorten_file(f, err) : r;
+	if (r < 0 || st.st_size <= (off_t)SHORTEN_AT)
+		return r;
+	if (shorten_file(f, &why) < 0) {
+		log_say(CONFIG_LOG_WARNING, "old advice stays: %s", why.text);
+		return 0;
+	}
+	emission_factors_clear(&f->known);
+	return emission_factors_read(f->config->emission_provider_file, &f->known, err);
 }
 
 /* ---- the process ---- */

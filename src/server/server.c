@@ -78,6 +78,17 @@ static int make_permission(struct server *s, struct error *err)
 	return r < 0 ? error_prefix(err, r, "socket.admin_groups") : 0;
 }
 
+static int read_table(const char *setting, const char *path, const char *zone,
+		      enum emission_kind kind, struct emission_factors *to, struct error *err)
+{
+	int r = emission_factors_read(path, to, err);
+
+	if (r >= 0 && !emission_factor_at(to, zone, kind, INT64_MAX))
+		r = error_set(err, -EINVAL, "'%s' has no row of the kind %s for the zone %s", path,
+			      emission_kinds[kind], zone);
+	return r < 0 ? error_prefix(err, r, "%s", setting) : r;
+}
+
 /* A site's own is a table of one line, that has always held. */
 static int read_factors(struct server *s, struct error *err)
 {
@@ -87,25 +98,16 @@ static int read_factors(struct server *s, struct error *err)
 		.until_ns = UINT64_MAX,
 		.milligrams = 1000 * config->emission_grams,
 	};
-	int r;
+	int r = 0;
 
-	if (*config->tariff_file) {
-		r = emission_factors_read(config->tariff_file, &s->factors, err);
-		if (r < 0)
-			return r;
-	}
-	if (*config->emission_factors) {
-		r = emission_factors_read(config->emission_factors, &s->factors, err);
-		if (r >= 0 &&
-		    !emission_factor_at(&s->factors, config->emission_zone, own.kind, INT64_MAX))
-			r = error_set(err, -EINVAL,
-				      "'%s' has no factor of the kind %s for the zone %s",
-				      config->emission_factors, emission_kinds[own.kind],
-				      config->emission_zone);
+	if (*config->tariff_file)
+		r = read_table("tariff.file", config->tariff_file, config->emission_zone,
+			       EMISSION_TARIFF, &s->tariffs, err);
+	if (r >= 0 && *config->emission_factors)
+		return read_table("emissions.factors", config->emission_factors,
+				  config->emission_zone, own.kind, &s->factors, err);
+	if (r < 0 || !config->emission_grams)
 		return r;
-	}
-	if (!config->emission_grams)
-		return 0;
 	snprintf(own.zone, sizeof(own.zone), "%s", config->emission_zone);
 	return emission_factors_add(&s->factors, &own);
 }
@@ -416,6 +418,7 @@ int server_run(const struct server_config *config, struct error *err)
 	sync_stop(s.sync);
 	closep(&s.factors_fd);
 	emission_factors_clear(&s.factors);
+	emission_factors_clear(&s.tariffs);
 	permission_free(s.permission);
 	rules_free(s.rules);
 	explicit_bzero(s.proxy_secret, sizeof(s.proxy_secret));

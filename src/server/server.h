@@ -64,6 +64,7 @@ struct server { /* what its files share; each worker has a copy of its own, with
 	struct served served; /* the trained models, of each thread */
 	struct http *tcp, *socket; /* NULL: not wanted */
 	struct emission_factors factors; /* of the site's zone and others; empty: not wanted */
+	struct emission_factors tariffs; /* prices over time; empty: the site names none */
 	/* Of the provider, as the file had them then; each worker reads it for itself. */
 	struct emission_factors fetched;
 	struct timespec fetched_at;

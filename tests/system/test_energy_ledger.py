@@ -292,7 +292,7 @@ def test_the_shipped_factors_are_taken_and_a_zone_without_one_is_named(server):
     server.configure(emissions={"zone": "XXA", "factors": str(table)})
     done = server.run()
     assert (done.returncode, done.stderr) == (
-        1, f"jobmeter-server: '{table}' has no factor of the kind average_lifecycle for the zone XXA\n")
+        1, f"jobmeter-server: emissions.factors: '{table}' has no row of the kind average_lifecycle for the zone XXA\n")
 
 
 def ended(server, node, job):

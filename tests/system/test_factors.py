@@ -73,27 +73,45 @@ def test_what_is_said_is_kept_once_and_a_late_or_corrected_value_comes_with_the_
             sorted(kept(server)[3:]) == sorted(row(provider, *one) for one in ((3, 102), (2, 1103)))
 
 
+HEAD = "zone,kind,from,until,grams_per_kwh,source"
+
+
+def made(kind, hours, source="neso"):
+    form, now = "%Y-%m-%dT%H:%M:%SZ", int(time.time()) // 3600 * 3600
+    return f"XXA,{kind},{stamp(now - hours * 3600, form)},{stamp(now - hours * 3600 + 1800, form)},{hours % 997},{source}"
+
+
 def test_a_file_that_fills_up_loses_old_advice_and_nothing_else(serving, folder):  # noqa: F811
     path = folder / "data/factors.csv"
-    head, comment = "zone,kind,from,until,grams_per_kwh,source", "# corrected by hand"
-
-    def made(kind, hours, source="neso"):
-        form, now = "%Y-%m-%dT%H:%M:%SZ", int(time.time()) // 3600 * 3600
-        return f"XXA,{kind},{stamp(now - hours * 3600, form)},{stamp(now - hours * 3600 + 1800, form)},{hours % 997},{source}"
-
+    head, comment = HEAD, "# corrected by hand"
     account = [made("average_direct", 24 * 365, "the site"), made("average_direct", 24 * 61)]
+    price = made("tariff", 24 * 365, "the site")
     new = [made("forecast", 24 * 59), made("marginal", 24 * 59)]
     old = [made(kind, 24 * 61 + i) for kind in ("forecast", "marginal") for i in range(70_000)]
     with Provider("neso") as provider:
         with serving(provider):
             pass  # it makes its folder
         provider.rows = [(1, 107)]
-        for lines, stays in (([head, account[0], comment, *old, account[1], *new], False), ([head, *old[:9]], True)):
+        for lines, stays in (([head, account[0], comment, *old, account[1], price, *new], False), ([head, *old[:9]], True)):
             path.write_text("\n".join(lines) + "\n")
             os.chown(path, path.parent.stat().st_uid, -1)
             with serving(provider) as server:
                 wait_for(lambda: kept(server) and kept(server)[-1] == row(provider, 1, 107))
-                assert path.read_text().splitlines()[:-1] == (lines if stays else [head, account[0], comment, account[1], *new])
+                assert path.read_text().splitlines()[:-1] == (lines if stays else [head, account[0], comment, account[1], price, *new])
+
+
+def test_a_file_that_cannot_be_shortened_goes_on(serving, folder):  # noqa: F811
+    """Its folder takes no other file."""
+    path = folder / "of-root/factors.csv"
+    path.parent.mkdir()
+    lines = [HEAD, *(made("forecast", 24 * 61 + i) for i in range(140_000))]
+    path.write_text("\n".join(lines) + "\n")
+    path.chmod(0o666)
+    with Provider("neso") as provider:
+        provider.rows = [(1, 107)]
+        with serving(provider, provider_file=str(path)) as server:
+            wait_for(lambda: path.read_text().endswith(",".join(row(provider, 1, 107)) + "\n"))
+            assert path.read_text().splitlines()[:-1] == lines and "old advice stays: " in server.log()
 
 
 def test_accounts_follow_averages_and_marginal_factors_are_advice(provider, serving, folder):  # noqa: F811

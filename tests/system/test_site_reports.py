@@ -210,6 +210,7 @@ def test_a_job_costs_what_a_kwh_cost_when_it_ran(server, operator):
         restart_with(server, emissions={"zone": "XXA"}, tariff={"file": str(table), **more})
         row, = ask_api(server, operator, "/emissions?id=101&limit=1")["emissions"]
         assert row["emissions.grams"] is None and row["currency"] == (None if row["cost"] is None else "EUR")
+        assert "emissions" not in json.loads(server.ask("/v1/ledger?id=101").text)  # a price is no factor
         return row["cost"]
 
     def by_price(first, second):
@@ -220,8 +221,32 @@ def test_a_job_costs_what_a_kwh_cost_when_it_ran(server, operator):
     assert cost(year, dearer) == by_price("0.3", "0.5")
     assert cost(dearer, per_kwh="0.2") == by_price("0.2", "0.5")
     assert cost(dearer.replace(",0.5", ",0"), per_kwh="0.2") == by_price("0.2", "0")
-    assert cost(dearer) is None and cost(dearer.replace("XXA", "XXB")) is None  # no price of the first quarter
+    assert cost(dearer) is None  # no price of the first quarter
     assert cost(f"XXA,tariff,2020-01-01T00:00:00Z,{stamp(BOUNDARY)},0.3") is None  # it ended
+
+
+@pytest.mark.parametrize("setting, kind", [(("tariff", "file"), "tariff"), (("emissions", "factors"), "average_lifecycle")])
+def test_a_table_that_has_nothing_of_the_zone_is_refused(server, setting, kind):
+    section, key = setting
+    table = server.folder / "table.csv"
+
+    def refusal(*rows):
+        if rows:
+            table.write_text("\n".join(["zone,kind,from,until,grams_per_kwh", *rows]) + "\n")
+        settings = {"emissions": {"zone": "XXA"}}
+        settings[section] = {**settings.get(section, {}), key: str(table)}
+        server.configure(**settings)
+        done = server.run()
+        assert done.returncode and len(done.stderr.splitlines()) == 1, done.stderr
+        return done.stderr
+
+    span = "2020-01-01T00:00:00Z,2100-01-01T00:00:00Z"
+    assert server.end(signal.SIGTERM) == 0, server.log()
+    assert f"{section}.{key}: cannot read the table '{table}'" in refusal()
+    for row in (f"XXB,{kind},{span},0.3", f"XXA,marginal,{span},0.3"):
+        assert f"{section}.{key}: '{table}' has no row of the kind {kind} for the zone XXA" in refusal(row)
+    assert f"{section}.{key}: {table}:2: the {'price is' if kind == 'tariff' else 'grams are'} no number from 0 to 100000" in \
+        refusal(f"XXA,{kind},{span},-0.3")
 
 
 def test_postgresql_adds_up_the_same(folder, keeper, postgres):  # noqa: F811

@@ -2,11 +2,15 @@
 #include "energy/emission.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "basic/macro.h"
+#include "basic/timestamp.h"
 #include "test.h"
 
 #define HEAD "# of nobody\nzone,kind,from,until,grams_per_kwh\n"
@@ -123,6 +127,68 @@ TEST(of_many_in_any_order_the_one_that_holds_is_found_and_a_source_is_no_factor)
 	emission_factors_clear(&factors);
 }
 
+/* As emission.h says it, row by row from the last one that has begun. */
+static const struct emission_factor *walk_to(const struct emission_factors *factors,
+					     const char *zone, uint64_t when_ns)
+{
+	const struct emission_factor *last = NULL, *ended = NULL;
+	bool has_next = false;
+
+	for (size_t i = factors->count; i-- > 0;) {
+		const struct emission_factor *f = &factors->items[i];
+
+		if (strcmp(f->zone, zone) != 0)
+			continue;
+		if (f->from_ns > when_ns) {
+			has_next = true;
+			continue;
+		}
+		if (when_ns < f->until_ns)
+			return f;
+		last = last ? last : f;
+		ended = !ended || f->until_ns > ended->until_ns ? f : ended;
+	}
+	if (!has_next || !ended)
+		return last;
+	return when_ns - ended->until_ns <= ended->until_ns - ended->from_ns ? ended : NULL;
+}
+
+TEST(of_factors_within_others_the_one_is_found_that_a_walk_over_all_finds)
+{
+	_cleanup_(emission_factors_clear) struct emission_factors added = {}, parsed = {};
+	char text[32768] = "zone,kind,from,until,grams_per_kwh\n";
+	static const char *const zones[] = { "XXA", "XXB" };
+	const uint64_t start_ns = UINT64_C(1770091200) * NS;
+	uint32_t random = 1;
+
+	for (size_t i = 0; i < 211; i++) {
+		struct emission_factor one = { .milligrams = 1000 * i };
+		char from[TIMESTAMP_SIZE], until[TIMESTAMP_SIZE];
+
+		random = random * 1664525 + 1013904223;
+		snprintf(one.zone, sizeof(one.zone), "%s", zones[random >> 31]);
+		one.from_ns = start_ns + (random >> 8) % 997 * NS;
+		one.until_ns = one.from_ns + (1 + (random >> 20) % (i % 7 ? 5 : 199)) * NS;
+		ASSERT_OK(emission_factors_add(&added, &one));
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "%s,average_lifecycle,%s,%s,%zu\n", one.zone,
+			 timestamp_format(from, one.from_ns), timestamp_format(until, one.until_ns),
+			 i);
+	}
+	ASSERT_OK(emission_factors_parse(text, "made", &parsed, NULL));
+	ASSERT_EQ(parsed.count, added.count);
+	for (size_t i = 0; i < added.count; i++)
+		ASSERT_EQ(parsed.items[i].back, added.items[i].back);
+	for (uint64_t s = 0; s < 1500; s++) {
+		for (size_t z = 0; z < ARRAY_SIZE(zones); z++) {
+			const uint64_t at_ns = start_ns - NS + s * NS;
+
+			ASSERT(emission_factor_at(&added, zones[z], EMISSION_AVERAGE_LIFECYCLE,
+						  at_ns) == walk_to(&added, zones[z], at_ns));
+		}
+	}
+}
+
 TEST(what_is_wrong_in_a_table_is_named_with_its_line)
 {
 	ASSERT_STREQ(wrong("zone,grams\n"),
@@ -141,6 +207,8 @@ TEST(what_is_wrong_in_a_table_is_named_with_its_line)
 		     "other");
 	ASSERT_STREQ(wrong(HEAD YEAR("DEU", 2023, 2024, "-1")),
 		     "t:3: the grams are no number from 0 to 100000");
+	ASSERT_STREQ(wrong(HEAD "DEU,tariff,2023-01-01T00:00:00Z,2024-01-01T00:00:00Z,-0.01\n"),
+		     "t:3: the price is no number from 0 to 100000");
 	ASSERT_STREQ(wrong(HEAD YEAR("DEU", 2023, 2024, "100001")),
 		     "t:3: the grams are no number from 0 to 100000");
 }

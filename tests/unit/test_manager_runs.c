@@ -241,6 +241,34 @@ TEST(a_log_of_another_time_zone_is_refused)
 	tzset();
 }
 
+/* Lines of the hours asked for outweigh the first one, and one that agrees all others. */
+TEST(an_end_that_is_logged_a_quarter_of_an_hour_late_is_not_of_another_time_zone)
+{
+#define END_AT(stamp) stamp ";E;7.pbs1;user=bob ctime=1 end=1795860031 Exit_status=0\n"
+	static const struct {
+		const char *text, *told; /* told: NULL: nothing */
+	} logs[] = {
+		{ "zone " END_AT("11/28/2026 10:15:31") END_AT("11/28/2026 10:00:31"), NULL },
+		{ END_AT("11/28/2026 10:15:31") END_AT("11/28/2026 10:00:32"), NULL },
+		{ END_AT("11/28/2026 10:00:30") END_AT("11/28/2026 11:00:31"), NULL },
+		{ "zone " END_AT("11/28/2026 10:00:31") END_AT("11/28/2026 18:00:32"), "+8 hours" },
+		{ END_AT("11/28/2026 06:30:30") END_AT("11/28/2026 06:37:12"), "-3.5 hours" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++) {
+		struct manager_answer a = { .cluster = "made",
+					    .text = strdup(logs[i].text),
+					    .length = strlen(logs[i].text) };
+		struct error err = {};
+
+		ASSERT_EQ(manager_pbs.open(&a, &err), logs[i].told ? -EBADMSG : 0);
+		if (logs[i].told)
+			ASSERT_CONTAINS(err.text, logs[i].told);
+		close_answer(&a);
+	}
+#undef END_AT
+}
+
 TEST(an_answer_that_breaks_off_is_none)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(documented); i++) {

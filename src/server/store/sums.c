@@ -462,6 +462,28 @@ static struct value read_value(const struct statement *row, int column)
 	return (struct value){ .number = cell.number & VALUE_MAX, .is_known = cell.is_known };
 }
 
+/* clang-format off */
+/* @of: "", or which of them, so that an index finds it. */
+#define SAID(of) \
+	"SELECT cluster, node, count(DISTINCT job) AS jobs, sum(goes_on) AS running, " \
+	"max(came_ns) AS last_ns FROM (SELECT cluster, node, job, CASE WHEN final = 0 AND " \
+	"closed IS NULL THEN 1 ELSE 0 END AS goes_on, arrived_ns AS came_ns FROM records " \
+	"WHERE arrived_ns >= ?1" of " UNION ALL SELECT cluster, node, NULL, 0, told_ns FROM nodes " \
+	"WHERE told_ns >= ?1" of ") said GROUP BY cluster, node"
+#define POWERS(of) \
+	"SELECT l.cluster, l.node, " POWER("CASE WHEN 1 = 1 THEN") " AS power, " POWER( \
+		"CASE WHEN e.owner = 'unattributed' THEN") " AS rest FROM (SELECT max(id) " \
+	"AS id FROM ledger_lines WHERE arrived_ns >= ?2" of " GROUP BY cluster, node) newest " \
+	"JOIN ledger_lines l ON l.id = newest.id JOIN ledger e ON e.line = l.id AND " \
+	"e.end_ns > e.start_ns GROUP BY l.cluster, l.node"
+#define LIST_NODES(of) \
+	"SELECT n.cluster, n.node, n.jobs, n.running, n.last_ns, p.power, p.rest, v.cpus, " \
+	"v.load, v.memory, v.available, v.missing, v.lost, v.lacks FROM (" SAID(of) ") n " \
+	"LEFT JOIN nodes v ON v.cluster = n.cluster AND v.node = n.node LEFT JOIN " \
+	"(" POWERS(of) ") p ON p.cluster = n.cluster AND p.node = n.node " \
+	"ORDER BY CASE WHEN n.running > 0 THEN n.last_ns ELSE ?3 END, 1, 2 LIMIT ?5"
+/* clang-format on */
+
 int store_list_nodes(struct store *s, const char *name, uint64_t since_ns, uint64_t power_ns,
 		     size_t limit, void (*take)(void *context, const struct store_node *node),
 		     void *context, struct error *err)
@@ -469,24 +491,8 @@ int store_list_nodes(struct store *s, const char *name, uint64_t since_ns, uint6
 	struct statement *rows;
 
 	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
-	rows = store_ask(
-		s,
-		"SELECT n.cluster, n.node, n.jobs, n.running, n.last_ns, p.power, p.rest, v.cpus, "
-		"v.load, v.memory, v.available, v.missing, v.lost, v.lacks FROM "
-		"(SELECT cluster, node, count(DISTINCT job) AS jobs, sum(goes_on) AS running, "
-		"max(came_ns) AS last_ns FROM (SELECT cluster, node, job, CASE WHEN final = 0 AND "
-		"closed IS NULL THEN 1 ELSE 0 END AS goes_on, arrived_ns AS came_ns FROM records "
-		"WHERE arrived_ns >= ?1 AND (?5 IS NULL OR node = ?5) UNION ALL SELECT cluster, node, "
-		"NULL, 0, told_ns FROM nodes WHERE told_ns >= ?1 AND (?5 IS NULL OR node = ?5)) said GROUP BY cluster, node) n LEFT JOIN nodes v ON v.cluster "
-		"= n.cluster AND v.node = n.node LEFT JOIN "
-		"(SELECT l.cluster, l.node, " POWER("CASE WHEN 1 = 1 THEN") " AS power, " POWER(
-			"CASE WHEN e.owner = 'unattributed' THEN") " AS rest FROM (SELECT max(id) "
-								   "AS id FROM ledger_lines WHERE arrived_ns >= ?2 GROUP BY cluster, node) newest "
-								   "JOIN ledger_lines l ON l.id = newest.id JOIN ledger e ON e.line = l.id AND "
-								   "e.end_ns > e.start_ns GROUP BY l.cluster, l.node) p ON p.cluster = n.cluster AND "
-								   "p.node = n.node ORDER BY CASE WHEN n.running > 0 THEN n.last_ns ELSE ?3 END, 1, 2 "
-								   "LIMIT ?4",
-		NUMBER(since_ns), NUMBER(power_ns), NUMBER(INT64_MAX), NUMBER(limit), TEXT(name));
+	rows = store_ask(s, name ? LIST_NODES(" AND node = ?4") : LIST_NODES(""), NUMBER(since_ns),
+			 NUMBER(power_ns), NUMBER(INT64_MAX), TEXT(name), NUMBER(limit));
 	while (store_next(s, rows)) {
 		struct store_node node = {
 			.cluster = COLUMN_TEXT(rows, 0),

@@ -8,11 +8,13 @@
  * were read before, the store has what they said. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
@@ -23,6 +25,7 @@
 #define HOUR_S UINT64_C(3600)
 #define DAY_S (24 * HOUR_S)
 #define ZONE_STEP_S 900 /* time zones differ by quarters of an hour */
+#define ZONE_SLACK_S 1 /* between an end and its stamp */
 #define ZONE_MARK "zone " /* before a line that shows the log's time zone, and nothing else */
 #define STAMP_FORMAT "%m/%d/%Y %H:%M:%S"
 #define STAMP_LENGTH 19 /* "11/28/2026 10:00:16" */
@@ -85,7 +88,8 @@ static const struct value_field fields[] = {
 /* ---- asking ---- */
 
 /* For sed: lines of the hours that the question is about, and of one more on each side, by the
- * local clock; and one end of a job, whatever its hour, for check_zone(). */
+ * local clock; and one end of a job, whatever its hour: of a zone behind ours those hours may have
+ * no line. */
 static void print_hours(const struct query_request *request, char *ret, size_t size)
 {
 	char date[16] = "", day[16], hour[4];
@@ -201,26 +205,49 @@ static struct store_run take_line(char *line, const char *cluster)
 	return run;
 }
 
-/* The end of a job has two times: the stamp, by the clock of PBS's server, and "end", since the
- * epoch.  In another time zone lines of other hours would be taken, or none. */
-static int check_zone(char *line, struct error *err)
-{
-	const struct store_run run = take_line(line, "");
-	const time_t end = (time_t)(run.end.number / NS);
-	struct tm stamp = {}, local;
-	int64_t ahead_s;
+/* What the ends of jobs say of the log's time zone. */
+struct zone {
+	bool is_ours; /* by one of them at least */
+	int64_t ahead_s; /* by another one; 0: by none */
+};
 
+/* The end of a job has two times: the stamp, by the clock of PBS's server, and "end", since the
+ * epoch. */
+static void look_at_zone(const char *line, struct zone *zone)
+{
+	_cleanup_free_ char *copy = NULL;
+	struct tm stamp = {}, local;
+	struct store_run run;
+	int64_t ahead_s, rest_s;
+	time_t end;
+
+	if (zone->is_ours || line[STAMP_LENGTH + 1] != 'E' || !(copy = strdup(line)))
+		return;
+	run = take_line(copy, "");
+	end = (time_t)(run.end.number / NS);
 	if (!run.end.is_known || !strptime(line, STAMP_FORMAT, &stamp) ||
 	    !localtime_r(&end, &local))
-		return 0;
+		return;
 	ahead_s = timegm(&stamp) - timegm(&local);
-	if (ahead_s % ZONE_STEP_S || !ahead_s || llabs(ahead_s) >= (int64_t)DAY_S)
+	rest_s = llabs(ahead_s) % ZONE_STEP_S;
+	if (llabs(ahead_s) < ZONE_STEP_S - ZONE_SLACK_S)
+		zone->is_ours = true;
+	else if ((rest_s <= ZONE_SLACK_S || rest_s >= ZONE_STEP_S - ZONE_SLACK_S) &&
+		 llabs(ahead_s) < (int64_t)DAY_S)
+		zone->ahead_s = ahead_s; /* else it was logged late */
+}
+
+/* In another time zone lines of other hours would be taken, or none. */
+static int check_zone(const struct zone *zone, struct error *err)
+{
+	const double steps = round((double)zone->ahead_s / ZONE_STEP_S);
+
+	if (zone->is_ours || !zone->ahead_s)
 		return 0;
-	return error_set(
-		err, -EBADMSG,
-		"the accounting log is of another time zone, %s%g hours from the server's: "
-		"start the server with TZ set to that zone",
-		ahead_s > 0 ? "+" : "", (double)ahead_s / (double)HOUR_S);
+	return error_set(err, -EBADMSG,
+			 "the accounting log is of another time zone, %+g hours from the server's: "
+			 "start the server with TZ set to that zone",
+			 steps * ZONE_STEP_S / (double)HOUR_S);
 }
 
 static int compare_lines(const void *left, const void *right)
@@ -244,6 +271,7 @@ static int compare_lines(const void *left, const void *right)
 
 static int open_answer(struct manager_answer *a, struct error *err)
 {
+	struct zone asked = {}, any = {}; /* of the hours asked for, and of whatever hour */
 	size_t count = 0;
 	char *line;
 
@@ -258,17 +286,16 @@ static int open_answer(struct manager_answer *a, struct error *err)
 	a->at = a->text;
 	while ((line = parse_next_line(&a->at))) {
 		const size_t mark = strlen(ZONE_MARK);
-		int r = strncmp(line, ZONE_MARK, mark) == 0 && find_id(line + mark)
-				? check_zone(line + mark, err)
-				: 0;
 
-		if (r < 0)
-			return r;
-		if (find_id(line))
-			a->lines[a->line_count++] = line;
+		if (strncmp(line, ZONE_MARK, mark) == 0 && find_id(line + mark))
+			look_at_zone(line + mark, &any);
+		if (!find_id(line))
+			continue;
+		look_at_zone(line, &asked);
+		a->lines[a->line_count++] = line;
 	}
 	qsort(a->lines, a->line_count, sizeof(*a->lines), compare_lines);
-	return 0;
+	return check_zone(asked.is_ours || asked.ahead_s ? &asked : &any, err);
 }
 
 /* ---- runs ---- */
