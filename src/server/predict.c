@@ -162,6 +162,7 @@ static int take_job(void *context, const struct store_job *job)
 	 * mean is none of a whole run */
 	if (isnan(joules) || (estimated > 0 && !r->takes_estimates))
 		return 0;
+	r->to->has_estimates |= estimated > 0;
 	past->outcome.values[TARGET_ENERGY] = joules;
 	if (!is_lower_bound)
 		past->outcome.values[TARGET_POWER] = joules / elapsed_s /
@@ -217,19 +218,21 @@ int predict_read_jobs(struct store *s, const struct job_filter *filter, const st
 }
 
 int predict_read_history(struct store *s, const struct job_filter *filter,
-			 const struct store_who *who, bool takes_estimates, struct predictor **ret,
+			 const struct store_who *who, bool *estimates, struct predictor **ret,
 			 size_t *ret_count, struct error *err)
 {
 	_cleanup_(past_jobs_clear) struct past_jobs jobs = {};
 	_cleanup_(predictor_freep) struct predictor *p = predictor_new();
-	int r = p ? predict_read_jobs(s, filter, who, true, takes_estimates, PREDICT_HISTORY, &jobs,
-				      err)
+	int r = p ? predict_read_jobs(s, filter, who, true, estimates && *estimates,
+				      PREDICT_HISTORY, &jobs, err)
 		  : -ENOMEM;
 
 	if (r == 0)
 		r = predictor_replay(p, jobs.items, jobs.count, NULL, NULL);
 	if (r < 0)
 		return *err->text ? r : error_set_errno(err, r, "cannot predict");
+	if (estimates)
+		*estimates = jobs.has_estimates;
 	*ret_count = jobs.count;
 	*ret = TAKE_PTR(p);
 	return 0;

@@ -21,6 +21,7 @@ struct store_who;
 struct past_jobs { /* begins as {} */
 	struct past_job *items; /* owned */
 	size_t count, room;
+	bool has_estimates; /* the energy of some was estimated, and counts */
 };
 void past_jobs_clear(struct past_jobs *jobs);
 
@@ -32,9 +33,10 @@ int predict_read_jobs(struct store *s, const struct job_filter *filter, const st
 		      struct error *err);
 /* What a run that ended in this state had too little of; TARGETS: of nothing that is known. */
 enum target predict_lacked(const char *state);
-/* A predictor that knows the newest of them, which are of one user, and how many. */
+/* A predictor that knows the newest of them, which are of one user, and how many.  @estimates: in:
+ * whether estimated energies count; out: whether some do.  NULL: they do not. */
 int predict_read_history(struct store *s, const struct job_filter *filter,
-			 const struct store_who *who, bool takes_estimates, struct predictor **ret,
+			 const struct store_who *who, bool *estimates, struct predictor **ret,
 			 size_t *ret_count, struct error *err);
 /* What such a job asked for. */
 struct job_request predict_request_of(const struct store_job *job);

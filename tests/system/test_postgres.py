@@ -39,16 +39,15 @@ def server(serving):
 
 
 # How the statements begin that may read a whole table: those of reindex, one of nodes, which are few, and one whose join by id goes
-# through the index only where there is hardly a row.  One reads an index of jobs that run.
+# through the index only where there is hardly a row.
 WHOLE = ("UPDATE records SET job = NULL WHERE NOT EXISTS", "DELETE FROM jobs WHERE NOT EXISTS (SELECT 1 FROM records", "DELETE FROM nodes WHERE told_ns <",
-         "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at_ns <", "SELECT id FROM records WHERE final = 0 AND closed IS NULL AND")
+         "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at_ns <")
 
 
 def full_scans(plan, is_limited=False):
     """(table, how) of each part of a plan that reads all of a table, or of an index of one."""
     kind, is_limited = plan["Node Type"], is_limited or plan["Node Type"] == "Limit"
-    is_short = is_limited and "Filter" not in plan  # a filter may find nothing
-    if kind == "Seq Scan" or kind in ("Index Scan", "Index Only Scan") and "Index Cond" not in plan and not is_short:
+    if kind == "Seq Scan" or kind in ("Index Scan", "Index Only Scan") and "Index Cond" not in plan and not is_limited:
         yield re.sub(r"_\d{4}_\d\d$", "", plan["Relation Name"]), kind
     for part in plan.get("Plans", ()):
         yield from full_scans(part, is_limited)

@@ -154,9 +154,9 @@ def test_killed_jobs_are_lower_bounds_and_cancelled_ones_nothing(server):
 def test_estimated_energy_counts_only_where_the_site_says_so(folder, keeper, counts):  # noqa: F811
     with Serving(folder, keeper)(**({"predict_from_estimates": True} if counts else {})) as server:
         lines = [json.loads(job(number, ALICE, 1000, joules=50_000)) for number in range(1, 12)]
-        for line in lines:
-            line["energy"]["estimated_joules"] = 50_000
-        for batch in batches([json.dumps(line).encode() for line in lines]):
+        for made in lines:
+            made["energy"]["estimated_joules"] = 50_000
+        for batch in batches([line(made) for made in lines]):
             server.push(batch)
         wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(len(lines),)])
         targets = predict_json(server, ALICE, "--", "-J", "train-8")["targets"]
@@ -164,6 +164,19 @@ def test_estimated_energy_counts_only_where_the_site_says_so(folder, keeper, cou
         assert [targets[name].get("quality") for name in ("power", "energy")] == [*(["estimated"] if counts else [None]) * 2]
         assert targets["power"].get("value") == (50 if counts else None)
         assert predict(server, ALICE, "--", "-J", "train-8").stdout.count(", from estimates)") == 2 * counts
+        predict_json(server, ALICE, "--job", "12", "--", "-J", "train-8")
+        ended = json.loads(job(12, ALICE, 1000, joules=50_000))
+        ended["energy"]["estimated_joules"] = 50_000
+        ended["time"] |= {"start": "2046-02-03T04:00:00Z", "end": "2046-02-03T04:16:40Z", "measured_from": None}
+        server.push([line(ended)])
+        wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(len(lines) + 1,)])
+        kept = post(server, token_of(server, ALICE), None, "/api/v1/predictions", "GET")[1]["predictions"]
+        assert [one["outcome"] for one in kept if one["target"] == "power"] == [50] * counts
+        if counts:  # it is said where one was taken
+            token = token_of(server, BOB)
+            server.push([job(number, BOB, 1000, joules=50_000) for number in range(21, 32)])
+            wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(len(lines) + 12,)])
+            assert post(server, token, {"name": "train-8"})[1]["targets"]["power"]["quality"] == "measured"
 
 
 def test_a_script_is_read_and_the_command_line_wins(server, tmp_path_factory):

@@ -202,12 +202,13 @@ static struct store_who own_jobs(const struct api_call *c)
 	return (struct store_who){ .uid = caller->uid };
 }
 
-static int read_jobs(struct api_call *c, struct past_jobs *to, struct error *err)
+static int read_jobs(struct api_call *c, bool takes_estimates, struct past_jobs *to,
+		     struct error *err)
 {
 	const struct store_who own = own_jobs(c);
 
-	return predict_read_jobs(c->server->store, &(struct job_filter){}, &own, true, false,
-				 PREDICT_HISTORY, to, err);
+	return predict_read_jobs(c->server->store, &(struct job_filter){}, &own, true,
+				 takes_estimates, PREDICT_HISTORY, to, err);
 }
 
 static int read_body(const struct api_call *c, json_t **ret, struct error *err)
@@ -258,6 +259,7 @@ struct prediction {
 	struct job_request request;
 	double slack_s; /* negative: no start time is wanted */
 	size_t jobs;
+	bool has_estimates; /* energies of the user's jobs that count */
 	struct estimate estimates[TARGETS];
 };
 
@@ -283,16 +285,30 @@ static int predict(struct api_call *c, json_t *root, struct prediction *ret, str
 					     .submit_ns = clock_now_ns(CLOCK_REALTIME) };
 	if (r == 0)
 		r = take_request(&place, root, &ret->request);
+	ret->has_estimates = s->config->predicts_from_estimates;
 	if (r == 0)
 		r = predict_read_history(s->store, &(struct job_filter){}, &own,
-					 s->config->predicts_from_estimates, &ret->predictor,
-					 &ret->jobs, err);
+					 &ret->has_estimates, &ret->predictor, &ret->jobs, err);
 	if (r < 0)
 		return r;
 	predictor_estimate(ret->predictor, &ret->request, ret->estimates);
 	models_apply(served_models(&s->served, s->config->model_file), &ret->request,
 		     ret->estimates);
 	return 0;
+}
+
+/* A trained model may have learned from the estimates of others. */
+static const char *quality_of(const struct server *s, const struct prediction *p,
+			      enum target target)
+{
+	const struct estimate *e = &p->estimates[target];
+
+	if (target != TARGET_POWER && target != TARGET_ENERGY)
+		return NULL;
+	return p->has_estimates || (s->config->predicts_from_estimates && e->is_known &&
+				    strcmp(e->model, "m0") != 0)
+		       ? "estimated"
+		       : "measured";
 }
 
 static void put_prediction(struct api_call *c, const struct prediction *p)
@@ -305,10 +321,7 @@ static void put_prediction(struct api_call *c, const struct prediction *p)
 	put_real(d, "nominal", PREDICTOR_NOMINAL);
 	document_begin_map_of(d, "targets");
 	for (enum target t = 0; t < TARGETS; t++)
-		put_target(d, t, &p->estimates[t],
-			   t != TARGET_POWER && t != TARGET_ENERGY	? NULL
-			   : c->server->config->predicts_from_estimates ? "estimated"
-									: "measured");
+		put_target(d, t, &p->estimates[t], quality_of(c->server, p, t));
 	document_end_map(d);
 	put_emission(c->server, &p->estimates[TARGET_ENERGY], d);
 	put_advice(p->predictor, &p->request, d);
@@ -363,7 +376,7 @@ static int put_what_if(struct api_call *c, const json_t *root, struct error *err
 	}
 	use[USE_BUSY] *= use[USE_CORES]; /* percent of them */
 	if (r == 0)
-		r = read_jobs(c, &jobs, err);
+		r = read_jobs(c, false, &jobs, err);
 	if (r == 0)
 		r = what_if_ask(jobs.items, jobs.count, use, &answer);
 	if (r < 0 && r != -ENODATA)
@@ -579,7 +592,7 @@ int api_list_predictions(struct api_call *c, struct error *err)
 	const struct store_who own = own_jobs(c);
 	struct document *d = c->document;
 	struct scoring s = { .document = d };
-	int r = read_jobs(c, &s.jobs, err);
+	int r = read_jobs(c, c->server->config->predicts_from_estimates, &s.jobs, err);
 
 	document_begin_map(d);
 	document_begin_list_of(d, "predictions");

@@ -143,7 +143,7 @@ static void read_fits(const struct site_call *c, const struct record *r, const s
 	if (r->job.uid >= 0)
 		(void)predict_read_history(c->api.server->store,
 					   is_all ? &(struct job_filter){} : &filter,
-					   is_all ? &theirs : &c->api.who, false, &p, &count,
+					   is_all ? &theirs : &c->api.who, NULL, &p, &count,
 					   &unused);
 	for (size_t i = 0; i < ARRAY_SIZE(fitted); i++) {
 		struct fit *fit = &fits[fitted[i]];
