@@ -128,8 +128,10 @@ def lie(text, type="application/x-ndjson"):
 def refuse(job, reason):
     """One job's records; the rest is taken."""
     def step(double, handler, lines):
-        answers = [{"answer": "refused", "reason": reason} if json.loads(line)["job"]["id"] == job else
-                   double.take([line])[0] for line in lines]
+        def is_of_it(line):
+            return json.loads(line).get("job", {}).get("id") == job  # a line of the ledger is of no job
+
+        answers = [{"answer": "refused", "reason": reason} if is_of_it(line) else double.take([line])[0] for line in lines]
         double.send(handler, 200, "".join(json.dumps(a) + "\n" for a in answers), len(lines))
         return True
     return step
