@@ -143,9 +143,10 @@ bool emitted_price(const struct server *s, uint64_t when_ns, uint64_t *ret)
 	const struct emission_factor *row =
 		emission_factor_at(&s->tariffs, s->config->emission_zone, EMISSION_TARIFF, when_ns);
 
-	/* unlike a factor, a price ends */
-	*ret = row && when_ns < row->until_ns ? row->milligrams : s->terms.tariff;
-	return *ret || (row && when_ns < row->until_ns);
+	const bool has_row = row && when_ns < row->until_ns; /* unlike a factor, a price ends */
+
+	*ret = has_row ? row->milligrams : s->terms.tariff;
+	return has_row || *ret;
 }
 
 double emitted_cost(const struct server *s, double joules)
