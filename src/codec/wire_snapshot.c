@@ -9,7 +9,7 @@
 #include "basic/error.h"
 #include "model/job.h"
 #include "model/json_place.h"
-#include "model/metric.h"
+#include "model/shape.h"
 #include "codec/record_parse.h"
 
 void wire_snapshot_clear(struct tick *t)
@@ -18,40 +18,45 @@ void wire_snapshot_clear(struct tick *t)
 	*t = (struct tick){};
 }
 
-static void add_seconds(struct document *d, const char *key, uint64_t ns)
-{
-	document_key(d, key);
-	if (ns)
-		document_decimal(d, ns, metric_unit_places(UNIT_SECONDS));
-	else
-		document_null(d);
-}
+/* clang-format off */
+#define SECONDS(key, flags, type, member) { key, SHAPE_NUMBER, flags, offsetof(type, member), .unit = UNIT_SECONDS }
+
+static const struct field head_fields[] = {
+	{ "time", SHAPE_TIME, 0, offsetof(struct tick, real_ns) },
+	SECONDS("boot_seconds", SHAPE_OR_NULL, struct tick, boot_ns),
+	SECONDS("took_seconds", SHAPE_OR_NULL, struct tick, took_ns),
+};
+static const struct shape head_shape = { SHAPE_OF(struct tick, head_fields) };
+
+/* A job that did nothing. */
+struct unchanged {
+	bool is_unchanged;
+	const char *manager, *id; /* another's */
+	uint64_t elapsed_ns;
+};
+static const struct field unchanged_fields[] = {
+	{ "unchanged", SHAPE_BOOL, 0, offsetof(struct unchanged, is_unchanged) },
+	{ "manager", SHAPE_LENT, 0, offsetof(struct unchanged, manager), PLACE_STRING_MAX },
+	{ "id", SHAPE_LENT, 0, offsetof(struct unchanged, id), PLACE_STRING_MAX },
+	SECONDS("elapsed_seconds", SHAPE_OR_NULL, struct unchanged, elapsed_ns),
+};
+static const struct shape unchanged_shape = { SHAPE_OF(struct unchanged, unchanged_fields) };
+/* clang-format on */
 
 void wire_snapshot_format_head(const struct tick *t, struct document *d)
 {
 	document_put_string(d, "schema", WIRE_SNAPSHOT_SCHEMA);
-	document_put_time(d, "time", t->real_ns);
-	add_seconds(d, "boot_seconds", t->boot_ns);
-	add_seconds(d, "took_seconds", t->took_ns);
+	shape_format(&head_shape, t, d);
 	node_values_format(&t->node, d);
 }
 
 void wire_snapshot_format_unchanged(const struct job *job, uint64_t elapsed_ns, struct document *d)
 {
+	const struct unchanged u = { true, job->manager, job->id, elapsed_ns };
+
 	document_begin_map(d);
-	document_put_boolean(d, "unchanged", true);
-	document_put_string(d, "manager", job->manager);
-	document_put_string(d, "id", job->id);
-	add_seconds(d, "elapsed_seconds", elapsed_ns);
+	shape_format(&unchanged_shape, &u, d);
 	document_end_map(d);
-}
-
-static int take_seconds(const struct place *place, const json_t *map, const char *key,
-			uint64_t *ret)
-{
-	bool is_known;
-
-	return place_take_number(place, map, key, metric_unit_places(UNIT_SECONDS), ret, &is_known);
 }
 
 static int take_head(const struct place *place, const json_t *root, struct tick *to)
@@ -61,11 +66,7 @@ static int take_head(const struct place *place, const json_t *root, struct tick 
 
 	if (!schema || strcmp(schema, WIRE_SNAPSHOT_SCHEMA) != 0)
 		return place_refuse(place, "schema", "is not '%s'", WIRE_SNAPSHOT_SCHEMA);
-	r = place_take_time(place, root, "time", &to->real_ns);
-	if (r == 0)
-		r = take_seconds(place, root, "boot_seconds", &to->boot_ns);
-	if (r == 0)
-		r = take_seconds(place, root, "took_seconds", &to->took_ns);
+	r = shape_parse(&head_shape, place, root, to);
 	if (r == 0)
 		r = node_values_parse(place, root, &to->node);
 	if (r == 0 && !to->boot_ns)
@@ -91,22 +92,20 @@ static int share_unchanged(const json_t *json, const struct tick *before, struct
 {
 	static const struct records none;
 	const struct place place = { .err = err };
-	const char *manager = json_string_value(json_object_get(json, "manager")),
-		   *id = json_string_value(json_object_get(json, "id"));
 	struct record *record;
-	uint64_t elapsed_ns = 0;
-	int r = take_seconds(&place, json, "elapsed_seconds", &elapsed_ns);
+	struct unchanged u = {};
+	int r = shape_parse(&unchanged_shape, &place, json, &u);
 
-	if (r == 0 && (!manager || !id))
+	if (r == 0 && (!*u.manager || !*u.id))
 		return error_set(err, -EINVAL, "job lacks manager or id");
-	record = r == 0 ? find_before(before ? &before->jobs : &none, to->count, manager, id)
+	record = r == 0 ? find_before(before ? &before->jobs : &none, to->count, u.manager, u.id)
 			: NULL;
 	if (r == 0 && !record)
 		return error_set(err, -ESTALE, "it lacks a job of the snapshot before");
 	if (r == 0)
 		r = records_add(to, record);
 	if (r == 0)
-		record_share(record)->time.elapsed_ns = elapsed_ns;
+		record_share(record)->time.elapsed_ns = u.elapsed_ns;
 	return r;
 }
 

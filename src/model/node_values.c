@@ -2,49 +2,44 @@
 #include "model/node_values.h"
 
 #include "basic/macro.h"
-#include "model/document.h"
 #include "model/json_place.h"
-#include "model/metric_json.h"
 #include "model/sample.h"
-
-#define KEY "node"
+#include "model/shape.h"
 
 /* clang-format off */
-static const struct row {
-	const char *key;
-	enum metric_id id;
-} rows[NODE_VALUE_COUNT] = {
-	[NODE_CPUS]             = { "cpus", METRIC_NODE_CPUS },
-	[NODE_CPU_USER]         = { "cpu_user_seconds", METRIC_NODE_CPU_USER },
-	[NODE_CPU_NICE]         = { "cpu_nice_seconds", METRIC_NODE_CPU_NICE },
-	[NODE_CPU_SYSTEM]       = { "cpu_system_seconds", METRIC_NODE_CPU_SYSTEM },
-	[NODE_CPU_IDLE]         = { "cpu_idle_seconds", METRIC_NODE_CPU_IDLE },
-	[NODE_CPU_IOWAIT]       = { "cpu_iowait_seconds", METRIC_NODE_CPU_IOWAIT },
-	[NODE_CPU_IRQ]          = { "cpu_irq_seconds", METRIC_NODE_CPU_IRQ },
-	[NODE_CPU_SOFTIRQ]      = { "cpu_softirq_seconds", METRIC_NODE_CPU_SOFTIRQ },
-	[NODE_CPU_STEAL]        = { "cpu_steal_seconds", METRIC_NODE_CPU_STEAL },
-	[NODE_LOAD_1]           = { "load1", METRIC_NODE_LOAD_1 },
-	[NODE_LOAD_5]           = { "load5", METRIC_NODE_LOAD_5 },
-	[NODE_LOAD_15]          = { "load15", METRIC_NODE_LOAD_15 },
-	[NODE_MEMORY_TOTAL]     = { "memory_total_bytes", METRIC_NODE_MEMORY_TOTAL },
-	[NODE_MEMORY_AVAILABLE] = { "memory_available_bytes", METRIC_NODE_MEMORY_AVAILABLE },
-	[NODE_SWAP_TOTAL]       = { "swap_total_bytes", METRIC_NODE_SWAP_TOTAL },
-	[NODE_SWAP_FREE]        = { "swap_free_bytes", METRIC_NODE_SWAP_FREE },
-	[NODE_PRESSURE_CPU]     = { "pressure_cpu_waiting_seconds", METRIC_NODE_PRESSURE_CPU_WAITING },
-	[NODE_PRESSURE_IO]      = { "pressure_io_waiting_seconds", METRIC_NODE_PRESSURE_IO_WAITING },
-	[NODE_PRESSURE_MEMORY]  = { "pressure_memory_waiting_seconds", METRIC_NODE_PRESSURE_MEMORY_WAITING },
-	[NODE_GPUS]             = { "gpus", METRIC_NODE_GPU_INFO },
-	[NODE_GPU_BUSY]         = { "gpus_busy", METRIC_NODE_GPU_UTILIZATION },
-	[NODE_GPU_MEMORY_TOTAL] = { "gpu_memory_total_bytes", METRIC_NODE_GPU_MEMORY_TOTAL },
-	[NODE_GPU_MEMORY_USED]  = { "gpu_memory_used_bytes", METRIC_NODE_GPU_MEMORY_USED },
-	[NODE_GPU_POWER]        = { "gpu_watts", METRIC_NODE_GPU_POWER },
+#define ROW(key, value, metric) { key, SHAPE_VALUE, 0, offsetof(struct node_values, values[value]), .first = metric }
+static const struct field fields[] = {
+	{ "boot_seconds", SHAPE_NUMBER, 0, offsetof(struct node_values, boot_ns), .unit = UNIT_SECONDS },
+	ROW("cpus", NODE_CPUS, METRIC_NODE_CPUS),
+	ROW("cpu_user_seconds", NODE_CPU_USER, METRIC_NODE_CPU_USER),
+	ROW("cpu_nice_seconds", NODE_CPU_NICE, METRIC_NODE_CPU_NICE),
+	ROW("cpu_system_seconds", NODE_CPU_SYSTEM, METRIC_NODE_CPU_SYSTEM),
+	ROW("cpu_idle_seconds", NODE_CPU_IDLE, METRIC_NODE_CPU_IDLE),
+	ROW("cpu_iowait_seconds", NODE_CPU_IOWAIT, METRIC_NODE_CPU_IOWAIT),
+	ROW("cpu_irq_seconds", NODE_CPU_IRQ, METRIC_NODE_CPU_IRQ),
+	ROW("cpu_softirq_seconds", NODE_CPU_SOFTIRQ, METRIC_NODE_CPU_SOFTIRQ),
+	ROW("cpu_steal_seconds", NODE_CPU_STEAL, METRIC_NODE_CPU_STEAL),
+	ROW("load1", NODE_LOAD_1, METRIC_NODE_LOAD_1),
+	ROW("load5", NODE_LOAD_5, METRIC_NODE_LOAD_5),
+	ROW("load15", NODE_LOAD_15, METRIC_NODE_LOAD_15),
+	ROW("memory_total_bytes", NODE_MEMORY_TOTAL, METRIC_NODE_MEMORY_TOTAL),
+	ROW("memory_available_bytes", NODE_MEMORY_AVAILABLE, METRIC_NODE_MEMORY_AVAILABLE),
+	ROW("swap_total_bytes", NODE_SWAP_TOTAL, METRIC_NODE_SWAP_TOTAL),
+	ROW("swap_free_bytes", NODE_SWAP_FREE, METRIC_NODE_SWAP_FREE),
+	ROW("pressure_cpu_waiting_seconds", NODE_PRESSURE_CPU, METRIC_NODE_PRESSURE_CPU_WAITING),
+	ROW("pressure_io_waiting_seconds", NODE_PRESSURE_IO, METRIC_NODE_PRESSURE_IO_WAITING),
+	ROW("pressure_memory_waiting_seconds", NODE_PRESSURE_MEMORY, METRIC_NODE_PRESSURE_MEMORY_WAITING),
+	ROW("gpus", NODE_GPUS, METRIC_NODE_GPU_INFO),
+	ROW("gpus_busy", NODE_GPU_BUSY, METRIC_NODE_GPU_UTILIZATION),
+	ROW("gpu_memory_total_bytes", NODE_GPU_MEMORY_TOTAL, METRIC_NODE_GPU_MEMORY_TOTAL),
+	ROW("gpu_memory_used_bytes", NODE_GPU_MEMORY_USED, METRIC_NODE_GPU_MEMORY_USED),
+	ROW("gpu_watts", NODE_GPU_POWER, METRIC_NODE_GPU_POWER),
 };
+#undef ROW
+static const struct shape node_shape = { SHAPE_OF(struct node_values, fields) };
+static const struct field member_fields[] = { { "node", SHAPE_MAP, SHAPE_FLAT, 0, .rows = &node_shape } };
+static const struct shape member_shape = { SHAPE_OF(struct node_values, member_fields) };
 /* clang-format on */
-
-static unsigned int places_of(size_t i)
-{
-	return metric_unit_places(metric_get(rows[i].id)->unit);
-}
 
 void node_values_add(struct node_values *v, const struct samples *samples, uint64_t boot_ns)
 {
@@ -52,46 +47,26 @@ void node_values_add(struct node_values *v, const struct samples *samples, uint6
 	for (size_t k = 0; k < samples->count; k++) {
 		const struct sample *sample = &samples->items[k];
 
-		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-			if (rows[i].id == sample->id &&
-			    sample->number <= VALUE_MAX - v->values[i].number)
-				v->values[i] = (struct value){ v->values[i].number + sample->number,
-							       true };
+		for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+			struct value *value = (void *)((char *)v + fields[i].offset);
+
+			if (fields[i].kind == SHAPE_VALUE && fields[i].first == sample->id &&
+			    sample->number <= VALUE_MAX - value->number)
+				*value = (struct value){ value->number + sample->number, true };
 		}
 	}
 }
 
 void node_values_format(const struct node_values *v, struct document *d)
 {
-	if (!v->boot_ns)
-		return;
-	document_begin_flat_map_of(d, KEY);
-	document_key(d, "boot_seconds");
-	document_decimal(d, v->boot_ns, metric_unit_places(UNIT_SECONDS));
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		document_key(d, rows[i].key);
-		if (v->values[i].is_known)
-			document_decimal(d, v->values[i].number, places_of(i));
-		else
-			document_null(d);
-	}
-	document_end_map(d);
+	shape_format(&member_shape, v, d);
 }
 
 int node_values_parse(const struct place *place, const json_t *map, struct node_values *ret)
 {
-	const struct place here = place_below(place, KEY);
-	struct node_values v = {};
-	const json_t *node = NULL;
-	bool is_known = false;
-	int r = place_get(place, map, KEY, JSON_OBJECT, &node);
+	struct node_values v = *ret;
+	int r = shape_parse(&member_shape, place, map, &v);
 
-	if (r < 0 || !node)
-		return r;
-	r = place_take_number(&here, node, "boot_seconds", metric_unit_places(UNIT_SECONDS),
-			      &v.boot_ns, &is_known);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++)
-		r = value_take(&here, node, rows[i].key, places_of(i), &v.values[i]);
 	if (r == 0)
 		*ret = v;
 	return r;

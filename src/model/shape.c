@@ -14,6 +14,7 @@
 #include "model/document.h"
 #include "model/json_place.h"
 #include "model/metric_json.h"
+#include "model/record.h"
 
 static void *at(const struct field *f, const void *of)
 {
@@ -164,7 +165,7 @@ static void *row_of(const struct shape *rows, const struct list *l, size_t i)
 
 static const char *text_of(const struct field *f, const void *of)
 {
-	return f->kind == SHAPE_STRING ? *(char *const *)at(f, of) : at(f, of);
+	return f->kind == SHAPE_TEXT ? at(f, of) : *(char *const *)at(f, of);
 }
 
 static bool is_same_key(const struct field *f, const void *a, const void *b)
@@ -301,6 +302,8 @@ static void free_field(const struct field *f, void *of)
 		free(texts[i]);
 	if (f->kind == SHAPE_STRING)
 		free(*texts);
+	if (f->kind == SHAPE_LINES)
+		strings_clear(at(f, of));
 	for (size_t i = 0; f->kind == SHAPE_LIST && i < l->count; i++)
 		free_strings(f->rows, row_of(f->rows, l, i));
 	if (f->kind == SHAPE_LIST || f->kind == SHAPE_TUPLES)
@@ -371,7 +374,7 @@ static void format_text(const struct walk *w UNUSED, const struct field *f, cons
 {
 	const char *text = text_of(f, of);
 
-	document_put_string(d, f->key, f->flags & SHAPE_OR_NULL && !*text ? NULL : text);
+	document_put_string(d, f->key, text && f->flags & SHAPE_OR_NULL && !*text ? NULL : text);
 }
 
 static void format_strings(const struct walk *w UNUSED, const struct field *f, const void *of,
@@ -383,6 +386,12 @@ static void format_strings(const struct walk *w UNUSED, const struct field *f, c
 	for (size_t i = 0; i < f->size && texts[i]; i++)
 		document_string(d, texts[i]);
 	document_end_list(d);
+}
+
+static void format_lines(const struct walk *w UNUSED, const struct field *f, const void *of,
+			 struct document *d)
+{
+	document_put_strings(d, f->key, at(f, of));
 }
 
 /* What a field of one value is as an item of a list, too. */
@@ -439,6 +448,11 @@ static void format_signed(const struct walk *w UNUSED, const struct field *f, co
 		document_signed(d, number);
 }
 
+static enum metric_unit unit_of(const struct field *f)
+{
+	return f->kind == SHAPE_VALUE && f->first ? metric_get(f->first)->unit : f->unit;
+}
+
 static void format_number(const struct walk *w, const struct field *f, const void *of,
 			  struct document *d)
 {
@@ -449,7 +463,7 @@ static void format_number(const struct walk *w, const struct field *f, const voi
 	    (f->first && !is_known(w, f->first)))
 		document_null(d);
 	else
-		document_decimal(d, value.number, metric_unit_places(f->unit));
+		document_decimal(d, value.number, metric_unit_places(unit_of(f)));
 }
 
 static void begin_map(const char *key, bool is_flat, struct document *d)
@@ -508,11 +522,16 @@ static void format_map(const struct walk *w, const struct field *f, const void *
 		       struct document *d)
 {
 	if (f->flags & SHAPE_IF_KNOWN ? !*(const bool *)at(f, of)
-				      : !(f->flags & SHAPE_ALWAYS) && is_idle(f, of))
+				      : f->key && !(f->flags & SHAPE_ALWAYS) && is_idle(f, of)) {
+		if (f->flags & SHAPE_OR_NULL)
+			document_put_string(d, f->key, NULL);
 		return;
-	begin_map(f->key, f->flags & SHAPE_FLAT, d);
+	}
+	if (f->key)
+		begin_map(f->key, f->flags & SHAPE_FLAT, d);
 	format_fields(w, f->rows, at(f, of), d);
-	document_end_map(d);
+	if (f->key)
+		document_end_map(d);
 }
 
 static void format_named(const struct walk *w, const struct field *f, const void *of,
@@ -642,6 +661,28 @@ static int parse_text(const struct walk *w UNUSED, const struct field *f, const 
 	return 0;
 }
 
+static int parse_lent(const struct walk *w UNUSED, const struct field *f, const struct place *place,
+		      const json_t *map, void *ret)
+{
+	const json_t *json;
+	int r = place_get(place, map, f->key, JSON_STRING, &json);
+	const char *text = r == 0 && json ? json_string_value(json) : "";
+
+	if (r < 0)
+		return r;
+	if (f->flags & SHAPE_NEEDED && !*text)
+		return place_refuse(place, f->key, "is missing");
+	if (strlen(text) > f->size)
+		return place_refuse(place, f->key, "is longer than %zu bytes", f->size);
+	for (size_t i = 0; f->names && !text_is_equal(f->names[i], text);) {
+		if (++i == f->most)
+			return place_refuse(place, f->key, "is '%.40s', which is not known here",
+					    text);
+	}
+	*(const char **)at(f, ret) = text;
+	return 0;
+}
+
 static int parse_strings(const struct walk *w UNUSED, const struct field *f,
 			 const struct place *place, const json_t *map, void *ret)
 {
@@ -652,6 +693,22 @@ static int parse_strings(const struct walk *w UNUSED, const struct field *f,
 	for (size_t i = 0; r == 0 && list && i < MIN(f->size, json_array_size(list)); i++)
 		r = place_copy_string(place, f->key, json_array_get(list, i), &texts[i]);
 	return r;
+}
+
+static int parse_lines(const struct walk *w UNUSED, const struct field *f,
+		       const struct place *place, const json_t *map, void *ret)
+{
+	const json_t *list = NULL;
+	int r = place_get(place, map, f->key, JSON_ARRAY, &list);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+
+		if (!text)
+			return place_refuse(place, f->key, "holds what is no text");
+		r = strings_add(at(f, ret), "%s", text);
+	}
+	return r == -ENOSPC ? 0 : r;
 }
 
 static int parse_uint(const struct place *place, const char *key, const json_t *json, uint64_t most,
@@ -692,7 +749,7 @@ static int parse_item(const struct field *f, const struct place *place, const ch
 	if (f->kind == SHAPE_UINT)
 		r = parse_uint(place, key, json, f->most ? f->most : INT64_MAX, &number);
 	else if (!json_is_string(json) || parse_u64(json_string_value(json), &number) < 0 ||
-		 !number)
+		 (!number && !(f->flags & SHAPE_ALWAYS)))
 		return place_refuse(place, key, "is no number as a string");
 	if (r == 0 && f->kind == SHAPE_ID)
 		*(uint64_t *)at(f, ret) = number;
@@ -783,7 +840,7 @@ static int take_number(const struct walk *w, const struct field *f, const struct
 static int parse_number(const struct walk *w, const struct field *f, const struct place *place,
 			const json_t *map, void *ret)
 {
-	return take_number(w, f, place, map, f->key, f->unit, 0, ret);
+	return take_number(w, f, place, map, f->key, unit_of(f), 0, ret);
 }
 
 /* The map of that field; NULL: it is to be skipped. */
@@ -855,14 +912,14 @@ static int parse_metrics(const struct walk *w UNUSED, const struct field *f,
 static int parse_map(const struct walk *w, const struct field *f, const struct place *place,
 		     const json_t *map, void *ret)
 {
-	const struct place here = place_below(place, f->key);
-	int r = get_map(f, place, &map);
+	const struct place below = place_below(place, f->key), *here = f->key ? &below : place;
+	int r = f->key ? get_map(f, place, &map) : 0;
 
-	if (r < 0 || (!map && !(f->flags & SHAPE_AS_EMPTY)))
+	if (r < 0 || (f->key && !map && !(f->flags & SHAPE_AS_EMPTY)))
 		return r;
 	if (f->rows->blank)
 		memcpy(at(f, ret), f->rows->blank, f->rows->size);
-	return parse_fields(w, f->rows, false, &here, map, at(f, ret));
+	return parse_fields(w, f->rows, false, here, map, at(f, ret));
 }
 
 static int parse_named(const struct walk *w, const struct field *f, const struct place *place,
@@ -930,7 +987,7 @@ static int parse_list(const struct walk *w, const struct field *f, const struct 
 	if (f->kind == SHAPE_LIST)
 		*(struct list *)at(f, ret) = l;
 	else
-		*count_of(f, ret) = r == 0 ? l.count : 0;
+		*count_of(f, ret) = l.count; /* on failure, too: what they own is there */
 	return r;
 }
 
@@ -1002,6 +1059,8 @@ static const struct kind {
 	[SHAPE_TEXT] = { format_text, parse_text },
 	[SHAPE_STRING] = { format_text, parse_string },
 	[SHAPE_STRINGS] = { format_strings, parse_strings },
+	[SHAPE_LINES] = { format_lines, parse_lines },
+	[SHAPE_LENT] = { format_text, parse_lent },
 	[SHAPE_WORD] = { format_member, parse_member },
 	[SHAPE_UINT] = { format_member, parse_member },
 	[SHAPE_UINTS] = { format_member, parse_list_of_uints },

@@ -23,11 +23,14 @@ enum field_kind {
 	SHAPE_TEXT, /* char[size]; when rows are joined, the first row's text stays */
 	SHAPE_STRING, /* char *, owned; NULL: absent */
 	SHAPE_STRINGS, /* char *[size], owned; NULL ends them; further ones are left out */
+	SHAPE_LENT, /* const char *, that of the JSON that it was parsed from, at most @size bytes;
+		       "" where it is absent.  With names[@most]: one of those */
+	SHAPE_LINES, /* struct strings; when parsed, those beyond STRINGS_MAX are left out */
 	SHAPE_WORD, /* an unsigned integer of @size bytes, by its word in names[most]; no word: NULL
 		     */
 	SHAPE_UINT, /* an unsigned integer of @size bytes, at most @most */
 	SHAPE_UINTS, /* a list of @size uint64_t */
-	SHAPE_ID, /* a uint64_t above 0 as a text, since it uses all 64 bits */
+	SHAPE_ID, /* a uint64_t as a text, since it uses all 64 bits; above 0 */
 	SHAPE_TIME, /* uint64_t, ns since the epoch; 0: absent */
 	SHAPE_BOOL,
 	SHAPE_SIGNED, /* int or int64_t, as @size says; below 0: absent */
@@ -39,7 +42,8 @@ enum field_kind {
 	SHAPE_JOB_VALUES, /* struct value[METRIC_JOB_COUNT], a map for each section */
 	SHAPE_METRICS, /* the same as one map of what is known, in stored units, by section and key
 			*/
-	SHAPE_MAP, /* a structure of @rows; left out if it is empty */
+	SHAPE_MAP, /* a structure of @rows; left out if it is empty.  Without a key: its fields are
+		      members of the map that this one is in */
 	SHAPE_NAMED, /* a map of @size structures of @rows, by names[]; empty ones are left out */
 	SHAPE_LIST, /* an owned pointer to @rows, followed by a size_t with their number */
 	SHAPE_TUPLES, /* a list likewise, of lists of the fields' values; flat: all are one list */
@@ -50,12 +54,12 @@ enum field_flag {
 	SHAPE_KEY = 1, /* identifies a row, with the other keys */
 	SHAPE_NEEDED = 2, /* parsing fails if it is missing: of metrics, a sum; of texts, also "" */
 	SHAPE_PARTIAL = 4, /* of values: a sum is known if any part is, not only if all are */
-	SHAPE_ALWAYS = 8, /* a map that is written if empty, too */
+	SHAPE_ALWAYS = 8, /* a map that is written if empty, too; an id that may be 0 */
 	SHAPE_AS_EMPTY = 256, /* a map that is parsed as an empty one if it is missing */
 	SHAPE_IF_KNOWN = 16, /* a map of a structure that begins with `bool is_known`, which decides
 			      */
 	SHAPE_FLAT = 32, /* a map on one line */
-	SHAPE_OR_NULL = 64, /* 0 and "" are written as null */
+	SHAPE_OR_NULL = 64, /* 0 and "" are written as null, and a map that is not known */
 	SHAPE_OMIT = 512, /* left out if 0, "", NULL, not known or without rows */
 	SHAPE_ALONE = 128, /* a number that is not joined */
 	SHAPE_IF_FIRST = 1024, /* of named rows: left out if their first number is 0 */
@@ -69,8 +73,9 @@ struct field {
 	unsigned int flags;
 	size_t offset;
 	size_t size;
-	enum metric_unit unit; /* of a number */
-	enum metric_id first, end; /* of one number: @first goes to the hooks, if it is not 0 */
+	enum metric_unit unit; /* of a number that is no metric's */
+	enum metric_id first, end; /* of one number: @first goes to the hooks, if it is not 0; a
+				      value has the unit of that metric */
 	uint64_t most; /* limit of each parsed number; 0: VALUE_MAX */
 	const struct shape *rows;
 	const char *const *names;
