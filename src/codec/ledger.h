@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger - whose a node's energy was in a quarter of an hour: jobmeter.ledger/1, a line of JSON.
+ * ledger - the energy that a node used within an interval, by owner: jobmeter.ledger/1, a line of
+ * JSON.
  *
- * Entries do not overlap: their sum is what the node had, to the microjoule.
+ * Entries do not overlap: their sum is what the node had, to the microjoule; those of one level,
+ * source and quality add up to what that source counted.  A line is known by (cluster, node, boot
+ * id, start, sequence); there are no versions of it.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/energy_sensor.h"
-
 struct document;
+struct shape;
 
 #define LEDGER_SCHEMA "jobmeter.ledger/1"
+#define LEDGER_ENTRIES_MAX 65536
+/* Of an entry that is parsed: a gigajoule, so that no line takes sums beyond 2^63. */
+#define LEDGER_MICROJOULES_MAX INT64_C(1000000000000000)
 
 enum ledger_owner {
 	LEDGER_JOB,
@@ -22,28 +28,28 @@ enum ledger_owner {
 	LEDGER_UNATTRIBUTED, /* nobody can tell; all that was not measured (a gap) is there */
 	LEDGER_OWNER_COUNT,
 };
+extern const char *const ledger_owners[LEDGER_OWNER_COUNT];
 
-struct ledger_entry { /* texts are another's */
-	enum ledger_owner owner;
-	const char *manager, *job; /* of a job; else NULL */
+struct ledger_entry { /* texts are another's: of a parsed one the JSON's */
+	bool is_job; /* what the first line of members says; else it is NULL, 0 and -1 */
+	const char *manager, *job;
 	uint64_t job_start_ns; /* since the epoch; 0: not known */
 	int64_t uid; /* -1: not known */
-	enum energy_level level; /* of the sensor */
-	const char *source;
-	enum energy_quality quality;
-	uint64_t uj;
+	const char *owner; /* one of ledger_owners[] */
+	const char *level; /* of the sensor, as the next two */
+	const char *source, *quality;
+	int64_t microjoules;
 };
 
 struct ledger {
-	const char *cluster, *node, *boot_id; /* another's; NULL: absent */
-	uint64_t start_ns, end_ns; /* since the epoch */
-	uint64_t sequence; /* of this node's lines */
-	struct ledger_entry *items; /* owned */
-	size_t count, room;
+	const char *cluster, *node, *boot_id; /* another's; NULL: absent, but "" of a parsed one */
+	uint64_t start_ns, end_ns; /* since the epoch, by the node's clock */
+	int64_t sequence; /* of this node's lines */
+	struct ledger_entry *entries; /* owned */
+	size_t count;
 };
 
-/* -ENOMEM. */
-int ledger_add(struct ledger *l, const struct ledger_entry *entry);
+extern const struct shape ledger_shape;
 void ledger_clear(struct ledger *l);
-
-void ledger_format(const struct ledger *l, struct document *d);
+/* Of a struct ledger. */
+void ledger_format(const void *ledger, struct document *d);

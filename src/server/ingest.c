@@ -12,10 +12,10 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "codec/gzip_member.h"
+#include "codec/ledger.h"
 #include "codec/records.h"
 #include "model/document.h"
 #include "model/record.h"
-#include "server/store/ledger_line.h"
 #include "server/store/store.h"
 #include "service/credential.h"
 

@@ -325,11 +325,6 @@ int spool_write(struct spool *s, struct record *record, struct error *err)
 	return error_set_errno(err, r, "records for the server cannot be written to '%s'", s->path);
 }
 
-static void format_ledger(const void *ledger, struct document *d)
-{
-	ledger_format(ledger, d);
-}
-
 int spool_write_ledger(struct spool *s, const struct ledger *ledger, struct error *err)
 {
 	/* no job's, and each line has its own */
@@ -342,7 +337,7 @@ int spool_write_ledger(struct spool *s, const struct ledger *ledger, struct erro
 	};
 	_cleanup_free_ char *line = NULL;
 	size_t length = 0;
-	int r = document_format_line(format_ledger, ledger, &line, &length);
+	int r = document_format_line(ledger_format, ledger, &line, &length);
 
 	if (r >= 0)
 		r = put_line(s, spool_key_of(&who), next_sequence(s), true, line, length);

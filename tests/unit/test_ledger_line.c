@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/store/ledger_line.h"
+#include "codec/ledger.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -390,7 +390,7 @@ static uint64_t sum_of(const struct ledger *l)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < l->count; i++)
-		sum += l->items[i].uj;
+		sum += (uint64_t)l->entries[i].microjoules;
 	return sum;
 }
 
@@ -413,8 +413,8 @@ TEST(lines_of_the_ledger_are_all_of_it_once)
 	ASSERT(node_energy_get_ledger(b.energy, QUARTER + 5, &first));
 	ASSERT_EQ(first.end_ns, QUARTER);
 	ASSERT_EQ(first.count, UINT64_C(2));
-	ASSERT_STREQ(first.items[0].job, "7");
-	ASSERT_EQ(first.items[0].uj, UINT64_C(600001));
+	ASSERT_STREQ(first.entries[0].job, "7");
+	ASSERT_EQ(first.entries[0].microjoules, INT64_C(600001));
 	node_energy_set_written(b.energy, &first);
 	ASSERT(!node_energy_get_ledger(b.energy, QUARTER + 5, &second));
 
@@ -427,7 +427,7 @@ TEST(lines_of_the_ledger_are_all_of_it_once)
 	ASSERT(node_energy_get_ledger(b.energy, 2 * QUARTER, &second));
 	ASSERT_EQ(second.start_ns, first.end_ns);
 	ASSERT_EQ(second.sequence, first.sequence + 1);
-	ASSERT_STREQ(second.items[0].job, "7");
+	ASSERT_STREQ(second.entries[0].job, "7");
 	ASSERT_EQ(sum_of(&first) + sum_of(&second), all_owners(&b));
 	assert_all(&b, 3000003);
 	ledger_clear(&first);

@@ -4,6 +4,7 @@
 
 #include "basic/macro.h"
 #include "codec/ledger.h"
+#include "model/shape.h"
 #include "node/node_energy_internal.h"
 
 #define QUARTER_NS (UINT64_C(900) * 1000000000)
@@ -29,31 +30,31 @@ static int add_owner(const struct node_energy *e, const struct energy_owner *o,
 {
 	const struct energy_channel *channels = e->attribution.channels;
 	const size_t first = to->count;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < e->attribution.channel_count; i++) {
+	for (size_t i = 0; i < e->attribution.channel_count; i++) {
 		struct ledger_entry entry = *who;
 		size_t k = 0;
 
-		entry.level = channels[i].level;
+		entry.level = energy_level_name(channels[i].level);
 		entry.source = channels[i].source;
-		entry.quality = channels[i].quality;
-		entry.uj = o->uj[i] - sent_uj[i];
+		entry.quality = energy_quality_name(channels[i].quality);
+		entry.microjoules = (int64_t)(o->uj[i] - sent_uj[i]);
 		while (k < i && !is_alike(&channels[k], &channels[i]))
 			k++;
 		for (size_t at = first; k < i && at < to->count; at++) {
-			struct ledger_entry *before = &to->items[at];
+			struct ledger_entry *before = &to->entries[at];
 
-			if (before->level == entry.level && before->quality == entry.quality &&
+			if (strcmp(before->level, entry.level) == 0 &&
+			    strcmp(before->quality, entry.quality) == 0 &&
 			    strcmp(before->source, entry.source) == 0) {
-				before->uj += entry.uj;
-				entry.uj = 0;
+				before->microjoules += entry.microjoules;
+				entry.microjoules = 0;
 			}
 		}
-		if (entry.uj)
-			r = ledger_add(to, &entry);
+		if (entry.microjoules && !shape_append(&ledger_shape, to, &entry))
+			return -ENOMEM;
 	}
-	return r;
+	return 0;
 }
 
 static int fill(struct node_energy *e, struct ledger *to)
@@ -62,7 +63,8 @@ static int fill(struct node_energy *e, struct ledger *to)
 
 	for (size_t i = 0; r == 0 && i < e->job_count; i++) {
 		const struct node_job *j = e->jobs[i];
-		const struct ledger_entry who = { .owner = LEDGER_JOB,
+		const struct ledger_entry who = { .is_job = true,
+						  .owner = ledger_owners[LEDGER_JOB],
 						  .manager = j->manager,
 						  .job = j->id,
 						  .job_start_ns = j->start_real_ns,
@@ -72,7 +74,7 @@ static int fill(struct node_energy *e, struct ledger *to)
 			r = add_owner(e, &j->owner, j->sent_uj, &who, to);
 	}
 	for (size_t i = 0; r == 0 && i < OTHERS_COUNT; i++) {
-		const struct ledger_entry who = { .owner = (enum ledger_owner)(LEDGER_SYSTEM + i),
+		const struct ledger_entry who = { .owner = ledger_owners[LEDGER_SYSTEM + i],
 						  .uid = -1 };
 
 		r = add_owner(e, node_energy_other(e, i), e->sent_uj[i], &who, to);
@@ -86,7 +88,7 @@ bool node_energy_get_ledger(struct node_energy *e, uint64_t real_ns, struct ledg
 	struct ledger ledger = {
 		.start_ns = e->ledger_start_ns,
 		.end_ns = edge_ns,
-		.sequence = e->ledger_sequence + 1,
+		.sequence = (int64_t)e->ledger_sequence + 1,
 	};
 
 	/* the clock was set back, by more than what may lie between two looks at an edge */
@@ -105,7 +107,7 @@ bool node_energy_get_ledger(struct node_energy *e, uint64_t real_ns, struct ledg
 void node_energy_set_written(struct node_energy *e, const struct ledger *ledger)
 {
 	e->ledger_start_ns = ledger->end_ns;
-	e->ledger_sequence = ledger->sequence;
+	e->ledger_sequence = (uint64_t)ledger->sequence;
 	for (size_t i = 0; i < e->job_count; i++)
 		memcpy(e->jobs[i]->sent_uj, e->jobs[i]->owner.uj, sizeof(e->jobs[i]->sent_uj));
 	for (size_t i = 0; i < OTHERS_COUNT; i++)

@@ -8,16 +8,18 @@
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
+#include "codec/ledger.h"
 #include "model/document.h"
 #include "model/job_filter.h"
-#include "server/store/ledger_line.h"
+#include "model/json_place.h"
+#include "model/shape.h"
 #include "server/store/store_internal.h"
 
 #define KEY_ARGS(l)                                                                     \
 	TEXT((l)->cluster), TEXT((l)->node), TEXT((l)->boot_id), NUMBER((l)->start_ns), \
 		NUMBER((l)->sequence)
 
-static enum store_answer judge(struct store *s, const struct ledger_line *line, uint64_t digest,
+static enum store_answer judge(struct store *s, const struct ledger *line, uint64_t digest,
 			       struct error *reason)
 {
 	struct statement *found = store_ask(
@@ -34,7 +36,7 @@ static enum store_answer judge(struct store *s, const struct ledger_line *line, 
 	return !is_there ? STORE_TAKEN : is_equal ? STORE_KNOWN : STORE_REFUSED;
 }
 
-static void write_line(struct store *s, const struct ledger_line *line, uint64_t digest,
+static void write_line(struct store *s, const struct ledger *line, uint64_t digest,
 		       uint64_t arrived_ns, int64_t clock_offset_ns)
 {
 	uint64_t start_ns = line->start_ns, end_ns = line->end_ns, id;
@@ -68,8 +70,9 @@ int store_put_ledger(struct store *s, const struct store_line *text, enum store_
 		     struct error *reason)
 {
 	uint64_t digest = store_digest(text);
-	struct ledger_line line;
-	int r = ledger_line_parse(text->root, &line, reason);
+	const struct place top = { .err = reason };
+	_cleanup_(ledger_clear) struct ledger line = {};
+	int r = shape_parse(&ledger_shape, &top, text->root, &line);
 
 	if (r == -EINVAL) {
 		*ret = STORE_REFUSED;
@@ -80,8 +83,7 @@ int store_put_ledger(struct store *s, const struct store_line *text, enum store_
 	*ret = judge(s, &line, digest, reason);
 	if (*ret == STORE_TAKEN && !s->failure)
 		write_line(s, &line, digest, text->arrived_ns,
-			   store_clock_offset(text, line.end_ns, line.sequence));
-	ledger_line_clear(&line);
+			   store_clock_offset(text, line.end_ns, (uint64_t)line.sequence));
 	return store_told(s, reason);
 }
 

@@ -80,7 +80,7 @@ struct store_line {
  * Else the transaction is to be abandoned. */
 int store_put_record(struct store *s, const struct store_line *line, enum store_answer *ret,
 		     struct error *reason);
-/* The same of jobmeter.ledger/1 (ledger_line.h).  Each is taken once, and nothing replaces it. */
+/* The same of jobmeter.ledger/1 (codec/ledger.h).  Each is taken once, and nothing replaces it. */
 int store_put_ledger(struct store *s, const struct store_line *line, enum store_answer *ret,
 		     struct error *reason);
 
