@@ -17,6 +17,7 @@
 #include "cgroup/hierarchy.h"
 #include "cgroup/identity.h"
 #include "basic/parse.h"
+#include "codec/agent_answer.h"
 #include "codec/trace_post.h"
 #include "agent/push.h"
 #include "service/permission.h"
@@ -236,7 +237,7 @@ static int answer_group(struct api *a, const struct http_request *request, const
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	struct identity identity;
-	struct api_group group;
+	struct client_group group;
 
 	if (!identity_of(a->options.rules, path, &identity))
 		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
@@ -250,14 +251,14 @@ static int answer_group(struct api *a, const struct http_request *request, const
 	}
 	if (!find_job(a, snapshot, &request->peer, identity.manager, identity.job))
 		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
-	group = (struct api_group){
-		.manager = identity.manager,
+	group = (struct client_group){
+		.manager = (char *)identity.manager,
 		.id = identity.job,
 		.step = *identity.step ? identity.step : NULL,
 		.task = *identity.task ? identity.task : NULL,
-		.path = path,
+		.path = (char *)path,
 	};
-	return api_answer(api_format_group, &group, ret);
+	return api_answer_shape(API_GROUP_SCHEMA, &client_group_shape, &group, ret);
 }
 
 static int get_group(void *context, const struct http_request *request, struct http_answer *ret)
@@ -352,6 +353,7 @@ static int begin_run(struct api *a, const struct http_peer *peer, pid_t pid,
 	const struct api_runs *runs = a->options.runs;
 	struct run *run = &a->runs[a->run_count];
 	struct api_run made = {};
+	struct client_group group;
 	struct error err = {};
 	int r = runs->begin(runs->context, peer, pid, &made, &err);
 
@@ -369,7 +371,11 @@ static int begin_run(struct api *a, const struct http_peer *peer, pid_t pid,
 			     .client = peer->pid };
 	if (run->id) {
 		a->run_count++;
-		r = api_answer(api_format_run, &made, ret);
+		group = (struct client_group){ .manager = (char *)"run",
+					       .id = made.id,
+					       .path = made.path,
+					       .group_id = made.group_id };
+		r = api_answer_shape(API_RUN_SCHEMA, &client_run_shape, &group, ret);
 	} else {
 		(void)runs->end(runs->context, made.id, NULL);
 		r = -ENOMEM;
@@ -571,6 +577,29 @@ static void count_jobs(struct api *a, const struct api_view *view, struct sample
 	}
 }
 
+static struct client_push push_answer(const struct push_status *p)
+{
+	const struct sender_status *s = &p->sender;
+
+	return (struct client_push){
+		.is_on = p->is_on,
+		.server = (char *)p->server,
+		.why_unsent = *s->text ? (char *)s->text : NULL,
+		.finals_unsent = s->records[true],
+		.checkpoints_unsent = s->records[false],
+		.finals_dropped = p->spool.dropped[true],
+		.checkpoints_dropped = p->spool.dropped[false],
+		.taken = s->answers[ANSWER_TAKEN],
+		.known = s->answers[ANSWER_KNOWN],
+		.refused = s->answers[ANSWER_REFUSED],
+		.http_status = s->http_status,
+		.bytes = s->bytes,
+		.max_bytes = p->max_bytes,
+		.oldest_ns = s->oldest_ns,
+		.answered_ns = s->answered_ns,
+	};
+}
+
 static int get_agent(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	_cleanup_(record_freep) struct record *coverage = record_new();
@@ -578,7 +607,7 @@ static int get_agent(void *context, const struct http_request *request, struct h
 	struct api_view view = { a->options.permission, request->peer };
 	struct sampler_state state = {};
 	struct push_status push = {};
-	bool is_whole = permission_sees_all(view.permission, &view.peer);
+	struct client_agent agent;
 	int r;
 
 	if (!coverage)
@@ -590,8 +619,26 @@ static int get_agent(void *context, const struct http_request *request, struct h
 	count_jobs(a, &view, &state);
 	if (a->options.get_push)
 		a->options.get_push(a->options.push, &push);
-	return api_answer(api_format_agent,
-			  &(struct api_agent){ &state, coverage, &push, is_whole }, ret);
+	agent = (struct client_agent){
+		.is_whole = permission_sees_all(view.permission, &view.peer),
+		.version = (char *)JOBMETER_VERSION,
+		.tiers = coverage->coverage.tiers,
+		.missing = coverage->coverage.missing,
+		.notes = coverage->coverage.notes,
+		.readings = state.readings,
+		.failed_readings = state.failed_readings,
+		.last_reading_ns = state.last_reading_ns,
+		.jobs_live = state.jobs_live,
+		.jobs_ended = state.jobs_ended,
+		.groups = state.groups,
+		.walks = state.walks,
+		.found_by_walk = state.found_by_walk,
+		.state_errors = state.state_errors,
+		.set_aside = state.set_aside,
+		.lost_events = coverage->coverage.lost_events,
+		.push = push_answer(&push),
+	};
+	return api_answer_shape(API_AGENT_SCHEMA, &client_agent_shape, &agent, ret);
 }
 
 static void format_energy(const void *sampler, struct document *d)

@@ -2,13 +2,11 @@
 #include "agent/api_format.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/api.h"
-#include "agent/push.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "model/document.h"
@@ -19,6 +17,7 @@
 #include "model/metric_json.h"
 #include "model/record.h"
 #include "model/record_field.h"
+#include "model/shape.h"
 #include "codec/record_format.h"
 #include "codec/wire_snapshot.h"
 
@@ -32,100 +31,31 @@ int api_answer(void (*format)(const void *what, struct document *d), const void 
 	return document_format_line(format, what, &ret->text, &ret->length);
 }
 
-void api_format_group(const void *group, struct document *d)
+struct shaped {
+	const char *schema;
+	const struct shape *shape;
+	const void *of;
+};
+
+static void format_shaped(const void *shaped, struct document *d)
 {
-	const struct api_group *g = group;
+	const struct shaped *s = shaped;
 
 	document_begin_map(d);
-	document_put_string(d, "schema", API_GROUP_SCHEMA);
-	document_put_string(d, "manager", g->manager);
-	document_put_string(d, "id", g->id);
-	document_put_string(d, "step", g->step);
-	document_put_string(d, "task", g->task);
-	document_put_string(d, "path", g->path);
+	document_put_string(d, "schema", s->schema);
+	shape_format(s->shape, s->of, d);
 	document_end_map(d);
+}
+
+int api_answer_shape(const char *schema, const struct shape *shape, const void *of,
+		     struct http_answer *ret)
+{
+	return api_answer(format_shaped, &(struct shaped){ schema, shape, of }, ret);
 }
 
 void api_format_nothing(const void *unused UNUSED, struct document *d)
 {
 	document_begin_map(d);
-	document_end_map(d);
-}
-
-void api_format_run(const void *run, struct document *d)
-{
-	const struct api_run *r = run;
-
-	document_begin_map(d);
-	document_put_string(d, "schema", API_RUN_SCHEMA);
-	document_put_string(d, "manager", "run");
-	document_put_string(d, "id", r->id);
-	document_put_string(d, "path", r->path);
-	if (r->group_id) { /* all 64 bits are used, which readers of JSON do not */
-		char text[24];
-
-		snprintf(text, sizeof(text), "%" PRIu64, r->group_id);
-		document_put_string(d, "group", text);
-	}
-	document_end_map(d);
-}
-
-static void add_push(const struct push_status *p, struct document *d)
-{
-	const struct sender_status *s = &p->sender;
-
-	document_key(d, "push");
-	if (!p->is_on) {
-		document_null(d);
-		return;
-	}
-	document_begin_map(d);
-	document_put_string(d, "server", p->server);
-	document_put_unsigned(d, "finals_unsent", s->records[true]);
-	document_put_unsigned(d, "checkpoints_unsent", s->records[false]);
-	document_put_unsigned(d, "bytes", s->bytes);
-	document_put_unsigned(d, "max_bytes", p->max_bytes);
-	document_put_time(d, "oldest", s->oldest_ns);
-	document_put_time(d, "answered", s->answered_ns);
-	document_key(d, "http_status");
-	if (s->http_status)
-		document_unsigned(d, s->http_status);
-	else
-		document_null(d);
-	for (size_t i = 0; i < ANSWER_KINDS; i++)
-		document_put_unsigned(d, answer_kind_name((enum answer_kind)i), s->answers[i]);
-	document_put_unsigned(d, "finals_dropped", p->spool.dropped[true]);
-	document_put_unsigned(d, "checkpoints_dropped", p->spool.dropped[false]);
-	document_put_string(d, "why_unsent", *s->text ? s->text : NULL);
-	document_end_map(d);
-}
-
-void api_format_agent(const void *agent, struct document *d)
-{
-	const struct api_agent *a = agent;
-	const struct sampler_state *s = a->state;
-
-	document_begin_map(d);
-	document_put_string(d, "schema", API_AGENT_SCHEMA);
-	document_put_string(d, "version", JOBMETER_VERSION);
-	document_put_unsigned(d, "readings", s->readings);
-	document_put_unsigned(d, "failed_readings", s->failed_readings);
-	document_key(d, "last_reading_seconds");
-	document_decimal(d, s->last_reading_ns, 9);
-	document_put_unsigned(d, "jobs_live", s->jobs_live);
-	document_put_unsigned(d, "jobs_ended", s->jobs_ended);
-	if (a->is_whole) {
-		document_put_unsigned(d, "groups", s->groups);
-		document_put_unsigned(d, "walks", s->walks);
-		document_put_unsigned(d, "found_by_walk", s->found_by_walk);
-		document_put_unsigned(d, "state_errors", s->state_errors);
-		document_put_unsigned(d, "set_aside", s->set_aside);
-		document_put_unsigned(d, "lost_events", a->coverage->coverage.lost_events);
-		add_push(a->push, d);
-	}
-	document_put_strings(d, "tiers", &a->coverage->coverage.tiers);
-	document_put_strings(d, "missing", &a->coverage->coverage.missing);
-	document_put_strings(d, "notes", &a->coverage->coverage.notes);
 	document_end_map(d);
 }
 

@@ -8,8 +8,8 @@
 struct api_view;
 struct document;
 struct job_record_node;
-struct push_status;
 struct record;
+struct shape;
 
 #define API_JOBS_SCHEMA "jobmeter.jobs/1"
 #define API_GROUP_SCHEMA "jobmeter.group/1"
@@ -20,24 +20,13 @@ struct record;
 int api_answer(void (*format)(const void *what, struct document *d), const void *what,
 	       struct http_answer *ret);
 
+/* The same of a table: the schema's name, and what @of holds. */
+int api_answer_shape(const char *schema, const struct shape *shape, const void *of,
+		     struct http_answer *ret);
+
 void api_format_record(const void *record, struct document *d);
 
-struct api_group { /* in which job a group is; NULL where it does not say */
-	const char *manager, *id, *step, *task, *path;
-};
-void api_format_group(const void *group, struct document *d);
-
-void api_format_run(const void *run, struct document *d); /* of a struct api_run */
-
 void api_format_nothing(const void *unused, struct document *d); /* an empty map */
-
-struct api_agent {
-	const struct sampler_state *state;
-	const struct record *coverage; /* what is on, and what is not */
-	const struct push_status *push; /* what goes to the site's server */
-	bool is_whole; /* with what is of all users */
-};
-void api_format_agent(const void *agent, struct document *d);
 
 /* All jobs of @snapshot (a reference is taken) that @view sees, made piece by piece. */
 int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view,

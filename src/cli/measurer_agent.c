@@ -166,13 +166,14 @@ static int tell_trace_to_agent(struct measurer *measurer, const struct traced_ca
 			       struct error *err)
 {
 	struct agent_measurer *m = agent_of(measurer);
-	struct trace_post post = { .trace_id = clock_now_ns(CLOCK_BOOTTIME),
+	struct trace_post post = { .group_id = m->run.group_id,
+				   .trace_id = clock_now_ns(CLOCK_BOOTTIME),
 				   .is_last = true,
 				   .calls = *calls };
 	_cleanup_free_ char *text = NULL;
 	int r;
 
-	if (!m->run.group || parse_u64(m->run.group, &post.group_id) < 0)
+	if (!m->run.group_id)
 		return error_set(err, -ENOENT, "it does not say which group it measures");
 	r = trace_post_format(&post, &text);
 	return r < 0 ? error_set_errno(err, r, "cannot tell it")

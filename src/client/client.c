@@ -2,6 +2,7 @@
 #include "client/client.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,7 +233,7 @@ int client_begin_run(struct client *c, pid_t pid, struct client_group *ret, stru
 
 	snprintf(body, sizeof(body), "{\"pid\": %d}", pid);
 	r = ask(c, "/v1/runs", body, CLIENT_ANSWER_MS, &answer, err);
-	return r < 0 ? r : client_parse_group(answer.text, answer.length, ret, err);
+	return r < 0 ? r : client_parse_run(answer.text, answer.length, ret, err);
 }
 
 int client_tell_trace(struct client *c, const char *post, struct error *err)
@@ -247,13 +248,15 @@ static int ask_run(struct client *c, const struct client_group *run, const char 
 		   const char *end, const char *body, struct record **ret, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
-	_cleanup_free_ char *more = NULL, *target = NULL;
+	_cleanup_free_ char *target = NULL;
+	char more[64];
 	int r;
 
-	if (asprintf(&more, "%s%s%s", end, run->group ? "?group=" : "",
-		     run->group ? run->group : "") < 0)
-		more = NULL;
-	target = more ? make_target(start, run->id, more) : NULL;
+	if (run->group_id)
+		snprintf(more, sizeof(more), "%s?group=%" PRIu64, end, run->group_id);
+	else
+		snprintf(more, sizeof(more), "%s", end);
+	target = make_target(start, run->id, more);
 	r = target ? ask(c, target, body, CLIENT_ANSWER_MS, &answer, err)
 		   : error_set_errno(err, ENOMEM, "cannot ask the agent");
 	return r < 0 ? r : take_record(c, &answer, ret, err);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "model/record.h" /* struct strings */
+#include "codec/agent_answer.h"
 
 struct client;
 struct error;
@@ -27,7 +27,6 @@ struct waiter;
 	2000 /* for whether an agent lives: where none does, that is known at once */
 #define CLIENT_ANSWER_MS 10000 /* for everything else */
 #define CLIENT_TRACE_MS 60000 /* until a trace begins */
-#define CLIENT_JOBS_MAX 65536
 
 /* Open it if a live agent answers there.  @socket_path NULL: $JOBMETER_SOCKET, else CLIENT_SOCKET.
  * -ENOENT, -ECONNREFUSED: no agent runs. */
@@ -35,37 +34,6 @@ int client_open(const char *socket_path, struct client **ret, struct error *err)
 struct client *client_close(struct client *c); /* NULL is fine; returns NULL */
 void client_closep(struct client **c);
 
-struct client_job { /* strings are owned, NULL: not known */
-	char *manager, *id, *name, *user;
-	char *sluid, *part; /* its other names: see job_name_of_part() */
-	int64_t uid; /* -1: not known */
-	bool is_live;
-	uint64_t end_ns; /* since the epoch; 0: not known, or not yet */
-};
-
-struct client_jobs {
-	struct client_job *items;
-	size_t count;
-};
-void client_jobs_clear(struct client_jobs *jobs);
-
-struct client_push { /* what goes to the site's server, for who sees all */
-	char *server; /* its URL; NULL: none is set, or the caller may not know */
-	char *why_unsent; /* NULL: nothing is wrong */
-	uint64_t finals_unsent, checkpoints_unsent, finals_dropped, refused;
-	uint64_t bytes, max_bytes; /* of the spool */
-	uint64_t oldest_ns, answered_ns; /* since the epoch; 0: none waits; never */
-};
-
-/* What is on, what it does not see, and what weakens a number: in its own words. */
-struct client_agent {
-	char *version; /* never NULL */
-	struct strings tiers, missing, notes;
-	uint64_t jobs_live, readings, failed_readings;
-	uint64_t lost_events; /* 0 as well where the caller may not know */
-	struct client_push push;
-};
-void client_agent_clear(struct client_agent *a);
 int client_get_agent(struct client *c, struct client_agent *ret, struct error *err);
 
 /* Sensors and balance of the node's energy (jobmeter.energy/1), as text; the caller frees. -EACCES:
@@ -109,12 +77,6 @@ int client_trace(struct client *c, const char *query, const struct endpoint_take
 /* Let it end, from within its taker or waiter: what is left of it still comes. */
 int client_end_trace(struct client *c, struct error *err);
 
-struct client_group { /* which job it is part of; strings are owned; NULL: it does not say */
-	char *manager, *id, *step, *task, *path;
-	char *group; /* of a run: what the kernel numbers its cgroup by, which no other job of that
-			name has */
-};
-void client_group_clear(struct client_group *g);
 int client_find_process(struct client *c, pid_t pid, struct client_group *ret, struct error *err);
 int client_find_group(struct client *c, const char *path, struct client_group *ret,
 		      struct error *err);

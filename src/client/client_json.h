@@ -17,6 +17,7 @@ int client_parse_agent(const char *text, size_t length, struct client_agent *ret
 		       struct error *err);
 int client_parse_group(const char *text, size_t length, struct client_group *ret,
 		       struct error *err);
+int client_parse_run(const char *text, size_t length, struct client_group *ret, struct error *err);
 
 /* {"error": "..."}: what it says; the caller frees.  NULL: it is not that. */
 char *client_parse_error(const char *text, size_t length);
