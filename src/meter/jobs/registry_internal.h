@@ -192,7 +192,7 @@ struct registry_traces {
 };
 bool registry_is_traced(const struct registry_job *j); /* at the last snapshot */
 void registry_traces_clear(struct registry_job *j);
-void registry_traces_format(const struct registry_job *j, struct document *d);
+extern const struct shape registry_traces_shape; /* of struct registry_traces, in its state */
 int registry_traces_parse(const struct place *place, const json_t *root, struct registry_job *j);
 
 void registry_losses_format(const struct registry_job *j, struct document *d);

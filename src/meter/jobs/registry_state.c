@@ -178,9 +178,9 @@ static const struct shape saved_shape = { SHAPE_OF(struct saved_rows, saved_fiel
 
 /* What else a job's text may hold, beside facts and sections; and a step's. */
 static const struct shape *const job_shapes[] = { &facts_shape, &top_shape, &job_shape, &base_shape, &shown_shape,
-	&sums_shape, &saved_shape, &registry_gaps_shape };
+	&sums_shape, &saved_shape, &registry_gaps_shape, &registry_traces_shape };
 static const char *const job_keys[] = { "schema", "boot_id", "manager", "id", "number", "maker_uid", "oom", "ports",
-	"lost", "steps", "timeline", "traces", "traces_forgotten" };
+	"lost", "steps", "timeline" };
 /* clang-format on */
 
 static void saved_rows_clear(struct saved_rows *s)
@@ -329,7 +329,8 @@ static int put_job(struct document *d, const struct registry_job *j)
 		shape_format(&registry_gaps_shape, j, d);
 	registry_losses_format(j, d);
 	parts_format(&j->parts, false, registry_counted(j->registry), d);
-	registry_traces_format(j, d);
+	if (j->traces)
+		shape_format(&registry_traces_shape, j->traces, d);
 	put_steps(d, j);
 	r = put_rows(d, j);
 	if (r == 0)

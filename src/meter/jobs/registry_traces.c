@@ -6,18 +6,15 @@
  * it is not known what was added, and nothing is.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "basic/parse.h"
 #include "jobs/registry_internal.h"
-#include "model/document.h"
 #include "model/json_place.h"
 #include "model/sections.h"
+#include "model/shape.h"
 
 void registry_traces_clear(struct registry_job *j)
 {
@@ -97,59 +94,23 @@ bool registry_is_traced(const struct registry_job *j)
 
 /* ---- in the state ---- */
 
-static void put_id(const char *key, uint64_t id, struct document *d)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, id);
-	document_put_string(d, key, text);
-}
-
-void registry_traces_format(const struct registry_job *j, struct document *d)
-{
-	if (!j->traces)
-		return;
-	put_id("traces_forgotten", j->traces->forgotten, d);
-	document_begin_list_of(d, "traces");
-	for (size_t i = 0; i < j->traces->count; i++) {
-		document_begin_map(d);
-		put_id("id", j->traces->items[i].id, d);
-		document_key(d, "trace");
-		section_format(&trace_section, &j->traces->items[i].last, d);
-		document_end_map(d);
-	}
-	document_end_list(d);
-}
-
-static int take_id(const struct place *place, const json_t *map, const char *key, uint64_t *ret)
-{
-	_cleanup_free_ char *text = NULL;
-	int r = place_take_string(place, map, key, &text);
-
-	if (r == 0 && (!text || parse_u64(text, ret) < 0))
-		r = place_refuse(place, key, "is no number as a string");
-	return r;
-}
-
-static int take_trace(const struct place *place, const json_t *map, void *ret)
-{
-	struct registry_traces *t = ret;
-	struct registry_trace *trace = &t->items[t->count++];
-	int r = take_id(place, map, "id", &trace->id);
-
-	return r < 0 ? r : section_take(&trace_section, place, map, &trace->last);
-}
+/* clang-format off */
+static const struct field trace_fields[] = {
+	{ "id", SHAPE_ID, SHAPE_NEEDED | SHAPE_ALWAYS, offsetof(struct registry_trace, id) },
+	{ "trace", SHAPE_MAP, SHAPE_ALWAYS, offsetof(struct registry_trace, last), .rows = &traced_shape },
+};
+static const struct shape trace_shape = { SHAPE_OF(struct registry_trace, trace_fields), .max = REGISTRY_TRACES_MAX };
+static const struct field fields[] = {
+	{ "traces_forgotten", SHAPE_ID, SHAPE_NEEDED | SHAPE_ALWAYS, offsetof(struct registry_traces, forgotten) },
+	{ "traces", SHAPE_ARRAY, 0, offsetof(struct registry_traces, items), .rows = &trace_shape },
+};
+const struct shape registry_traces_shape = { SHAPE_OF(struct registry_traces, fields) };
+/* clang-format on */
 
 int registry_traces_parse(const struct place *place, const json_t *root, struct registry_job *j)
 {
-	const struct place here = place_below(place, "traces");
-	const json_t *list;
-	int r = place_get(place, root, "traces", JSON_ARRAY, &list);
-
-	if (r < 0 || !list)
-		return r;
-	if (!get_traces(j))
-		return -ENOMEM;
-	r = take_id(place, root, "traces_forgotten", &j->traces->forgotten);
-	return r < 0 ? r : place_each(&here, list, REGISTRY_TRACES_MAX, take_trace, j->traces);
+	if (!place_member(root, "traces"))
+		return 0;
+	return get_traces(j) ? shape_parse(&registry_traces_shape, place, root, j->traces)
+			     : -ENOMEM;
 }
