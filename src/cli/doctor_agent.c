@@ -266,11 +266,7 @@ void doctor_agent_put(const struct doctor_agent *a, struct document *d)
 	document_put_strings(d, "tiers", &a->facts.tiers);
 	document_put_strings(d, "missing", &a->facts.missing);
 	document_put_strings(d, "notes", &a->facts.notes);
-	document_key(d, "jobs_live");
-	if (a->has_answer)
-		document_unsigned(d, a->facts.jobs_live);
-	else
-		document_null(d);
+	document_put_known(d, "jobs_live", a->has_answer, a->facts.jobs_live, 0);
 	put_push(&a->facts.push, d);
 	document_end_map(d);
 }

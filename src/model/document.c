@@ -128,6 +128,16 @@ void document_put_signed(struct document *d, const char *key, int64_t number)
 	document_signed(d, number);
 }
 
+void document_put_known(struct document *d, const char *key, bool is_known, uint64_t number,
+			unsigned int places)
+{
+	document_key(d, key);
+	if (is_known)
+		document_decimal(d, number, places);
+	else
+		document_null(d);
+}
+
 void document_put_time(struct document *d, const char *key, uint64_t ns)
 {
 	document_key(d, key);

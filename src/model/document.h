@@ -54,6 +54,9 @@ void document_null(struct document *d);
 void document_put_string(struct document *d, const char *key, const char *text);
 void document_put_unsigned(struct document *d, const char *key, uint64_t number);
 void document_put_signed(struct document *d, const char *key, int64_t number);
+/* A decimal; null if it is not known. */
+void document_put_known(struct document *d, const char *key, bool is_known, uint64_t number,
+			unsigned int places);
 void document_put_time(struct document *d, const char *key, uint64_t ns);
 void document_put_boolean(struct document *d, const char *key, bool is_true);
 void document_put_strings(struct document *d, const char *key, const struct strings *list);

@@ -8,11 +8,7 @@
 
 void metric_format(const struct metric *metric, bool is_known, uint64_t number, struct document *d)
 {
-	document_key(d, metric->key);
-	if (is_known)
-		document_decimal(d, number, metric_unit_places(metric->unit));
-	else
-		document_null(d);
+	document_put_known(d, metric->key, is_known, number, metric_unit_places(metric->unit));
 }
 
 void histogram_format(const struct metric *metric, const struct histogram *h, struct document *d)

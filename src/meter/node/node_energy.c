@@ -785,11 +785,7 @@ int node_energy_take_run(struct node_energy *e, const struct energy_readings *re
 static void put_decimal(struct document *d, const char *key, bool is_known, uint64_t number,
 			enum metric_unit unit)
 {
-	document_key(d, key);
-	if (is_known)
-		document_decimal(d, number, metric_unit_places(unit));
-	else
-		document_null(d);
+	document_put_known(d, key, is_known, number, metric_unit_places(unit));
 }
 
 /* Sums as scraped: they continue those of the previous agent. */
@@ -811,11 +807,7 @@ static void format_sensor(const struct node_energy *e, size_t i, struct document
 	put_decimal(d, "joules", t != NULL, t ? t->told_uj : 0, UNIT_JOULES);
 	put_decimal(d, "gap_seconds", t != NULL, t ? t->told_gap_ns : 0, UNIT_SECONDS);
 	put_decimal(d, "idle_watts", s->idle_uw, s->idle_uw, UNIT_WATTS);
-	document_key(d, "uncertainty");
-	if (s->uncertainty_permille)
-		document_decimal(d, s->uncertainty_permille, 3);
-	else
-		document_null(d);
+	document_put_known(d, "uncertainty", s->uncertainty_permille, s->uncertainty_permille, 3);
 	document_end_map(d);
 }
 

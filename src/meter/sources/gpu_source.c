@@ -689,11 +689,7 @@ static void sample_job(struct source_state *s, struct source_job_state *own UNUS
 
 static void put_value(struct document *d, const char *key, struct value v, enum metric_unit unit)
 {
-	document_key(d, key);
-	if (v.is_known)
-		document_decimal(d, v.number, metric_unit_places(unit));
-	else
-		document_null(d);
+	document_put_known(d, key, v.is_known, v.number, metric_unit_places(unit));
 }
 
 static void format_holder(const struct source_state *s, const struct gpu_unit *u, const char *path,
