@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "codec/record_parse.h"
 #include "model/document.h"
 #include "basic/macro.h"
 #include "model/metric_json.h"
@@ -104,39 +105,15 @@ static void format_io(const struct record *record, struct document *d)
 	shape_format(&mount_sums_shape, &record->reading, d);
 }
 
-static void format_survivors(const struct record *record, struct document *d)
-{
-	document_begin_list(d);
-	for (size_t i = 0; i < record->survivor_count; i++) {
-		document_begin_flat_map(d);
-		document_put_signed(d, "pid", record->survivors[i].pid);
-		document_put_string(d, "command", record->survivors[i].command);
-		document_end_map(d);
-	}
-	document_end_list(d);
-}
-
-static void format_utilization(const struct record *record, struct document *d)
-{
-	uint64_t ten_thousandths;
-
-	document_key(d, "utilization");
-	if (record_utilization(record, &ten_thousandths))
-		document_decimal(d, ten_thousandths, RECORD_UTILIZATION_PLACES);
-	else
-		document_null(d);
-}
-
 static void format_cpu_sums(const struct record *record, struct document *d)
 {
-	uint64_t blocked_ns;
+	uint64_t number = 0;
+	bool is_known = record_utilization(record, &number);
 
-	format_utilization(record, d);
-	document_key(d, "blocked_seconds");
-	if (record_blocked_time(record, &blocked_ns))
-		document_decimal(d, blocked_ns, metric_unit_places(UNIT_SECONDS));
-	else
-		document_null(d);
+	document_put_known(d, "utilization", is_known, number, RECORD_UTILIZATION_PLACES);
+	is_known = record_blocked_time(record, &number);
+	document_put_known(d, "blocked_seconds", is_known, number,
+			   metric_unit_places(UNIT_SECONDS));
 }
 
 static void format_account(const char *key, const struct accounting *accounting, struct document *d)
@@ -170,19 +147,7 @@ static void format_energy_quality(const struct record *record, struct document *
 
 	document_put_string(d, "level", e->count ? energy_level_name(energy_level(e)) : NULL);
 	document_put_string(d, "quality", e->count ? energy_quality_name(energy_quality(e)) : NULL);
-	document_key(d, "uncertainty");
-	if (uncertainty.is_known)
-		document_decimal(d, uncertainty.number, 3);
-	else
-		document_null(d);
-}
-
-static void format_merged(const struct record *record, struct document *d)
-{
-	document_begin_flat_map(d);
-	document_put_unsigned(d, "records", record->merged_records);
-	document_put_unsigned(d, "nodes", record->merged_nodes);
-	document_end_map(d);
+	document_put_known(d, "uncertainty", uncertainty.is_known, uncertainty.number, 3);
 }
 
 /* The section's metrics, then its fields. */
@@ -199,12 +164,16 @@ static void format_members(const struct record *record, const char *section, str
  */
 static const struct special {
 	const char *name;
+	const struct shape *shape; /* with the key */
 	void (*format_whole)(const struct record *record, struct document *d);
 	void (*format_more)(const struct record *record, struct document *d);
 } specials[] = {
-	{ "cpu", NULL, format_cpu_sums },	 { "io", format_io, NULL },
-	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_accounting },
-	{ "merged", format_merged, NULL },	 { "energy", NULL, format_energy_quality },
+	{ "cpu", .format_more = format_cpu_sums },
+	{ "io", .format_whole = format_io },
+	{ "survivors", &record_survivors_shape },
+	{ "coverage", .format_more = format_accounting },
+	{ "merged", &record_merged_shape },
+	{ "energy", .format_more = format_energy_quality },
 };
 
 static const struct special *find_special(const char *name)
@@ -247,6 +216,10 @@ static void format_map(const struct record *record, const char *name, struct doc
 {
 	const struct special *special = find_special(name);
 
+	if (special->shape) {
+		shape_format(special->shape, record, d);
+		return;
+	}
 	document_key(d, name);
 	if (special->format_whole) {
 		special->format_whole(record, d);

@@ -153,21 +153,30 @@ static const struct field coverage_fields[] = {
 	{ "accounting", SHAPE_MAP, 0, 0, .rows = &accounting_shape },
 };
 static const struct shape coverage_shape = { SHAPE_OF(struct record, coverage_fields) };
-static const struct field merged_fields[] = {
+static const struct field count_fields[] = {
 	{ "records", SHAPE_UINT, 0, AT(merged_records), sizeof(unsigned int), .most = INT32_MAX },
 	{ "nodes", SHAPE_UINT, 0, AT(merged_nodes), sizeof(unsigned int), .most = INT32_MAX },
 };
-static const struct shape merged_shape = { SHAPE_OF(struct record, merged_fields), .check = check_merged };
+static const struct shape counts_shape = { SHAPE_OF(struct record, count_fields), .check = check_merged };
+static const struct field merged_fields[] = {
+	{ "merged", SHAPE_MAP, SHAPE_FLAT | SHAPE_ALWAYS, 0, .rows = &counts_shape },
+};
+const struct shape record_merged_shape = { SHAPE_OF(struct record, merged_fields) };
 static const struct field survivor_fields[] = {
 	{ "pid", SHAPE_SIGNED, 0, offsetof(struct survivor, pid), sizeof(int), .most = INT32_MAX },
 	{ "command", SHAPE_STRING, 0, offsetof(struct survivor, command) },
 };
-static const struct shape survivor_shape = { SHAPE_OF(struct survivor, survivor_fields), .max = SURVIVORS_MAX };
+static const struct shape survivor_shape = { SHAPE_OF(struct survivor, survivor_fields), .is_flat = true,
+	.max = SURVIVORS_MAX };
+static const struct field survivors_fields[] = {
+	{ "survivors", SHAPE_LIST, 0, AT(survivors), .rows = &survivor_shape },
+};
+const struct shape record_survivors_shape = { SHAPE_OF(struct record, survivors_fields) };
 /* What is neither metric, field nor section. */
 static const struct field other_fields[] = {
-	{ "survivors", SHAPE_LIST, 0, AT(survivors), .rows = &survivor_shape },
+	{ NULL, SHAPE_MAP, 0, 0, .rows = &record_survivors_shape },
 	{ "coverage", SHAPE_MAP, 0, 0, .rows = &coverage_shape },
-	{ "merged", SHAPE_MAP, 0, 0, .rows = &merged_shape },
+	{ NULL, SHAPE_MAP, 0, 0, .rows = &record_merged_shape },
 };
 static const struct shape others_shape = { SHAPE_OF(struct record, other_fields) };
 /* clang-format on */

@@ -11,6 +11,10 @@
 
 struct error;
 struct record;
+struct shape;
+
+/* What of a record is neither metric, field nor section, with its key; of a struct record. */
+extern const struct shape record_survivors_shape, record_merged_shape;
 
 /* The caller owns *ret.  -EINVAL: not a record; *err says what is wrong, and where in it. */
 int record_parse(const json_t *root, struct record **ret, struct error *err);
