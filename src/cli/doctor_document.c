@@ -6,22 +6,14 @@
 #include "selftest/advice.h"
 #include "selftest/checkup.h"
 #include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "model/document.h"
+#include "model/shape.h"
 #include "cgroup/placement.h"
 
 void doctor_put(struct document *d, const char *key, const char *text)
 {
 	document_put_string(d, key, text && *text ? text : NULL);
-}
-
-/* 0 is unknown. */
-static void put_known(struct document *d, const char *key, uint64_t number)
-{
-	document_key(d, key);
-	if (number)
-		document_unsigned(d, number);
-	else
-		document_null(d);
 }
 
 static void put_setting(struct document *d, const char *key, int value, int unknown)
@@ -42,9 +34,9 @@ static void put_machine(struct document *d, const struct machine *m)
 	document_put_boolean(d, "btf", m->has_btf);
 	doctor_put(d, "preemption", m->preemption);
 	doctor_put(d, "preemption_source", m->preemption_source);
-	put_known(d, "cpus_online", m->cpus_online);
-	put_known(d, "cpus_possible", m->cpus_possible);
-	put_known(d, "memory_bytes", m->memory_bytes);
+	document_put_known(d, "cpus_online", m->cpus_online, m->cpus_online, 0);
+	document_put_known(d, "cpus_possible", m->cpus_possible, m->cpus_possible, 0);
+	document_put_known(d, "memory_bytes", m->memory_bytes, m->memory_bytes, 0);
 	document_put_boolean(d, "virtual", m->is_virtual);
 	doctor_put(d, "product", m->product);
 	document_end_map(d);
@@ -58,11 +50,7 @@ static const char *key_name(const struct hierarchy *h)
 static void put_cgroups(struct document *d, const struct checkup *c)
 {
 	document_begin_map_of(d, "cgroups");
-	document_key(d, "version");
-	if (c->has_hierarchy)
-		document_unsigned(d, c->hierarchy.is_v2 ? 2 : 1);
-	else
-		document_null(d);
+	document_put_known(d, "version", c->has_hierarchy, c->hierarchy.is_v2 ? 2 : 1, 0);
 	doctor_put(d, "key_hierarchy", c->has_hierarchy ? key_name(&c->hierarchy) : NULL);
 	doctor_put(d, "own_group", c->has_hierarchy ? hierarchy_own_path(&c->hierarchy) : NULL);
 	document_put_boolean(d, "memory_controller", c->has_memory_controller);
@@ -76,11 +64,7 @@ static void put_rights(struct document *d, const struct rights *r)
 	const struct capability *capabilities = rights_capabilities(&count);
 
 	document_begin_map_of(d, "rights");
-	document_key(d, "uid");
-	if (r->is_known)
-		document_unsigned(d, r->uid);
-	else
-		document_null(d);
+	document_put_known(d, "uid", r->is_known, r->uid, 0);
 	document_begin_flat_map_of(d, "capabilities");
 	for (size_t i = 0; i < count && r->is_known; i++)
 		document_put_boolean(d, capabilities[i].name,
@@ -125,7 +109,7 @@ static void put_tiers(struct document *d, const struct checkup *c)
 		document_end_map(d);
 	}
 	document_end_list(d);
-	put_known(d, "map_bytes", c->map_bytes);
+	document_put_known(d, "map_bytes", c->map_bytes, c->map_bytes, 0);
 }
 
 static void put_features(struct document *d, const struct checkup *c)
@@ -205,38 +189,42 @@ static void put_managers(struct document *d, const struct managers *managers)
 	document_end_list(d);
 }
 
-static void put_sensors(struct document *d, const struct sensors *sensors)
-{
-	document_begin_list_of(d, "sensors");
-	for (size_t i = 0; i < sensors->count; i++) {
-		const struct sensor *s = &sensors->items[i];
-
-		document_begin_flat_map(d);
-		doctor_put(d, "source", s->source);
-		doctor_put(d, "name", s->name);
-		doctor_put(d, "path", s->path);
-		document_put_boolean(d, "readable", s->is_readable);
-		document_end_map(d);
-	}
-	document_end_list(d);
-}
-
-static void put_gpus(struct document *d, const struct gpus *gpus)
-{
-	document_begin_list_of(d, "gpus");
-	for (size_t i = 0; i < gpus->count; i++) {
-		const struct gpu *g = &gpus->items[i];
-
-		document_begin_flat_map(d);
-		doctor_put(d, "vendor", g->vendor);
-		doctor_put(d, "address", g->address);
-		doctor_put(d, "device", g->device);
-		doctor_put(d, "driver", g->driver);
-		document_end_map(d);
-	}
-	document_end_list(d);
-	doctor_put(d, "nvidia_driver", gpus->nvidia_driver);
-}
+/* clang-format off */
+#define TEXT(key, type, member) { key, SHAPE_TEXT, SHAPE_OR_NULL, offsetof(type, member) }
+#define WORD(key, type, member) { key, SHAPE_LENT, SHAPE_OR_NULL, offsetof(type, member) }
+static const struct field sensor_fields[] = {
+	WORD("source", struct sensor, source),
+	TEXT("name", struct sensor, name),
+	TEXT("path", struct sensor, path),
+	{ "readable", SHAPE_BOOL, 0, offsetof(struct sensor, is_readable) },
+};
+static const struct shape sensor_shape = { SHAPE_OF(struct sensor, sensor_fields), .is_flat = true };
+static const struct field gpu_fields[] = {
+	WORD("vendor", struct gpu, vendor),
+	TEXT("address", struct gpu, address),
+	TEXT("device", struct gpu, device),
+	TEXT("driver", struct gpu, driver),
+};
+static const struct shape gpu_shape = { SHAPE_OF(struct gpu, gpu_fields), .is_flat = true, .max = GPUS_MAX };
+static const struct field hardware_fields[] = {
+	{ "sensors", SHAPE_LIST, 0, offsetof(struct checkup, sensors), .rows = &sensor_shape },
+	{ "gpus", SHAPE_ARRAY, 0, offsetof(struct checkup, gpus), .rows = &gpu_shape },
+	TEXT("nvidia_driver", struct checkup, gpus.nvidia_driver),
+};
+static const struct shape hardware_shape = { SHAPE_OF(struct checkup, hardware_fields) };
+static const struct field identity_fields[] = {
+	WORD("rule", struct identity, rule),
+	WORD("manager", struct identity, manager),
+	TEXT("job", struct identity, job),
+	TEXT("step", struct identity, step),
+	TEXT("task", struct identity, task),
+	TEXT("user", struct identity, user),
+	TEXT("node", struct identity, node),
+};
+static const struct shape identity_shape = { SHAPE_OF(struct identity, identity_fields) };
+#undef TEXT
+#undef WORD
+/* clang-format on */
 
 static void put_advice(struct document *d, const struct checkup *c)
 {
@@ -278,15 +266,11 @@ void doctor_document(const struct checkup *c, const struct doctor_agent *agent, 
 	}
 	document_end_list(d);
 	(void)checkup_list_missing(c, &missing);
-	document_begin_list_of(d, "missing");
-	for (size_t i = 0; i < missing.count; i++)
-		document_string(d, missing.items[i]);
-	document_end_list(d);
+	document_put_strings(d, "missing", &missing);
 	put_features(d, c);
 	put_costs(d, c);
 	put_managers(d, &c->managers);
-	put_sensors(d, &c->sensors);
-	put_gpus(d, &c->gpus);
+	shape_format(&hardware_shape, c, d);
 	put_advice(d, c);
 	document_end_map(d);
 }
@@ -299,13 +283,7 @@ static void put_identity(struct document *d, const char *key, const struct ident
 		return;
 	}
 	document_begin_flat_map(d);
-	doctor_put(d, "rule", id->rule);
-	doctor_put(d, "manager", id->manager);
-	doctor_put(d, "job", id->job);
-	doctor_put(d, "step", id->step);
-	doctor_put(d, "task", id->task);
-	doctor_put(d, "user", id->user);
-	doctor_put(d, "node", id->node);
+	shape_format(&identity_shape, id, d);
 	document_end_map(d);
 }
 
@@ -337,7 +315,7 @@ void doctor_document_placement(const struct placement *p, const struct doctor_ag
 	doctor_put(d, "command", p->command);
 	doctor_put(d, "key_hierarchy", key_name(h));
 	doctor_put(d, "cgroup", p->path);
-	put_known(d, "cgroup_id", p->cgroup_id);
+	document_put_known(d, "cgroup_id", p->cgroup_id, p->cgroup_id, 0);
 	put_identity(d, "identity", p->has_identity ? &p->identity : NULL);
 	put_identity(d, "around", p->has_outer ? &p->outer : NULL);
 	put_groups(d, p->cgroups);
