@@ -192,16 +192,6 @@ int place_take_number(const struct place *place, const json_t *map, const char *
 	return json ? place_read_number(place, key, json, places, ret) : 0;
 }
 
-int place_need_number(const struct place *place, const json_t *map, const char *key, uint64_t *ret)
-{
-	bool is_known;
-	int r = place_take_number(place, map, key, 0, ret, &is_known);
-
-	if (r == 0 && !is_known)
-		return place_refuse(place, key, "is missing");
-	return r;
-}
-
 int place_take_boolean(const struct place *place, const json_t *map, const char *key, bool *ret)
 {
 	const json_t *json = place_member(map, key);

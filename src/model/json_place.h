@@ -78,6 +78,3 @@ int place_take_number(const struct place *place, const json_t *map, const char *
 /* For who prints an answer as it is: its number, if it is there; its text, or "-". */
 bool place_number_of(const json_t *map, const char *key, unsigned int places, uint64_t *ret);
 const char *place_text_of(const json_t *map, const char *key);
-
-/* The same for a whole one that has to be there. */
-int place_need_number(const struct place *place, const json_t *map, const char *key, uint64_t *ret);

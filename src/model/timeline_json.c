@@ -12,6 +12,7 @@
 #include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"
+#include "model/shape.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
@@ -118,15 +119,22 @@ static int save_series(const struct timeline *t, size_t series, struct document 
 	return 0;
 }
 
+/* clang-format off */
+static const struct field head_fields[] = {
+	{ "start_ns", SHAPE_NUMBER, SHAPE_NEEDED, offsetof(struct timeline, start_ns) },
+	{ "last_ns", SHAPE_NUMBER, SHAPE_NEEDED, offsetof(struct timeline, last_ns) },
+	{ "last_boot_ns", SHAPE_NUMBER, SHAPE_NEEDED, offsetof(struct timeline, last_boot_ns) },
+	{ "from_start", SHAPE_BOOL, 0, offsetof(struct timeline, is_from_start) },
+};
+/* clang-format on */
+static const struct shape head_shape = { SHAPE_OF(struct timeline, head_fields) };
+
 int timeline_save(const struct timeline *t, struct document *d)
 {
 	int r = 0;
 
 	document_begin_map(d);
-	document_put_unsigned(d, "start_ns", t->start_ns);
-	document_put_unsigned(d, "last_ns", t->last_ns);
-	document_put_unsigned(d, "last_boot_ns", MIN(t->last_boot_ns, PACKED_MAX));
-	document_put_boolean(d, "from_start", t->is_from_start);
+	shape_format(&head_shape, t, d);
 	format_shape(t, d);
 	document_begin_map_of(d, "series");
 	for (size_t i = 0; r == 0 && i < TIMELINE_SERIES; i++) {
@@ -334,14 +342,8 @@ static int restore_all(const struct place *place, const json_t *map, struct time
 	const json_t *series = NULL;
 	const char *name;
 	json_t *one;
-	int r = place_need_number(place, map, "start_ns", &t->start_ns);
+	int r = shape_parse(&head_shape, place, map, t);
 
-	if (r == 0)
-		r = place_need_number(place, map, "last_ns", &t->last_ns);
-	if (r == 0)
-		r = place_need_number(place, map, "last_boot_ns", &t->last_boot_ns);
-	if (r == 0)
-		r = place_take_boolean(place, map, "from_start", &t->is_from_start);
 	if (r == 0)
 		r = take_interval(place, map, t);
 	if (r == 0)
