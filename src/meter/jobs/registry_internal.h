@@ -159,9 +159,10 @@ struct registry_ports { /* begins as {} */
 	enum ports_state state;
 	bool is_restored; /* from a state, and not fed since: what was shown may be more than @last
 			   */
-	struct ports *first, *last; /* as the job began, and as they were counted last; NULL but
-				     * where they are followed, known or cut.  A counter of @first
-				     * that is not known any more was set back meanwhile. */
+	struct ports_span { /* as the job began, and as they were counted last.  A counter of @first
+			     * that is not known any more was set back meanwhile. */
+		struct ports first, last;
+	} * span; /* NULL but where they are followed, known or cut */
 };
 
 void registry_ports_clear(struct registry_ports *p);

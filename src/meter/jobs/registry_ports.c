@@ -98,13 +98,10 @@ static int begin(struct registry_job *j, const struct ports *now, uint64_t boot_
 		refuse(p, PORTS_SHORT);
 		return 0;
 	}
-	p->first = malloc(sizeof(*p->first));
-	p->last = malloc(sizeof(*p->last));
-	if (!p->first || !p->last) {
-		refuse(p, PORTS_NONE);
+	p->span = malloc(sizeof(*p->span));
+	if (!p->span)
 		return -ENOMEM;
-	}
-	*p->first = *p->last = is_idle ? *r->ports : *now;
+	p->span->first = p->span->last = is_idle ? *r->ports : *now;
 	p->state = PORTS_FOLLOWED;
 	j->is_changed = true;
 	return 0;
@@ -113,9 +110,11 @@ static int begin(struct registry_job *j, const struct ports *now, uint64_t boot_
 /* One that was set back meanwhile, or stands at its end, says no more how much there was. */
 static void advance(struct registry_ports *p, const struct ports *now)
 {
-	for (size_t i = 0; i < p->first->count; i++) {
-		struct port *first = &p->first->items[i];
-		const struct port *last = ports_find(p->last, first->device, first->number),
+	struct ports_span *span = p->span;
+
+	for (size_t i = 0; i < span->first.count; i++) {
+		struct port *first = &span->first.items[i];
+		const struct port *last = ports_find(&span->last, first->device, first->number),
 				  *port = ports_find((struct ports *)now, first->device,
 						     first->number);
 
@@ -125,7 +124,7 @@ static void advance(struct registry_ports *p, const struct ports *now)
 				first->counters[k].is_known = 0;
 		}
 	}
-	*p->last = *now;
+	span->last = *now;
 	p->is_restored = false;
 }
 
@@ -180,8 +179,7 @@ int registry_feed_ports(struct registry *r, struct ports *now, uint64_t boot_ns,
 
 void registry_ports_clear(struct registry_ports *p)
 {
-	free(p->first);
-	free(p->last);
+	free(p->span);
 	*p = (struct registry_ports){};
 }
 
@@ -232,10 +230,10 @@ const char *registry_job_ports(const struct registry_job *j, struct ports *ret)
 		[PORTS_LOST] = "the agent was not there all the time",
 	};
 
-	if (!j->ports.first)
+	if (!j->ports.span)
 		return why[j->ports.state];
-	*ret = *j->ports.last;
-	ports_subtract(ret, j->ports.first);
+	*ret = j->ports.span->last;
+	ports_subtract(ret, &j->ports.span->first);
 	for (size_t i = 0; i < ret->count; i++)
 		ret->items[i].is_shared = is_run(j);
 	return NULL;
@@ -249,11 +247,18 @@ static const char *const state_names[PORTS_STATES] = {
 	[PORTS_LOST] = "lost",
 };
 
+/* clang-format off */
 static const struct field state_fields[] = {
 	{ "state", SHAPE_WORD, 0, offsetof(struct registry_ports, state), sizeof(enum ports_state),
 	  .most = PORTS_STATES, .names = state_names },
 };
 static const struct shape state_shape = { SHAPE_OF(struct registry_ports, state_fields) };
+static const struct field span_fields[] = {
+	{ "first", SHAPE_ARRAY, SHAPE_NEEDED, offsetof(struct ports_span, first), .rows = &port_shape },
+	{ "last", SHAPE_ARRAY, SHAPE_NEEDED, offsetof(struct ports_span, last), .rows = &port_shape },
+};
+static const struct shape span_shape = { SHAPE_OF(struct ports_span, span_fields) };
+/* clang-format on */
 
 void registry_ports_format(const struct registry_ports *p, struct document *d)
 {
@@ -261,28 +266,9 @@ void registry_ports_format(const struct registry_ports *p, struct document *d)
 		return;
 	document_begin_map_of(d, "ports");
 	shape_format(&state_shape, p, d);
-	if (p->first) {
-		document_key(d, "first");
-		shape_format(&ports_shape, p->first, d);
-		document_key(d, "last");
-		shape_format(&ports_shape, p->last, d);
-	}
+	if (p->span)
+		shape_format(&span_shape, p->span, d);
 	document_end_map(d);
-}
-
-static int take_list(const struct place *place, const json_t *map, const char *key,
-		     struct ports **ret)
-{
-	struct place here = place_below(place, key);
-	const json_t *list;
-	int r = place_get(place, map, key, JSON_ARRAY, &list);
-
-	if (r < 0)
-		return r;
-	if (!list)
-		return place_refuse(place, key, "is missing");
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? shape_parse(&ports_shape, &here, list, *ret) : -ENOMEM;
 }
 
 int registry_ports_parse(const struct place *place, const json_t *root, struct registry_ports *ret)
@@ -297,6 +283,6 @@ int registry_ports_parse(const struct place *place, const json_t *root, struct r
 	if (r < 0 || ret->state > PORTS_CUT)
 		return r;
 	ret->is_restored = true;
-	r = take_list(&here, map, "first", &ret->first);
-	return r < 0 ? r : take_list(&here, map, "last", &ret->last);
+	ret->span = calloc(1, sizeof(*ret->span));
+	return ret->span ? shape_parse(&span_shape, &here, map, ret->span) : -ENOMEM;
 }

@@ -108,7 +108,7 @@ static const struct field port_fields[] = {
 	{ "receive_errors", SHAPE_VALUE, 0, COUNTER(METRIC_NODE_PORT_RECEIVE_ERRORS) },
 	{ "link_failures", SHAPE_VALUE, 0, COUNTER(METRIC_NODE_PORT_LINK_FAILURES) },
 };
-static const struct shape port_shape = { SHAPE_OF(struct port, port_fields), .max = PORTS_MAX };
+const struct shape port_shape = { SHAPE_OF(struct port, port_fields), .max = PORTS_MAX };
 static const struct field fields[] = {
 	{ NULL, SHAPE_ARRAY, 0, offsetof(struct ports, items), .rows = &port_shape },
 };

@@ -48,4 +48,5 @@ void ports_subtract(struct ports *p, const struct ports *earlier);
 /* Add those of another node or time by their names. */
 void ports_merge(struct ports *to, const struct ports *from);
 
-extern const struct shape ports_shape; /* a list, as a record has it */
+extern const struct shape ports_shape; /* a list, as a record has it... */
+extern const struct shape port_shape; /* ...of these */
