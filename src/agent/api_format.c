@@ -72,17 +72,9 @@ static void add_identity(const struct listed *l, struct document *d)
 
 	for (size_t i = 0; i < record_field_count; i++) {
 		const struct record_field *field = &record_fields[i];
-		const void *at = record_field_in_job(field, job);
 
-		if (!(field->fact & FACT_LIST))
-			continue;
-		document_key(d, field->key);
-		if (field->type == FIELD_STRING)
-			document_string(d, *(char *const *)at);
-		else if (*(const int64_t *)at >= 0)
-			document_signed(d, *(const int64_t *)at);
-		else
-			document_null(d);
+		if (field->fact & FACT_LIST)
+			record_field_format(field, field->in_job, job, d);
 	}
 	document_put_boolean(d, "live", l->job->is_live);
 	document_put_time(d, "start", job->start_ns);

@@ -13,14 +13,6 @@
 #include "model/shape.h"
 #include "model/sections/energy.h"
 
-static void format_strings(const struct strings *list, struct document *d)
-{
-	document_begin_list(d);
-	for (size_t i = 0; i < list->count; i++)
-		document_string(d, list->items[i]);
-	document_end_list(d);
-}
-
 static void format_argv(char *const *argv, struct document *d)
 {
 	if (!argv) {
@@ -33,63 +25,26 @@ static void format_argv(char *const *argv, struct document *d)
 	document_end_list(d);
 }
 
-static void format_number_or_null(const struct record_field *field, const struct record *record,
-				  struct document *d)
-{
-	int64_t number;
-
-	if (record_field_number(field, record, &number))
-		document_signed(d, number);
-	else
-		document_null(d);
-}
-
-static void format_value(const struct record_field *field, struct value value, struct document *d)
-{
-	if (value.is_known)
-		document_decimal(d, value.number, record_field_places(field));
-	else
-		document_null(d);
-}
-
 static void format_field(const struct record_field *field, const struct record *record,
 			 struct document *d)
 {
 	const void *at = record_field_get(field, record);
+	const struct value *value = at;
 
-	document_key(d, field->key);
 	switch (field->type) {
-	case FIELD_STRING:
-		document_string(d, *(char *const *)at);
-		break;
 	case FIELD_COMMAND:
+		document_key(d, field->key);
 		format_argv(*(char *const *const *)at, d);
 		break;
 	case FIELD_STRINGS:
-		format_strings(at, d);
+		document_put_strings(d, field->key, at);
 		break;
-	case FIELD_BOOL:
-		document_boolean(d, *(const bool *)at);
-		break;
-	case FIELD_U64:
-		document_unsigned(d, *(const uint64_t *)at);
-		break;
-	case FIELD_INT:
-	case FIELD_INT64:
-		format_number_or_null(field, record, d);
-		break;
-	case FIELD_TIME:
-		document_time(d, *(const uint64_t *)at);
-		break;
-	case FIELD_SECONDS:
-		format_value(field, record_field_seconds(field, record), d);
-		break;
-	case FIELD_COUNT:
-	case FIELD_DURATION:
-	case FIELD_CELSIUS:
 	case FIELD_SHARE:
-		format_value(field, *(const struct value *)at, d);
+		document_put_known(d, field->key, value->is_known, value->number,
+				   LOAD_BALANCE_PLACES);
 		break;
+	default:
+		record_field_format(field, field->offset, record, d);
 	}
 }
 

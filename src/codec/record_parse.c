@@ -61,39 +61,17 @@ static int take_field(const struct place *place, const json_t *map,
 		      const struct record_field *field, struct record *record)
 {
 	void *at = record_field_ref(field, record);
-	int64_t number = field->absent;
-	bool is_known;
-	int r;
 
 	switch (field->type) {
-	case FIELD_STRING:
-		return place_take_string(place, map, field->key, at);
 	case FIELD_COMMAND:
 		return take_command(place, map, field->key, record);
 	case FIELD_STRINGS:
 		return take_strings(place, map, field->key, at);
-	case FIELD_BOOL:
-		return place_take_boolean(place, map, field->key, at);
-	case FIELD_TIME:
-		return place_take_time(place, map, field->key, at);
-	case FIELD_U64:
-		return place_take_number(place, map, field->key, 0, at, &is_known);
-	case FIELD_SECONDS:
-		return place_take_number(place, map, field->key, metric_unit_places(UNIT_SECONDS),
-					 at, &is_known);
-	case FIELD_COUNT:
-	case FIELD_DURATION:
-	case FIELD_CELSIUS:
 	case FIELD_SHARE:
-		return value_take(place, map, field->key, record_field_places(field), at);
-	case FIELD_INT:
-		r = place_take_signed(place, map, field->key, 0, INT32_MAX, &number);
-		*(int *)at = (int)number;
-		return r;
-	case FIELD_INT64:
-		return place_take_signed(place, map, field->key, 0, INT64_MAX, at);
+		return value_take(place, map, field->key, LOAD_BALANCE_PLACES, at);
+	default:
+		return record_field_parse(field, place, map, record);
 	}
-	return 0;
 }
 
 /* The metrics and fields that are plain members of @section. */

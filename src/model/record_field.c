@@ -6,6 +6,7 @@
 
 #include "basic/macro.h"
 #include "model/job.h"
+#include "model/shape.h"
 
 #define AT(member) offsetof(struct record, member)
 #define JOB(member) offsetof(struct job, member)
@@ -117,6 +118,45 @@ void *record_field_ref(const struct record_field *field, struct record *record)
 const void *record_field_get(const struct record_field *field, const struct record *record)
 {
 	return (const char *)record + field->offset;
+}
+
+static struct field field_at(const struct record_field *field, size_t offset)
+{
+	static const struct field forms[] = {
+		[FIELD_STRING] = { .kind = SHAPE_STRING },
+		[FIELD_BOOL] = { .kind = SHAPE_BOOL },
+		[FIELD_U64] = { .kind = SHAPE_NUMBER },
+		[FIELD_INT] = { .kind = SHAPE_SIGNED, .size = sizeof(int), .most = INT32_MAX },
+		[FIELD_INT64] = { .kind = SHAPE_SIGNED, .size = sizeof(int64_t), .most = INT64_MAX },
+		[FIELD_TIME] = { .kind = SHAPE_TIME },
+		[FIELD_SECONDS] = { .kind = SHAPE_NUMBER, .unit = UNIT_SECONDS },
+		[FIELD_COUNT] = { .kind = SHAPE_VALUE },
+		[FIELD_DURATION] = { .kind = SHAPE_VALUE, .unit = UNIT_SECONDS },
+		[FIELD_CELSIUS] = { .kind = SHAPE_VALUE, .unit = UNIT_CELSIUS },
+	};
+	const bool is_optional = field->type == FIELD_INT || field->type == FIELD_SECONDS;
+	struct field f = forms[field->type];
+
+	f.key = field->key;
+	f.offset = offset;
+	f.flags = is_optional && field->absent == 0 ? SHAPE_OR_NULL : 0;
+	return f;
+}
+
+void record_field_format(const struct record_field *field, size_t offset, const void *of,
+			 struct document *d)
+{
+	const struct field f = field_at(field, offset);
+
+	shape_format(&(struct shape){ .fields = &f, .count = 1 }, of, d);
+}
+
+int record_field_parse(const struct record_field *field, const struct place *place,
+		       const json_t *map, struct record *ret)
+{
+	const struct field f = field_at(field, field->offset);
+
+	return shape_parse(&(struct shape){ .fields = &f, .count = 1 }, place, map, ret);
 }
 
 unsigned int record_field_places(const struct record_field *field)

@@ -7,12 +7,16 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "model/record.h"
 #include "model/section.h"
+
+struct document;
+struct place;
 
 enum field_type {
 	FIELD_STRING, /* char *, NULL: absent */
@@ -72,6 +76,13 @@ void *record_field_in_job(const struct record_field *field, const struct job *jo
 /* Where the field stands in @record, to be cast as its type says. */
 void *record_field_ref(const struct record_field *field, struct record *record);
 const void *record_field_get(const struct record_field *field, const struct record *record);
+
+/* Write the member of the field's key, which stands at @offset in @of, or take it from @map: a
+ * field of any type but FIELD_COMMAND, FIELD_STRINGS and FIELD_SHARE. */
+void record_field_format(const struct record_field *field, size_t offset, const void *of,
+			 struct document *d);
+int record_field_parse(const struct record_field *field, const struct place *place,
+		       const json_t *map, struct record *ret);
 
 /* Digits behind the point of a FIELD_SECONDS, FIELD_COUNT, FIELD_DURATION, FIELD_CELSIUS or
  * FIELD_SHARE. */

@@ -442,7 +442,7 @@ static void format_signed(const struct walk *w UNUSED, const struct field *f, co
 						      : *(const int64_t *)at(f, of);
 
 	document_key(d, f->key);
-	if (number < 0)
+	if (number < 0 || (f->flags & SHAPE_OR_NULL && !number))
 		document_null(d);
 	else
 		document_signed(d, number);
