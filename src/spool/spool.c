@@ -24,6 +24,7 @@
 #include "model/document.h"
 #include "model/node_values.h"
 #include "model/record.h"
+#include "model/shape.h"
 
 #define KEY_DIGITS 32
 #define SEQUENCE_AT (KEY_DIGITS + 1)
@@ -353,18 +354,20 @@ struct node_line {
 	size_t named; /* of what is not measured */
 };
 
+/* clang-format off */
+#define NUMBER(value) SHAPE_VALUE, SHAPE_OMIT, offsetof(struct node_values, values[value])
+static const struct field number_fields[] = {
+	{ "cpus", NUMBER(NODE_CPUS) },
+	{ "load", NUMBER(NODE_LOAD_1), .unit = UNIT_LOAD },
+	{ "memory_bytes", NUMBER(NODE_MEMORY_TOTAL) },
+	{ "memory_available_bytes", NUMBER(NODE_MEMORY_AVAILABLE) },
+};
+#undef NUMBER
+/* clang-format on */
+static const struct shape numbers_shape = { SHAPE_OF(struct node_values, number_fields) };
+
 static void format_node(const void *node, struct document *d)
 {
-	static const struct {
-		const char *key;
-		enum node_value value;
-		unsigned int places;
-	} numbers[] = {
-		{ "cpus", NODE_CPUS, 0 },
-		{ "load", NODE_LOAD_1, 2 },
-		{ "memory_bytes", NODE_MEMORY_TOTAL, 0 },
-		{ "memory_available_bytes", NODE_MEMORY_AVAILABLE, 0 },
-	};
 	const struct node_line *line = node;
 	const struct record *about = line->about;
 
@@ -374,14 +377,7 @@ static void format_node(const void *node, struct document *d)
 	document_put_string(d, "node", about->node);
 	document_put_unsigned(d, "missing", about->coverage.missing.count);
 	document_put_unsigned(d, "lost_events", about->coverage.lost_events);
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		const struct value *value = &line->values->values[numbers[i].value];
-
-		if (!value->is_known)
-			continue;
-		document_key(d, numbers[i].key);
-		document_decimal(d, value->number, numbers[i].places);
-	}
+	shape_format(&numbers_shape, line->values, d);
 	document_put_strings(d, "not_measured",
 			     &(struct strings){ about->coverage.missing.items, line->named });
 	document_end_map(d);

@@ -9,33 +9,30 @@
 #include "basic/error.h"
 #include "model/json_place.h"
 #include "model/node_values.h"
+#include "model/shape.h"
 #include "server/store/store_internal.h"
 
-/* clang-format off */
-static const struct number {
-	const char *key;
-	unsigned int places;
-} numbers[STORE_NODE_VALUES] = {
-	[STORE_NODE_CPUS] = { "cpus", 0 },
-	[STORE_NODE_LOAD] = { "load", 2 },
-	[STORE_NODE_MEMORY] = { "memory_bytes", 0 },
-	[STORE_NODE_AVAILABLE] = { "memory_available_bytes", 0 },
-	[STORE_NODE_MISSING] = { "missing", 0 },
-	[STORE_NODE_LOST] = { "lost_events", 0 },
+/* What a node says: texts are the JSON's. */
+struct told {
+	const char *cluster, *node;
+	struct value numbers[STORE_NODE_VALUES];
 };
+
+/* clang-format off */
+#define TOLD(value) SHAPE_VALUE, 0, offsetof(struct told, numbers[value])
+static const struct field told_fields[] = {
+	{ "cluster", SHAPE_LENT, 0, offsetof(struct told, cluster), STORE_KEY_MAX_BYTES },
+	{ "node", SHAPE_LENT, 0, offsetof(struct told, node), STORE_KEY_MAX_BYTES },
+	{ "cpus", TOLD(STORE_NODE_CPUS) },
+	{ "load", TOLD(STORE_NODE_LOAD), .unit = UNIT_LOAD },
+	{ "memory_bytes", TOLD(STORE_NODE_MEMORY) },
+	{ "memory_available_bytes", TOLD(STORE_NODE_AVAILABLE) },
+	{ "missing", TOLD(STORE_NODE_MISSING) },
+	{ "lost_events", TOLD(STORE_NODE_LOST) },
+};
+#undef TOLD
 /* clang-format on */
-
-static int take_text(const struct place *place, const json_t *map, const char *key,
-		     const char **ret)
-{
-	const json_t *json = NULL;
-	int r = place_get(place, map, key, JSON_STRING, &json);
-
-	*ret = json ? json_string_value(json) : "";
-	return r == 0 && strlen(*ret) > STORE_KEY_MAX_BYTES
-		       ? place_refuse(place, key, "is too long")
-		       : r;
-}
+static const struct shape told_shape = { SHAPE_OF(struct told, told_fields) };
 
 /* In lines, as many as there is room for; the caller frees.  NULL: it says nothing of it. */
 static int take_lacks(const struct place *place, const json_t *map, char **ret)
@@ -69,30 +66,23 @@ int store_put_node(struct store *s, const json_t *root, uint64_t now_ns, bool *r
 {
 	struct error reason = {};
 	const struct place place = { .err = &reason };
-	const char *cluster = "", *node = "";
-	uint64_t number[STORE_NODE_VALUES] = {};
-	bool is_known[STORE_NODE_VALUES] = {};
+	struct told told = {};
 	_cleanup_free_ char *lacks = NULL;
-	int r = take_text(&place, root, "cluster", &cluster);
+	int r = shape_parse(&told_shape, &place, root, &told);
 
 	if (r == 0)
-		r = take_text(&place, root, "node", &node);
-	for (size_t i = 0; r == 0 && i < STORE_NODE_VALUES; i++)
-		r = place_take_number(&place, root, numbers[i].key, numbers[i].places, &number[i],
-				      &is_known[i]);
-	if (r == 0)
 		r = take_lacks(&place, root, &lacks);
-	*ret_is_taken = r == 0 && *node;
+	*ret_is_taken = r == 0 && *told.node;
 	if (!*ret_is_taken)
 		return r == -ENOMEM ? r : 0;
-#define VALUE(i) NUMBER_IF(is_known[i] && number[i] <= VALUE_MAX, number[i])
+#define VALUE(i) NUMBER_IF(told.numbers[i].is_known, told.numbers[i].number)
 	store_do(
 		s,
 		"INSERT INTO nodes (cluster, node, told_ns, cpus, load, memory, available, missing, "
 		"lost, lacks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (cluster, node) DO "
 		"UPDATE SET told_ns = ?3, cpus = ?4, load = ?5, memory = ?6, available = ?7, "
 		"missing = ?8, lost = ?9, lacks = ?10",
-		TEXT(cluster), TEXT(node), NUMBER(now_ns), VALUE(STORE_NODE_CPUS),
+		TEXT(told.cluster), TEXT(told.node), NUMBER(now_ns), VALUE(STORE_NODE_CPUS),
 		VALUE(STORE_NODE_LOAD), VALUE(STORE_NODE_MEMORY), VALUE(STORE_NODE_AVAILABLE),
 		VALUE(STORE_NODE_MISSING), VALUE(STORE_NODE_LOST), TEXT(lacks));
 #undef VALUE
