@@ -169,7 +169,7 @@ void registry_ports_clear(struct registry_ports *p);
 /* Write them, if there is anything to say, as the map "ports"; and read that back into what is
  * empty (-EINVAL, -ENOMEM). */
 void registry_ports_format(const struct registry_ports *p, struct document *d);
-int registry_ports_parse(const struct place *place, const json_t *root, struct registry_ports *ret);
+int registry_ports_parse(const struct place *place, const json_t *root, struct registry_job *j);
 
 /* ---- gaps ---- */
 

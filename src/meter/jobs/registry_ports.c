@@ -271,8 +271,9 @@ void registry_ports_format(const struct registry_ports *p, struct document *d)
 	document_end_map(d);
 }
 
-int registry_ports_parse(const struct place *place, const json_t *root, struct registry_ports *ret)
+int registry_ports_parse(const struct place *place, const json_t *root, struct registry_job *j)
 {
+	struct registry_ports *ret = &j->ports;
 	struct place here = place_below(place, "ports");
 	const json_t *map;
 	int r = place_get(place, root, "ports", JSON_OBJECT, &map);

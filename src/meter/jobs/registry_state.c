@@ -183,11 +183,6 @@ static const char *const job_keys[] = { "schema", "boot_id", "manager", "id", "n
 	"lost", "steps", "timeline" };
 /* clang-format on */
 
-static void saved_rows_clear(struct saved_rows *s)
-{
-	shape_clear(&saved_shape, s);
-}
-
 /* ---- writing ---- */
 
 static void put_string(struct document *d, const char *key, const char *text)
@@ -285,14 +280,6 @@ static int put_rows(struct document *d, const struct registry_job *j)
 	return 0;
 }
 
-static int put_timeline(struct document *d, const struct registry_job *j)
-{
-	if (!timeline_is_known(&j->timeline))
-		return 0;
-	document_key(d, "timeline");
-	return timeline_save(&j->timeline, d);
-}
-
 /* The least that the next agent may show, where nothing else goes over to it: how CPU time splits
  * into user and system is not what it was whenever it is asked.  NULL: nothing is. */
 static const struct value *shown_of(const struct registry_job *j)
@@ -333,8 +320,10 @@ static int put_job(struct document *d, const struct registry_job *j)
 		shape_format(&registry_traces_shape, j->traces, d);
 	put_steps(d, j);
 	r = put_rows(d, j);
-	if (r == 0)
-		r = put_timeline(d, j);
+	if (r == 0 && timeline_is_known(&j->timeline)) {
+		document_key(d, "timeline");
+		r = timeline_save(&j->timeline, d);
+	}
 	document_end_map(d);
 	return r;
 }
@@ -372,7 +361,7 @@ struct saved {
 
 static void saved_clear(struct saved *s)
 {
-	saved_rows_clear(&s->rows);
+	shape_clear(&saved_shape, &s->rows);
 	free(s->boot_id);
 	registry_job_free(s->job);
 }
@@ -490,11 +479,6 @@ static int take_oom_kills(const struct place *place, const json_t *root, struct 
 	return j->oom_list ? section_take(&oom_section, place, root, j->oom_list) : -ENOMEM;
 }
 
-static int take_ports(const struct place *place, const json_t *root, struct registry_job *j)
-{
-	return registry_ports_parse(place, root, &j->ports);
-}
-
 static int take_gaps(const struct place *place, const json_t *root, struct registry_job *j)
 {
 	int r = shape_parse(&registry_gaps_shape, place, root, j);
@@ -600,7 +584,7 @@ static int (*const takers[])(const struct place *place, const json_t *root,
 	take_top,
 	take_shown,
 	take_oom_kills,
-	take_ports,
+	registry_ports_parse,
 	take_gaps,
 	registry_losses_parse,
 	take_parts,
