@@ -10,26 +10,18 @@
 #include "model/json_place.h"
 #include "model/shape.h"
 
-static int load(const char *text, size_t length, json_t **ret, struct error *err)
-{
-	json_error_t error;
-
-	*ret = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &error) : NULL;
-	if (!*ret || !json_is_object(*ret))
-		return error_set(err, -EPROTO, "the agent's answer is no JSON%s%s",
-				 text && !*ret ? ": " : "", text && !*ret ? error.text : "");
-	return 0;
-}
-
 /* The caller clears *ret, on failure, too; and owns *root. */
 static int parse(const struct shape *shape, const char *text, size_t length, void *ret,
 		 json_t **root, struct error *err)
 {
 	const struct place place = { .err = err };
-	int r = load(text, length, root, err);
+	json_error_t error;
+	int r;
 
-	if (r < 0)
-		return r;
+	*root = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &error) : NULL;
+	if (!*root || !json_is_object(*root))
+		return error_set(err, -EPROTO, "the agent's answer is no JSON%s%s",
+				 text && !*root ? ": " : "", text && !*root ? error.text : "");
 	r = shape_parse(shape, &place, *root, ret);
 	/* an error in another program's text says where the text is from */
 	return r == 0 ? 0 : error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer");
