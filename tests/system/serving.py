@@ -34,13 +34,6 @@ def folder():
         yield pathlib.Path(name)
 
 
-def wait_for(what, seconds=60):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def batches(items, size=17):
     return [items[i:i + size] for i in range(0, len(items), size)]
 

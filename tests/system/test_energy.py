@@ -15,12 +15,12 @@ import pytest
 from agent_pages import ask, await_page, final_record, known_jobs, page_of, seldom
 from job_groups import MANAGER, OWN_ONLY
 from layouts import LAYOUTS, add_uj
+from waiting import until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = ROOT.parent / "shared/data"  # others' tables, which are not the project's
 CARRIED = 100e-6  # joules: what may wait for the next interval
 BUSY, IDLE = "71", "73"
-PATIENCE_S = 60
 CPU_S = 2  # that the busy job has to have used
 
 
@@ -126,11 +126,8 @@ def edges_of(agent):
 
 def await_edges(agent, count):
     """One that waits is read 50 ms behind the one before, before anything is answered."""
-    end = time.monotonic() + PATIENCE_S
     time.sleep(0.06)
-    while edges_of(agent) < count:
-        assert time.monotonic() < end, agent.log()
-        time.sleep(0.06)
+    until(lambda: edges_of(agent) >= count, why=agent.log, pause=0.06)
 
 
 @pytest.mark.parametrize("layout", ["cray-ex", "intel-2-sockets", "intel-dies", "grace", "amdgpu"])

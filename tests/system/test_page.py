@@ -12,7 +12,8 @@ import pytest
 import browser as browser_module
 import made_site
 from made_records import line, record
-from serving import Serving, folder, wait_for  # noqa: F401
+from serving import Serving, folder  # noqa: F401
+from waiting import until
 
 ALICE, BOB = 61001, 61002
 NAMES = {ALICE: "made-alice", BOB: "made-bob"}
@@ -616,8 +617,8 @@ def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser)
     with Serving(folder, keeper)(**made_site.prepare(folder)) as server:
         now = int(time.time())
         tokens = made_site.fill(folder, keeper, server, now)
-        wait_for(lambda: server.database_rows("SELECT count(*) FROM jobs WHERE state = 'PENDING'") == [(2,)])
-        wait_for(lambda: server.database_rows("SELECT 1 FROM coordinators"))  # asked for after the jobs
+        until(lambda: server.database_rows("SELECT count(*) FROM jobs WHERE state = 'PENDING'") == [(2,)])
+        until(lambda: server.database_rows("SELECT 1 FROM coordinators"))  # asked for after the jobs
         tab = Tab(browser, server)
 
         def follow(words):

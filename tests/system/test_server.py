@@ -22,8 +22,8 @@ import pytest
 from command import command
 from made_records import BEGUN, line, lines, record
 from server import BUILD, USER, UnixConnection
-from serving import (KNOWN, LONGEST, TAKEN, Pusher, Serving, assert_stored, batches, folder, reading, stored,  # noqa: F401
-                     wait_for)
+from serving import KNOWN, LONGEST, TAKEN, Pusher, Serving, assert_stored, batches, folder, reading, stored  # noqa: F401
+from waiting import until
 
 MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "509"))
 OWNER, OTHER = 1000, 65534
@@ -280,11 +280,11 @@ def test_the_ledger_adds_up_and_each_sees_his_own(server):
 def test_what_is_old_is_deleted(serving_a_file):
     with serving_a_file(retention={"timelines": "1s"}) as server:
         server.push(lines(range(211)))
-        wait_for(lambda: '"timeline":null' in server.ask("/v1/records?id=7").text)
+        until(lambda: '"timeline":null' in server.ask("/v1/records?id=7").text)
         assert len(server.jobs("limit=1000")) == 211
     with serving_a_file("another", retention={"records": "1s"}) as server:
         server.push(lines(range(211)))
-        wait_for(lambda: not server.jobs())
+        until(lambda: not server.jobs())
         for table in ("records", "jobs", "job_mounts", "job_steps"):
             assert server.ask_database(f"SELECT count(*) FROM {table}") == [(0,)]
 
