@@ -282,12 +282,19 @@ def end_at(agent, path):
     assert path.exists()
 
 
-def test_a_kill_before_the_kernel_side_is_gone_counts_nothing_twice(start_agent, bench, work, demand):
+@pytest.fixture
+def agent_of_three(start_agent, bench, work, demand):
+    """An agent that has counted three jobs."""
     demand(shutil.which("strace"), "needs strace")
     agent = start_agent()
     for job in (1, 2, 3):
         work(job, "0", seed=job)
     assert not wrong_totals(agent, bench)
+    return agent
+
+
+def test_a_kill_before_the_kernel_side_is_gone_counts_nothing_twice(agent_of_three, bench, work):
+    agent = agent_of_three
     end_at(agent, next(agent.pins.glob("*/hooks")))
     assert len(last_states(agent.folder / "state")) >= 3
     work(1, "0", seed=11)
@@ -297,12 +304,8 @@ def test_a_kill_before_the_kernel_side_is_gone_counts_nothing_twice(start_agent,
     assert not wrong_totals(agent, bench)
 
 
-def test_a_kill_after_the_kernel_side_is_gone_loses_nothing(start_agent, bench, work, demand):
-    demand(shutil.which("strace"), "needs strace")
-    agent = start_agent()
-    for job in (1, 2, 3):
-        work(job, "0", seed=job)
-    assert not wrong_totals(agent, bench)
+def test_a_kill_after_the_kernel_side_is_gone_loses_nothing(agent_of_three, bench, work):
+    agent = agent_of_three
     end_at(agent, next(agent.pins.glob("*/links/*")))
     assert not list(agent.pins.glob("*/hooks"))
     agent.start()

@@ -24,33 +24,13 @@ from made_records import line, record
 from ports import free_ports
 from repository import REPOSITORY
 from server import BUILD
-from serving import Serving, batches, folder  # noqa: F401
+from serving import Serving, batches, folder, server, server_on_a_file, serving_a_file  # noqa: F401
+from serving import serving_either as serving  # noqa: F401
 from slurm import make_users
 from waiting import until
 
 ALICE, BOB, CAROL, DAVE = 61001, 61002, 61003, 61004  # Dave has no jobs: he coordinates an account
 NAMES = {ALICE: "made-alice", BOB: "made-bob", CAROL: "made-carol", DAVE: "made-dave"}
-
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def serving(request, folder, keeper, demand):  # noqa: F811
-    demand(shutil.which("curl"), "needs curl")
-    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
-    with Serving(folder, keeper, postgres) as serving:
-        yield serving
-
-
-@pytest.fixture
-def server(serving):
-    with serving() as server:
-        yield server
-
-
-@pytest.fixture
-def server_on_a_file(folder, keeper):  # noqa: F811
-    with Serving(folder, keeper)() as server:
-        yield server
 
 
 def job(number, uid=ALICE, account=None, partition=None, **more):

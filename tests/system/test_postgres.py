@@ -19,7 +19,7 @@ import pytest
 
 from made_records import BEGUN, line, lines, record
 from server import USER, ServerError
-from serving import KNOWN, LONGEST, TAKEN, Pusher, Serving, assert_stored, batches, folder  # noqa: F401
+from serving import KNOWN, LONGEST, TAKEN, Pusher, Serving, assert_stored, batches, folder, server  # noqa: F401
 from slurm import make_users
 from waiting import until
 
@@ -31,12 +31,6 @@ WORK = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 17856
 def serving(folder, keeper, postgres):
     with Serving(folder, keeper, postgres) as serving:
         yield serving
-
-
-@pytest.fixture
-def server(serving):
-    with serving() as server:
-        yield server
 
 
 # How the statements begin that may read a whole table: those of reindex, one of nodes, which are few, and one whose join by id goes

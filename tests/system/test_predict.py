@@ -15,21 +15,14 @@ import learned_beside
 from made_records import line, record
 from repository import REPOSITORY
 from server import BUILD
-from serving import Serving, batches, folder  # noqa: F401
+from serving import Serving, batches, folder, server, serving_either  # noqa: F401
+from serving import serving_a_file as serving  # noqa: F401
+from serving import server_on_either as either_server  # noqa: F401
 from waiting import until
 
 ALICE, BOB = 61011, 61012
 NAMES = {ALICE: "made-alice", BOB: "made-bob"}
 PEAK, RUNTIME = 3 << 30, 600
-
-
-@pytest.fixture
-def server(folder, keeper, demand):  # noqa: F811
-    demand(os.geteuid() == 0, "needs root")
-    with Serving(folder, keeper)() as server:
-        yield server
-
-
 HOUR = 3600
 
 
@@ -46,14 +39,6 @@ def forecast_server(folder, keeper, demand):  # noqa: F811
     with Serving(folder, keeper)(emissions={"zone": "XXA", "factors": str(factors), "kind": "average_direct", "pue": "1.5"},
                                  tariff={"per_kwh": "0.25"}) as server:
         server.best = hour + 5 * HOUR
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def either_server(request, folder, keeper, demand):  # noqa: F811
-    demand(os.geteuid() == 0, "needs root")
-    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
-    with Serving(folder, keeper, postgres) as serving, serving() as server:
         yield server
 
 
