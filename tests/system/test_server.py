@@ -31,7 +31,9 @@ MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "509"))
 OWNER, OTHER = 1000, 65534
 
 
-def test_what_was_pushed_comes_back(server):
+def test_what_was_pushed_comes_back(server_on_a_file):
+    """On PostgreSQL: test_postgres.py, and the lists of test_api.py."""
+    server = server_on_a_file
     sent = lines(range(1, 24))
     assert server.push(sent) == [TAKEN] * 23
     assert server.push(sent, packed=False) == [KNOWN] * 23
