@@ -100,24 +100,21 @@ def test_who_computes_has_more_and_all_of_it_is_somebodys(agent, loads, groups, 
     assert {entry["idle_policy"] for entry in record["sensors"]} == {"allocated"}
 
 
-@pytest.mark.parametrize("is_killed", [False, True], ids=["stopped", "killed"])
-def test_over_a_restart_nothing_is_lost_or_falls(agent, loads, groups, is_killed):
-    before = page_of(agent)
-    if is_killed:
-        agent.kill()
-    else:
-        agent.stop()
-    agent.start()
-    after = await_page(agent, lambda page: (energy_of(page, BUSY) or 0) > energy_of(before, BUSY))
-    assert energy_of(after, BUSY) >= energy_of(before, BUSY) and energy_of(after, IDLE) >= energy_of(before, IDLE)
-    for owner, joules in owners_of(before).items():
-        assert owners_of(after)[owner] >= joules - CARRIED
-    assert unbalanced(after) == [0]
-    (_, total_before), = before.of("jobmeter_node_energy_joules_total")
-    assert sum(owners_of(after).values()) > total_before
-    sensor, = ask(agent, "/v1/energy")["sensors"]  # goes on, too, and is what is scraped
-    (_, total_after), = page_of(agent).of("jobmeter_node_energy_joules_total")
-    assert total_before < sensor["joules"] <= total_after
+def test_over_a_restart_nothing_is_lost_or_falls(agent, loads, groups):
+    for end in (agent.stop, agent.kill):
+        before = page_of(agent)
+        end()
+        agent.start()
+        after = await_page(agent, lambda page, before=before: (energy_of(page, BUSY) or 0) > energy_of(before, BUSY))
+        assert energy_of(after, BUSY) >= energy_of(before, BUSY) and energy_of(after, IDLE) >= energy_of(before, IDLE)
+        for owner, joules in owners_of(before).items():
+            assert owners_of(after)[owner] >= joules - CARRIED
+        assert unbalanced(after) == [0]
+        (_, total_before), = before.of("jobmeter_node_energy_joules_total")
+        assert sum(owners_of(after).values()) > total_before
+        sensor, = ask(agent, "/v1/energy")["sensors"]  # goes on, too, and is what is scraped
+        (_, total_after), = page_of(agent).of("jobmeter_node_energy_joules_total")
+        assert total_before < sensor["joules"] <= total_after
 
 
 def edges_of(agent):
