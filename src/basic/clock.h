@@ -8,6 +8,13 @@
 /* CLOCK_REALTIME, CLOCK_BOOTTIME..., which the kernel has. */
 uint64_t clock_now_ns(clockid_t clock);
 
+/* CLOCK_BOOTTIME and CLOCK_REALTIME of one moment, to some us: where something took the CPU between
+ * two readings, they are read again, some times at most. */
+struct clock_moment {
+	uint64_t boot_ns, real_ns;
+};
+struct clock_moment clock_now(void);
+
 /* By how much CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, now. */
 int64_t clock_unix_offset_ns(void);
 

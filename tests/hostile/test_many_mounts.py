@@ -2,12 +2,12 @@
 """Jobs of very many mounts, as a user can make them, keep nobody's records out of the database."""
 
 import copy
-import time
 
 import pytest
 
 from made_records import line, record
 from server import Server
+from waiting import until
 
 MOUNTS = 256  # of a record: more than an agent's rows
 PATIENCE_S = 120
@@ -25,10 +25,8 @@ def with_mounts(made, prefix):
 
 
 def await_nodes(server, job, nodes):
-    end = time.monotonic() + PATIENCE_S
-    while [one["nodes"] for one in server.jobs(f"id={job}")] != [nodes]:
-        assert time.monotonic() < end, f"not {nodes} nodes of {job}: {server.jobs(f'id={job}')}"
-        time.sleep(0.05)
+    until(lambda: [one["nodes"] for one in server.jobs(f"id={job}")] == [nodes], PATIENCE_S,
+          lambda: f"not {nodes} nodes of {job}: {server.jobs(f'id={job}')}")
 
 
 def test_jobs_of_very_many_mounts_hold_up_nobody(server):

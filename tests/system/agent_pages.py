@@ -10,8 +10,7 @@ import time
 from exposition import parse
 from job_groups import MANAGER
 from jobtruth import differences, measured
-
-PATIENCE_S = 60
+from waiting import PATIENCE_S, until
 
 
 def seldom():
@@ -85,11 +84,8 @@ def final_record(agent, job):
 
 
 def await_log(agent, words):
-    end = time.monotonic() + PATIENCE_S
-    while words not in (log := agent.log()):
-        assert time.monotonic() < end, f"its log never said '{words}':\n{log}"
-        time.sleep(0.02)
-    return log
+    until(lambda: words in agent.log(), why=lambda: f"its log never said '{words}':\n{agent.log()}")
+    return agent.log()
 
 
 def entries(agent, name, ids):

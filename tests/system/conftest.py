@@ -13,6 +13,7 @@ import tempfile
 
 import pytest
 
+import browser as browser_module
 import postgres as postgres_module
 import slurm as slurm_module
 from command import command
@@ -23,7 +24,7 @@ for shared in ("truth", "mounts"):
 
 from agent import PROGRAM, USER, Agent  # noqa: E402
 from job_groups import RULES, JobGroups  # noqa: E402
-from jobtruth import Bench  # noqa: E402
+from jobtruth import make_bench  # noqa: E402
 from keeper import Keeper  # noqa: E402
 from layouts import make_root  # noqa: E402
 
@@ -58,6 +59,13 @@ def postgres(demand):
         os.chmod(name, 0o755)
         with postgres_module.Postgres(pathlib.Path(name) / "cluster", keeper) as postgres:
             yield postgres
+
+
+@pytest.fixture(scope="module")
+def browser(demand):
+    demand(browser_module.is_there(), "needs chromium and chromium-driver")
+    with browser_module.Browser() as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -122,15 +130,13 @@ def slurm(demand):
 
 @pytest.fixture
 def run_metered(programs, tmp_path, root, demand):
-    """run_metered(*argv, options=[...]): the record of a command that has to end well."""
+    """run_metered(*argv, options=[...]): the record of a command that has to end well; @before, @within: what starts jobmeter, and
+    the command."""
 
-    def run(*argv, options=(), tier="T2"):
+    def run(*argv, options=(), tier="T2", before=(), within=()):
         output = tmp_path / "record.json"
-        done = subprocess.run(
-            [programs / "jobmeter", "run", "--quiet", "--output", output, *options, "--",
-             *map(str, argv)],
-            capture_output=True, text=True,
-        )
+        done = subprocess.run([*before, programs / "jobmeter", "run", "--quiet", "--output", output, *options, "--", *within,
+                               *map(str, argv)], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         record = json.loads(output.read_text())
         assert record["schema"] == "jobmeter.record/1"
@@ -157,10 +163,7 @@ def groups(keeper, demand):
 
 @pytest.fixture
 def bench(keeper, programs):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="jobmeter-jobs-"))
-    folder.chmod(0o755)
-    keeper.undo("rm", "-rf", "--one-file-system", folder)
-    return Bench(keeper, folder, programs / "tests/truth/jobwork", 0)
+    return make_bench(keeper, programs)
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,8 @@ Whatever starts with FIRST is in a session of its own, and the scheduler prefers
 
 import contextlib
 import fcntl
-import json
+import functools
 import os
-import subprocess
 
 import pytest
 
@@ -40,17 +39,6 @@ def processors(root):
 
 
 @pytest.fixture
-def run_first(programs, tmp_path, processors, demand):
+def run_first(run_metered, processors):
     """run_metered() of conftest.py, with a jobmeter and a command that come first."""
-
-    def run(*argv, options=(), tier="T2"):
-        output = tmp_path / "record.json"
-        done = subprocess.run([*FIRST, programs / "jobmeter", "run", "--quiet", "--output", output, *options, "--",
-                               *FIRST_IN_GROUP, *map(str, argv)], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        record = json.loads(output.read_text())
-        coverage = record["coverage"]
-        demand(tier in coverage["tiers"], f"no {tier} here: {'; '.join(coverage['missing'])}")
-        return record
-
-    return run
+    return functools.partial(run_metered, before=FIRST, within=FIRST_IN_GROUP)

@@ -169,6 +169,14 @@ class Scraper(threading.Thread):
             self.complaints.append(text)
 
 
+def make_bench(keeper, programs):
+    """A Bench of jobs that a test makes itself."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="jobmeter-jobs-"))
+    folder.chmod(0o755)
+    keeper.undo("rm", "-rf", "--one-file-system", folder)
+    return Bench(keeper, folder, programs / "tests/truth/jobwork", 0)
+
+
 @contextlib.contextmanager
 def bench(slurm, jobwork, jobs=20):
     """A Bench whose mounts go before the Slurm whose jobs use them; @jobs: how many the plain scenario has."""

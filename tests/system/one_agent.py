@@ -5,14 +5,12 @@ names, so a test removes the groups that it made.
     from one_agent import bench, groups, keeper, start_shared_agent  # noqa: F401"""
 
 import os
-import pathlib
-import tempfile
 
 import pytest
 
 from agent import Agent
 from job_groups import RULES, JobGroups
-from jobtruth import Bench
+from jobtruth import make_bench
 from keeper import Keeper
 
 
@@ -25,10 +23,7 @@ def keeper(demand):
 
 @pytest.fixture(scope="module")
 def bench(keeper, programs):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="jobmeter-jobs-"))
-    folder.chmod(0o755)
-    keeper.undo("rm", "-rf", "--one-file-system", folder)
-    return Bench(keeper, folder, programs / "tests/truth/jobwork", 0)
+    return make_bench(keeper, programs)
 
 
 @pytest.fixture(scope="module")

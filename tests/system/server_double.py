@@ -11,6 +11,7 @@ import threading
 import time
 
 from http_double import HttpDouble
+from waiting import until
 
 
 def key_of(record):
@@ -89,13 +90,7 @@ class Server(HttpDouble):
     def await_final(self, job, seconds=60):
         return self.await_record(job, lambda r: r["final"], seconds)
 
-    @staticmethod
-    def await_it(look, seconds=60):
-        end = time.monotonic() + seconds
-        while not (found := look()) and time.monotonic() < end:
-            time.sleep(0.05)
-        assert found, "it did not come"
-        return found
+    await_it = staticmethod(until)
 
 
 # ---- steps of the script ----

@@ -34,13 +34,6 @@ def folder():
         yield pathlib.Path(name)
 
 
-def wait_for(what, seconds=60):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def batches(items, size=17):
     return [items[i:i + size] for i in range(0, len(items), size)]
 
@@ -138,3 +131,36 @@ class Serving:
             cursor.execute(question)
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row)) for row in cursor.fetchall()]
+
+
+# ---- fixtures: `server` is of the file's own `serving`, which may be one of these by another name ----
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def serving_either(request, folder, keeper):
+    with Serving(folder, keeper, request.getfixturevalue("postgres") if request.param == "postgresql" else None) as serving:
+        yield serving
+
+
+@pytest.fixture
+def server(serving):
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def server_on_either(serving_either):
+    with serving_either() as server:
+        yield server
+
+
+@pytest.fixture
+def serving_a_file(folder, keeper):
+    """For what the kind of database has no part in."""
+    return Serving(folder, keeper)
+
+
+@pytest.fixture
+def server_on_a_file(serving_a_file):
+    with serving_a_file() as server:
+        yield server

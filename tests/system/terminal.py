@@ -5,8 +5,9 @@ import pathlib
 import shlex
 import subprocess
 import tempfile
-import time
 import uuid
+
+from waiting import until
 
 
 class Terminal:
@@ -34,16 +35,10 @@ class Terminal:
         return pathlib.Path(self.log.name).read_text(errors="replace")
 
     def wait_until(self, is_so, seconds=60):
-        end = time.monotonic() + seconds
-        while not is_so():
-            assert time.monotonic() < end, self.screen()
-            time.sleep(0.05)
+        until(is_so, seconds, self.screen)
 
     def wait_for(self, text, seconds=60):
-        end = time.monotonic() + seconds
-        while text not in self.screen():
-            assert time.monotonic() < end, f"no '{text}' on the screen:\n{self.screen()}"
-            time.sleep(0.05)
+        until(lambda: text in self.screen(), seconds, lambda: f"no '{text}' on the screen:\n{self.screen()}")
         return self.screen()
 
     def close(self):

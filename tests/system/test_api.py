@@ -24,32 +24,13 @@ from made_records import line, record
 from ports import free_ports
 from repository import REPOSITORY
 from server import BUILD
-from serving import Serving, batches, folder, wait_for  # noqa: F401
+from serving import Serving, batches, folder, server, server_on_a_file, serving_a_file  # noqa: F401
+from serving import serving_either as serving  # noqa: F401
 from slurm import make_users
+from waiting import until
 
 ALICE, BOB, CAROL, DAVE = 61001, 61002, 61003, 61004  # Dave has no jobs: he coordinates an account
 NAMES = {ALICE: "made-alice", BOB: "made-bob", CAROL: "made-carol", DAVE: "made-dave"}
-
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def serving(request, folder, keeper, demand):  # noqa: F811
-    demand(shutil.which("curl"), "needs curl")
-    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
-    with Serving(folder, keeper, postgres) as serving:
-        yield serving
-
-
-@pytest.fixture
-def server(serving):
-    with serving() as server:
-        yield server
-
-
-@pytest.fixture
-def server_on_a_file(folder, keeper):  # noqa: F811
-    with Serving(folder, keeper)() as server:
-        yield server
 
 
 def job(number, uid=ALICE, account=None, partition=None, **more):
@@ -449,11 +430,11 @@ def test_sums_that_took_long_are_given_again_for_a_moment_to_the_same_caller_alo
         server.ask_database("UPDATE rollups SET jobs = jobs + 1 WHERE account = '7'")
         return count(alice) == before < in_database(f"uid = {ALICE}")
 
-    wait_for(is_given_again)
+    until(is_given_again)
     assert count(bob) == 1 and count(operators) == in_database()
     assert count(alice, "&account=7") == in_database("account = '7'")
     assert count(alice, "&until=1970-01-01T00:00:00Z") == 0
-    wait_for(lambda: count(alice) == in_database(f"uid = {ALICE}"))
+    until(lambda: count(alice) == in_database(f"uid = {ALICE}"))
 
 
 def test_grafanas_queries_are_answered_as_their_page_says(server_on_a_file):
@@ -510,7 +491,7 @@ def test_one_user_keeps_nobody_from_the_server(server_on_a_file):
     alice, bob = make_token(server, ALICE), make_token(server, BOB)
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         asked = [pool.submit(ask, server, alice, "/jobs?fields=all&limit=1000") for _ in range(9)]
-        wait_for(lambda: any(one.done() for one in asked))
+        until(lambda: any(one.done() for one in asked))
         before = 0
         while not all(one.done() for one in asked):
             assert ask(server, bob, "/jobs").status == 200
@@ -547,7 +528,7 @@ def test_strangers_keep_no_user_from_their_first_request(server_on_a_file):
         try:
             for token in tokens:
                 before = len(cut)
-                wait_for(lambda: len(cut) > before)  # no stranger has a place now
+                until(lambda: len(cut) > before)  # no stranger has a place now
                 assert ask(server, token, "/jobs").status == 200
         finally:
             is_over.set()
@@ -683,7 +664,7 @@ def test_a_database_that_was_restored_in_part_is_not_well(folder, keeper, postgr
         assert server.get("/health").status == 200
         name, = server.ask_database("SELECT conname FROM pg_constraint WHERE conrelid = 'records'::regclass AND contype = 'u'")[0]
         server.ask_database(f'ALTER TABLE records DROP CONSTRAINT "{name}"')
-        wait_for(lambda: server.get("/health").status == 503)
+        until(lambda: server.get("/health").status == 503)
         assert "no unique or exclusion constraint" in server.get("/health").text
         assert server.get("/api/v1/health").status == 503
         assert server.get("/health/live").status == 200

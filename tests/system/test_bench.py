@@ -4,9 +4,10 @@
 import pathlib
 import signal
 import subprocess
-import time
 
 import pytest
+
+from waiting import until
 
 TREE = pathlib.Path("/sys/fs/cgroup")
 PATIENCE_S = 60
@@ -19,10 +20,7 @@ def found():
 
 
 def await_groups(is_enough):
-    end = time.monotonic() + PATIENCE_S
-    while not is_enough(groups := found()):
-        assert time.monotonic() < end, f"{len(groups)} groups"
-        time.sleep(0.02)
+    until(lambda: is_enough(found()), why=lambda: f"{len(found())} groups")
 
 
 @pytest.fixture

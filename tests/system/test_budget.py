@@ -4,11 +4,11 @@
 import re
 import shutil
 import sys
-import time
 
 import pytest
 
-from agent_pages import PATIENCE_S, await_log, final_record, text_of
+from agent_pages import await_log, final_record, text_of
+from waiting import until
 
 READS = 20011
 PAUSE = 12000
@@ -55,10 +55,8 @@ def unclocked_seconds(agent):
 
 
 def await_middle(tmp_path, job):
-    end = time.monotonic() + PATIENCE_S
-    while not (tmp_path / "middle").exists():
-        assert job.poll() is None and time.monotonic() < end
-        time.sleep(0.02)
+    until(lambda: (tmp_path / "middle").exists() or job.poll() is not None)
+    assert job.poll() is None
 
 
 def test_within_it_nothing_is_given_up(start_agent, groups, reader, tmp_path):
@@ -76,10 +74,7 @@ def test_within_it_nothing_is_given_up(start_agent, groups, reader, tmp_path):
 
 def await_unclocked(agent):
     """It gives times up with one reading, and the time without them grows with the next."""
-    end = time.monotonic() + PATIENCE_S
-    while not unclocked_seconds(agent):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    until(lambda: unclocked_seconds(agent))
 
 
 def test_over_its_budget_the_agent_takes_no_times_and_the_next_agent_knows(start_agent, groups, reader, tmp_path):

@@ -23,6 +23,7 @@ from job_groups import OWN_ONLY, RULES
 from layouts import LAYOUTS, add_uj
 from repository import REPOSITORY
 from server import Server
+from waiting import until
 
 QUARTER_NS = 900 * 10**9
 WAITS_UJ = 10000  # two microjoules an owner
@@ -110,13 +111,6 @@ def bytes_of(numbers):
     return bytes(state)
 
 
-def wait_for(what, told):
-    end = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < end, told()
-        time.sleep(0.05)
-
-
 def lines_of(server, node):
     return server.database_rows(f"SELECT sequence FROM ledger_lines WHERE node = '{node}' ORDER BY sequence")
 
@@ -126,7 +120,7 @@ def ledger_of(server):
 
 
 def await_lines(server, node, count):
-    wait_for(lambda: len(lines_of(server, node.name)) >= count, lambda: node.agent.log() + server.log())
+    until(lambda: len(lines_of(server, node.name)) >= count, why=lambda: node.agent.log() + server.log())
 
 
 def sums_of(server, node):
@@ -191,12 +185,12 @@ def test_each_microjoule_of_two_nodes_is_in_the_database_once(server, nodes, loa
         node.await_all()
         node.take(*joules)
         node.pass_a_quarter()
-        wait_for(node.unsent_lines, node.agent.log)
+        until(node.unsent_lines, why=node.agent.log)
         copies[node.name] = node.unsent_lines()
     server.start()
     for node in nodes:
         await_lines(server, node, 2)
-        wait_for(lambda node=node: not node.unsent_lines(), node.agent.log)
+        until(lambda node=node: not node.unsent_lines(), why=node.agent.log)
 
     # a server that is killed after it took them, before its answer comes: they are sent again
     before = ledger_of(server)
@@ -208,7 +202,7 @@ def test_each_microjoule_of_two_nodes_is_in_the_database_once(server, nodes, loa
         node.agent.start()
     server.start()
     for node in nodes:
-        wait_for(lambda node=node: not node.unsent_lines(), node.agent.log)
+        until(lambda node=node: not node.unsent_lines(), why=node.agent.log)
     for table, rows in zip(ledger_of(server), before):  # a real quarter may have ended meanwhile, which is told once, too
         assert table[:len(rows)] == rows
     for node in nodes:
@@ -219,11 +213,11 @@ def test_each_microjoule_of_two_nodes_is_in_the_database_once(server, nodes, loa
     loads()
     for node in nodes:
         node.await_all()
-        wait_for(lambda node=node: all(ended(server, node, job) for job in (BUSY, IDLE)), node.agent.log)
+        until(lambda node=node: all(ended(server, node, job) for job in (BUSY, IDLE)), why=node.agent.log)
         node.take(503, 43, 509, 47)
         node.pass_a_quarter()
         owned = node.owned()
-        wait_for(lambda node=node, owned=owned: sums_of(server, node) == owned, node.agent.log)
+        until(lambda node=node, owned=owned: sums_of(server, node) == owned, why=node.agent.log)
         assert owned["jobs"] > 0 and abs(node.added_uj - sum(owned.values())) < WAITS_UJ
         assert node.balance()["unbalanced_microjoules"] == 0
         sequences = lines_of(server, node.name)

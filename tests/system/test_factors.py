@@ -12,7 +12,8 @@ import pytest
 
 from factor_doubles import KEY, LOGIN, Provider, stamp
 from server import Server
-from serving import TAKEN, folder, wait_for  # noqa: F401
+from serving import TAKEN, folder  # noqa: F401
+from waiting import until
 
 KINDS = {"rte": "average_direct", "neso": "average_direct", "electricity_maps": "average_lifecycle", "watttime": "marginal"}
 UNITS = {"watttime": 0.45359237}
@@ -62,13 +63,13 @@ def ledger_line(provider, ago, joules):
 
 def test_what_is_said_is_kept_once_and_a_late_or_corrected_value_comes_with_the_next_question(provider, serving):
     with serving(provider) as server:
-        wait_for(lambda: len(kept(server)) == 3)
+        until(lambda: len(kept(server)) == 3)
         assert sorted(kept(server)) == [row(provider, *one) for one in ((4, 101), (2, 103), (1, 107))]
         assert len(provider.asked) == 1 and provider.asked[0].startswith(provider.path)
         assert ("THERE" in provider.asked[0]) == (provider.name in ("electricity_maps", "watttime"))
     provider.rows = [(4, 101), (3, 102), (2, 1103), (1, 107), (0, None)]
     with serving(provider) as server:
-        wait_for(lambda: len(kept(server)) == 5)
+        until(lambda: len(kept(server)) == 5)
         assert kept(server)[3:] == [row(provider, *one) for one in ((3, 102), (2, 1103))] or \
             sorted(kept(server)[3:]) == sorted(row(provider, *one) for one in ((3, 102), (2, 1103)))
 
@@ -96,7 +97,7 @@ def test_a_file_that_fills_up_loses_old_advice_and_nothing_else(serving, folder)
             path.write_text("\n".join(lines) + "\n")
             os.chown(path, path.parent.stat().st_uid, -1)
             with serving(provider) as server:
-                wait_for(lambda: kept(server) and kept(server)[-1] == row(provider, 1, 107))
+                until(lambda: kept(server) and kept(server)[-1] == row(provider, 1, 107))
                 assert path.read_text().splitlines()[:-1] == (lines if stays else [head, account[0], comment, account[1], price, *new])
 
 
@@ -110,7 +111,7 @@ def test_a_file_that_cannot_be_shortened_goes_on(serving, folder):  # noqa: F811
     with Provider("neso") as provider:
         provider.rows = [(1, 107)]
         with serving(provider, provider_file=str(path)) as server:
-            wait_for(lambda: path.read_text().endswith(",".join(row(provider, 1, 107)) + "\n"))
+            until(lambda: path.read_text().endswith(",".join(row(provider, 1, 107)) + "\n"))
             assert path.read_text().splitlines()[:-1] == lines and "old advice stays: " in server.log()
 
 
@@ -120,9 +121,9 @@ def test_accounts_follow_averages_and_marginal_factors_are_advice(provider, serv
     average = kind if kind != "marginal" else "average_lifecycle"
     yearly.write_text(f"zone,kind,from,until,grams_per_kwh\nXXA,{average},2020-01-01T00:00:00Z,2100-01-01T00:00:00Z,997\n")
     with serving(provider, kind=average, factors=str(yearly)) as server:
-        wait_for(lambda: len(kept(server)) == 3)
+        until(lambda: len(kept(server)) == 3)
         assert server.push([ledger_line(provider, ago, 900000) for ago in (5, 4, 3, 2, 1)]) == [TAKEN] * 5
-        wait_for(lambda: f'{{zone="XXA",kind="{kind}"}}' in server.get("/metrics").text)
+        until(lambda: f'{{zone="XXA",kind="{kind}"}}' in server.get("/metrics").text)
         answer = json.loads(server.ask("/v1/ledger?id=7&manager=slurm").text)
         factors = [entry["grams_per_kwh"] for entry in answer["entries"]][::-1]
         assert factors == ([997] * 5 if kind == "marginal" else [997, 101, 997, 103, 107])
@@ -141,7 +142,7 @@ def test_a_provider_that_says_no_costs_one_line_and_is_left_alone_for_a_while(se
         if status == 0:
             provider.url = "http://127.0.0.1:1"
         with serving(provider, grams_per_kwh=57, kind="average_direct") as server:
-            wait_for(lambda: words in server.log())
+            until(lambda: words in server.log())
             time.sleep(2)
             assert server.log().count("emission factors of neso") == 1 and len(provider.asked) == (status != 0)
             assert server.push([ledger_line(provider, 1, 3600000)]) == [TAKEN]
@@ -158,7 +159,7 @@ def test_a_forecast_is_kept_for_advice_and_is_in_no_account(serving, name):
         provider.rows = [(1, 107)]
         provider.forecast = [(ahead[0], 211), (ahead[1], None), (ahead[2], 223), (ahead[3], 227)] + ([(ahead[0] + 1, 999)] if name == "watttime" else [])
         with serving(provider, kind="average_direct", grams_per_kwh=57) as server:
-            wait_for(lambda: len(kept(server)) == 4)
+            until(lambda: len(kept(server)) == 4)
             foretold = sorted(row for row in kept(server) if row[1] == "forecast")
             factor = UNITS.get(name, 1)
             assert [float(row[4]) for row in foretold] == [round(value * factor, 3) for value in (211, 223, 227)]
@@ -170,7 +171,7 @@ def test_a_contract_without_a_forecast_costs_one_line(serving):
     with Provider("electricity_maps") as provider:
         provider.rows = [(2, 103), (1, 107)]
         with serving(provider) as server:
-            wait_for(lambda: "no forecast of electricity_maps: " in server.log())
+            until(lambda: "no forecast of electricity_maps: " in server.log())
             assert server.log().count("electricity_maps") == 1 and len(kept(server)) == 2 == len(provider.asked) + len(provider.foretold)
 
 

@@ -50,8 +50,7 @@ def events(programs, root):
     return run
 
 
-@pytest.mark.parametrize("turn", range(2))
-def test_faults_of_a_process_its_children_and_their_threads_are_its_own_count(events, turn):
+def test_faults_of_a_process_its_children_and_their_threads_are_its_own_count(events):
     counted, known = map(int, events("--process").split())
     assert counted == known > 3 * 2 * 101
 

@@ -12,7 +12,8 @@ import pytest
 
 from made_records import CLUSTER, line, record
 from server import ServerError
-from serving import Serving, folder, wait_for  # noqa: F401
+from serving import Serving, folder  # noqa: F401
+from waiting import until
 
 DATA = pathlib.Path(__file__).parents[1] / "data/documented"
 ANSWERS = {"pbs": "pbs-accounting.txt", "lsf": "lsf-bjobs.txt", "flux": "flux-jobs.json"}
@@ -76,8 +77,8 @@ def test_what_they_say_becomes_jobs_and_wins_over_the_nodes(manager, folder, kee
     with Serving(folder, keeper)(sync={"manager": manager.name, "directory": str(manager.folder), "cluster": CLUSTER,
                                        "interval": "1s"}) as server:
         server.push([line(made)])
-        wait_for(lambda: len(jobs(server)) >= len(STATES[manager.name]), 60)
-        wait_for(lambda: metric(server, "questions_total") > 9, 60)  # the days before, and some more
+        until(lambda: len(jobs(server)) >= len(STATES[manager.name]), 60)
+        until(lambda: metric(server, "questions_total") > 9, 60)  # the days before, and some more
         ours = jobs(server)
         got = {job["id"]: job["state"] for job in ours}
         assert STATES[manager.name].items() <= got.items() and metric(server, "failures_total") == 0, server.log()
@@ -94,12 +95,12 @@ def test_what_they_say_becomes_jobs_and_wins_over_the_nodes(manager, folder, kee
         else:
             manager.answer.write_bytes(manager.answer.read_bytes()[:-100])
             manager.code.write_text("1")
-        wait_for(lambda: metric(server, "failures_total") > 1, 60)
+        until(lambda: metric(server, "failures_total") > 1, 60)
         assert jobs(server) == ours
         manager.restore()
         manager.code.write_text("0")
         failures = metric(server, "failures_total")
-        wait_for(lambda: "says again what became of its jobs" in server.log(), 60)
+        until(lambda: "says again what became of its jobs" in server.log(), 60)
         assert jobs(server) == ours and metric(server, "failures_total") <= failures + 1
 
 
@@ -125,7 +126,7 @@ def test_a_log_of_pbs_is_read_by_pieces_however_large(folder, keeper, demand):  
         out.write(line_of("D", 9001, midnight - 3600, "requestor=ann@login1"))  # days later
         out.write(line_of("Q", 9002, midnight - 5 * 86400, f"user=ann queue=batch ctime={midnight - 5 * 86400}"))
     with Serving(folder, keeper)(sync={"manager": "pbs", "directory": str(log), "cluster": CLUSTER, "interval": "1s"}) as server:
-        wait_for(lambda: len(jobs(server)) >= 151 and metric(server, "timestamp_seconds") >= now, 120)
+        until(lambda: len(jobs(server)) >= 151 and metric(server, "timestamp_seconds") >= now, 120)
         states = {job["id"]: job["state"] for job in jobs(server)}
         assert len(states) == 151 and metric(server, "failures_total") == 0, server.log()
         assert states.pop("9001.pbs1") == "CANCELLED" and states.pop("9002.pbs1") == "PENDING"

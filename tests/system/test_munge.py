@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
 import pytest
 
@@ -17,6 +16,7 @@ from agent import USER
 from job_groups import OWN_ONLY
 from made_records import line, record
 from server import Server
+from waiting import until
 
 HOST = "localhost"  # by the credentials' address, as this machine knows it
 TAKEN = {"answer": "taken"}
@@ -36,7 +36,7 @@ class Munged:
              f"--pid-file={self.folder}/munged.pid", f"--log-file={self.folder}/munged.log", f"--seed-file={self.folder}/munge.seed"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         self.keeper.undo("/bin/sh", "-c", f"kill -KILL {self.process.pid}")
-        wait_for(self.socket.exists)
+        until(self.socket.exists)
         return self
 
     def stop(self):
@@ -75,14 +75,6 @@ def serving(munged, keeper):
     yield serving
     for server in servers:
         server.__exit__(None)
-
-
-def wait_for(what, seconds=60):
-    end = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return found
 
 
 def post(server, body, authorization):
@@ -147,14 +139,14 @@ def test_an_agent_sends_with_credentials(serving, munged, start_agent, groups):
                         munge_socket=str(munged.socket), node=HOST, checkpoint_interval="1h")
     groups.run(groups.name(17), "sleep", "0.2")
     groups.remove(groups.name(17))
-    job, = wait_for(lambda: server.jobs("id=17"))
+    job, = until(lambda: server.jobs("id=17"))
     assert (job["node"], job["state"], job["final"]) == (HOST, "ENDED", True)
     munged.stop()
     groups.run(groups.name(19), "true")
     groups.remove(groups.name(19))
-    wait_for(lambda: "munge gives no credential" in agent.log())
+    until(lambda: "munge gives no credential" in agent.log())
     munged.start()
-    wait_for(lambda: server.jobs("id=19"))
+    until(lambda: server.jobs("id=19"))
 
 
 def test_a_user_reads_their_own_jobs_by_a_credential_of_nothing(munged, serving):

@@ -5,13 +5,13 @@ What else is different there, this does not show."""
 import json
 import re
 import subprocess
-import time
 
 import pytest
 
 from agent import Agent
 from job_groups import MANAGER, OWN_ONLY
 from repository import REPOSITORY
+from waiting import until
 
 BEFORE = REPOSITORY / "tests/system/older_kernel.py"
 PATTERN = f'^jobmeter_job_cpu_seconds_total{{manager="{MANAGER}",jobid="1".*}} (?!0$)'
@@ -42,10 +42,7 @@ def test_an_agent_reads_cgroups_and_says_that_it_does_no_more(programs, keeper, 
     agent.start(before=before)
     assert "without BPF" in agent.log()
     groups.start(groups.name(1), "/usr/bin/python3", "-c", "for i in range(3000000): pass\nimport time\ntime.sleep(600)")
-    end = time.monotonic() + 60
-    while not re.search(PATTERN, agent.get("/metrics", Authorization=f"Bearer {TOKEN}").text, re.MULTILINE):
-        assert time.monotonic() < end, agent.log()
-        time.sleep(0.1)
+    until(lambda: re.search(PATTERN, agent.get("/metrics", Authorization=f"Bearer {TOKEN}").text, re.MULTILINE), why=agent.log)
     quick = subprocess.run([*before, programs / "jobmeter", "doctor", "--quick"], capture_output=True, text=True,
                            env={"JOBMETER_SOCKET": str(tmp_path / "agent/agent.sock")})
     assert quick.returncode == 1 and "files are not measured" in quick.stdout

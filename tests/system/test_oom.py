@@ -168,17 +168,17 @@ def folded_record(agent, job):
     return record
 
 
-@pytest.mark.parametrize("end", ["kill", "step_aside"])
-def test_an_agent_names_them_and_forgets_none(start_agent, programs, groups, tmp_path, kernel_log, end):
+def test_an_agent_names_them_and_forgets_none(start_agent, programs, groups, tmp_path, kernel_log):
     agent, name = start_agent(), groups.name(7, "0")
     set_limit(groups, groups.name(7))
     began = time.time()
     groups.run(name, "sh", "-c", script(programs, tmp_path))
     said = kernel_log()
     assert_is_named(victims_of(agent, 7), said, began)
-    getattr(agent, end)()
-    agent.start()
-    assert_is_named(victims_of(agent, 7), said, began)
+    for end in (agent.kill, agent.step_aside):
+        end()
+        agent.start()
+        assert_is_named(victims_of(agent, 7), said, began)
     groups.remove(groups.name(7))
     record = folded_record(agent, 7)
     assert_is_named(record["memory"]["oom"], said, began)

@@ -18,6 +18,7 @@ from agent import Agent
 from agent_pages import await_page, page_of, wrong_totals
 from job_groups import OWN_ONLY, MANAGER
 from repository import REPOSITORY
+from waiting import until
 
 # What systemd does for the units, by RestartKillSignal= and ExecStart= of them.
 SYSTEMCTL = """#!/bin/sh
@@ -219,10 +220,7 @@ def test_an_upgrade_and_a_downgrade_while_jobs_run_lose_nothing(copy, trees, tmp
             time.sleep(0.05)
 
     def await_finals(*jobs):
-        end = time.monotonic() + 60
-        while not set(map(str, jobs)) <= set(finals_of(spool)):
-            assert time.monotonic() < end, (log.read_text(), list(spool.iterdir()))
-            time.sleep(0.1)
+        until(lambda: set(map(str, jobs)) <= set(finals_of(spool)), why=lambda: (log.read_text(), list(spool.iterdir())))
 
     def change(packages):
         """Another version, while a job works, and others are born and end."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The pages that the server shows in a browser: who sees what, what a browser makes of them, and what no text can do to them."""
 
-import html.parser
 import json
 import re
 import time
@@ -9,38 +8,20 @@ import urllib.parse
 
 import pytest
 
-import browser as browser_module
 import made_site
 from made_records import line, record
-from serving import Serving, folder, wait_for  # noqa: F401
+from serving import Serving, folder, server, serving_either  # noqa: F401
+from serving import serving_a_file as serving  # noqa: F401
+from serving import server_on_either as either  # noqa: F401
+from strict_page import StrictPage
+from waiting import until
 
 ALICE, BOB = 61001, 61002
 NAMES = {ALICE: "made-alice", BOB: "made-bob"}
 EVIL = "\"><img src=x onerror=alert(1)><script>alert('x')</script><!-- & ]]> </style> javascript:alert(1) \N{RIGHT-TO-LEFT OVERRIDE} é"
-VOID = {"br", "col", "hr", "input", "link", "meta"}
 PAGES = ["/jobs", "/jobs/1", "/jobs?state=FAILED", "/jobs?sort=energy.joules&order=asc", "/usage", "/files", "/files?mount=%2Fscratch&days=36500",
          "/jobs?node=made-node1&cpu_above=1&sort=wait_seconds"]
 OF_MANY = ["/spread?days=36500", "/nodes?days=36500", "/nodes?days=36500&node=node1"]  # of operators, and the first of coordinators
-
-
-@pytest.fixture
-def server(folder, keeper):  # noqa: F811
-    with Serving(folder, keeper)() as server:
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def either(request, folder, keeper):  # noqa: F811
-    """A server on either kind of database."""
-    with Serving(folder, keeper, request.getfixturevalue("postgres") if request.param == "postgresql" else None) as serving, serving() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def browser(demand):
-    demand(browser_module.is_there(), "needs chromium and chromium-driver")
-    with browser_module.Browser() as browser:
-        yield browser
 
 
 def job(number, uid=ALICE, facts=(), **more):
@@ -101,48 +82,22 @@ class Visitor:
         return answer.text
 
 
-class Page(html.parser.HTMLParser):
-    """Every element ends where it should, and nothing leads or loads from elsewhere."""
+class Page(StrictPage):
+    """Nothing leads or loads from elsewhere."""
 
     def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.open, self.ids, self.links, self.texts = [], [], [], []
         assert text.startswith("<!DOCTYPE html>\n")
-        self.feed(text)
-        self.close()
-        assert not self.open, f"{self.open[-1]} does not end"
-        assert len(self.ids) == len(set(self.ids)), "an id stands twice"
+        self.links = []
+        super().__init__(text)
 
-    def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        assert len(given) == len(attributes), f"an attribute of {tag} stands twice"
+    def handle_element(self, tag, given):
         assert tag not in ("img", "iframe", "object", "embed", "base", "style")
         assert not any(name == "style" or name.startswith("on") for name in given)
-        self.ids += [given["id"]] if "id" in given else []
         for name in ("src", "href", "action"):
             if name in given and not (tag == "link" and given[name].startswith("data:image/svg+xml,")):
                 assert re.match(r"[/#](?!/)", given[name]), given
                 self.links.append(given[name])
         assert tag != "script" or given["src"].startswith("/assets/")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        assert tag in VOID, f"{tag} cannot end itself"
-        self.handle_starttag(tag, attributes)
-
-    def handle_endtag(self, tag):
-        assert self.open and self.open.pop() == tag, f"{tag} ends in between"
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-    def handle_comment(self, data):
-        assert False, "a comment"
-
-    @property
-    def text(self):
-        return "".join(self.texts)
 
 
 # ---- who ----
@@ -174,13 +129,13 @@ def test_a_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_have(serve
     assert "revoked" in answer.text and "made-1" not in answer.text
 
 
-@pytest.mark.parametrize("to", ["//elsewhere.example/", "https://elsewhere.example/", "/\\elsewhere.example", "/jobs\r\nX-Injected: 1", "", "x"])
-def test_signing_in_leads_nowhere_else(server, to):
-    asked = server.get("/jobs")
-    form = value_of(cookies_of(asked)["jobmeter-form"])
-    answer = post_form(server, "/login?to=" + urllib.parse.quote(to), f"jobmeter-form={form}", key=key_of(asked.text),
-                       token=make_token(server, ALICE))
-    assert (answer.status, answer.headers["Location"]) == (303, "/jobs") and "X-Injected" not in answer.headers
+def test_signing_in_leads_nowhere_else(server):
+    token = make_token(server, ALICE)
+    for to in ("//elsewhere.example/", "https://elsewhere.example/", "/\\elsewhere.example", "/jobs\r\nX-Injected: 1", "", "x"):
+        asked = server.get("/jobs")
+        form = value_of(cookies_of(asked)["jobmeter-form"])
+        answer = post_form(server, "/login?to=" + urllib.parse.quote(to), f"jobmeter-form={form}", key=key_of(asked.text), token=token)
+        assert (answer.status, answer.headers["Location"]) == (303, "/jobs") and "X-Injected" not in answer.headers, to
 
 
 def test_a_form_of_another_site_does_nothing(server):
@@ -568,10 +523,7 @@ class Tab:
         return self.browser.evaluate(script)
 
     def wait_for(self, script, seconds=60):
-        end = time.monotonic() + seconds
-        while not self.ask(script):
-            assert time.monotonic() < end, (script, self.ask("return document.body.innerText")[:2000])
-            time.sleep(0.05)
+        until(lambda: self.ask(script), seconds, lambda: (script, self.ask("return document.body.innerText")[:2000]))
 
     def click(self, selector):
         self.ask(f"document.querySelector({json.dumps(selector)}).click()")
@@ -616,8 +568,8 @@ def test_three_people_find_what_they_look_for_on_a_site(folder, keeper, browser)
     with Serving(folder, keeper)(**made_site.prepare(folder)) as server:
         now = int(time.time())
         tokens = made_site.fill(folder, keeper, server, now)
-        wait_for(lambda: server.database_rows("SELECT count(*) FROM jobs WHERE state = 'PENDING'") == [(2,)])
-        wait_for(lambda: server.database_rows("SELECT 1 FROM coordinators"))  # asked for after the jobs
+        until(lambda: server.database_rows("SELECT count(*) FROM jobs WHERE state = 'PENDING'") == [(2,)])
+        until(lambda: server.database_rows("SELECT 1 FROM coordinators"))  # asked for after the jobs
         tab = Tab(browser, server)
 
         def follow(words):

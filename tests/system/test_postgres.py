@@ -19,8 +19,9 @@ import pytest
 
 from made_records import BEGUN, line, lines, record
 from server import USER, ServerError
-from serving import KNOWN, LONGEST, TAKEN, Pusher, Serving, assert_stored, batches, folder, wait_for  # noqa: F401
+from serving import KNOWN, LONGEST, TAKEN, Pusher, Serving, assert_stored, batches, folder, server  # noqa: F401
 from slurm import make_users
+from waiting import until
 
 MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "509"))
 WORK = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 1785684590 AND granted"
@@ -30,12 +31,6 @@ WORK = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 17856
 def serving(folder, keeper, postgres):
     with Serving(folder, keeper, postgres) as serving:
         yield serving
-
-
-@pytest.fixture
-def server(serving):
-    with serving() as server:
-        yield server
 
 
 # How the statements begin that may read a whole table: those of reindex, one of nodes, which are few, and one whose join by id goes
@@ -138,14 +133,14 @@ def test_two_servers_that_are_killed_in_turn_have_each_once(serving):
 
 def test_one_does_the_upkeep_and_the_other_takes_over(serving, postgres):
     with serving("first", checkpoint_interval="1s") as first, serving("second", checkpoint_interval="1s") as second:
-        wait_for(lambda: len(postgres.ask("postgres", WORK)) == 1)
+        until(lambda: len(postgres.ask("postgres", WORK)) == 1)
         (pid,), = postgres.ask("postgres", WORK)
         holder, = [one for one in (first, second) if holds(one, postgres, pid)]
         other = second if holder is first else first
         other.push([line(record(7, final=False, sequence=1))])
         holder.end(signal.SIGKILL)
-        wait_for(lambda: [row[0] for row in postgres.ask("postgres", WORK)] not in ([], [pid]))
-        wait_for(lambda: other.jobs()[0]["state"] == "INCOMPLETE")
+        until(lambda: [row[0] for row in postgres.ask("postgres", WORK)] not in ([], [pid]))
+        until(lambda: other.jobs()[0]["state"] == "INCOMPLETE")
         holder.start()
         assert len(postgres.ask("postgres", WORK)) == 1
 
@@ -160,13 +155,13 @@ def holds(server, postgres, pid):
 def test_ready_and_live_are_told_apart(server, postgres):
     assert [server.get(path).status for path in ("/health", "/health/live")] == [200, 200]
     postgres.end()
-    wait_for(lambda: server.get("/health").status == 503)  # it is asked once a second
+    until(lambda: server.get("/health").status == 503)  # it is asked once a second
     answer = server.get("/health")
     assert answer.status == 503 and answer.text.startswith("it lives, and is not ready: the database: ")
     assert server.get("/health/live").status == 200
     assert server.ask("/health/live").status == 200
     postgres.start()
-    wait_for(lambda: server.get("/health").status == 200)
+    until(lambda: server.get("/health").status == 200)
 
 
 def test_a_server_that_boots_before_its_database_waits_for_it(server, postgres):
@@ -175,7 +170,7 @@ def test_a_server_that_boots_before_its_database_waits_for_it(server, postgres):
     postgres.end()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         started = pool.submit(server.start)
-        wait_for(lambda: "it is waited for" in server.log())
+        until(lambda: "it is waited for" in server.log())
         answer = server.get("/health")
         assert answer.status == 503 and answer.text.startswith("it lives, and is not ready: ") and "postgresql://" in answer.text
         assert server.get("/health/live").status == 200
@@ -190,7 +185,7 @@ def test_a_server_that_boots_before_its_database_waits_for_it(server, postgres):
     postgres.end()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:  # who waits can be ended
         started = pool.submit(server.start)
-        wait_for(lambda: server.log().count("it is waited for") == 2)
+        until(lambda: server.log().count("it is waited for") == 2)
         assert server.end(signal.SIGTERM) == 0
         with pytest.raises(ServerError):
             started.result()
@@ -295,7 +290,7 @@ def test_a_move_that_was_broken_off_twice_brings_all(folder, keeper, serving, po
         for batch in batches(sent, 500):
             old.push(batch)
         old.push([line(record(MADE + 1, final=False, sequence=1))])
-        wait_for(lambda: old.jobs("limit=1")[0]["state"] == "INCOMPLETE")
+        until(lambda: old.jobs("limit=1")[0]["state"] == "INCOMPLETE")
         before = all_of(old)
     new = serving("new")
     new.folder.mkdir()
@@ -304,7 +299,7 @@ def test_a_move_that_was_broken_off_twice_brings_all(folder, keeper, serving, po
     key = "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'move_{}'"
     for table in ("records", "jobs"):
         running = subprocess.Popen([*new.run("--version").args[:3], *move], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        wait_for(lambda: running.poll() is not None or moved(new, key.format(table)))
+        until(lambda: running.poll() is not None or moved(new, key.format(table)))
         running.kill()
         running.communicate()
         refused = new.run()

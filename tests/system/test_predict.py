@@ -15,20 +15,14 @@ import learned_beside
 from made_records import line, record
 from repository import REPOSITORY
 from server import BUILD
-from serving import Serving, batches, folder, wait_for  # noqa: F401
+from serving import Serving, batches, folder, server, serving_either  # noqa: F401
+from serving import serving_a_file as serving  # noqa: F401
+from serving import server_on_either as either_server  # noqa: F401
+from waiting import until
 
 ALICE, BOB = 61011, 61012
 NAMES = {ALICE: "made-alice", BOB: "made-bob"}
 PEAK, RUNTIME = 3 << 30, 600
-
-
-@pytest.fixture
-def server(folder, keeper, demand):  # noqa: F811
-    demand(os.geteuid() == 0, "needs root")
-    with Serving(folder, keeper)() as server:
-        yield server
-
-
 HOUR = 3600
 
 
@@ -45,14 +39,6 @@ def forecast_server(folder, keeper, demand):  # noqa: F811
     with Serving(folder, keeper)(emissions={"zone": "XXA", "factors": str(factors), "kind": "average_direct", "pue": "1.5"},
                                  tariff={"per_kwh": "0.25"}) as server:
         server.best = hour + 5 * HOUR
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def either_server(request, folder, keeper, demand):  # noqa: F811
-    demand(os.geteuid() == 0, "needs root")
-    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
-    with Serving(folder, keeper, postgres) as serving, serving() as server:
         yield server
 
 
@@ -75,7 +61,7 @@ def submit_history(server, count=40):
     lines = [job(i, ALICE, round(RUNTIME * math.exp(chance.uniform(-0.18, 0.18)))) for i in range(1, count + 1)]
     for batch in batches(lines):
         server.push(batch)
-    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(count,)])
+    until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(count,)])
 
 
 def predict(server, uid, *arguments):
@@ -143,7 +129,7 @@ def test_killed_jobs_are_lower_bounds_and_cancelled_ones_nothing(server):
     lines = [job(i, ALICE, 3600, state="TIMEOUT") for i in range(1, 5)] + [job(i, ALICE, 5, state="CANCELLED by 61011") for i in range(5, 30)]
     for batch in batches(lines):
         server.push(batch)
-    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(29,)])
+    until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(29,)])
     told = predict_json(server, ALICE, "--", "-J", "train-8", "-p", "cpu")
     runtime = told["targets"]["runtime"]
     assert told["jobs"] == 4 and runtime["at_least"] and runtime["value"] == 3600 and runtime["high"] is None
@@ -158,7 +144,7 @@ def test_estimated_energy_counts_only_where_the_site_says_so(folder, keeper, cou
             made["energy"]["estimated_joules"] = 50_000
         for batch in batches([line(made) for made in lines]):
             server.push(batch)
-        wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(len(lines),)])
+        until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(len(lines),)])
         targets = predict_json(server, ALICE, "--", "-J", "train-8")["targets"]
         assert targets["runtime"]["known"] and "quality" not in targets["runtime"]
         assert [targets[name].get("quality") for name in ("power", "energy")] == [*(["estimated"] if counts else [None]) * 2]
@@ -169,13 +155,13 @@ def test_estimated_energy_counts_only_where_the_site_says_so(folder, keeper, cou
         ended["energy"]["estimated_joules"] = 50_000
         ended["time"] |= {"start": "2046-02-03T04:00:00Z", "end": "2046-02-03T04:16:40Z", "measured_from": None}
         server.push([line(ended)])
-        wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(len(lines) + 1,)])
+        until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(len(lines) + 1,)])
         kept = post(server, token_of(server, ALICE), None, "/api/v1/predictions", "GET")[1]["predictions"]
         assert [one["outcome"] for one in kept if one["target"] == "power"] == [50] * counts
         if counts:  # it is said where one was taken
             token = token_of(server, BOB)
             server.push([job(number, BOB, 1000, joules=50_000) for number in range(21, 32)])
-            wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(len(lines) + 12,)])
+            until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(len(lines) + 12,)])
             assert post(server, token, {"name": "train-8"})[1]["targets"]["power"]["quality"] == "measured"
 
 
@@ -215,7 +201,7 @@ def test_a_kept_prediction_meets_its_outcome(either_server):
         made = json.loads(job(number, ALICE, RUNTIME, state))
         made["time"] |= {"start": f"2046-02-03T04:0{number - 41}:00Z", "end": f"2046-02-03T04:1{number - 41}:00Z", "measured_from": None}
         server.push([line(made)])
-    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(42,)])
+    until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(42,)])
     after = post(server, token, None, "/api/v1/predictions", "GET")[1]
     runtime, = [one for one in after["predictions"] if (one["job"], one["target"]) == ("41", "runtime")]
     assert runtime["outcome"] == RUNTIME and runtime["low"] <= RUNTIME <= runtime["high"] and not runtime["at_least"]
@@ -267,7 +253,7 @@ def test_advice_says_the_chance_of_being_killed(server):
     lines = [job(i, ALICE, 100 + i, peak=i << 20) for i in range(1, 40)] + [job(40, ALICE, 50, "OUT_OF_MEMORY", peak=1 << 20)]
     for batch in batches(lines):
         server.push(batch)
-    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(40,)])
+    until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(40,)])
     advice = predict_json(server, ALICE, "--", "-J", "train-8", "-p", "cpu", "--mem=20M")["advice"]
     memory = advice["memory_bytes"]
     assert memory["jobs"] == 40 and memory["value"] == 39 << 20  # the killed one needed more than that
@@ -292,7 +278,7 @@ def test_a_trained_model_answers_once_it_is_better(either_server):
         lines.append(line(made))
     for batch in batches(lines):
         server.push(batch)
-    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(1500,)])
+    until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(1500,)])
     question = ["--", "-J", "train-8", "-p", "cpu", "-n", "100"]
     assert predict_json(server, ALICE, *question)["targets"]["runtime"]["model"] == "m0"
 
@@ -321,7 +307,7 @@ def test_the_best_start_is_that_of_the_forecast_with_its_gain_and_error(forecast
     server = forecast_server
     for batch in batches([job(i, ALICE, HOUR, joules=3_600_000) for i in range(1, 31)]):
         server.push(batch)
-    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(30,)])
+    until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(30,)])
     question = ["--", "-J", "train-8", "-p", "cpu", "-N", "1"]
     done = advise(server, ALICE, "--json", "--slack", "12h", *question)
     told = json.loads(done.stdout)
@@ -385,7 +371,7 @@ def test_a_body_of_measured_use_is_a_what_if_and_says_so(server):
         lines.append(line(made))
     for batch in batches(lines):
         server.push(batch)
-    wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(200,)])
+    until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(200,)])
     for path in ("/predict", "/api/v1/predict"):
         status, answer = post(server, token, older, path)
         assert status == 200 and answer["schema"] == "jobmeter.what-if/1" and answer["known"]

@@ -143,7 +143,8 @@ def test_without_a_server_nothing_is_written_and_nobody_sends(start_agent, live)
 
 
 def test_a_restart_between_checkpoints_keeps_the_start_and_the_sequence_grows(start, server, live):
-    agent, ways = start(), ["kill", "step_aside", "stop"]
+    """After a kill: the next test."""
+    agent, ways = start(), ["step_aside", "stop"]
     live(7)
     live(8)  # and goes on
     first = server.await_record(7, lambda r: True)
@@ -168,17 +169,26 @@ def test_a_restart_between_checkpoints_keeps_the_start_and_the_sequence_grows(st
 
 def test_a_final_record_that_nobody_wrote_before_a_kill_is_written_by_the_next(start, server, live):
     agent = start()
+    live.short(6)
+    reported = server.await_final(6)
     live(7)
     live(8)
     server.await_record(7, lambda r: True)
+    first = server.await_record(8, lambda r: True)
     agent.kill()
     live.end(7)
     live.short(9)
+    before = len(server.of(8))
     agent.start()
     for job in (7, 9):
         assert server.await_final(job)["time"]["end"]
+    server.await_it(lambda: len(server.of(8)) > before)
     live.end(8)
-    server.await_final(8)
+    assert server.await_final(8)["time"]["start"] == first["time"]["start"]
+    assert len({server_double.key_of(r) for r in server.of(8)}) == 1
+    sequences = [r["sequence"] for r in server.of(8)]
+    assert sequences == sorted(set(sequences))
+    assert server.of(6)[-1] == reported and [r["final"] for r in server.of(6)].count(True) == 1  # and is not reported again
 
 
 STEPS = {  # the other kinds are in tests/unit/test_sender.c
@@ -188,21 +198,22 @@ STEPS = {  # the other kinds are in tests/unit/test_sender.c
 }
 
 
-@pytest.mark.parametrize("name", STEPS)
-def test_whatever_a_request_ends_with_each_record_gets_there(start, server, live, name):
-    server.script = [STEPS[name]]
-    agent = start(checkpoint_interval="1h")
-    live.short(*range(20, 25))
-    for job in range(20, 25):
-        server.await_final(job)
-    assert [len(server.of(job)) for job in range(20, 25)] == [1] * 5
-    assert not server.script
-    await_page(agent, lambda _: not unsent(agent))
-    assert not unsent(agent)
-    assert number(page_of(agent), "failed_requests_total") >= 1
-    if name.isdigit():
-        assert f"the server answers {name}" in await_log(agent, f"the server answers {name}")
-        assert "records reach the server" in await_log(agent, "records reach the server")
+def test_whatever_a_request_ends_with_each_record_gets_there(start, server, live):
+    agent, failed = start(checkpoint_interval="1h"), 0
+    for at, (name, step) in enumerate(STEPS.items()):
+        server.script = [step]
+        jobs = range(20 + 10 * at, 25 + 10 * at)
+        live.short(*jobs)
+        for job in jobs:
+            server.await_final(job)
+        assert [len(server.of(job)) for job in jobs] == [1] * 5
+        assert not server.script
+        await_page(agent, lambda _: not unsent(agent))
+        failed, before = number(page_of(agent), "failed_requests_total"), failed
+        assert failed > before
+        if name.isdigit():
+            assert f"the server answers {name}" in await_log(agent, f"the server answers {name}")
+            assert "records reach the server" in await_log(agent, "records reach the server")
 
 
 def test_what_is_too_much_for_a_request_goes_by_halves(start, server, live):

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 
 import pytest
 
@@ -15,6 +14,7 @@ from agent import Agent
 from job_groups import OWN_ONLY
 from repository import REPOSITORY
 from server import Server
+from waiting import until
 
 PAGE = (REPOSITORY / "docs/sites/rollout.md").read_text()
 
@@ -104,11 +104,8 @@ def test_what_the_page_says_brings_a_record_to_the_server_by_tls(site, folder, k
         site.type(quick, **where)
         groups.run(groups.name(1), "/bin/true")
         groups.remove(groups.name(1))
-        end = time.monotonic() + 60
-        listed = f"jobmeter --server-socket {server.socket} jobs --all"
-        while not re.search(r"^ *1 ", site.type("jobmeter jobs --all", JOBMETER_SERVER_SOCKET=str(server.socket)).stdout, re.M):
-            assert time.monotonic() < end, (agent.log(), server.log())
-            time.sleep(0.2)
+        until(lambda: re.search(r"^ *1 ", site.type("jobmeter jobs --all", JOBMETER_SERVER_SOCKET=str(server.socket)).stdout, re.M),
+              why=lambda: (agent.log(), server.log()))
 
     # The certificates last for 400 days, which is more than the 30 that the timer asks for.
     site.type(renewal.replace("logger", "false; echo"))

@@ -16,6 +16,7 @@ from agent_double import record as made_record
 from greedy import FIRST, FIRST_IN_GROUP, processors  # noqa: F401
 from leftovers import leftovers
 from terminal import Terminal
+from waiting import until
 
 COUNTER = """\
 import os, signal, sys, time
@@ -75,10 +76,7 @@ def counter(tmp_path):
 
 
 def wait_for_text(path, text, seconds=60):
-    end = time.monotonic() + seconds
-    while not path.exists() or text not in path.read_text():
-        assert time.monotonic() < end, f"no '{text}' in {path}"
-        time.sleep(0.02)
+    until(lambda: path.exists() and text in path.read_text(), seconds, lambda: f"no '{text}' in {path}", pause=0.02)
 
 
 def children(pid):

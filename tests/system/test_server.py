@@ -22,40 +22,18 @@ import pytest
 from command import command
 from made_records import BEGUN, line, lines, record
 from server import BUILD, USER, UnixConnection
-from serving import (KNOWN, LONGEST, TAKEN, Pusher, Serving, assert_stored, batches, folder, reading, stored,  # noqa: F401
-                     wait_for)
+from serving import (KNOWN, LONGEST, TAKEN, Pusher, assert_stored, batches, folder, reading, server,  # noqa: F401
+                     server_on_a_file, serving_a_file, stored)
+from serving import serving_either as serving  # noqa: F401
+from waiting import until
 
 MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "509"))
 OWNER, OTHER = 1000, 65534
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def serving(request, folder, keeper, demand):
-    demand(shutil.which("curl"), "needs curl")
-    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
-    with Serving(folder, keeper, postgres) as serving:
-        yield serving
-
-
-@pytest.fixture
-def server(serving):
-    with serving() as server:
-        yield server
-
-
-@pytest.fixture
-def serving_a_file(folder, keeper):
-    """For what the kind of database has no part in."""
-    return Serving(folder, keeper)
-
-
-@pytest.fixture
-def server_on_a_file(serving_a_file):
-    with serving_a_file() as server:
-        yield server
-
-
-def test_what_was_pushed_comes_back(server):
+def test_what_was_pushed_comes_back(server_on_a_file):
+    """On PostgreSQL: test_postgres.py, and the lists of test_api.py."""
+    server = server_on_a_file
     sent = lines(range(1, 24))
     assert server.push(sent) == [TAKEN] * 23
     assert server.push(sent, packed=False) == [KNOWN] * 23
@@ -139,7 +117,8 @@ def curl_status(server, body, path):
                            f"http://127.0.0.1:{server.port}/api/v1/records"], capture_output=True, text=True).stdout
 
 
-def test_hostile_records_are_refused_one_by_one(server, tmp_path):
+def test_hostile_records_are_refused_one_by_one(server, tmp_path, demand):
+    demand(shutil.which("curl"), "needs curl")
     good = lines(range(3))
     bad = [b"{", b"[" * 50000, b'{"schema":"jobmeter.record/9"}', b"\xff\xfe", good[0].replace(b'"made-node1"', b'"a\\u0000b"'),
            good[0].replace(b'"sequence":1000000', b'"sequence":9223372036854775808'), b"", b"null"]
@@ -280,11 +259,11 @@ def test_the_ledger_adds_up_and_each_sees_his_own(server):
 def test_what_is_old_is_deleted(serving_a_file):
     with serving_a_file(retention={"timelines": "1s"}) as server:
         server.push(lines(range(211)))
-        wait_for(lambda: '"timeline":null' in server.ask("/v1/records?id=7").text)
+        until(lambda: '"timeline":null' in server.ask("/v1/records?id=7").text)
         assert len(server.jobs("limit=1000")) == 211
     with serving_a_file("another", retention={"records": "1s"}) as server:
         server.push(lines(range(211)))
-        wait_for(lambda: not server.jobs())
+        until(lambda: not server.jobs())
         for table in ("records", "jobs", "job_mounts", "job_steps"):
             assert server.ask_database(f"SELECT count(*) FROM {table}") == [(0,)]
 

@@ -5,13 +5,16 @@ import csv
 import decimal
 import json
 import os
+import pathlib
 import re
 import shlex
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
+from keeper import Keeper
 from made_records import line, record, stamp
 from server import Server
 from serving import Serving, folder  # noqa: F401
@@ -25,8 +28,7 @@ def server(bench, keeper):
         yield server
 
 
-@pytest.fixture
-def operator(server):
+def configure_operator(server):
     """A configuration directory with the token of an operator."""
     token = server.run("token", "create", "--user", "root", "--scope", "operator").stdout
     folder = server.folder / "config"
@@ -37,7 +39,12 @@ def operator(server):
 
 
 @pytest.fixture
-def jobmeter(programs, server, operator):
+def operator(server):
+    return configure_operator(server)
+
+
+def run_at(programs, server, operator):
+    """jobmeter(*words): what the command says at that server."""
     def jobmeter(*words, code=0):
         environment = {"PATH": os.environ["PATH"], "HOME": str(server.folder), "XDG_CONFIG_HOME": str(operator), "LC_ALL": "C.UTF-8",
                        "JOBMETER_SERVER_SOCKET": str(server.socket), "JOBMETER_SOCKET": "/nonexistent/agent.sock"}
@@ -47,6 +54,11 @@ def jobmeter(programs, server, operator):
         return done.stdout if code == 0 else done.stderr
 
     return jobmeter
+
+
+@pytest.fixture
+def jobmeter(programs, server, operator):
+    return run_at(programs, server, operator)
 
 
 def url(server):
@@ -297,6 +309,23 @@ def push_weeks(server):
     push(server, made)
 
 
+@pytest.fixture(scope="module")
+def weeks(demand):
+    """A server with push_weeks(), to which no test adds anything."""
+    demand(os.geteuid() == 0, "needs root")
+    with tempfile.TemporaryDirectory(prefix="jobmeter-reports-") as name, Keeper() as keeper:
+        os.chmod(name, 0o755)
+        with Server(pathlib.Path(name) / "reports", keeper) as server:
+            push_weeks(server)
+            server.operator = configure_operator(server)
+            yield server
+
+
+@pytest.fixture
+def of_weeks(programs, weeks):
+    return run_at(programs, weeks, weeks.operator)
+
+
 SPAN = ("--since", "2026-02-09", "--until", "2026-03-01")  # the earlier ones are history
 
 
@@ -306,10 +335,9 @@ def tables(jobmeter, kind, *words):
     return {table["title"]: table["rows"] for table in report["tables"]}
 
 
-def test_waste_names_the_idle_job_and_the_one_that_differs_with_their_numbers(server, jobmeter):
-    push_weeks(server)
-    for words in ((), ("--server", url(server))):
-        found = tables(jobmeter, "waste", *words)
+def test_waste_names_the_idle_job_and_the_one_that_differs_with_their_numbers(weeks, of_weeks):
+    for words in ((), ("--server", url(weeks))):
+        found = tables(of_weeks, "waste", *words)
         assert [row["user"] for row in found["Users by unused core time"]] == ["bob", "ada"]
         assert found["Jobs with the most unused core time"][0]["id"] == "100213"
         differing = {(row["what"], row["number"]): row for row in found["Jobs and nodes that differ from their like"]}
@@ -318,11 +346,11 @@ def test_waste_names_the_idle_job_and_the_one_that_differs_with_their_numbers(se
         idle = differing.pop(("job 100213", "cpu"))
         assert idle["value"] == pytest.approx(0.0275) and idle["median"] == pytest.approx(0.9)
         assert not differing, differing
-    text = jobmeter("report", "--type", "waste", *SPAN)
+    text = of_weeks("report", "--type", "waste", *SPAN)
     assert "6 jobs, 10 h 03 m of core time, 1 h 59 m of it unused (20 %)" in text and "ENERGY" not in text, text
     assert re.search(r"^ *job 100113 +ada +ada\.sh +elapsed +1 h 06 m +16 m 46 s ", text, re.MULTILINE), text
-    assert "Users by unused core time.\n" in (markdown := jobmeter("report", "--type", "waste", *SPAN, "--format", "markdown")), markdown
-    assert "<td>" in (html := jobmeter("report", "--type", "waste", *SPAN, "--format", "html")) and html.startswith("<!DOCTYPE html>")
+    assert "Users by unused core time.\n" in (markdown := of_weeks("report", "--type", "waste", *SPAN, "--format", "markdown")), markdown
+    assert "<td>" in (html := of_weeks("report", "--type", "waste", *SPAN, "--format", "html")) and html.startswith("<!DOCTYPE html>")
 
 
 def test_a_slow_node_is_named_instead_of_its_jobs(server, jobmeter):
@@ -374,27 +402,24 @@ def test_users_of_jobs_that_reached_their_time_limit_are_named(server, jobmeter)
     assert [(row["user"], row["jobs"], row["core_seconds"]) for row in rows] == [("cleo", 2, 4 * 5000), ("ada", 1, 4 * 1000)]
 
 
-def test_where_nothing_differs_nothing_is_named(server, jobmeter):
-    push_weeks(server)
-    assert tables(jobmeter, "waste", "--until", "2026-02-10")["Jobs and nodes that differ from their like"] == []
-    assert jobmeter("report", "--type", "usage", "--since", "2027-01-01", "--until", "2027-02-01").endswith("(UTC)\nnone that you may see\n")
-    nothing = json.loads(jobmeter("report", "--type", "usage", "--since", "2027-01-01", "--until", "2027-02-01", "--json"))["total"]
+def test_where_nothing_differs_nothing_is_named(of_weeks):
+    assert tables(of_weeks, "waste", "--until", "2026-02-10")["Jobs and nodes that differ from their like"] == []
+    assert of_weeks("report", "--type", "usage", "--since", "2027-01-01", "--until", "2027-02-01").endswith("(UTC)\nnone that you may see\n")
+    nothing = json.loads(of_weeks("report", "--type", "usage", "--since", "2027-01-01", "--until", "2027-02-01", "--json"))["total"]
     assert nothing == {"jobs": 0, "core_seconds": None, "unused_core_seconds": None, "energy.joules": None}
 
 
 @pytest.mark.parametrize("kind", ("waste", "efficiency", "energy", "usage"))
-def test_csv_has_the_rows_of_the_tables(server, jobmeter, kind):
-    push_weeks(server)
-    rows = list(csv.DictReader(jobmeter("report", "--type", kind, *SPAN, "--format", "csv").splitlines()))
-    expected = tables(jobmeter, kind)
+def test_csv_has_the_rows_of_the_tables(of_weeks, kind):
+    rows = list(csv.DictReader(of_weeks("report", "--type", kind, *SPAN, "--format", "csv").splitlines()))
+    expected = tables(of_weeks, kind)
     assert {title: sum(row["table"] == title for row in rows) for title in expected} == {title: len(table) for title, table in expected.items()}
 
 
-def test_filters_leave_the_others_out(server, jobmeter):
-    push_weeks(server)
-    assert [row["user"] for row in tables(jobmeter, "usage", "--account", "physics")["Users"]] == ["ada"]
-    assert [row["account"] for row in tables(jobmeter, "usage", "--user", "bob")["Accounts"]] == ["chemistry"]
-    assert tables(jobmeter, "usage", "--cluster", "another")["Users"] == []
+def test_filters_leave_the_others_out(of_weeks):
+    assert [row["user"] for row in tables(of_weeks, "usage", "--account", "physics")["Users"]] == ["ada"]
+    assert [row["account"] for row in tables(of_weeks, "usage", "--user", "bob")["Accounts"]] == ["chemistry"]
+    assert tables(of_weeks, "usage", "--cluster", "another")["Users"] == []
 
 
 def test_of_two_jobs_of_a_number_the_clusters_own_is_reported(server, jobmeter):
@@ -406,9 +431,8 @@ def test_of_two_jobs_of_a_number_the_clusters_own_is_reported(server, jobmeter):
         assert "there is no" in jobmeter("report", "--summary", "--cluster=nowhere", *words, "slurm/7", code=1)
 
 
-def test_users_stand_side_by_side(server, jobmeter):
-    push_weeks(server)
-    report = json.loads(jobmeter("compare", "--user", "bob", "--user", "ada", *SPAN, "--json"))
+def test_users_stand_side_by_side(of_weeks):
+    report = json.loads(of_weeks("compare", "--user", "bob", "--user", "ada", *SPAN, "--json"))
     rows = report["tables"][0]["rows"]
     assert [row["user"] for row in rows] == ["bob", "ada"]
     assert rows[1]["core_seconds"] == pytest.approx(4 * (4000 + sum(1000 + i for i in range(11, 13))))
@@ -422,8 +446,7 @@ def test_what_does_not_go_together_is_refused(jobmeter):
     assert "'--user' two times" in jobmeter("compare", "--user", "ada", code=2)
 
 
-def test_the_weekly_unit_writes_a_file_and_sends_a_mail(server, jobmeter, programs, operator, tmp_path):
-    push_weeks(server)
+def test_the_weekly_unit_writes_a_file_and_sends_a_mail(weeks, programs, tmp_path):
     unit = (programs / "share/jobmeter-report@.service").read_text()
     sendmail = tmp_path / "sendmail"
     sendmail.write_text(f"#!/bin/sh\ncat > {tmp_path}/mail\n")
@@ -431,7 +454,7 @@ def test_the_weekly_unit_writes_a_file_and_sends_a_mail(server, jobmeter, progra
     commands = [shlex.split(re.sub(r"\S*/bin/jobmeter ", f"{programs}/jobmeter ", command).replace("%i", "waste").replace("%%", "%").replace("$$", "$"))
                 for command in re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)]
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "STATE_DIRECTORY": str(tmp_path),
-                   "JOBMETER_SERVER_SOCKET": str(server.socket)}
+                   "JOBMETER_SERVER_SOCKET": str(weeks.socket)}
     for more in ({}, {"MAILTO": "hpc@example.org", "SENDMAIL": str(sendmail)}):
         for command in commands:
             done = subprocess.run(command, env=environment | more, capture_output=True, text=True, timeout=300)

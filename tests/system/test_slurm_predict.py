@@ -12,8 +12,9 @@ import pytest
 from made_records import line, record
 from repository import REPOSITORY
 from server import BUILD
-from serving import Serving, batches, folder, wait_for  # noqa: F401
+from serving import Serving, batches, folder  # noqa: F401
 from slurm import USERS, Slurm, missing_program
+from waiting import until
 
 pytestmark = pytest.mark.node
 
@@ -54,10 +55,10 @@ def test_a_batch_job_keeps_a_prediction_and_waits_for_none(slurm, folder, keeper
             lines.append(line(made))
         for batch in batches(lines):
             server.push(batch)
-        wait_for(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(12,)])
+        until(lambda: server.ask_database("SELECT count(*) FROM jobs WHERE is_stale = 0") == [(12,)])
         slurm.environment |= {"JOBMETER": str(BUILD.resolve() / "jobmeter"), "JOBMETER_SERVER_SOCKET": str(server.socket)}
         job = slurm.submit("true", "-N1", "-t", "5", user=ANN, name="it's 8")
-        wait_for(lambda: server.ask_database("SELECT count(*) FROM predictions"
+        until(lambda: server.ask_database("SELECT count(*) FROM predictions"
                                              f" WHERE target = 'runtime' AND job_id = '{job}' AND uid = {uid}") == [(1,)], 120)
         (value,), = server.ask_database("SELECT value_milli FROM predictions WHERE target = 'runtime'")
         assert 60_000 <= value <= 75_000
@@ -101,10 +102,10 @@ def test_what_is_not_given_is_not_asked(slurm):
     program.chmod(0o755)
     slurm.environment["JOBMETER"] = str(program)
     slurm.submit("true", user=ANN)
-    wait_for(lambda: asked.exists() and len(asked.read_text().splitlines()) == 2, 120)
+    until(lambda: asked.exists() and len(asked.read_text().splitlines()) == 2, 120)
     assert "--time" not in asked.read_text() and "--mem" not in asked.read_text()
     slurm.submit("true", "-t", "5", "--mem=16M", user=ANN)
-    wait_for(lambda: len(asked.read_text().splitlines()) == 4, 120)
+    until(lambda: len(asked.read_text().splitlines()) == 4, 120)
     assert all("--time=00:05:00" in line and "--mem=16" in line.split() for line in asked.read_text().splitlines()[2:])
 
 

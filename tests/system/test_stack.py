@@ -19,9 +19,9 @@ import yaml
 from agent import BPFFS
 from ports import free_ports
 from repository import REPOSITORY
-from serving import wait_for
 from slurm import make_users
 from up import USERS, taken_ports
+from waiting import until
 
 pytestmark = pytest.mark.node
 
@@ -84,7 +84,7 @@ def test_a_job_is_seen_everywhere_and_nothing_is_left(ready, programs, keeper):
     row, = (row for row in csv.DictReader(done.stdout.splitlines()) if row["id"] == job)
     assert row["end"] and int(row["written"]) >= BYTES
     assert {target["labels"]["job"] for target in stack.ask("targets")["activeTargets"]} == {"jobmeter", "jobmeter-server", "node"}
-    wait_for(lambda: {"NodeHot", "DiskNearlyFull"} <= stack.rules())  # Prometheus loads them after its targets
+    until(lambda: {"NodeHot", "DiskNearlyFull"} <= stack.rules())  # Prometheus loads them after its targets
     managers = [urllib.parse.urlsplit(one["url"]).port for one in stack.ask("alertmanagers")["activeAlertmanagers"]]
     assert managers == [stack.port + 3]
     # on loopback, and the database on none

@@ -18,8 +18,8 @@ from accounting import AccountedSlurm
 from agent import Agent, environment
 from keeper import Keeper
 from server import Server
-from serving import wait_for
 from slurm import MADE_JOBS, USERS, make_users
+from waiting import until
 
 pytestmark = pytest.mark.node
 
@@ -66,7 +66,7 @@ class Site:
     def sync(self):
         """Until a question that is asked from now on was answered."""
         now = time.time()
-        wait_for(lambda: int(self.metric("sync_timestamp_seconds")) > now, 120)
+        until(lambda: int(self.metric("sync_timestamp_seconds")) > now, 120)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_jobs_have_the_states_and_exit_codes_of_sacct(site, slurm):
     slurm.run("scancel", ids[19], ids[18])
     slurm.wait_until_over()
     site.sync()
-    wait_for(lambda: sum(job["measured"] for job in site.jobs()) == 19)  # records take their time
+    until(lambda: sum(job["measured"] for job in site.jobs()) == 19)  # records take their time
     ours = {job["id"]: job for job in site.jobs()}
     rows = {row["JobIDRaw"]: row for row in slurm.sacct("JobIDRaw", "State", "ExitCode", "User", "Account", "JobName", "Start", "End",
                                                        "NodeList")}
@@ -242,7 +242,7 @@ def test_many_short_jobs_are_those_that_they_say_they_are(site, slurm):
     told = [line.split() for line in truth.read_text().splitlines()]
     assert len(told) == 3 * each + alone
     numbers = {number for number, *_ in told}  # a record that has just come is a job of its own until it is joined
-    wait_for(lambda: all(job["measured"] for job in site.jobs() if job["id"] in numbers) and len(site.jobs()) == before + len(told))
+    until(lambda: all(job["measured"] for job in site.jobs() if job["id"] in numbers) and len(site.jobs()) == before + len(told))
     rows = assert_same(site, slurm)
     assert len(rows) == before + len(told)
     ours = {job["id"]: job for job in site.jobs()}
@@ -258,7 +258,7 @@ def test_ended_jobs_get_their_summary_as_admin_comment_once(site, slurm):
     ids = [slurm.submit("sleep 1.7", "-A", "bio", user=user, name='"; $(true) | x') for user in USERS]
     slurm.wait_until_over()
     site.sync()
-    wait_for(lambda: {str(number) for number in ids} <= {job["id"] for job in site.jobs() if job["measured"]})
+    until(lambda: {str(number) for number in ids} <= {job["id"] for job in site.jobs() if job["measured"]})
     kept = slurm.submit("true", "-A", "bio", user=ANN)
     slurm.wait_until_over()
     slurm.wait_for(lambda: slurm.run("sacctmgr", "-i", "modify", "job", "where", f"jobid={kept}", "set", "AdminComment=ours", check=False).returncode == 0)
@@ -295,11 +295,11 @@ def test_without_slurmdbd_nothing_is_lost_and_later_it_comes(site, slurm):
     slurm.stop_slurmdbd()
     job = slurm.submit("exit 5", "-A", "bio", user=BOB)
     failures = int(site.metric("sync_failures_total"))
-    wait_for(lambda: int(site.metric("sync_failures_total")) > failures + 1)
+    until(lambda: int(site.metric("sync_failures_total")) > failures + 1)
     assert site.server.database_rows("SELECT * FROM runs ORDER BY id") == rows
     slurm.wait_until_over()
     slurm.start_slurmdbd()
-    wait_for(lambda: [one["exit_code"] for one in site.jobs() if one["id"] == str(job)] == [5])
+    until(lambda: [one["exit_code"] for one in site.jobs() if one["id"] == str(job)] == [5])
 
 
 def test_one_question_an_interval_is_one_query_of_jobs(site, slurm):
@@ -315,7 +315,7 @@ def test_one_question_an_interval_is_one_query_of_jobs(site, slurm):
 def test_coordinators_are_those_of_sacctmgr(site, slurm):
     question = "SELECT manager, account, user_name FROM coordinators"
     slurm.sacctmgr("add", "coordinator", "account=chem", f"names={BOB}")
-    wait_for(lambda: site.server.database_rows(question) == [("slurm", "chem", BOB)])
+    until(lambda: site.server.database_rows(question) == [("slurm", "chem", BOB)])
     # who coordinates sees the account's jobs, and none of another account but their own
     token = site.server.run("token", "create", "--user", BOB).stdout.strip()
     answer = site.server.get("/api/v1/jobs?limit=1000&fields=user,account", Authorization=f"Bearer {token}")
@@ -323,4 +323,4 @@ def test_coordinators_are_those_of_sacctmgr(site, slurm):
     assert sorted(seen) == sorted((job["user"], job["account"]) for job in site.jobs() if job["account"] == "chem" or job["user"] == BOB)
     assert len({user for user, _ in seen}) == 3
     slurm.sacctmgr("delete", "coordinator", "account=chem", f"names={BOB}")
-    wait_for(lambda: site.server.database_rows(question) == [])
+    until(lambda: site.server.database_rows(question) == [])

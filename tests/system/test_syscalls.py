@@ -9,10 +9,10 @@ import re
 import signal
 import subprocess
 import tempfile
-import time
 
 import pytest
 from calls_cases import contradictions, differences, lost, rows
+from waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -132,26 +132,18 @@ time.sleep(300)
 """
 
 
-def await_that(is_so):
-    end = time.monotonic() + 60
-    while not (found := is_so()):
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    return found
-
-
 def child_of(process, name):
     """The PID of its child once that is the program of this name."""
     def find():
         found = subprocess.run(["pgrep", "-P", str(process.pid), name], capture_output=True, text=True).stdout.split()
         return int(found[0]) if found else None
 
-    return await_that(find)
+    return until(find)
 
 
 def await_nap(pid):
     """It is in clock_nanosleep()."""
-    await_that(lambda: pathlib.Path(f"/proc/{pid}/syscall").read_text().startswith("230 "))
+    until(lambda: pathlib.Path(f"/proc/{pid}/syscall").read_text().startswith("230 "))
 
 
 def test_a_call_that_began_before_the_watch_has_no_time(programs, tmp_path, root, demand):
@@ -165,7 +157,7 @@ def test_a_call_that_began_before_the_watch_has_no_time(programs, tmp_path, root
                                   str(pid), "--output", output], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         first = watch.stdout.readline()  # after its first looks
         os.kill(pid, signal.SIGUSR1)
-        await_that(over.exists)
+        until(over.exists)
         await_nap(pid)
         watch.send_signal(signal.SIGINT)
         _, said = watch.communicate(timeout=60)

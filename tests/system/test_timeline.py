@@ -5,13 +5,13 @@ import json
 import math
 import shutil
 import subprocess
-import time
 
 import pytest
 
 from agent_pages import final_record, text_of, wrong_totals
 from job_groups import MANAGER
 from timelines import buckets_until_now, load, values_of, wrong_series
+from waiting import until
 
 # 17 MiB, then nothing for 3 s, then 13 MiB in 1,000 writes, and 1 s at the end.
 STAGES = """
@@ -101,19 +101,12 @@ class TestRun:
 
 def record_of(agent, job, seconds=60):
     """A reading may be some tenths of a second old, and the job younger."""
-    end = time.monotonic() + seconds
-    while "jobmeter.record/1" not in (text := text_of(agent, f"/v1/jobs/{MANAGER}/{job}")):
-        assert time.monotonic() < end, text
-        time.sleep(0.05)
-    return load(text)
+    return load(until(lambda: "jobmeter.record/1" in (text := text_of(agent, f"/v1/jobs/{MANAGER}/{job}")) and text, seconds))
 
 
 def wait_until_written(agent, job, seconds=60):
     """Its timeline is written down with the reading after its end."""
-    end = time.monotonic() + seconds
-    while not any('"timeline"' in path.read_text() for path in (agent.folder / "state/jobs").glob(f"*-{job}.json")):
-        assert time.monotonic() < end, "the timeline is in no state"
-        time.sleep(0.1)
+    until(lambda: any('"timeline"' in path.read_text() for path in (agent.folder / "state/jobs").glob(f"*-{job}.json")), seconds)
 
 
 def buckets_of(record):

@@ -19,6 +19,7 @@ from leftovers import processes
 from one_agent import bench, groups, keeper, start_shared_agent  # noqa: F401
 from slurm import make_users
 from terminal import Terminal
+from waiting import until
 
 OWNER = f"jt{os.getpid():x}"
 BUSY = "while :; do :; done"
@@ -55,10 +56,7 @@ class Node:
 
     def await_users(self, seconds=60):
         """Whose a job is, the agent learns from its processes."""
-        end = time.monotonic() + seconds
-        while {j["job"]["user"] for j in self.ticks("-n", 1)[0]["jobs"] if j["job"]["id"] == "9"} != {OWNER}:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        until(lambda: {j["job"]["user"] for j in self.ticks("-n", 1)[0]["jobs"] if j["job"]["id"] == "9"} == {OWNER}, seconds)
 
 
 @pytest.fixture(scope="module")
@@ -88,12 +86,9 @@ def busy_ticks(pids):
 
 def let_compute(node, ticks=5):
     """Until each process of the job that computes has used so much more of a CPU."""
-    end = time.monotonic() + 60
     for process in node.started[:2]:
-        before = busy_ticks([process.pid])
-        while busy_ticks([process.pid]) < before + ticks:
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        enough = busy_ticks([process.pid]) + ticks
+        until(lambda: busy_ticks([process.pid]) >= enough, pause=0.01)
 
 
 def written(job):
@@ -259,19 +254,13 @@ class TestThroughAnAgent:
         run = subprocess.Popen([BUILD.resolve() / "jobmeter", "run", "--", "sleep", "600"], env=node.environment,
                                stderr=subprocess.DEVNULL)
         try:
-            end = time.monotonic() + 60
-            while not re.search(rf"^.{run.pid} +root +\(sleep\) ", node.top("--batch", "-n", 1, "--size", 80), re.M):
-                assert time.monotonic() < end and run.poll() is None
-                time.sleep(0.3)
+            until(lambda: re.search(rf"^.{run.pid} +root +\(sleep\) ", node.top("--batch", "-n", 1, "--size", 80), re.M), pause=0.3)
         finally:
             run.send_signal(signal.SIGTERM)
             run.wait()
 
     def test_a_job_without_a_name_is_told_by_what_it_runs(self, node):
-        end = time.monotonic() + 60
-        while "(sleep)" not in lines_of(node.top("--batch", "-n", 1, "--size", 80)).get("9", ""):
-            assert time.monotonic() < end
-            time.sleep(0.3)
+        until(lambda: "(sleep)" in lines_of(node.top("--batch", "-n", 1, "--size", 80)).get("9", ""), pause=0.3)
         job = jobs_of(node.ticks("-n", 1)[0])["9"]["job"]
         assert job["command"] == ["sleep"] and job["name"] is None
 
@@ -360,10 +349,8 @@ def left(terminal):
     """After it left: the screen is what it was before, and so is the terminal."""
     text = terminal.wait_for("left with 0")
     assert "before" in text and "CORES" not in text
-    end = time.monotonic() + 60
-    while len(lines := terminal.settings.read_text().split()) < 2:
-        assert time.monotonic() < end
-    assert lines[0] == lines[1]
+    before, after = until(lambda: len(lines := terminal.settings.read_text().split()) == 2 and lines)
+    assert before == after
 
 
 def click(terminal, column, row):
@@ -431,10 +418,7 @@ class TestOnAScreen:
         click(t, lines[heads].index("WRITE") + 1, heads)
         t.wait_for("by WRITE")
         click(t, 3, heads + 2)
-        end = time.monotonic() + 60
-        while not t.tmux("capture-pane", "-p").splitlines()[heads + 2].startswith(">"):
-            assert time.monotonic() < end, t.screen()
-            time.sleep(0.05)
+        t.wait_until(lambda: t.tmux("capture-pane", "-p").splitlines()[heads + 2].startswith(">"))
         t.type("q")
         left(t)
 

@@ -5,13 +5,13 @@ import json
 import os
 import re
 import subprocess
-import time
 
 import pytest
 
 from agent import BUILD, Agent
 from slurm import USERS
 from test_top import WRITES
+from waiting import until
 
 pytestmark = pytest.mark.node
 
@@ -48,12 +48,11 @@ def test_a_job_of_slurm_has_its_name(slurm, tmp_path):
     try:
         job = slurm.submit("sleep 100", user=USERS[0], name="train it")
         environment = {**os.environ, "LC_ALL": "C.UTF-8", "JOBMETER_SOCKET": agent.settings["socket"]["path"]}
-        end, text = time.monotonic() + 60, ""
-        while "train it" not in text:
-            assert time.monotonic() < end, text
-            time.sleep(0.5)
-            text = subprocess.run([BUILD.resolve() / "jobmeter", "top", "--batch", "-n", "1", "--size", "80"],
+        def shown():
+            return subprocess.run([BUILD.resolve() / "jobmeter", "top", "--batch", "-n", "1", "--size", "80"],
                                   capture_output=True, text=True, check=True, env=environment).stdout
+
+        text = until(lambda: "train it" in (text := shown()) and text, why=shown, pause=0.5)
         assert re.search(rf"^.{job} +{USERS[0]} +train it ", text, re.M)
     finally:
         slurm.run("scancel", "--signal=KILL", "--full", "-u", USERS[0], check=False)

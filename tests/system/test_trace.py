@@ -15,7 +15,7 @@ import time
 import pytest
 
 from command import command
-from serving import wait_for
+from waiting import until
 
 BUSY = ["--budget", "0"]  # these, or others of this machine, call as often as they can
 
@@ -59,10 +59,10 @@ def programs_of(pid):
 
 def await_unloading(ids, seconds=60):
     """The kernel frees programs a moment after their owner; one that is still attached would stay."""
-    end = time.monotonic() + seconds
-    while left := ids & {p["id"] for p in json.loads(command("bpftool", "-j", "prog").stdout)}:
-        assert time.monotonic() < end, left
-        time.sleep(0.1)
+    def left():
+        return ids & {p["id"] for p in json.loads(command("bpftool", "-j", "prog").stdout)}
+
+    until(lambda: not left(), seconds, left)
 
 
 def count_lines(stream, pause):
@@ -433,7 +433,7 @@ def await_sleep(parent):
                 pass  # it has gone
         return None
 
-    wait_for(asleep)
+    until(asleep)
     return asleep()
 
 

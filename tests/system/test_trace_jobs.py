@@ -19,7 +19,8 @@ from collector_double import Collector, status
 from job_groups import MANAGER, OWN_ONLY, JobGroups
 from mpi_programs import ENVIRONMENT, LANGUAGES, mpirun
 from test_trace_record import HOLDER, NUMBERS, counts, known_calls
-from test_trace_users import processes_named, until
+from test_trace_users import processes_named
+from waiting import until
 
 FIRST, SECOND, THIRD = map(JobGroups.name, (4713, 4721, 4723))
 RUNS = 3  # of the third job

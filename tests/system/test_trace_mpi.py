@@ -82,8 +82,8 @@ def moving(calls):
             for c in calls if name_of(c).startswith(kinds)]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("mpi", MPIS)
+# Fortran's own functions call those of C: by MPICH from Fortran 2008's wrappers, by Open MPI from those that all bindings share.
+@pytest.mark.parametrize("mpi, language", [("openmpi", "c"), ("mpich", "c"), ("openmpi", "mpi"), ("mpich", "f08")])
 class TestTransfers:
     """One run is traced for all that can be told of it."""
 

@@ -15,7 +15,7 @@ import pytest
 
 import mpi_programs
 from collector_double import Collector, cut, in_part, late, never, status
-from mpi_programs import ENVIRONMENT, LANGUAGES, MPIS, RANKS, messages, mpirun, transfers
+from mpi_programs import ENVIRONMENT, LANGUAGES, RANKS, messages, mpirun, transfers
 from test_trace_mpi import built, calls_of, moving, name_of, of_rank, own_mount, trace  # noqa: F401: fixtures
 
 SCHEMA = ["@opentelemetry/otlp-transformer@0.57.2", "protobufjs@7.4.0"]
@@ -124,17 +124,17 @@ def spans(trace, built, own_mount, tmp_path, decode):  # noqa: F811
     return run
 
 
-@pytest.mark.parametrize("mpi", MPIS)
-def test_spans_are_the_calls_that_the_program_made(spans, trace, built, own_mount, tmp_path, mpi):  # noqa: F811
+def test_spans_are_the_calls_that_the_program_made(spans, trace, built, own_mount, tmp_path):  # noqa: F811
+    """What is seen of each MPI: test_trace_mpi.py."""
     begun = time.time_ns()
-    root, processes, calls, by_id, said = spans(mpi, "--slow", "0")
-    assert begun <= root.start and root.end <= time.time_ns() and root.name == f"mpirun.{mpi}"
+    root, processes, calls, by_id, said = spans("mpich", "--slow", "0")
+    assert begun <= root.start and root.end <= time.time_ns() and root.name == "mpirun.mpich"
     ranks = [p for p in processes if p.rank is not None]
     assert sorted((p.rank, p.name) for p in ranks) == [(rank, f"rank {rank}") for rank in range(RANKS)]
     for rank in range(RANKS):
         own = sorted((c for c in calls if c.rank == rank), key=lambda c: c.start)
         assert {c.resource["process.pid"] for c in own} == {next(p for p in ranks if p.rank == rank).resource["process.pid"]}
-        assert {c.resource["process.executable.name"] for c in own} == {f"transfers.{mpi}"[:15]}
+        assert {c.resource["process.executable.name"] for c in own} == {"transfers.mpich"}
         assert moving([c.as_call() for c in own]) == transfers(rank)
         assert {c.own["file.path"] for c in own if c.name in {t[0] for t in transfers(rank)}} == {str(own_mount / "file")}
         on_world = [(c.name, c.as_call()["arguments"], c.as_call()["bytes"]) for c in own
@@ -144,7 +144,7 @@ def test_spans_are_the_calls_that_the_program_made(spans, trace, built, own_moun
         assert all(c.own["jobmeter.return"] == 0 and not c.status and c.own["code.function.name"] == c.name for c in own)
     lines = tmp_path / "calls"
     trace("--set", "mpi,mpi-io", "--format", "ndjson", "--output", lines, "--",
-          *mpirun(mpi, built(mpi, *LANGUAGES["c"]), own_mount / "file"))
+          *mpirun("mpich", built("mpich", *LANGUAGES["c"]), own_mount / "file"))
     polls = "MPI_Test", "MPI_Iprobe"  # as often as there was time
     assert counted([c.as_call() for c in calls], *polls) == counted(calls_of(lines), *polls)
     assert f"{len(calls)} of {len(calls)} calls became spans" in said and root.own["jobmeter.calls"] == len(calls)

@@ -23,6 +23,7 @@ from job_groups import MANAGER
 from one_agent import bench, groups, keeper, start_shared_agent  # noqa: F401
 from person import Person
 from repository import REPOSITORY
+from waiting import until
 
 SOURCES = REPOSITORY / "tests/system"
 ALICE, BOB, CAROL = 64711, 64717, 64733  # nobody's, on machines that these tests run on
@@ -60,13 +61,6 @@ def attached():
 def is_attached():
     loaded, links = attached()
     return bool(loaded or links)
-
-
-def until(is_so, seconds=60):
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, "it does not come to that"
-        time.sleep(0.01)
 
 
 def processes_named(agent, name):

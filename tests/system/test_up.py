@@ -24,6 +24,7 @@ from slurm import MADE_JOBS as JOBS
 from slurm import USERS
 from up import USERS as SERVICE_USERS
 from up import Up, make_users, two_ports
+from waiting import until
 
 pytestmark = pytest.mark.node
 
@@ -35,14 +36,6 @@ def primes(count, least):
         if all(number % d for d in range(3, int(number ** 0.5) + 1, 2)):
             found.append(number)
         number += 2
-    return found
-
-
-def wait_for(condition, seconds, what):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, what()
-        time.sleep(0.2)
     return found
 
 
@@ -78,8 +71,8 @@ def site(slurm, programs):
                                user=user)
             told[str(job)] = (user, size)
         slurm.wait_until_over(600)
-        wait_for(lambda: told.keys() <= {row["id"] for row in up.jobs("--all", "-o", "id,end") if row["end"]}, 180,
-                 lambda: f"{len(up.jobs('--all', '-o', 'id'))} of {JOBS} jobs arrived\n{up.log()}")
+        until(lambda: told.keys() <= {row["id"] for row in up.jobs("--all", "-o", "id,end") if row["end"]}, 180,
+              lambda: f"{len(up.jobs('--all', '-o', 'id'))} of {JOBS} jobs arrived\n{up.log()}", 0.2)
         yield up, told
 
 
@@ -174,7 +167,7 @@ def test_jobs_have_the_names_that_their_environment_has(site, slurm):
     """The prolog of this Slurm is told none."""
     up, _ = site
     job = slurm.submit("sleep 6", name="long train", user=USERS[0])
-    rows = wait_for(lambda: [row for row in up.jobs("--all", "--name", "long train", "-o", "id,name,end") if row["end"]], 120, up.log)
+    rows = until(lambda: [row for row in up.jobs("--all", "--name", "long train", "-o", "id,name,end") if row["end"]], 120, up.log, 0.2)
     assert [(row["id"], row["name"]) for row in rows] == [(str(job), "long train")]
 
 
@@ -182,7 +175,7 @@ def test_runs_have_the_name_of_their_command(site):
     up, _ = site
     done = up.type("run", "--quiet", "sleep", "5")
     assert done.returncode == 0, done.stderr
-    wait_for(lambda: [row for row in up.jobs("--all", "--name", "sleep", "-o", "id,end") if row["end"]], 120, up.log)
+    until(lambda: [row for row in up.jobs("--all", "--name", "sleep", "-o", "id,end") if row["end"]], 120, up.log, 0.2)
 
 
 # ---- up itself ----
@@ -234,7 +227,7 @@ def test_one_ctrl_c_ends_both(up):
 
 def test_a_kill_ends_both(up):
     up.end(signal.SIGKILL)
-    wait_for(lambda: not of(up.folder), 60, lambda: f"{of(up.folder)}\n{up.log()}")
+    until(lambda: not of(up.folder), 60, lambda: f"{of(up.folder)}\n{up.log()}")
 
 
 def test_a_kill_while_they_start_ends_both(programs, folder, keeper):
@@ -243,7 +236,7 @@ def test_a_kill_while_they_start_ends_both(programs, folder, keeper):
         up.launch()
         time.sleep(milliseconds / 1000)
         up.end(signal.SIGKILL)
-        wait_for(lambda: not of(up.folder), 60, lambda: f"after {milliseconds} ms: {of(up.folder)}\n{up.log()}")
+        until(lambda: not of(up.folder), 60, lambda: f"after {milliseconds} ms: {of(up.folder)}\n{up.log()}")
 
 
 @pytest.mark.parametrize("name", ["jobmeter-agent", "jobmeter-server"])

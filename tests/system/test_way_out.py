@@ -13,6 +13,7 @@ import time
 import pytest
 
 from person import NOBODY, Person
+from waiting import until
 
 
 @pytest.fixture(params=[0, NOBODY], ids=["root", "user"])
@@ -95,10 +96,8 @@ def test_a_signal_while_the_record_is_written_waits_until_it_is(programs, tmp_pa
     process = subprocess.Popen(["strace", "-o", "trace", "-e", "trace=fsync", "-e", "inject=fsync:delay_enter=5000000",
                                 "build/jobmeter", "run", "--output", "ranks/", "--", "true"],
                                cwd=person.home, env=person.environment, stderr=subprocess.PIPE)
-    end = time.monotonic() + 60
-    while not any(path.stat().st_size for path in person.home.glob("ranks/.*.json.*")):  # its fsync() goes on
-        assert process.poll() is None and time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: any(path.stat().st_size for path in person.home.glob("ranks/.*.json.*")), pause=0.01)  # its fsync() goes on
+    assert process.poll() is None
     assert not list(person.home.glob("ranks/*.json"))
     pid, = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.kill(int(pid), signal.SIGTERM)

@@ -38,10 +38,10 @@ static int schedstat_fd;
 static uint64_t born_ns; /* of this process: its first instruction */
 static const char *folder;
 
-/* What children tell, each by its own clocks; shared with them. */
+/* What all tell, each by its own clocks; shared with children. */
 struct told {
-	uint64_t waited_ns; /* asleep, or stopped */
-	uint64_t children_ns; /* waiting for children of their own */
+	uint64_t waited_ns; /* children, asleep or stopped */
+	uint64_t children_ns; /* waiting for children: as they are born, and for their ends */
 	uint64_t queued_ns; /* waiting for a CPU, as the kernel says of those that ended */
 	uint64_t lived_ns; /* from their first instruction to what they told last */
 };
@@ -194,10 +194,15 @@ static bool wait_for_events(unsigned long count, struct truth *t)
 	return true;
 }
 
+/* Where groups of processes change meanwhile the kernel lets fork() wait: in a call for children.
+ */
 static pid_t start_child(void)
 {
+	struct span from = read_clocks();
 	pid_t pid = fork();
 
+	if (pid > 0)
+		end(&from, &told->children_ns);
 	if (pid == 0) { /* ours is the parent's */
 		born_ns = now_ns(CLOCK_MONOTONIC);
 		schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -242,30 +247,36 @@ static uint64_t usage_ns(const struct rusage *u)
 	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
 }
 
-/* Its end is part of its life: so it is asked when that is over, and before it is gone. */
+/* Its end is part of its life: so it is asked when that is over, and before it is gone.  To open a
+ * file may be a wait, too, of another cause. */
 static bool await_end(pid_t pid)
 {
+	struct span from = read_clocks();
 	siginfo_t info;
 	char path[64];
 	int fd;
 
 	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
 		return false;
+	end(&from, &told->children_ns);
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	tell(&told->queued_ns, read_queued(fd));
 	return close(fd) == 0;
 }
 
-static bool end_child(pid_t pid, struct truth *t, size_t children)
+static bool end_child(pid_t pid, struct truth *t)
 {
-	struct span from = read_clocks();
 	struct rusage usage;
+	struct span from;
 	int status;
 
-	if (!await_end(pid) || wait4(pid, &status, 0, &usage) != pid || status != 0)
+	if (!await_end(pid))
 		return false;
-	end(&from, &t->waits[children].ns);
+	from = read_clocks();
+	if (wait4(pid, &status, 0, &usage) != pid || status != 0)
+		return false;
+	end(&from, &told->children_ns);
 	t->wait4_ns += usage_ns(&usage);
 	return true;
 }
@@ -285,7 +296,7 @@ static bool read_from_child(int from_fd, int to_fd, unsigned long count, struct 
 			return false;
 	}
 	end(&from, &t->waits[0].ns);
-	if (!end_child(pid, t, 2))
+	if (!end_child(pid, t))
 		return false;
 	t->waits[1].ns = told->waited_ns;
 	return true;
@@ -330,7 +341,7 @@ static bool wait_for_children(unsigned long count, struct truth *t)
 
 		if (pid == 0)
 			_exit(end_life(sleep_and_tell(STEP_NS)));
-		if (pid < 0 || !end_child(pid, t, 0))
+		if (pid < 0 || !end_child(pid, t))
 			return false;
 		t->children_most_ns += now_ns(CLOCK_MONOTONIC) - from_ns;
 	}
@@ -491,7 +502,7 @@ static bool share_cpu(unsigned long ms, struct truth *t)
 	pid = start_child();
 	if (pid == 0)
 		_exit(end_life(spin(ms)));
-	if (pid < 0 || !spin(ms) || !end_child(pid, t, 0))
+	if (pid < 0 || !spin(ms) || !end_child(pid, t))
 		return false;
 	t->children_most_ns = now_ns(CLOCK_MONOTONIC) - from_ns;
 	return true;
@@ -517,10 +528,9 @@ static bool have_children(unsigned long count)
 
 		if (pid == 0)
 			_exit(end_life(sleep_and_tell(STORM_NS) && spin(STORM_NS / 1000000)));
-		if (pid < 0 || !end_child(pid, &own, 0))
+		if (pid < 0 || !end_child(pid, &own))
 			return false;
 	}
-	tell(&told->children_ns, own.waits[0].ns);
 	return true;
 }
 
@@ -540,11 +550,9 @@ static bool fork_storm(unsigned long count, struct truth *t)
 	for (size_t i = 0; i < STORM_PARENTS; i++)
 		pids[i] = start_parent(count / STORM_PARENTS + (i < count % STORM_PARENTS));
 	for (size_t i = 0; i < STORM_PARENTS; i++) {
-		if (pids[i] < 0 || !end_child(pids[i], t, 0)) /* wait4() tells of its children too
-							       */
+		if (pids[i] < 0 || !end_child(pids[i], t)) /* wait4() tells of its children too */
 			return false;
 	}
-	t->waits[0].ns += told->children_ns;
 	t->waits[1].ns = told->waited_ns;
 	return true;
 }
@@ -594,7 +602,8 @@ static bool publish(const char *path, const struct mode *mode, const struct trut
 		(uintmax_t)(usage_of(RUSAGE_SELF) + t->wait4_ns));
 	for (size_t i = 0; i < CAUSES_MAX && mode->causes[i]; i++)
 		dprintf(fd, "%s\"%s\": %ju", i ? ", " : "", mode->causes[i],
-			(uintmax_t)t->waits[i].ns);
+			(uintmax_t)(strcmp(mode->causes[i], "children") == 0 ? told->children_ns
+									     : t->waits[i].ns));
 	dprintf(fd, "}\n}\n");
 	return close(fd) == 0;
 }

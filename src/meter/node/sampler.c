@@ -133,14 +133,15 @@ static int make_rules(struct sampler *s, struct error *err)
 
 static int make_registry(struct sampler *s)
 {
+	const struct clock_moment now = clock_now();
 	struct registry_options options = {
 		.rules = s->rules,
 		.has_units = s->options.has_units,
 		.retention_ns = s->options.retention_ns,
 		.jobs_max = s->options.jobs_max,
 		.user_jobs_max = s->options.user_jobs_max,
-		.started_real_ns = clock_now_ns(CLOCK_REALTIME),
-		.started_boot_ns = clock_now_ns(CLOCK_BOOTTIME),
+		.started_real_ns = now.real_ns,
+		.started_boot_ns = now.boot_ns,
 	};
 
 	snprintf(options.boot_id, sizeof(options.boot_id), "%s", s->boot_id);
@@ -585,12 +586,12 @@ static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, s
 
 int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, struct error *err)
 {
+	const struct clock_moment now = clock_now();
 	int r = 0;
 
 	s->is_asked = max_age_ns > 0;
-	if (!s->last || clock_now_ns(CLOCK_BOOTTIME) - s->last->boot_ns > max_age_ns)
-		r = take_reading(s, clock_now_ns(CLOCK_BOOTTIME), clock_now_ns(CLOCK_REALTIME),
-				 err);
+	if (!s->last || now.boot_ns - s->last->boot_ns > max_age_ns)
+		r = take_reading(s, now.boot_ns, now.real_ns, err);
 	if (r >= 0)
 		*ret = snapshot_ref(s->last);
 	return r;
