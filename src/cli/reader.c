@@ -174,16 +174,6 @@ struct question {
 	struct error *err;
 };
 
-static void format_usage(const struct question *q, struct document *d)
-{
-	bool has_more = false;
-
-	document_begin_list_of(d, "usage");
-	*q->ret = store_format_usage(q->store, q->usage, &everybody, d, &has_more, q->err);
-	document_end_list(d);
-	document_put_boolean(d, "more", has_more);
-}
-
 /* As a server answers it. */
 static void format_answer(const void *what, struct document *d)
 {
@@ -191,7 +181,7 @@ static void format_answer(const void *what, struct document *d)
 
 	document_begin_map(d);
 	if (q->usage)
-		format_usage(q, d);
+		*q->ret = store_format_usage(q->store, q->usage, &everybody, d, q->err);
 	else if (q->by)
 		*q->ret = store_format_counters(q->store, q->by, q->filter, &everybody, d, q->err);
 	else

@@ -97,15 +97,14 @@ int store_put_ledger(struct store *s, const struct store_line *text, enum store_
 	"AND (?5 IS NULL OR e.manager = ?5) AND (?6 IS NULL OR e.job_id = ?6) "           \
 	"ORDER BY e.start_ns DESC, e.id DESC LIMIT ?7 OFFSET ?8"
 
-static void put_entry(const struct statement *row, const struct store_ledger_question *question,
-		      struct document *d)
+static void put_entry(const void *context, const struct statement *row, struct document *d)
 {
+	const struct store_ledger_question *question = context;
 	static const char *const texts[] = { "cluster", "node",	 "owner",  "manager",
 					     "job",	"level", "source", "quality" };
 	uint64_t start_ns, microjoules;
 	int column = 0;
 
-	document_begin_map(d);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		const char *text = COLUMN_TEXT(row, column++);
 
@@ -124,7 +123,6 @@ static void put_entry(const struct statement *row, const struct store_ledger_que
 	document_put_unsigned(d, "microjoules", microjoules);
 	if (question->put_more)
 		question->put_more(question->context, start_ns, microjoules, d);
-	document_end_map(d);
 }
 
 int store_format_ledger(struct store *s, const struct store_ledger_question *question,
@@ -132,7 +130,7 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 {
 	size_t limit = question->limit ? MIN(question->limit, (size_t)STORE_LIMIT_MAX)
 				       : STORE_LIMIT_MAX;
-	uint64_t until_ns = question->until_ns ? question->until_ns : INT64_MAX, count = 0;
+	uint64_t until_ns = question->until_ns ? question->until_ns : INT64_MAX;
 	static const char *const texts[SIGHT_COUNT] = {
 		[SEES_ALL] = ENTRIES_OF(""),
 		[SEES_OWN] = ENTRIES_OF(" AND e.uid = ?3"),
@@ -143,22 +141,14 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 			"AND (j.manager, j.account) IN (SELECT manager, account FROM coordinators "
 			"WHERE user_name = ?9)))"),
 	};
-	struct statement *rows;
+	struct statement rows = { .text = texts[store_sight_of(s, who)] };
 
-	rows = store_ask(s, texts[store_sight_of(s, who)],
-			 NUMBER(MIN(question->since_ns, (uint64_t)INT64_MAX)),
-			 NUMBER(MIN(until_ns, (uint64_t)INT64_MAX)), NUMBER(who->uid),
-			 TEXT(question->node), TEXT(question->manager), TEXT(question->job),
-			 NUMBER(limit + 1), NUMBER(question->offset), TEXT(who->user));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
-	document_begin_list_of(d, "entries");
-	while (store_next(s, rows) && ++count <= limit)
-		put_entry(rows, question, d);
-	document_end_list(d);
-	document_put_boolean(d, "more", count > limit);
-	s->deadline_ns = 0;
-	store_reset(rows);
-	return store_told(s, err);
+	store_begin_list(s, &rows,
+			 ARGS(NUMBER(MIN(question->since_ns, (uint64_t)INT64_MAX)),
+			      NUMBER(MIN(until_ns, (uint64_t)INT64_MAX)), NUMBER(who->uid),
+			      TEXT(question->node), TEXT(question->manager), TEXT(question->job),
+			      NUMBER(limit + 1), NUMBER(question->offset), TEXT(who->user)));
+	return store_format_list(s, &rows, "entries", limit, put_entry, question, d, err);
 }
 
 /* ---- beside jobs ---- */

@@ -352,9 +352,18 @@ static char *make_question(struct store *s, const struct store_usage_question *q
 	return fclose(out) == 0 ? text : NULL;
 }
 
+static void put_row(const void *context UNUSED, const struct statement *row, struct document *d)
+{
+	const char *key = COLUMN_TEXT(row, 0);
+
+	document_put_string(d, key_columns[0].name, key && *key ? key : NULL);
+	document_put_time(d, key_columns[1].name, COLUMN_NUMBER(row, 1));
+	for (size_t i = 0; i < ARRAY_SIZE(sums) && sums[i].shown.name; i++)
+		(void)store_put_sum(row, 2 + (int)i, sums[i].shown.name, sums[i].places, true, d);
+}
+
 int store_format_usage(struct store *s, const struct store_usage_question *q,
-		       const struct store_who *who, struct document *d, bool *ret_more,
-		       struct error *err)
+		       const struct store_who *who, struct document *d, struct error *err)
 {
 	const uint64_t until_ns = q->until_ns ? MIN(q->until_ns, (uint64_t)INT64_MAX) : INT64_MAX;
 	_cleanup_free_ char *text = make_question(s, q, who);
@@ -367,22 +376,9 @@ int store_format_usage(struct store *s, const struct store_usage_question *q,
 				    TEXT(q->partition),
 				    NUMBER(q->limit + 1) };
 	struct statement rows = { .text = text };
-	size_t count = 0;
 
 	if (!text)
 		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
 	store_begin_list(s, &rows, args, ARRAY_SIZE(args));
-	while (store_next(s, &rows) && ++count <= q->limit) {
-		const char *key = COLUMN_TEXT(&rows, 0);
-
-		document_begin_map(d);
-		document_put_string(d, key_columns[0].name, key && *key ? key : NULL);
-		document_put_time(d, key_columns[1].name, COLUMN_NUMBER(&rows, 1));
-		for (size_t i = 0; i < ARRAY_SIZE(sums) && sums[i].shown.name; i++)
-			(void)store_put_sum(&rows, 2 + (int)i, sums[i].shown.name, sums[i].places,
-					    true, d);
-		document_end_map(d);
-	}
-	*ret_more = count > q->limit;
-	return store_end_list(s, &rows, err);
+	return store_format_list(s, &rows, "usage", q->limit, put_row, NULL, d, err);
 }

@@ -9,6 +9,7 @@
 #include "analysis/rules.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
+#include "model/document.h"
 #include "server/store/store_internal.h"
 
 void store_fail(struct store *s, int code, const char *words)
@@ -60,6 +61,24 @@ int store_end_list(struct store *s, struct statement *rows, struct error *err)
 	s->deadline_ns = 0;
 	store_release(s, rows);
 	return store_told(s, err);
+}
+
+int store_format_list(struct store *s, struct statement *rows, const char *name, size_t limit,
+		      void (*put)(const void *context, const struct statement *row,
+				  struct document *d),
+		      const void *context, struct document *d, struct error *err)
+{
+	size_t count = 0;
+
+	document_begin_list_of(d, name);
+	while (store_next(s, rows) && ++count <= limit) {
+		document_begin_map(d);
+		put(context, rows, d);
+		document_end_map(d);
+	}
+	document_end_list(d);
+	document_put_boolean(d, "more", count > limit);
+	return store_end_list(s, rows, err);
 }
 
 struct statement *store_ask_with(struct store *s, const char *text, const struct arg *args,

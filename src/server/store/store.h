@@ -192,12 +192,12 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 const char *store_sum_word(size_t i);
 /* The columns of the sums by that word, the first of which has its name. */
 size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_MAX]);
-/* Maps of the @wanted of these columns (those that are no sums: anyway) in the list that has begun,
- * the first by @name, those of most jobs first (days: the earliest).  A sum that no number holds
- * is null.  *ret_more: there are more than the filter's limit.  -ETIME: as above. */
+/* The @wanted of these columns (those that are no sums: anyway) as the list @name of a map, those
+ * of most jobs first (days: the earliest), and as "more" whether there are more than the filter's
+ * limit.  A sum that no number holds is null.  -ETIME: as above. */
 int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
 		      const struct job_filter *filter, const struct store_who *who,
-		      struct document *d, bool *ret_more, struct error *err);
+		      struct document *d, struct error *err);
 /* The same rows as numbers: of the sums of these @names, in base units, NAN where none is known. */
 #define STORE_SUMS_MAX 8
 struct store_sums {
@@ -216,11 +216,10 @@ int store_format_counters(struct store *s, const char *by, const struct job_filt
 /* Of jobs that know both: for the mean power of a core. */
 #define STORE_RATED_JOULES "rated.joules"
 #define STORE_RATED_CORE_SECONDS "rated.core_seconds"
-/* The same of the nodes on which jobs ran in the filter's time. */
+/* The same of the nodes on which jobs ran in the filter's time, as "nodes" and "more". */
 size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 int store_format_nodes(struct store *s, const struct job_filter *filter,
-		       const struct store_who *who, struct document *d, bool *ret_more,
-		       struct error *err);
+		       const struct store_who *who, struct document *d, struct error *err);
 
 /* How many jobs have a number up to each of @count ascending @bounds, then above the last, and then
  * of how many it is not known, in @ret.  -ETIME: as above. */
@@ -281,10 +280,10 @@ struct store_usage_question {
 const char *store_usage_word(size_t i); /* "user", "account"...; NULL behind the last */
 const char *store_usage_period(size_t i); /* "day", "week", "month" */
 size_t store_usage_columns(struct store_column ret[STORE_COLUMNS_MAX]);
-/* As store_format_sums(): the earliest period first, in it those of most core time. */
+/* As store_format_sums(), as "usage" and "more": the earliest period first, in it those of most
+ * core time. */
 int store_format_usage(struct store *s, const struct store_usage_question *q,
-		       const struct store_who *who, struct document *d, bool *ret_more,
-		       struct error *err);
+		       const struct store_who *who, struct document *d, struct error *err);
 /* How many roll-ups are not those that the jobs make; 0: all are. */
 int store_check_rollups(struct store *s, uint64_t *ret_wrong, struct error *err);
 

@@ -163,6 +163,12 @@ void store_release(struct store *s, struct statement *st);
 void store_begin_list(struct store *s, struct statement *rows, const struct arg *args,
 		      size_t count);
 int store_end_list(struct store *s, struct statement *rows, struct error *err);
+/* Write its rows, whose members @put writes, as the list @name of a map, and as "more" whether
+ * there are more than @limit; and end it. */
+int store_format_list(struct store *s, struct statement *rows, const char *name, size_t limit,
+		      void (*put)(const void *context, const struct statement *row,
+				  struct document *d),
+		      const void *context, struct document *d, struct error *err);
 /* Whether there is a row; at the end it is reset. */
 bool store_next(struct store *s, struct statement *row);
 void store_reset(struct statement *row); /* where not all rows are read */

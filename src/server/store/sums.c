@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/clock.h"
 #include "basic/error.h"
 #include "model/document.h"
 #include "model/job_filter.h"
@@ -235,15 +234,14 @@ static bool put_sums(const struct statement *row, const bool *wanted, bool is_wh
 	return fits;
 }
 
-static void put_head(const struct statement *row, const struct key *key, const char *name,
-		     struct document *d)
+static void put_head(const struct statement *row, const struct key *key, struct document *d)
 {
 	const char *text = COLUMN_TEXT(row, 0);
 
 	if (key->is_time)
-		document_put_time(d, name, COLUMN_NUMBER(row, 0));
+		document_put_time(d, key->word, COLUMN_NUMBER(row, 0));
 	else
-		document_put_string(d, name, text && *text ? text : NULL);
+		document_put_string(d, key->word, text && *text ? text : NULL);
 	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, 1));
 }
 
@@ -257,28 +255,33 @@ static void ask_rows(struct store *s, struct statement *rows, const struct job_f
 	store_begin_list(s, rows, args, ARRAY_SIZE(args));
 }
 
+struct sums_format {
+	const struct key *key;
+	const bool *wanted;
+};
+
+static void put_row(const void *context, const struct statement *row, struct document *d)
+{
+	const struct sums_format *f = context;
+
+	put_head(row, f->key, d);
+	(void)put_sums(row, f->wanted, true, d);
+	document_put_time(d, "first_start", COLUMN_NUMBER(row, 2));
+	document_put_time(d, "last_seen", COLUMN_NUMBER(row, 3));
+}
+
 int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
 		      const struct job_filter *filter, const struct store_who *who,
-		      struct document *d, bool *ret_more, struct error *err)
+		      struct document *d, struct error *err)
 {
-	const struct key *key = find_key(by);
-	_cleanup_free_ char *text = make_sums_text(s, key, wanted, filter, who);
+	const struct sums_format format = { find_key(by), wanted };
+	_cleanup_free_ char *text = make_sums_text(s, format.key, wanted, filter, who);
 	struct statement rows = { .text = text };
-	size_t count = 0;
 
 	if (!text)
 		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
 	ask_rows(s, &rows, filter, who);
-	while (store_next(s, &rows) && ++count <= filter->limit) {
-		document_begin_map(d);
-		put_head(&rows, key, name, d);
-		(void)put_sums(&rows, wanted, true, d);
-		document_put_time(d, "first_start", COLUMN_NUMBER(&rows, 2));
-		document_put_time(d, "last_seen", COLUMN_NUMBER(&rows, 3));
-		document_end_map(d);
-	}
-	*ret_more = count > filter->limit;
-	return store_end_list(s, &rows, err);
+	return store_format_list(s, &rows, name, filter->limit, put_row, &format, d, err);
 }
 
 int store_list_sums(struct store *s, const char *by, const char *const *names, size_t count,
@@ -359,7 +362,7 @@ int store_format_counters(struct store *s, const char *by, const struct job_filt
 	ask_rows(s, &rows, &all, who);
 	while (store_next(s, &rows) && ++count <= all.limit) {
 		document_begin_map(d);
-		put_head(&rows, key, key->word, d);
+		put_head(&rows, key, d);
 		fits &= put_sums(&rows, wanted, false, d);
 		document_end_map(d);
 	}
@@ -417,9 +420,18 @@ size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX])
 	return count;
 }
 
+static void put_node(const void *context UNUSED, const struct statement *row, struct document *d)
+{
+	const char *cluster = COLUMN_TEXT(row, 0);
+
+	document_put_string(d, "cluster", *cluster ? cluster : NULL);
+	document_put_string(d, "node", COLUMN_TEXT(row, 1));
+	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, 2));
+	document_put_time(d, "last_record", COLUMN_NUMBER(row, 3));
+}
+
 int store_format_nodes(struct store *s, const struct job_filter *filter,
-		       const struct store_who *who, struct document *d, bool *ret_more,
-		       struct error *err)
+		       const struct store_who *who, struct document *d, struct error *err)
 {
 #define NODES_OF(who)                                                                      \
 	"SELECT cluster, node, count(DISTINCT job), max(arrived_ns) FROM records "         \
@@ -433,21 +445,9 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 				"?14") "))"),
 	};
 	struct statement rows = { .text = texts[store_sight_of(s, who)] };
-	size_t count = 0;
 
 	ask_rows(s, &rows, filter, who);
-	while (store_next(s, &rows) && ++count <= filter->limit) {
-		const char *cluster = COLUMN_TEXT(&rows, 0);
-
-		document_begin_map(d);
-		document_put_string(d, "cluster", *cluster ? cluster : NULL);
-		document_put_string(d, "node", COLUMN_TEXT(&rows, 1));
-		document_put_unsigned(d, "jobs", COLUMN_NUMBER(&rows, 2));
-		document_put_time(d, "last_record", COLUMN_NUMBER(&rows, 3));
-		document_end_map(d);
-	}
-	*ret_more = count > filter->limit;
-	return store_end_list(s, &rows, err);
+	return store_format_list(s, &rows, "nodes", filter->limit, put_node, NULL, d, err);
 }
 
 /* @of: what of an interval of the ledger is added up. */
@@ -488,31 +488,31 @@ int store_list_nodes(struct store *s, const char *name, uint64_t since_ns, uint6
 		     size_t limit, void (*take)(void *context, const struct store_node *node),
 		     void *context, struct error *err)
 {
-	struct statement *rows;
+	struct statement rows = { .text = name ? LIST_NODES(" AND node = ?4") : LIST_NODES("") };
+	const struct statement *cells = &rows;
 
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
-	rows = store_ask(s, name ? LIST_NODES(" AND node = ?4") : LIST_NODES(""), NUMBER(since_ns),
-			 NUMBER(power_ns), NUMBER(INT64_MAX), TEXT(name), NUMBER(limit));
-	while (store_next(s, rows)) {
+	store_begin_list(s, &rows,
+			 ARGS(NUMBER(since_ns), NUMBER(power_ns), NUMBER(INT64_MAX), TEXT(name),
+			      NUMBER(limit)));
+	while (store_next(s, &rows)) {
 		struct store_node node = {
-			.cluster = COLUMN_TEXT(rows, 0),
-			.node = COLUMN_TEXT(rows, 1),
-			.jobs = COLUMN_NUMBER(rows, 2),
-			.running = COLUMN_NUMBER(rows, 3),
-			.last_ns = COLUMN_NUMBER(rows, 4),
-			.power_mw = read_value(rows, 5),
-			.unattributed_mw = read_value(rows, 6),
+			.cluster = COLUMN_TEXT(cells, 0),
+			.node = COLUMN_TEXT(cells, 1),
+			.jobs = COLUMN_NUMBER(cells, 2),
+			.running = COLUMN_NUMBER(cells, 3),
+			.last_ns = COLUMN_NUMBER(cells, 4),
+			.power_mw = read_value(cells, 5),
+			.unattributed_mw = read_value(cells, 6),
 		};
 
 		for (int i = 0; i < STORE_NODE_VALUES; i++)
-			node.values[i] = read_value(rows, 7 + i);
-		node.lacks = COLUMN_TEXT(rows, 7 + STORE_NODE_VALUES);
+			node.values[i] = read_value(cells, 7 + i);
+		node.lacks = COLUMN_TEXT(cells, 7 + STORE_NODE_VALUES);
 		/* of a known power nothing may be unattributed */
 		node.unattributed_mw.is_known = node.power_mw.is_known;
 		take(context, &node);
 	}
-	s->deadline_ns = 0;
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }
 
 /* ---- mounts ---- */
