@@ -353,7 +353,10 @@ static void choose_columns(struct api_call *c)
 
 unsigned int api_status(int code)
 {
-	return code == -EINVAL ? 400 : code == -EPERM ? 403 : code == -ENOENT ? 404 : 503;
+	return code == -EINVAL || code == -ENOTSUP ? 400
+	       : code == -EPERM			   ? 403
+	       : code == -ENOENT		   ? 404
+						   : 503;
 }
 
 static int fail(int code, const struct error *err, struct http_answer *ret)
