@@ -303,13 +303,10 @@ static void put_links(struct site_call *c, const char *name, const char *user)
 	site_put_link(c->h, "/jobs", "All jobs", false);
 	if (name) {
 		html_text(c->h, " · ");
-		html_begin(c->h, "a");
-		address = address_begin(c->h, "href", "/jobs", NULL);
+		address = site_begin_link(c->h, "/jobs");
 		address_add(&address, "name", name);
 		address_add(&address, "user", user);
-		address_end(&address);
-		html_text(c->h, "Jobs like this one");
-		html_end(c->h);
+		site_end_link(&address, "Jobs like this one");
 	}
 	html_end(c->h);
 }
@@ -340,15 +337,11 @@ static void put_nodes(struct site_call *c, const struct records *records)
 		if (i && strcmp(node_of(records->items[i - 1]), node_of(r)) == 0)
 			continue;
 		html_text(c->h, "%s", i ? ", " : "");
-		html_begin(c->h, "a");
-		address = address_begin(c->h, "href", c->caller->sees_all ? "/nodes" : "/jobs",
-					NULL);
+		address = site_begin_link(c->h, c->caller->sees_all ? "/nodes" : "/jobs");
 		address_add(&address, "node", r->node);
 		if (!c->caller->sees_all)
 			address_add(&address, "cluster", r->cluster);
-		address_end(&address);
-		html_text(c->h, "%s", node_of(r));
-		html_end(c->h);
+		site_end_link(&address, node_of(r));
 	}
 	html_end(c->h);
 }

@@ -225,8 +225,7 @@ static void put_head_cell(struct site_call *c, const struct column *column)
 		html_end(h);
 		return;
 	}
-	html_begin(h, "a");
-	address = address_begin(h, "href", "/jobs", NULL);
+	address = site_begin_link(h, "/jobs");
 	address_add_filter(&address, c, without);
 	address_add(&address, "sort", column->sort);
 	address_add(&address, "order", is_sorted && is_descending ? "asc" : "desc");
@@ -276,12 +275,10 @@ static void put_page_link(struct site_call *c, const char *after, const char *wo
 	struct address address;
 
 	html_begin_tag(c->h, "a", { "rel", after ? "next" : NULL });
-	address = address_begin(c->h, "href", "/jobs", NULL);
+	address = address_begin(c->h, "href", "/jobs");
 	address_add_filter(&address, c, NULL);
 	address_add(&address, "after", after);
-	address_end(&address);
-	html_text(c->h, "%s", words);
-	html_end(c->h);
+	site_end_link(&address, words);
 }
 
 static void put_pages(struct site_call *c)

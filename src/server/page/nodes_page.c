@@ -34,17 +34,13 @@ static void put_node_name(const struct site_call *c, const struct store_node *no
 static void put_jobs_link(struct site_call *c, const struct store_node *node)
 {
 	char days[16];
-	struct address address;
+	struct address address = site_begin_link(c->h, "/jobs");
 
 	snprintf(days, sizeof(days), "%u", (unsigned int)api_number(&c->api, "days", DAYS));
-	html_begin(c->h, "a");
-	address = address_begin(c->h, "href", "/jobs", NULL);
 	address_add(&address, "node", node->node);
 	address_add(&address, "cluster", node->cluster);
 	address_add(&address, "days", days);
-	address_end(&address);
-	html_text(c->h, "%s", humanize_count(node->jobs).text);
-	html_end(c->h);
+	site_end_link(&address, humanize_count(node->jobs).text);
 }
 
 static void put_watts(struct html *h, const char *label, const struct value *power)

@@ -98,7 +98,7 @@ static int put_form(void *context, struct html *h)
 		html_end(h);
 	}
 	html_begin_tag(h, "form", { "class", "sign-in" }, { "method", "post" });
-	address = address_begin(h, "action", "/login", NULL);
+	address = address_begin(h, "action", "/login");
 	address_add(&address, "to", here);
 	address_end(&address);
 	put_hidden("key", a->key, h);
