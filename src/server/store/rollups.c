@@ -196,14 +196,9 @@ static bool find_day(struct store *s, uint64_t from_ns, uint64_t *ret_ns)
 /* One statement with values from ?1 to ?2, of a day; the first number of its row. */
 static uint64_t ask_of_day(struct store *s, const char *text, uint64_t day_ns)
 {
-	struct statement st = { .text = text };
-	uint64_t number;
+	const uint64_t end_ns = MIN(day_ns + DAY_NS, (uint64_t)INT64_MAX);
 
-	store_ask_once(s, &st,
-		       ARGS(NUMBER(day_ns), NUMBER(MIN(day_ns + DAY_NS, (uint64_t)INT64_MAX))));
-	number = store_get(s, &st);
-	store_release(s, &st);
-	return number;
+	return store_number_once(s, text, ARGS(NUMBER(day_ns), NUMBER(end_ns)));
 }
 
 /* Each day for itself, so that no statement takes long and records that come wait for one day at

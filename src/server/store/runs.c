@@ -498,12 +498,12 @@ uint64_t store_read_mark(struct store *s, const char *name)
 	return store_number(s, "SELECT value FROM meta WHERE name = ?1", TEXT(name));
 }
 
-void store_set_mark(struct store *s, const char *name, uint64_t moment_ns)
+void store_set_mark(struct store *s, const char *name, uint64_t number)
 {
 	store_do(s,
 		 "INSERT INTO meta (name, value) VALUES (?1, ?2) "
 		 "ON CONFLICT (name) DO UPDATE SET value = ?2",
-		 TEXT(name), NUMBER(moment_ns));
+		 TEXT(name), NUMBER(number));
 }
 
 void store_clear_coordinators(struct store *s, const char *manager)

@@ -121,6 +121,17 @@ uint64_t store_get(struct store *s, struct statement *row)
 	return number;
 }
 
+uint64_t store_number_once(struct store *s, const char *text, const struct arg *args, size_t count)
+{
+	struct statement st = { .text = text };
+	uint64_t number;
+
+	store_ask_once(s, &st, args, count);
+	number = store_get(s, &st);
+	store_release(s, &st);
+	return number;
+}
+
 void store_finish(struct store *s, struct statement *st)
 {
 	if (!s->failure)
@@ -213,7 +224,7 @@ int store_open_with(const struct database *database, const char *where, enum sto
 		return error_set_errno(err, ENOMEM, "cannot open the database");
 	s->database = database;
 	r = database->open(s, where, mode, err);
-	if (r >= 0 && mode == STORE_WRITE && store_number(s, STORE_IS_MOVING))
+	if (r >= 0 && mode == STORE_WRITE && store_read_mark(s, "moving"))
 		return error_set(
 			err, -EINVAL,
 			"'%s': a move into it was broken off; 'jobmeter-server move' goes on "

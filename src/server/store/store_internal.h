@@ -175,6 +175,8 @@ void store_reset(struct statement *row); /* where not all rows are read */
 /* One step, and reset.  The first number of the row, 0 where there is none. */
 uint64_t store_get(struct store *s, struct statement *row);
 #define store_number(s, text, ...) store_get((s), store_ask((s), (text), __VA_ARGS__))
+/* The same of a text that is not kept. */
+uint64_t store_number_once(struct store *s, const char *text, const struct arg *args, size_t count);
 void store_finish(struct store *s, struct statement *st);
 #define store_do(s, text, ...) store_finish((s), store_ask((s), (text), __VA_ARGS__))
 /* Of all rows the first column, behind what @ret has. */
@@ -185,9 +187,6 @@ void store_execute(struct store *s, const char *text);
 struct cell store_cell(const struct statement *row, int column);
 #define COLUMN_NUMBER(row, column) (store_cell((row), (column)).number) /* none: 0 */
 #define COLUMN_TEXT(row, column) ((const char *)store_cell((row), (column)).bytes)
-
-/* 1: rows are being moved into it, or were and not all of them. */
-#define STORE_IS_MOVING "SELECT value FROM meta WHERE name = 'moving'"
 
 #define STORE_VERSION 4 /* of the tables */
 #define STORE_FROM_1                                     \
