@@ -274,13 +274,8 @@ static void put_numbers(const struct jobs *j, struct document *d)
 	struct value numbers[NUMBERS];
 
 	take_numbers(j, numbers);
-	for (size_t i = 0; i < NUMBERS; i++) {
-		document_key(d, names[i]);
-		if (numbers[i].is_known)
-			document_decimal(d, numbers[i].number, MILLIONTHS);
-		else
-			document_null(d);
-	}
+	for (size_t i = 0; i < NUMBERS; i++)
+		store_put_value(d, names[i], numbers[i], MILLIONTHS);
 	document_key(d, "emissions.joules");
 	document_decimal(d, j->sum.microjoules, MILLIONTHS);
 	document_key(d, "emissions.estimated_joules");

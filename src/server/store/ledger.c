@@ -114,12 +114,8 @@ static void put_entry(const void *context, const struct statement *row, struct d
 	document_put_time(d, "start", start_ns);
 	document_put_time(d, "end", COLUMN_NUMBER(row, column++));
 	document_put_time(d, "job_start", COLUMN_NUMBER(row, column++));
-	document_key(d, "uid");
-	if (store_cell(row, column).is_known)
-		document_unsigned(d, COLUMN_NUMBER(row, column));
-	else
-		document_null(d);
-	microjoules = COLUMN_NUMBER(row, ++column);
+	store_put_value(d, "uid", store_value(row, column++), 0);
+	microjoules = COLUMN_NUMBER(row, column);
 	document_put_unsigned(d, "microjoules", microjoules);
 	if (question->put_more)
 		question->put_more(question->context, start_ns, microjoules, d);
@@ -192,7 +188,6 @@ static char *make_shares_text(struct store *s, const char *key, const struct job
 static struct store_share read_share(const struct statement *row)
 {
 	const char *quality = COLUMN_TEXT(row, 7);
-	const struct cell cores = store_cell(row, 6);
 
 	return (struct store_share){
 		.key = COLUMN_TEXT(row, 0),
@@ -201,7 +196,7 @@ static struct store_share read_share(const struct statement *row)
 		.manager = COLUMN_TEXT(row, 3),
 		.id = COLUMN_TEXT(row, 4),
 		.job_start_ns = COLUMN_NUMBER(row, 5),
-		.core_ns = { cores.number & VALUE_MAX, cores.is_known },
+		.core_ns = store_value(row, 6),
 		.has_entry = quality,
 		.is_estimated = quality && strcmp(quality, "estimated") == 0,
 		.start_ns = COLUMN_NUMBER(row, 8),

@@ -157,7 +157,9 @@ bool store_can_order(size_t column); /* times and numbers */
 /* A number by its column's name: a metric, or what is made of some, in stored units (an efficiency
  * times 10,000).  As far as the metrics were read. */
 struct value store_job_number(const struct store_job *job, const char *name);
-/* The job's value as a member of a map. */
+/* A number in units of 10^-@places as a member of a map; null: it is not known. */
+void store_put_value(struct document *d, const char *key, struct value value, unsigned int places);
+/* The job's value likewise. */
 void store_job_put(const struct store_job *job, size_t column, struct document *d);
 
 /* The newest first.  @take may be called for none; negative ends it and is returned.

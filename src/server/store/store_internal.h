@@ -227,6 +227,8 @@ void store_print_range(const struct store *s, enum job_number number, const stru
  * it is not known. */
 void store_print_place(const struct store *s, enum job_number number, const uint64_t *bounds,
 		       size_t count, FILE *out);
+/* A number; one below 0 is not known. */
+struct value store_value(const struct statement *row, int column);
 /* @values: room for store_value_count(). */
 struct store_job store_read_job(const struct statement *row, struct value *values);
 /* Add the row of a job, and those of its mounts and steps.  @job->run: NULL is none. */

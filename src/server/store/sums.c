@@ -455,13 +455,6 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 	"CAST(sum(" of " CAST(e.microjoules AS DOUBLE PRECISION) / (e.end_ns - e.start_ns) * 1e6 " \
 	"END) AS BIGINT)"
 
-static struct value read_value(const struct statement *row, int column)
-{
-	const struct cell cell = store_cell(row, column);
-
-	return (struct value){ .number = cell.number & VALUE_MAX, .is_known = cell.is_known };
-}
-
 /* clang-format off */
 /* @of: "", or which of them, so that an index finds it. */
 #define SAID(of) \
@@ -501,12 +494,12 @@ int store_list_nodes(struct store *s, const char *name, uint64_t since_ns, uint6
 			.jobs = COLUMN_NUMBER(cells, 2),
 			.running = COLUMN_NUMBER(cells, 3),
 			.last_ns = COLUMN_NUMBER(cells, 4),
-			.power_mw = read_value(cells, 5),
-			.unattributed_mw = read_value(cells, 6),
+			.power_mw = store_value(cells, 5),
+			.unattributed_mw = store_value(cells, 6),
 		};
 
 		for (int i = 0; i < STORE_NODE_VALUES; i++)
-			node.values[i] = read_value(cells, 7 + i);
+			node.values[i] = store_value(cells, 7 + i);
 		node.lacks = COLUMN_TEXT(cells, 7 + STORE_NODE_VALUES);
 		/* of a known power nothing may be unattributed */
 		node.unattributed_mw.is_known = node.power_mw.is_known;
