@@ -160,15 +160,9 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 	"j.start_ns - " STORE_NEAR_NS " AND j.end_ns + " STORE_NEAR_NS ")"
 #define CORE_NS "CAST(\"cpu.allocated_cores\" / 1000.0 * elapsed_ns AS BIGINT)"
 
-static char *make_shares_text(struct store *s, const char *key, const struct job_filter *filter,
-			      const struct store_who *who)
+static void print_shares(struct store *s, const char *key, const struct job_filter *filter,
+			 const struct store_who *who, FILE *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
 	fprintf(out,
 		"SELECT j.k, j.id, j.cluster, j.manager, j.job_id, j.start_ns, j.core_ns, "
 		"e.quality, e.start_ns, e.microjoules FROM (SELECT %s AS k, %s AS core_ns, id, "
@@ -181,8 +175,6 @@ static char *make_shares_text(struct store *s, const char *key, const struct job
 		"e.line WHERE e.line IS NULL OR l.cluster = j.cluster ORDER BY %s",
 		key ? "" : " ORDER BY start_ns DESC, id DESC LIMIT ?16 OFFSET ?17",
 		key ? "1, 2, 9" : "6 DESC, 2 DESC, 9");
-	fclose(out);
-	return text;
 }
 
 static struct store_share read_share(const struct statement *row)
@@ -210,15 +202,16 @@ int store_read_shares(struct store *s, const char *by, const struct job_filter *
 		      struct error *err)
 {
 	const char *key = by ? store_sum_text(by) : NULL;
-	_cleanup_free_ char *text = make_shares_text(s, key, filter, who);
 	struct arg args[STORE_FILTER_ARGS + 2];
-	struct statement rows = { .text = text };
+	struct statement rows = {};
 	int r = 0, told;
+	FILE *out;
 
 	if (by && !key)
 		return error_set(err, -ENOTSUP, "no energy is added up by '%.64s'", by);
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot read the ledger");
+	out = store_write(s, &rows, "cannot read the ledger");
+	if (out)
+		print_shares(s, key, filter, who, out);
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit ? MIN(filter->limit, (size_t)STORE_LIMIT_MAX)
 						       : STORE_LIMIT_MAX);

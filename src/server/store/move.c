@@ -83,19 +83,12 @@ static uint64_t next_key(struct store *s, const struct moved *m, uint64_t key)
 static void ask_rows(struct store *s, const struct moved *m, const struct columns *columns,
 		     uint64_t after, uint64_t until, struct statement *ret)
 {
-	char *text = NULL;
+	FILE *out = store_write(s, ret, "cannot move the database");
 
-	if (asprintf(&text, "SELECT %s FROM %s WHERE %s > ?1 AND %s <= ?2", columns->names,
-		     m->table, m->key, m->key) < 0)
-		return store_fail_at(s, -ENOMEM, "cannot move the database");
-	*ret = (struct statement){ .text = text };
+	if (out)
+		fprintf(out, "SELECT %s FROM %s WHERE %s > ?1 AND %s <= ?2", columns->names,
+			m->table, m->key, m->key);
 	store_ask_once(s, ret, ARGS(NUMBER(after), NUMBER(until)));
-}
-
-static void close_rows(struct store *s, struct statement *rows)
-{
-	store_release(s, rows);
-	free((char *)rows->text);
 }
 
 static uint64_t hash_row(const struct statement *row, size_t count)
@@ -120,14 +113,14 @@ static struct content read_content(struct store *s, const struct moved *m,
 	uint64_t key = 0, end;
 
 	while ((end = next_key(s, m, key))) {
-		struct statement rows;
+		struct statement rows = {};
 
 		ask_rows(s, m, columns, key, end, &rows);
 		while (store_next(s, &rows)) {
 			content.rows++;
 			content.sum += hash_row(&rows, columns->count);
 		}
-		close_rows(s, &rows);
+		store_release(s, &rows);
 		key = end;
 	}
 	return content;
@@ -170,13 +163,13 @@ static void move_portion(struct store *from, struct store *to, const struct move
 			 const struct columns *columns, const char *text, const char *mark,
 			 uint64_t after, uint64_t until)
 {
-	struct statement insert = { .text = text }, rows;
+	struct statement insert = { .text = text }, rows = {};
 
 	to->database->begin(to);
 	ask_rows(from, m, columns, after, until, &rows);
 	while (!to->failure && store_next(from, &rows))
 		put_row(to, &insert, &rows, columns);
-	close_rows(from, &rows);
+	store_release(from, &rows);
 	store_release(to, &insert);
 	store_set_mark(to, mark, until);
 	if (!from->failure && !to->failure)

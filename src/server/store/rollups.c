@@ -308,8 +308,8 @@ size_t store_usage_columns(struct store_column ret[STORE_COLUMNS_MAX])
 	return count;
 }
 
-static char *make_question(struct store *s, const struct store_usage_question *q,
-			   const struct store_who *who)
+static void print_question(struct store *s, const struct store_usage_question *q,
+			   const struct store_who *who, FILE *out)
 {
 	/* days since a Monday */
 	static const char week[] = "((day_ns / " DAY " + 3) / 7 * 7 - 3) * " DAY;
@@ -319,12 +319,7 @@ static char *make_question(struct store *s, const struct store_usage_question *q
 			     : strcmp(q->period, "month") == 0 ? s->database->month
 							       : "day_ns";
 	const char *key = words[0][1];
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
 
-	if (!out)
-		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		key = strcmp(words[i][0], q->by) == 0 ? words[i][1] : key;
 	fprintf(out, "SELECT %s, %s", key, period);
@@ -344,7 +339,6 @@ static char *make_question(struct store *s, const struct store_usage_question *q
 	fputs(q->account ? " AND account = ?6" : "", out);
 	fputs(q->partition ? " AND partition_name = ?7" : "", out);
 	fputs(" GROUP BY 1, 2 ORDER BY 2, sum(core_ms) DESC, 1 LIMIT ?8", out);
-	return fclose(out) == 0 ? text : NULL;
 }
 
 static void put_row(const void *context UNUSED, const struct statement *row, struct document *d)
@@ -361,7 +355,6 @@ int store_format_usage(struct store *s, const struct store_usage_question *q,
 		       const struct store_who *who, struct document *d, struct error *err)
 {
 	const uint64_t until_ns = q->until_ns ? MIN(q->until_ns, (uint64_t)INT64_MAX) : INT64_MAX;
-	_cleanup_free_ char *text = make_question(s, q, who);
 	const struct arg args[] = { NUMBER(MIN(q->since_ns, (uint64_t)INT64_MAX) / DAY_NS * DAY_NS),
 				    NUMBER(until_ns),
 				    NUMBER(who->uid),
@@ -370,10 +363,11 @@ int store_format_usage(struct store *s, const struct store_usage_question *q,
 				    TEXT(q->account),
 				    TEXT(q->partition),
 				    NUMBER(q->limit + 1) };
-	struct statement rows = { .text = text };
+	struct statement rows = {};
+	FILE *out = store_write(s, &rows, "cannot add up the jobs");
 
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	if (out)
+		print_question(s, q, who, out);
 	store_begin_list(s, &rows, args, ARRAY_SIZE(args));
 	return store_format_list(s, &rows, "usage", q->limit, put_row, NULL, d, err);
 }

@@ -46,8 +46,20 @@ struct arg store_text(const char *text)
 void store_ask_once(struct store *s, struct statement *st, const struct arg *args, size_t count)
 {
 	st->database = s->database;
+	if (st->out && fclose(TAKE_PTR(st->out)) != 0)
+		store_fail_at(s, -ENOMEM, "cannot ask the database");
+	st->text = st->written ? st->written : st->text;
 	if (!s->failure)
 		s->database->ask(s, st, args, count);
+}
+
+FILE *store_write(struct store *s, struct statement *st, const char *what)
+{
+	st->database = s->database;
+	st->out = open_memstream(&st->written, &st->size);
+	if (!st->out)
+		store_fail_at(s, -ENOMEM, what);
+	return st->out;
 }
 
 void store_begin_list(struct store *s, struct statement *rows, const struct arg *args, size_t count)
@@ -98,6 +110,7 @@ void store_release(struct store *s, struct statement *st)
 {
 	if (st->database)
 		st->database->release(s, st);
+	free(TAKE_PTR(st->written));
 }
 
 bool store_next(struct store *s, struct statement *row)

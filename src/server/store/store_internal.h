@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "basic/error.h"
 #include "basic/macro.h"
@@ -32,9 +33,12 @@ struct arg {
 	uint64_t number; /* or how many bytes: of a text without its NUL */
 };
 
-/* Begins as {} but for its text, which outlives it. */
+/* Begins as {} but for its text, which outlives it unless store_write() began it. */
 struct statement {
 	const char *text;
+	FILE *out; /* to which it is being written */
+	char *written; /* owned */
+	size_t size;
 	const struct database *database; /* NULL: it has not been asked */
 	union {
 		struct sqlite3_stmt *sqlite;
@@ -158,6 +162,9 @@ struct statement *store_ask_with(struct store *s, const char *text, const struct
 /* The same of a statement of the caller's, for which he calls store_release(). */
 void store_ask_once(struct store *s, struct statement *st, const struct arg *args, size_t count);
 void store_release(struct store *s, struct statement *st);
+/* Begin its text: what is written to *ret until it is asked, and gone when it is released.  NULL:
+ * no memory, for @what, which is a failure of the store. */
+FILE *store_write(struct store *s, struct statement *st, const char *what);
 /* The same of a list, whose rows may take STORE_LIST_NS from now on; and its end: as store_told().
  */
 void store_begin_list(struct store *s, struct statement *rows, const struct arg *args,

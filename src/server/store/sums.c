@@ -193,32 +193,6 @@ bool store_put_sum(const struct statement *row, int column, const char *name, un
 	return is_there || !cell.is_known;
 }
 
-/* @wanted: columns of store_sum_columns(). */
-static char *make_sums_text(struct store *s, const struct key *key, const bool *wanted,
-			    const struct job_filter *filter, const struct store_who *who)
-{
-	char *text = NULL, quoted[JOB_ROW_KEY_SIZE + 2];
-	struct sum sum;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	fprintf(out, "SELECT %s, count(*), min(start_ns), max(end_ns)", key->expression);
-	for (size_t i = 0; get_sum(i, &sum); i++) {
-		snprintf(quoted, sizeof(quoted), "\"%s\"", sum.column.name);
-		if (wanted[BEFORE_SUMS + i] && store_has_metrics(s, sum.of))
-			store_print_sum(sum.expression ? sum.expression : quoted, "", out);
-		else if (wanted[BEFORE_SUMS + i])
-			fputs(", CAST(NULL AS BIGINT)", out);
-	}
-	fputs(" FROM jobs", out);
-	store_print_filter(s, filter, who, out);
-	fprintf(out, " GROUP BY 1 ORDER BY %s LIMIT " LIMIT, key->is_time ? "1" : "2 DESC, 1");
-	fclose(out);
-	return text;
-}
-
 static bool put_sums(const struct statement *row, const bool *wanted, bool is_whole,
 		     struct document *d)
 {
@@ -245,6 +219,7 @@ static void put_head(const struct statement *row, const struct key *key, struct 
 	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, 1));
 }
 
+/* As far as the filter's limit, and one more. */
 static void ask_rows(struct store *s, struct statement *rows, const struct job_filter *filter,
 		     const struct store_who *who)
 {
@@ -253,6 +228,31 @@ static void ask_rows(struct store *s, struct statement *rows, const struct job_f
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit + 1);
 	store_begin_list(s, rows, args, ARRAY_SIZE(args));
+}
+
+/* @wanted: columns of store_sum_columns(). */
+static void ask_sums(struct store *s, struct statement *rows, const struct key *key,
+		     const bool *wanted, const struct job_filter *filter,
+		     const struct store_who *who)
+{
+	FILE *out = store_write(s, rows, "cannot add up the jobs");
+	char quoted[JOB_ROW_KEY_SIZE + 2];
+	struct sum sum;
+
+	if (!out)
+		return;
+	fprintf(out, "SELECT %s, count(*), min(start_ns), max(end_ns)", key->expression);
+	for (size_t i = 0; get_sum(i, &sum); i++) {
+		snprintf(quoted, sizeof(quoted), "\"%s\"", sum.column.name);
+		if (wanted[BEFORE_SUMS + i] && store_has_metrics(s, sum.of))
+			store_print_sum(sum.expression ? sum.expression : quoted, "", out);
+		else if (wanted[BEFORE_SUMS + i])
+			fputs(", CAST(NULL AS BIGINT)", out);
+	}
+	fputs(" FROM jobs", out);
+	store_print_filter(s, filter, who, out);
+	fprintf(out, " GROUP BY 1 ORDER BY %s LIMIT " LIMIT, key->is_time ? "1" : "2 DESC, 1");
+	ask_rows(s, rows, filter, who);
 }
 
 struct sums_format {
@@ -275,12 +275,9 @@ int store_format_sums(struct store *s, const char *by, const char *name, const b
 		      struct document *d, struct error *err)
 {
 	const struct sums_format format = { find_key(by), wanted };
-	_cleanup_free_ char *text = make_sums_text(s, format.key, wanted, filter, who);
-	struct statement rows = { .text = text };
+	struct statement rows = {};
 
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
-	ask_rows(s, &rows, filter, who);
+	ask_sums(s, &rows, format.key, wanted, filter, who);
 	return store_format_list(s, &rows, name, filter->limit, put_row, &format, d, err);
 }
 
@@ -290,7 +287,6 @@ int store_list_sums(struct store *s, const char *by, const char *const *names, s
 		    struct error *err)
 {
 	const struct key *key = find_key(by);
-	_cleanup_free_ char *text = NULL;
 	bool wanted[STORE_COLUMNS_MAX] = {};
 	struct statement rows = {};
 	const struct statement *cells = &rows;
@@ -310,11 +306,7 @@ int store_list_sums(struct store *s, const char *by, const char *const *names, s
 			asked[asked_count++] = (struct asked){ j, sum.places };
 		}
 	}
-	text = make_sums_text(s, key, wanted, filter, who);
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
-	rows.text = text;
-	ask_rows(s, &rows, filter, who);
+	ask_sums(s, &rows, key, wanted, filter, who);
 	for (size_t i = 0; r >= 0 && i < filter->limit && store_next(s, &rows); i++) {
 		const char *of = key->is_time ? NULL : COLUMN_TEXT(cells, 0);
 		struct store_sums row = {
@@ -344,7 +336,6 @@ int store_format_counters(struct store *s, const char *by, const struct job_filt
 {
 	const struct key *key = find_key(by);
 	struct job_filter all = *filter;
-	_cleanup_free_ char *text = NULL;
 	bool wanted[STORE_COLUMNS_MAX], fits = true;
 	struct statement rows = {};
 	size_t count = 0;
@@ -354,12 +345,8 @@ int store_format_counters(struct store *s, const char *by, const struct job_filt
 		return error_set(err, -ENOTSUP, "nothing is added up by '%.64s'", by);
 	all.limit = STORE_LIMIT_MAX;
 	memset(wanted, true, sizeof(wanted));
-	text = make_sums_text(s, key, wanted, &all, who);
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
-	rows.text = text;
 	document_begin_list_of(d, "sums");
-	ask_rows(s, &rows, &all, who);
+	ask_sums(s, &rows, key, wanted, &all, who);
 	while (store_next(s, &rows) && ++count <= all.limit) {
 		document_begin_map(d);
 		put_head(&rows, key, d);
@@ -381,20 +368,16 @@ int store_count_jobs(struct store *s, enum job_number number, const uint64_t *bo
 		     struct error *err)
 {
 	struct arg args[STORE_FILTER_ARGS];
-	_cleanup_free_ char *text = NULL;
 	struct statement rows = {};
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = store_write(s, &rows, "cannot count the jobs");
 
 	if (!out)
-		return error_set_errno(err, ENOMEM, "cannot count the jobs");
+		return store_told(s, err);
 	fputs("SELECT ", out);
 	store_print_place(s, number, bounds, count, out);
 	fputs(", count(*) FROM jobs", out);
 	store_print_filter(s, filter, who, out);
 	fputs(" GROUP BY 1", out);
-	fclose(out);
-	rows.text = text;
 	memset(ret, 0, (count + 2) * sizeof(*ret));
 	store_put_filter(filter, who, args);
 	store_begin_list(s, &rows, args, ARRAY_SIZE(args));
@@ -526,15 +509,9 @@ static const struct loads {
 };
 /* clang-format on */
 
-static char *make_mounts_text(struct store *s, enum store_loads of, const struct job_filter *filter,
-			      const struct store_who *who)
+static void print_mounts(struct store *s, enum store_loads of, const struct job_filter *filter,
+			 const struct store_who *who, FILE *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
 	fputs("SELECT m.mount, m.fstype, count(*)", out);
 	store_print_sum("m.\"io.read.bytes\"", "", out);
 	store_print_sum("m.\"io.write.bytes\"", "", out);
@@ -553,8 +530,6 @@ static char *make_mounts_text(struct store *s, enum store_loads of, const struct
 		" * 1e9 / j.elapsed_ns END), 0) DESC, COALESCE(sum(" BYTES_OF_BOTH
 		"), 0) DESC, 1 LIMIT " LIMIT,
 		loads[of].condition, loads[of].group);
-	fclose(out);
-	return text;
 }
 
 /* One that no number holds is as large as a number gets. */
@@ -572,13 +547,13 @@ int store_list_mounts(struct store *s, enum store_loads of, const struct job_fil
 		      void (*take)(void *context, const struct store_mount *row), void *context,
 		      struct error *err)
 {
-	_cleanup_free_ char *text = make_mounts_text(s, of, filter, who);
-	struct statement rows = { .text = text };
+	struct statement rows = {};
+	FILE *out = store_write(s, &rows, "cannot add up the jobs");
 	const struct statement *cells = &rows;
 	struct arg args[STORE_FILTER_ARGS + 2];
 
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	if (out)
+		print_mounts(s, of, filter, who, out);
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit);
 	args[STORE_FILTER_ARGS + 1] = TEXT(mount);
