@@ -362,17 +362,10 @@ static int put_sums(const struct socket_question *q, struct document *d, struct 
 
 static int put_ledger(const struct socket_question *q, struct document *d, struct error *err)
 {
-	struct store_ledger_question question = {
-		.node = text_of(q->request, "node"),
-		.manager = q->filter.manager,
-		.job = q->filter.id,
-		.since_ns = q->filter.since_ns,
-		.until_ns = q->filter.until_ns,
-		.limit = q->filter.limit,
-		.offset = q->filter.offset,
-	};
+	struct job_filter filter = q->filter;
 
-	return emitted_put_ledger(q->server, &question, &q->who, d, err);
+	filter.node = text_of(q->request, "node");
+	return emitted_put_ledger(q->server, &filter, &q->who, d, err);
 }
 
 static int put_emissions(const struct socket_question *q, struct document *d, struct error *err)

@@ -35,20 +35,12 @@ int api_list_sums(struct api_call *c, struct error *err)
 
 int api_list_usage(struct api_call *c, struct error *err)
 {
-	const char *by = api_text(c, "by");
-	const struct store_usage_question question = {
-		.by = by ? by : store_usage_word(0),
-		.period = api_text(c, "period"),
-		.user = api_text(c, "user"),
-		.account = api_text(c, "account"),
-		.partition = api_text(c, "partition"),
-		.since_ns = api_moment(c, "since"),
-		.until_ns = api_moment(c, "until"),
-		.limit = (size_t)api_number(c, "limit", API_LIMIT),
-	};
+	const struct job_filter filter = api_filter(c);
+	const char *given = api_text(c, "by"), *by = given ? given : store_usage_word(0);
 
-	document_put_string(c->document, "by", question.by);
-	return store_format_usage(c->server->store, &question, &c->who, c->document, err);
+	document_put_string(c->document, "by", by);
+	return store_format_usage(c->server->store, by, api_text(c, "period"), &filter, &c->who,
+				  c->document, err);
 }
 
 int api_list_nodes(struct api_call *c, struct error *err)

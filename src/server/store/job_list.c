@@ -113,7 +113,7 @@ void store_put_filter(const struct job_filter *filter, const struct store_who *w
 	memcpy(args, all, sizeof(all));
 }
 
-static size_t limit_of(const struct job_filter *filter)
+size_t store_limit_of(const struct job_filter *filter)
 {
 	return filter->limit ? MIN(filter->limit, (size_t)STORE_LIMIT_MAX) : STORE_LIMIT_MAX;
 }
@@ -144,7 +144,7 @@ int store_list_jobs(struct store *s, const struct job_filter *filter, const stru
 		    int (*take)(void *context, const struct store_job *job), void *context,
 		    bool *ret_more, struct error *err)
 {
-	const size_t limit = limit_of(filter);
+	const size_t limit = store_limit_of(filter);
 	struct arg args[STORE_FILTER_ARGS + 2];
 	struct statement rows = {};
 	FILE *out = store_write(s, &rows, "cannot list the jobs");
@@ -241,7 +241,7 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 		    int (*take)(void *context, const struct store_job *job), void *context,
 		    char **ret_next, struct error *err)
 {
-	const size_t limit = limit_of(filter);
+	const size_t limit = store_limit_of(filter);
 	struct paging paging = { take, context, page->order, limit, NULL };
 	struct arg args[STORE_FILTER_ARGS + 1 + CURSOR_PARTS];
 	struct store_cursor cursor = {};

@@ -99,7 +99,7 @@ int store_put_ledger(struct store *s, const struct store_line *text, enum store_
 
 static void put_entry(const void *context, const struct statement *row, struct document *d)
 {
-	const struct store_ledger_question *question = context;
+	const struct store_ledger_more *more = context;
 	static const char *const texts[] = { "cluster", "node",	 "owner",  "manager",
 					     "job",	"level", "source", "quality" };
 	uint64_t start_ns, microjoules;
@@ -117,16 +117,16 @@ static void put_entry(const void *context, const struct statement *row, struct d
 	store_put_value(d, "uid", store_value(row, column++), 0);
 	microjoules = COLUMN_NUMBER(row, column);
 	document_put_unsigned(d, "microjoules", microjoules);
-	if (question->put_more)
-		question->put_more(question->context, start_ns, microjoules, d);
+	if (more)
+		more->put(more->context, start_ns, microjoules, d);
 }
 
-int store_format_ledger(struct store *s, const struct store_ledger_question *question,
-			const struct store_who *who, struct document *d, struct error *err)
+int store_format_ledger(struct store *s, const struct job_filter *filter,
+			const struct store_who *who, const struct store_ledger_more *more,
+			struct document *d, struct error *err)
 {
-	size_t limit = question->limit ? MIN(question->limit, (size_t)STORE_LIMIT_MAX)
-				       : STORE_LIMIT_MAX;
-	uint64_t until_ns = question->until_ns ? question->until_ns : INT64_MAX;
+	const size_t limit = store_limit_of(filter);
+	uint64_t until_ns = filter->until_ns ? filter->until_ns : INT64_MAX;
 	static const char *const texts[SIGHT_COUNT] = {
 		[SEES_ALL] = ENTRIES_OF(""),
 		[SEES_OWN] = ENTRIES_OF(" AND e.uid = ?3"),
@@ -140,11 +140,11 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 	struct statement rows = { .text = texts[store_sight_of(s, who)] };
 
 	store_begin_list(s, &rows,
-			 ARGS(NUMBER(MIN(question->since_ns, (uint64_t)INT64_MAX)),
+			 ARGS(NUMBER(MIN(filter->since_ns, (uint64_t)INT64_MAX)),
 			      NUMBER(MIN(until_ns, (uint64_t)INT64_MAX)), NUMBER(who->uid),
-			      TEXT(question->node), TEXT(question->manager), TEXT(question->job),
-			      NUMBER(limit + 1), NUMBER(question->offset), TEXT(who->user)));
-	return store_format_list(s, &rows, "entries", limit, put_entry, question, d, err);
+			      TEXT(filter->node), TEXT(filter->manager), TEXT(filter->id),
+			      NUMBER(limit + 1), NUMBER(filter->offset), TEXT(who->user)));
+	return store_format_list(s, &rows, "entries", limit, put_entry, more, d, err);
 }
 
 /* ---- beside jobs ---- */
@@ -213,8 +213,7 @@ int store_read_shares(struct store *s, const char *by, const struct job_filter *
 	if (out)
 		print_shares(s, key, filter, who, out);
 	store_put_filter(filter, who, args);
-	args[STORE_FILTER_ARGS] = NUMBER(filter->limit ? MIN(filter->limit, (size_t)STORE_LIMIT_MAX)
-						       : STORE_LIMIT_MAX);
+	args[STORE_FILTER_ARGS] = NUMBER(store_limit_of(filter));
 	args[STORE_FILTER_ARGS + 1] = NUMBER(filter->offset);
 	store_begin_list(s, &rows, args, key ? STORE_FILTER_ARGS : ARRAY_SIZE(args));
 	while (r >= 0 && store_next(s, &rows)) {

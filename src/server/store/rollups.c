@@ -13,6 +13,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "model/document.h"
+#include "model/job_filter.h"
 #include "server/store/store_internal.h"
 
 #define ROLLUPS_VERSION 1 /* of what is below: of another they are made anew */
@@ -308,21 +309,21 @@ size_t store_usage_columns(struct store_column ret[STORE_COLUMNS_MAX])
 	return count;
 }
 
-static void print_question(struct store *s, const struct store_usage_question *q,
-			   const struct store_who *who, FILE *out)
+static void print_question(struct store *s, const char *by, const char *period,
+			   const struct job_filter *filter, const struct store_who *who, FILE *out)
 {
 	/* days since a Monday */
 	static const char week[] = "((day_ns / " DAY " + 3) / 7 * 7 - 3) * " DAY;
 	const enum store_sight sight = store_sight_of(s, who);
-	const char *period = !q->period			       ? "0"
-			     : strcmp(q->period, "week") == 0  ? week
-			     : strcmp(q->period, "month") == 0 ? s->database->month
-							       : "day_ns";
+	const char *start = !period			   ? "0"
+			    : strcmp(period, "week") == 0  ? week
+			    : strcmp(period, "month") == 0 ? s->database->month
+							   : "day_ns";
 	const char *key = words[0][1];
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		key = strcmp(words[i][0], q->by) == 0 ? words[i][1] : key;
-	fprintf(out, "SELECT %s, %s", key, period);
+		key = strcmp(words[i][0], by) == 0 ? words[i][1] : key;
+	fprintf(out, "SELECT %s, %s", key, start);
 	for (size_t i = 0; i < ARRAY_SIZE(sums) && sums[i].shown.name; i++) {
 		char column[128];
 
@@ -335,9 +336,9 @@ static void print_question(struct store *s, const struct store_usage_question *q
 	      : sight == SEES_ACCOUNTS ? " AND (uid = ?3 OR " SQL_OF_ACCOUNTS("?4") ")"
 				       : "",
 	      out);
-	fputs(q->user ? " AND (user_name = ?5 OR CAST(uid AS TEXT) = ?5)" : "", out);
-	fputs(q->account ? " AND account = ?6" : "", out);
-	fputs(q->partition ? " AND partition_name = ?7" : "", out);
+	fputs(filter->user ? " AND (user_name = ?5 OR CAST(uid AS TEXT) = ?5)" : "", out);
+	fputs(filter->account ? " AND account = ?6" : "", out);
+	fputs(filter->partition ? " AND partition_name = ?7" : "", out);
 	fputs(" GROUP BY 1, 2 ORDER BY 2, sum(core_ms) DESC, 1 LIMIT ?8", out);
 }
 
@@ -351,23 +352,26 @@ static void put_row(const void *context UNUSED, const struct statement *row, str
 		(void)store_put_sum(row, 2 + (int)i, sums[i].shown.name, sums[i].places, true, d);
 }
 
-int store_format_usage(struct store *s, const struct store_usage_question *q,
-		       const struct store_who *who, struct document *d, struct error *err)
+int store_format_usage(struct store *s, const char *by, const char *period,
+		       const struct job_filter *filter, const struct store_who *who,
+		       struct document *d, struct error *err)
 {
-	const uint64_t until_ns = q->until_ns ? MIN(q->until_ns, (uint64_t)INT64_MAX) : INT64_MAX;
-	const struct arg args[] = { NUMBER(MIN(q->since_ns, (uint64_t)INT64_MAX) / DAY_NS * DAY_NS),
+	const uint64_t until_ns = filter->until_ns ? MIN(filter->until_ns, (uint64_t)INT64_MAX)
+						   : INT64_MAX;
+	const struct arg args[] = { NUMBER(MIN(filter->since_ns, (uint64_t)INT64_MAX) / DAY_NS *
+					   DAY_NS),
 				    NUMBER(until_ns),
 				    NUMBER(who->uid),
 				    TEXT(who->user),
-				    TEXT(q->user),
-				    TEXT(q->account),
-				    TEXT(q->partition),
-				    NUMBER(q->limit + 1) };
+				    TEXT(filter->user),
+				    TEXT(filter->account),
+				    TEXT(filter->partition),
+				    NUMBER(filter->limit + 1) };
 	struct statement rows = {};
 	FILE *out = store_write(s, &rows, "cannot add up the jobs");
 
 	if (out)
-		print_question(s, q, who, out);
+		print_question(s, by, period, filter, who, out);
 	store_begin_list(s, &rows, args, ARRAY_SIZE(args));
-	return store_format_list(s, &rows, "usage", q->limit, put_row, NULL, d, err);
+	return store_format_list(s, &rows, "usage", filter->limit, put_row, NULL, d, err);
 }

@@ -271,21 +271,16 @@ int store_list_mounts(struct store *s, enum store_loads of, const struct job_fil
 
 /* ---- usage, of roll-ups that are kept as jobs come ---- */
 
-struct store_usage_question {
-	const char *by; /* of store_usage_word() */
-	const char *period; /* of store_usage_period(); NULL: all of the time in one row */
-	uint64_t since_ns, until_ns; /* jobs that began on the days from the one to the other; 0:
-					any */
-	const char *user, *account, *partition; /* NULL: any */
-	size_t limit; /* rows */
-};
 const char *store_usage_word(size_t i); /* "user", "account"...; NULL behind the last */
 const char *store_usage_period(size_t i); /* "day", "week", "month" */
 size_t store_usage_columns(struct store_column ret[STORE_COLUMNS_MAX]);
-/* As store_format_sums(), as "usage" and "more": the earliest period first, in it those of most
- * core time. */
-int store_format_usage(struct store *s, const struct store_usage_question *q,
-		       const struct store_who *who, struct document *d, struct error *err);
+/* As store_format_sums(), as "usage" and "more", by one of these words: the earliest @period first
+ * (NULL: all of the time in one row), in it those of most core time.  Of @filter count the user,
+ * the account, the partition, the limit, and its times, of jobs that began on the days from the one
+ * to the other. */
+int store_format_usage(struct store *s, const char *by, const char *period,
+		       const struct job_filter *filter, const struct store_who *who,
+		       struct document *d, struct error *err);
 /* How many roll-ups are not those that the jobs make; 0: all are. */
 int store_check_rollups(struct store *s, uint64_t *ret_wrong, struct error *err);
 
@@ -312,20 +307,17 @@ int store_read_records(struct store *s, const struct store_question *question,
 		       int (*take)(void *context, const char *line, size_t length), void *context,
 		       struct error *err);
 
-struct store_ledger_question {
-	const char *node, *manager, *job; /* NULL: any */
-	uint64_t since_ns, until_ns; /* of intervals that end behind the one and begin before the
-					other; until 0: any */
-	size_t limit, offset; /* limit: as that of jobs */
-	/* Adds members to an entry; NULL: none. */
-	void (*put_more)(void *context, uint64_t start_ns, uint64_t microjoules,
-			 struct document *d);
+struct store_ledger_more { /* adds members to an entry */
+	void (*put)(void *context, uint64_t start_ns, uint64_t microjoules, struct document *d);
 	void *context;
 };
 /* Entries of the ledger as the members "entries" and "more" of a map, the newest interval first, of
- * jobs that @who sees.  -ETIME: it took longer than 5 s. */
-int store_format_ledger(struct store *s, const struct store_ledger_question *question,
-			const struct store_who *who, struct document *d, struct error *err);
+ * jobs that @who sees.  Of @filter count the node, the manager, the id, the limit and the offset,
+ * and its times, of intervals that end behind the one and begin before the other.  @more may be
+ * NULL. -ETIME: it took longer than 5 s. */
+int store_format_ledger(struct store *s, const struct job_filter *filter,
+			const struct store_who *who, const struct store_ledger_more *more,
+			struct document *d, struct error *err);
 
 /* An entry of the ledger beside its job; texts hold until the call-back returns. */
 struct store_share {

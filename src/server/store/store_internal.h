@@ -332,6 +332,7 @@ void store_print_filter(struct store *s, const struct job_filter *filter,
 			const struct store_who *who, FILE *out);
 void store_put_filter(const struct job_filter *filter, const struct store_who *who,
 		      struct arg args[STORE_FILTER_ARGS]);
+size_t store_limit_of(const struct job_filter *filter); /* of rows, whatever it asks for */
 
 /* ---- sums.c ---- */
 /* Whether the table of jobs has columns of all these metrics: names with spaces between. */
