@@ -338,6 +338,22 @@ int store_read_shares(struct store *s, const char *by, const struct job_filter *
 		      int (*take)(void *context, const struct store_share *share), void *context,
 		      struct error *err);
 
+/* ---- predictions: what was said of a job when it was submitted ---- */
+
+struct store_prediction { /* of one target */
+	const char *job_id, *target, *model; /* held until the call-back returns */
+	uint32_t uid;
+	uint64_t made_ns;
+	double value, low, high; /* NAN: not known */
+};
+
+/* In a transaction of the caller's: store_begin(), store_commit(). */
+void store_put_prediction(struct store *s, const struct store_prediction *prediction);
+/* The newest of those that @who sees. */
+int store_list_predictions(struct store *s, const struct store_who *who, size_t limit,
+			   int (*take)(void *context, const struct store_prediction *prediction),
+			   void *context, struct error *err);
+
 /* ---- upkeep ---- */
 
 struct store_upkeep {
