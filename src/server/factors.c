@@ -163,17 +163,10 @@ static int ask(struct fetcher *f, const char *path, char *header, const char *lo
 	return *ret ? 0 : error_set(err, -EPROTO, "'%s' answers with no JSON", base);
 }
 
-static void put_word(FILE *out, const struct fetcher *f, const char *word, const char *from,
-		     const char *until)
+static char *make_path(const struct fetcher *f, const struct question *q)
 {
 	const char *zone = *f->config->emission_provider_zone ? f->config->emission_provider_zone
 							      : f->config->emission_zone;
-
-	fputs(strncmp(word, "{z", 2) == 0 ? zone : strncmp(word, "{f", 2) == 0 ? from : until, out);
-}
-
-static char *make_path(const struct fetcher *f, const struct question *q)
-{
 	time_t now = time(NULL), before = now - DAY_S;
 	char from[32], until[32], *path = NULL;
 	struct tm utc;
@@ -187,7 +180,7 @@ static char *make_path(const struct fetcher *f, const struct question *q)
 			fputc(*p, out);
 			continue;
 		}
-		put_word(out, f, p, from, until);
+		fputs(p[1] == 'z' ? zone : p[1] == 'f' ? from : until, out);
 		p = strchr(p, '}');
 	}
 	return out && fclose(out) == 0 ? path : NULL;
