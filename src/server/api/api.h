@@ -126,10 +126,14 @@ int api_list_jobs(struct api_call *c, struct error *err);
 int api_put_emissions(struct api_call *c, struct error *err);
 size_t api_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 
-/* job.c: of the newest job of that id */
-int api_read_job(const struct api_call *c, struct record **ret, struct error *err);
+/* job.c */
+struct store_question api_question(const struct api_call *c); /* for the job of the path */
+/* All of that job, its nodes merged, as far as the caller sees it. */
+int api_read_job(const struct api_call *c, const struct store_question *question,
+		 struct record **ret, struct error *err);
 /* The same before they are merged; the caller clears. */
-int api_read_records(const struct api_call *c, struct records *ret, struct error *err);
+int api_read_records(const struct api_call *c, const struct store_question *question,
+		     struct records *ret, struct error *err);
 int api_put_job(struct api_call *c, struct error *err);
 int api_put_part(struct api_call *c, struct error *err); /* what the path's last word names */
 int api_put_records(struct api_call *c, struct error *err);

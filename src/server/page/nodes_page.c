@@ -23,14 +23,6 @@ struct listing {
 	size_t rows, silent;
 };
 
-static void put_node_name(const struct site_call *c, const struct store_node *node)
-{
-	html_begin_tag(c->h, "th", { "scope", "row" });
-	html_text(c->h, "%s", node->node);
-	html_element(c->h, "span", "name", "%s", node->cluster);
-	html_end(c->h);
-}
-
 static void put_jobs_link(struct site_call *c, const struct store_node *node)
 {
 	char days[16];
@@ -130,7 +122,10 @@ static void put_node(void *context, const struct store_node *node)
 	l->rows++;
 	l->silent += is_silent;
 	html_begin(h, "tr");
-	put_node_name(l->call, node);
+	html_begin_tag(h, "th", { "scope", "row" });
+	html_text(h, "%s", node->node);
+	html_element(h, "span", "name", "%s", node->cluster);
+	html_end(h);
 	site_begin_cell(h, "State", "text");
 	html_element(h, "span",
 		     is_silent	     ? "alert"
