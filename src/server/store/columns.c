@@ -516,7 +516,7 @@ struct value store_value(const struct statement *row, int column)
 struct store_job store_read_job(const struct statement *row, struct value *values)
 {
 	struct value uid = store_value(row, 5);
-	int column;
+	int column = JOB_NUMBERS;
 	struct store_job job = {
 		.is_final = COLUMN_NUMBER(row, 0),
 		.start_ns = COLUMN_NUMBER(row, 1),
@@ -533,22 +533,19 @@ struct store_job store_read_job(const struct statement *row, struct value *value
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		*text_of(&job, i) = COLUMN_TEXT(row, JOB_NUMBERS + (int)i);
+		*text_of(&job, i) = COLUMN_TEXT(row, column++);
 	for (size_t i = 0; i < store_value_count(); i++)
-		values[i] = store_value(row, JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + i));
+		values[i] = store_value(row, column++);
 	for (size_t i = 0; i < store_fact_count(); i++) {
-		column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + i);
-
 		if (is_text(store_fact(i)))
-			job.facts[i].text = COLUMN_TEXT(row, column);
+			job.facts[i].text = COLUMN_TEXT(row, column++);
 		else
-			job.facts[i].number = store_value(row, column);
+			job.facts[i].number = store_value(row, column++);
 	}
-	column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + store_fact_count());
 	job.spark = COLUMN_TEXT(row, column++);
-	store_read_run_facts(row, column, &job.run);
+	column = store_read_run_facts(row, column, &job.run);
 	for (size_t i = 0; i < STORE_MADE; i++)
-		job.made[i] = store_value(row, column + (int)(store_run_count() + i));
+		job.made[i] = store_value(row, column++);
 	return job;
 }
 

@@ -166,12 +166,13 @@ void store_print_run_columns(bool has_them, FILE *out)
 	}
 }
 
-void store_read_run_facts(const struct statement *row, int column, struct store_run *ret)
+int store_read_run_facts(const struct statement *row, int column, struct store_run *ret)
 {
 	for (size_t i = 0; i < run_field_count; i++) {
 		if (!run_fields[i].is_in_run_alone)
 			take_cell(ret, &run_fields[i], row, column++);
 	}
+	return column;
 }
 
 /* ---- columns of a list ---- */

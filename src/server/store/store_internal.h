@@ -247,10 +247,11 @@ void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 #define STORE_NEAR_NS "60000000000"
 void store_open_runs(struct store *s, enum store_mode mode);
 /* What a job's row has of its run: the columns for SELECT, NULLs where they are missing; their
- * values (@run: NULL: none known), which gives how many; and back. */
+ * values (@run: NULL: none known), which gives how many; and back, which gives the column behind
+ * them. */
 void store_print_run_columns(bool has_them, FILE *out);
 size_t store_put_run_facts(const struct store_run *run, struct arg *args);
-void store_read_run_facts(const struct statement *row, int column, struct store_run *ret);
+int store_read_run_facts(const struct statement *row, int column, struct store_run *ret);
 /* The same as columns of a list; @run: as a job has it. */
 size_t store_run_count(void);
 struct store_column store_run_column(size_t i);
