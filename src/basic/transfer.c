@@ -28,7 +28,7 @@ struct transfer {
 	char url[1024], authorization[4096], note[TRANSFER_NOTE_MAX], why[CURL_ERROR_SIZE];
 };
 
-static size_t take_text(char *text, size_t size, size_t count, void *context)
+size_t transfer_take_text(char *text, size_t size, size_t count, void *context)
 {
 	struct transfer_answer *a = context;
 
@@ -91,7 +91,7 @@ int transfer_open(const struct transfer_options *options, struct transfer **ret,
 	snprintf(t->url, sizeof(t->url), "%s", options->url);
 	curl->set(t->handle, CURLOPT_URL, t->url);
 	curl->set(t->handle, CURLOPT_USERAGENT, options->agent);
-	curl->set(t->handle, CURLOPT_WRITEFUNCTION, take_text);
+	curl->set(t->handle, CURLOPT_WRITEFUNCTION, transfer_take_text);
 	curl->set(t->handle, CURLOPT_ERRORBUFFER, t->why);
 	curl->set(t->handle, CURLOPT_NOSIGNAL, 1L);
 	curl->set(t->handle, CURLOPT_CONNECTTIMEOUT, CONNECT_S);

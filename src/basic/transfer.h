@@ -40,6 +40,9 @@ struct transfer_answer {
 	char text[TRANSFER_ANSWER_MAX]; /* as far as it came */
 };
 
+/* As libcurl wants it: adds to the struct transfer_answer that is @context. */
+size_t transfer_take_text(char *text, size_t size, size_t count, void *context);
+
 /* @transfer is a struct transfer; @body is gzip.  -EIO: no complete answer in time, and *err says
  * why; *ret has the received part, whose complete lines are valid. */
 int transfer_post(void *transfer, const void *body, size_t length, struct transfer_answer *ret,

@@ -168,21 +168,12 @@ void reader_closep(struct reader **reader)
 struct question {
 	struct store *store;
 	const char *by; /* what to add up by; NULL: jobs are listed */
-	const struct store_usage_question *usage; /* NULL: not asked for */
+	const char *period; /* of usage */
+	bool is_of_usage;
 	const struct job_filter *filter;
 	int *ret;
 	struct error *err;
 };
-
-static void format_usage(const struct question *q, struct document *d)
-{
-	bool has_more = false;
-
-	document_begin_list_of(d, "usage");
-	*q->ret = store_format_usage(q->store, q->usage, &everybody, d, &has_more, q->err);
-	document_end_list(d);
-	document_put_boolean(d, "more", has_more);
-}
 
 /* As a server answers it. */
 static void format_answer(const void *what, struct document *d)
@@ -190,8 +181,9 @@ static void format_answer(const void *what, struct document *d)
 	const struct question *q = what;
 
 	document_begin_map(d);
-	if (q->usage)
-		format_usage(q, d);
+	if (q->is_of_usage)
+		*q->ret = store_format_usage(q->store, q->by, q->period, q->filter, &everybody, d,
+					     q->err);
 	else if (q->by)
 		*q->ret = store_format_counters(q->store, q->by, q->filter, &everybody, d, q->err);
 	else
@@ -264,15 +256,12 @@ int reader_sum_jobs(struct reader *reader, const char *by, const struct job_filt
 int reader_get_usage(struct reader *reader, const char *by, const char *period,
 		     const struct job_filter *filter, json_t **ret, struct error *err)
 {
-	const struct store_usage_question usage = {
+	const struct question question = {
+		.store = reader->store,
 		.by = by,
 		.period = period,
-		.since_ns = filter->since_ns,
-		.until_ns = filter->until_ns,
-		.user = filter->user,
-		.account = filter->account,
-		.partition = filter->partition,
-		.limit = filter->limit,
+		.is_of_usage = true,
+		.filter = filter,
 	};
 	_cleanup_free_ char *text = NULL;
 	size_t length;
@@ -280,8 +269,7 @@ int reader_get_usage(struct reader *reader, const char *by, const char *period,
 
 	if (reader->client)
 		return server_client_get_usage(reader->client, by, period, filter, ret, err);
-	r = ask_stored((struct question){ .store = reader->store, .usage = &usage }, &text, &length,
-		       err);
+	r = ask_stored(question, &text, &length, err);
 	if (r == 0 && !(*ret = json_loadb(text, length, 0, NULL)))
 		r = error_set_errno(err, ENOMEM, "cannot list the jobs");
 	return r;

@@ -182,15 +182,13 @@ static void put_entry(void *context, uint64_t start_ns, uint64_t microjoules, st
 	document_decimal(d, factor->milligrams, 3);
 }
 
-int emitted_put_ledger(const struct server *s, struct store_ledger_question *question,
+int emitted_put_ledger(const struct server *s, const struct job_filter *filter,
 		       const struct store_who *who, struct document *d, struct error *err)
 {
 	struct entries entries = { .server = s };
-	int r;
+	const struct store_ledger_more more = { put_entry, &entries };
+	int r = store_format_ledger(s->store, filter, who, knows_factors(s) ? &more : NULL, d, err);
 
-	question->put_more = knows_factors(s) ? put_entry : NULL;
-	question->context = &entries;
-	r = store_format_ledger(s->store, question, who, d, err);
 	if (r < 0 || !knows_factors(s))
 		return r;
 	document_begin_map_of(d, "emissions");
@@ -274,13 +272,8 @@ static void put_numbers(const struct jobs *j, struct document *d)
 	struct value numbers[NUMBERS];
 
 	take_numbers(j, numbers);
-	for (size_t i = 0; i < NUMBERS; i++) {
-		document_key(d, names[i]);
-		if (numbers[i].is_known)
-			document_decimal(d, numbers[i].number, MILLIONTHS);
-		else
-			document_null(d);
-	}
+	for (size_t i = 0; i < NUMBERS; i++)
+		store_put_value(d, names[i], numbers[i], MILLIONTHS);
 	document_key(d, "emissions.joules");
 	document_decimal(d, j->sum.microjoules, MILLIONTHS);
 	document_key(d, "emissions.estimated_joules");

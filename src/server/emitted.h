@@ -12,7 +12,6 @@ struct emission_factor;
 struct error;
 struct job_filter;
 struct server;
-struct store_ledger_question;
 struct store_who;
 
 /* Of the zone and the kind that the settings name.  NULL: none was known then. */
@@ -37,7 +36,7 @@ bool emitted_price(const struct server *s, uint64_t when_ns, uint64_t *ret);
 void emitted_put_metrics(const struct server *s, FILE *out);
 
 /* store_format_ledger(), with what each entry emitted, and "emissions" of all. */
-int emitted_put_ledger(const struct server *s, struct store_ledger_question *question,
+int emitted_put_ledger(const struct server *s, const struct job_filter *filter,
 		       const struct store_who *who, struct document *d, struct error *err);
 
 /* "emissions": a map for each job (@by NULL), or for all of one @by, that has entries in the

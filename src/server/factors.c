@@ -24,6 +24,7 @@
 #include "basic/parse.h"
 #include "basic/replacement.h"
 #include "basic/timestamp.h"
+#include "basic/transfer.h"
 #include "model/json_place.h"
 #include "server/server_config.h"
 #include "service/log.h"
@@ -37,7 +38,6 @@
 #define FAILED_S (15 * MINUTE_S)
 #define FORECAST_S (6 * 60 * MINUTE_S) /* between two forecasts */
 #define WAIT_MAX_S DAY_S
-#define ANSWER_MAX (1u << 20)
 #define FILE_MAX (15u << 20) /* emission_factors_read() takes little more */
 #define SHORTEN_AT (FILE_MAX / 2)
 #define ADVICE_S ((time_t)60 * DAY_S) /* how long what no account uses is kept */
@@ -105,24 +105,10 @@ struct fetcher {
 	unsigned int wait_s; /* that the provider asks for; 0: nothing */
 	time_t forecast_at; /* time of the next request */
 	bool lacks_forecast; /* which has been said */
-	struct answer {
-		size_t length;
-		char text[ANSWER_MAX];
-	} answer;
+	struct transfer_answer answer; /* its text alone */
 };
 
 /* ---- asking ---- */
-
-static size_t take_text(char *text, size_t size, size_t count, void *context)
-{
-	struct answer *a = context;
-
-	if (size * count > sizeof(a->text) - a->length)
-		return 0; /* which ends the transfer */
-	memcpy(a->text + a->length, text, size * count);
-	a->length += size * count;
-	return size * count;
-}
 
 /* @header: "" for none; @login: "USER:PASSWORD" or NULL.  The answer is the caller's. */
 static int ask(struct fetcher *f, const char *path, char *header, const char *login, json_t **ret,
@@ -141,7 +127,7 @@ static int ask(struct fetcher *f, const char *path, char *header, const char *lo
 	f->curl.set(f->handle, CURLOPT_HTTPHEADER, *header ? &headers : NULL);
 	f->curl.set(f->handle, CURLOPT_USERPWD, login);
 	f->curl.set(f->handle, CURLOPT_USERAGENT, "jobmeter/" JOBMETER_VERSION);
-	f->curl.set(f->handle, CURLOPT_WRITEFUNCTION, take_text);
+	f->curl.set(f->handle, CURLOPT_WRITEFUNCTION, transfer_take_text);
 	f->curl.set(f->handle, CURLOPT_WRITEDATA, &f->answer);
 	f->curl.set(f->handle, CURLOPT_ERRORBUFFER, why);
 	f->curl.set(f->handle, CURLOPT_NOSIGNAL, 1L);
@@ -163,17 +149,10 @@ static int ask(struct fetcher *f, const char *path, char *header, const char *lo
 	return *ret ? 0 : error_set(err, -EPROTO, "'%s' answers with no JSON", base);
 }
 
-static void put_word(FILE *out, const struct fetcher *f, const char *word, const char *from,
-		     const char *until)
+static char *make_path(const struct fetcher *f, const struct question *q)
 {
 	const char *zone = *f->config->emission_provider_zone ? f->config->emission_provider_zone
 							      : f->config->emission_zone;
-
-	fputs(strncmp(word, "{z", 2) == 0 ? zone : strncmp(word, "{f", 2) == 0 ? from : until, out);
-}
-
-static char *make_path(const struct fetcher *f, const struct question *q)
-{
 	time_t now = time(NULL), before = now - DAY_S;
 	char from[32], until[32], *path = NULL;
 	struct tm utc;
@@ -187,7 +166,7 @@ static char *make_path(const struct fetcher *f, const struct question *q)
 			fputc(*p, out);
 			continue;
 		}
-		put_word(out, f, p, from, until);
+		fputs(p[1] == 'z' ? zone : p[1] == 'f' ? from : until, out);
 		p = strchr(p, '}');
 	}
 	return out && fclose(out) == 0 ? path : NULL;
@@ -334,7 +313,7 @@ static int shorten_file(struct fetcher *f, struct error *err)
 	struct replacement file = {};
 	size_t size, line = 0, lines = 0;
 	char *rest, *one;
-	int r = file_read(AT_FDCWD, path, FILE_MAX + ANSWER_MAX, &text, &size);
+	int r = file_read(AT_FDCWD, path, FILE_MAX + TRANSFER_ANSWER_MAX, &text, &size);
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read '%s'", path);

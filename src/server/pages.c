@@ -217,17 +217,11 @@ static int answer_live(void *context UNUSED, const struct http_request *request 
 	return say_ok(ret);
 }
 
+/* clang-format off */
 /* Whoever distributes requests hears the truth, however many strangers ask. */
-#define HEALTH_ROUTES                                               \
-	{ "GET",                                                    \
-	  "/health",                                                \
-	  answer_health,                                            \
-	  .is_open = true,                                          \
-	  .gives_text = true,                                       \
-	  .is_free = true,                                          \
-	  .thread = WORKER_WATCH },                                 \
-		{ "GET",	   "/health/live",     answer_live, \
-		  .is_open = true, .gives_text = true, .is_free = true },
+#define HEALTH_ROUTES \
+	{ "GET", "/health", answer_health, .is_open = true, .gives_text = true, .is_free = true, .thread = WORKER_WATCH }, \
+	{ "GET", "/health/live", answer_live, .is_open = true, .gives_text = true, .is_free = true },
 
 #define ASK(method, path, kind) \
 	{ method, path, server_api_answer, .identify = caller_identify, .thread = (kind) },
@@ -243,27 +237,22 @@ static int answer_live(void *context UNUSED, const struct http_request *request 
 	ASK("POST", "/schedule/recommend", WORKER_READER)          \
 	ASK("GET", "/model/info", WORKER_READER)
 
-#define PAGE(path)                                                             \
-	{                                                                      \
-		"GET", path, site_answer, .identify = caller_identify_visitor, \
-					  .thread = WORKER_READER              \
-	}
+#define PAGE(path) { "GET", path, site_answer, .identify = caller_identify_visitor, .thread = WORKER_READER },
 
-/* clang-format off */
 const struct http_route server_tcp_routes[] = {
 	{ "POST", "/api/v1/records", answer_push, .body_max = INGEST_BODY_MAX, .thread = WORKER_WRITER },
-	{ "GET", "/api/v1/", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
+	ASK("GET", "/api/v1/", WORKER_READER)
 	PREDICT_ROUTES
 	{ "GET", "/metrics", answer_metrics, .is_open = true, .gives_text = true, .thread = WORKER_WATCH },
 	HEALTH_ROUTES
-	PAGE("/"),
-	PAGE("/jobs"),
-	PAGE("/jobs/"),
-	PAGE("/usage"),
-	PAGE("/files"),
-	PAGE("/spread"),
-	PAGE("/nodes"),
-	PAGE("/login"),
+	PAGE("/")
+	PAGE("/jobs")
+	PAGE("/jobs/")
+	PAGE("/usage")
+	PAGE("/files")
+	PAGE("/spread")
+	PAGE("/nodes")
+	PAGE("/login")
 	{ "GET", "/assets/", site_answer_asset, .is_open = true },
 	{ "POST", "/login", sign_in_take_token, .is_open = true, .thread = WORKER_READER },
 	{ "GET", "/login/", sign_in_use_link, .is_open = true, .thread = WORKER_WRITER },
@@ -324,29 +313,20 @@ static const char *text_of(const struct http_request *request, const char *key)
 	return text && *text ? text : NULL;
 }
 
-/* Which part of a list it is. */
-static int take_page(const struct http_request *request, uint64_t *since_ns, uint64_t *until_ns,
-		     size_t *limit, size_t *offset, struct error *err)
-{
-	uint64_t most = JOB_LIMIT_DEFAULT, passed = 0;
-	int r = take_time(request, "since", since_ns, err);
-
-	if (r == 0)
-		r = take_time(request, "until", until_ns, err);
-	if (r == 0)
-		r = take_number(request, "limit", STORE_LIMIT_MAX, &most, err);
-	if (r == 0)
-		r = take_number(request, "offset", INT32_MAX, &passed, err);
-	*limit = most;
-	*offset = passed;
-	return r;
-}
-
 static int take_filter(const struct http_request *request, struct job_filter *ret,
 		       struct error *err)
 {
-	int r = take_page(request, &ret->since_ns, &ret->until_ns, &ret->limit, &ret->offset, err);
+	uint64_t limit = JOB_LIMIT_DEFAULT, offset = 0;
+	int r = take_time(request, "since", &ret->since_ns, err);
 
+	if (r == 0)
+		r = take_time(request, "until", &ret->until_ns, err);
+	if (r == 0)
+		r = take_number(request, "limit", STORE_LIMIT_MAX, &limit, err);
+	if (r == 0)
+		r = take_number(request, "offset", INT32_MAX, &offset, err);
+	ret->limit = limit;
+	ret->offset = offset;
 	ret->user = text_of(request, "user");
 	ret->account = text_of(request, "account");
 	ret->partition = text_of(request, "partition");
@@ -359,53 +339,38 @@ static int take_filter(const struct http_request *request, struct job_filter *re
 	return r;
 }
 
-static int put_jobs(struct server *s, const struct http_request *request, struct document *d,
-		    struct error *err)
-{
-	const struct store_who who = who_asks(s, request);
-	struct job_filter filter = {};
-	int r = take_filter(request, &filter, err);
+struct socket_question { /* for a map of the jobs that match */
+	struct server *server;
+	const struct http_request *request;
+	struct store_who who;
+	struct job_filter filter;
+};
 
-	return r < 0 ? r : store_format_jobs(s->store, &filter, &who, d, err);
+static int put_jobs(const struct socket_question *q, struct document *d, struct error *err)
+{
+	return store_format_jobs(q->server->store, &q->filter, &q->who, d, err);
 }
 
-static int put_sums(struct server *s, const struct http_request *request, struct document *d,
-		    struct error *err)
+static int put_sums(const struct socket_question *q, struct document *d, struct error *err)
 {
-	const struct store_who who = who_asks(s, request);
-	const char *by = text_of(request, "by");
-	struct job_filter filter = {};
-	int r = take_filter(request, &filter, err);
+	const char *by = text_of(q->request, "by");
 
-	r = r == 0 && !by ? error_set(err, -EINVAL, "by: what to add up by is missing") : r;
-	r = r == 0 ? store_format_counters(s->store, by, &filter, &who, d, err) : r;
-	return r == -ENOTSUP ? -EINVAL : r;
+	if (!by)
+		return error_set(err, -EINVAL, "by: what to add up by is missing");
+	return store_format_counters(q->server->store, by, &q->filter, &q->who, d, err);
 }
 
-static int put_ledger(struct server *s, const struct http_request *request, struct document *d,
-		      struct error *err)
+static int put_ledger(const struct socket_question *q, struct document *d, struct error *err)
 {
-	const struct store_who who = who_asks(s, request);
-	struct store_ledger_question question = {
-		.node = text_of(request, "node"),
-		.manager = text_of(request, "manager"),
-		.job = text_of(request, "id"),
-	};
-	int r = take_page(request, &question.since_ns, &question.until_ns, &question.limit,
-			  &question.offset, err);
+	struct job_filter filter = q->filter;
 
-	return r < 0 ? r : emitted_put_ledger(s, &question, &who, d, err);
+	filter.node = text_of(q->request, "node");
+	return emitted_put_ledger(q->server, &filter, &q->who, d, err);
 }
 
-static int put_emissions(struct server *s, const struct http_request *request, struct document *d,
-			 struct error *err)
+static int put_emissions(const struct socket_question *q, struct document *d, struct error *err)
 {
-	const struct store_who who = who_asks(s, request);
-	struct job_filter filter = {};
-	int r = take_filter(request, &filter, err);
-
-	r = r == 0 ? emitted_put(s, text_of(request, "by"), &filter, &who, d, err) : r;
-	return r == -ENOTSUP ? -EINVAL : r;
+	return emitted_put(q->server, text_of(q->request, "by"), &q->filter, &q->who, d, err);
 }
 
 #define PIECE_BYTES 262144 /* of records, that are read at a time */
@@ -535,13 +500,13 @@ static int get_records(void *context, const struct http_request *request, struct
 }
 
 /* How much others do is not everybody's. */
-static int put_server(struct server *s, const struct http_request *request, struct document *d,
-		      struct error *err)
+static int put_server(const struct socket_question *q, struct document *d, struct error *err)
 {
+	struct server *s = q->server;
 	struct store_facts facts = {};
 	int r;
 
-	if (!permission_sees_all(s->permission, &request->peer))
+	if (!permission_sees_all(s->permission, &q->request->peer))
 		return error_set(err, -EPERM, "this is for root and for admin_groups");
 	r = store_read_facts(s->store, true, &facts, err);
 	document_put_string(d, "version", JOBMETER_VERSION);
@@ -556,24 +521,29 @@ static int get_map(void *context, const struct http_request *request, struct htt
 {
 	static const struct map {
 		const char *path;
-		int (*put)(struct server *s, const struct http_request *request, struct document *d,
-			   struct error *err);
-	} maps[] = { { "/v1/jobs", put_jobs },
-		     { "/v1/sums", put_sums },
-		     { "/v1/ledger", put_ledger },
-		     { "/v1/emissions", put_emissions },
-		     { "/v1/server", put_server } };
+		bool is_of_jobs;
+		int (*put)(const struct socket_question *q, struct document *d, struct error *err);
+	} maps[] = { { "/v1/jobs", true, put_jobs },
+		     { "/v1/sums", true, put_sums },
+		     { "/v1/ledger", true, put_ledger },
+		     { "/v1/emissions", true, put_emissions },
+		     { "/v1/server", false, put_server } };
 	FILE *out = open_memstream(&ret->text, &ret->length);
 	struct document *d = out ? document_new_json(out, DOCUMENT_ONE_LINE) : NULL;
 	const struct map *map = maps;
+	struct socket_question q = { .server = context, .request = request };
 	struct error err = {};
 	int r = d ? 0 : error_set_errno(&err, ENOMEM, "cannot answer");
 
 	while (strcmp(map->path, request->path) != 0) /* the routes have no others */
 		map++;
+	if (d && map->is_of_jobs) {
+		q.who = who_asks(context, request);
+		r = take_filter(request, &q.filter, &err);
+	}
 	if (d) {
 		document_begin_map(d);
-		r = map->put(context, request, d, &err);
+		r = r == 0 ? map->put(&q, d, &err) : r;
 		document_end_map(d);
 		(void)document_finish(d); /* it is in memory */
 	}
@@ -586,7 +556,7 @@ static int get_map(void *context, const struct http_request *request, struct htt
 /* clang-format off */
 const struct http_route server_socket_routes[] = {
 	HEALTH_ROUTES
-	{ "GET", "/api/v1/", server_api_answer, .identify = caller_identify, .thread = WORKER_READER },
+	ASK("GET", "/api/v1/", WORKER_READER)
 	PREDICT_ROUTES
 	{ "GET", "/v1/jobs", get_map, .thread = WORKER_READER },
 	{ "GET", "/v1/sums", get_map, .thread = WORKER_READER },

@@ -91,7 +91,7 @@ struct munge *munge_close(struct munge *m)
 	return NULL;
 }
 
-static int digest(const void *body, size_t length, char ret[CREDENTIAL_DIGEST_SIZE])
+int credential_digest(const void *body, size_t length, char ret[CREDENTIAL_DIGEST_SIZE])
 {
 	unsigned char bytes[(CREDENTIAL_DIGEST_SIZE - 1) / 2];
 
@@ -106,7 +106,7 @@ int munge_sign(struct munge *m, const void *body, size_t length, char **ret, str
 {
 	char payload[PAYLOAD_SIZE] = PURPOSE, *credential = NULL;
 	munge_err_t e;
-	int r = digest(body, length, payload + sizeof(PURPOSE) - 1);
+	int r = credential_digest(body, length, payload + sizeof(PURPOSE) - 1);
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot make a munge credential");
@@ -211,7 +211,7 @@ bool credential_is_of_body(const struct credential *c, const void *body, size_t 
 {
 	char text[CREDENTIAL_DIGEST_SIZE];
 
-	return digest(body, length, text) == 0 && strcmp(text, c->digest) == 0;
+	return credential_digest(body, length, text) == 0 && strcmp(text, c->digest) == 0;
 }
 
 static bool is_same_name(const char *a, size_t a_length, const char *b)

@@ -36,6 +36,8 @@ struct credential { /* the contents of a header, verified by munged */
 /* -EPERM: it is invalid or not for us; -EIO: munged, or the name service for its address, fails. */
 int munge_check(struct munge *m, const char *header, struct credential *ret, struct error *err);
 
+/* SHA-256 in hex.  -EIO. */
+int credential_digest(const void *body, size_t length, char ret[CREDENTIAL_DIGEST_SIZE]);
 bool credential_is_of_body(const struct credential *c, const void *body, size_t length);
 /* By one of its names, or by the first part where one of the two has no more. */
 bool credential_is_of_host(const struct credential *c, const char *node);

@@ -86,7 +86,7 @@ static int read_job(void *context, const struct store_job *job)
 /* Each entry of the ledger is one map, and nobody's are for all alone. */
 static void check_ledger(const struct store_who *who)
 {
-	const struct store_ledger_question question = { .limit = 3 };
+	const struct job_filter filter = { .limit = 3 };
 	_cleanup_free_ char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
@@ -94,7 +94,7 @@ static void check_ledger(const struct store_who *who)
 	struct error err = {};
 
 	document_begin_map(d);
-	CHECK(store_format_ledger(store_get(), &question, who, d, &err) == 0);
+	CHECK(store_format_ledger(store_get(), &filter, who, NULL, d, &err) == 0);
 	document_end_map(d);
 	CHECK(document_finish(d) == 0);
 	document_free(d);

@@ -65,15 +65,14 @@ static char *take(struct store *s, const char *text)
 	return take_at(s, text, NOW, 0);
 }
 
-static char *ask(struct store *s, const struct store_ledger_question *question,
-		 const struct store_who *who)
+static char *ask(struct store *s, const struct job_filter *filter, const struct store_who *who)
 {
 	struct made_text t = {};
 	struct document *d = made_text_document(&t, DOCUMENT_ONE_LINE);
 	struct error err;
 
 	document_begin_map(d);
-	ASSERT_OK(store_format_ledger(s, question, who, d, &err));
+	ASSERT_OK(store_format_ledger(s, filter, who, NULL, d, &err));
 	document_end_map(d);
 	return made_text_end(&t);
 }
@@ -111,7 +110,7 @@ TEST(each_line_is_taken_once_and_adds_up)
 
 	ASSERT_STREQ(first, TAKEN TAKEN TAKEN);
 	ASSERT_STREQ(second, KNOWN KNOWN KNOWN);
-	back = ask(s, &(struct store_ledger_question){}, &all);
+	back = ask(s, &(struct job_filter){}, &all);
 	ASSERT_EQ(sum(back), (uint64_t)(101 + 103 + 107 + 109 + 113));
 	ASSERT_CONTAINS(
 		back,
@@ -128,7 +127,7 @@ TEST(another_line_of_the_same_key_is_refused)
 	_cleanup_(store_closep) struct store *s = open_store();
 	_cleanup_free_ char *answers = take(s, LINE("n", "1", OTHER("idle", "107")) "\n" LINE(
 						       "n", "1", OTHER("idle", "109"))),
-			    *back = ask(s, &(struct store_ledger_question){}, &all);
+			    *back = ask(s, &(struct job_filter){}, &all);
 
 	ASSERT_STREQ(answers,
 		     TAKEN "{\"answer\":\"refused\",\"reason\":\"another line has this key "
@@ -184,7 +183,7 @@ TEST(hostile_lines_are_refused_and_the_rest_is_taken)
 		ASSERT_CONTAINS(answers, hostiles[i].reason);
 		ASSERT_STREQ(strchr(answers, '\n') + 1, TAKEN);
 	}
-	back = ask(s, &(struct store_ledger_question){}, &all);
+	back = ask(s, &(struct job_filter){}, &all);
 	ASSERT_STREQ(back, "{\"entries\":[],\"more\":false}\n");
 }
 
@@ -192,7 +191,7 @@ TEST(words_of_the_database_are_words)
 {
 	static const char words[] = "x' OR '1'='1";
 	_cleanup_(store_closep) struct store *s = open_store();
-	const struct store_ledger_question question = { .job = words };
+	const struct job_filter question = { .id = words };
 	_cleanup_free_ char *answers = take(s, LINE("n", "1",
 						    JOB("x' OR '1'='1", "1000",
 							"5") "," JOB("7", "1000", "3"))),
@@ -212,12 +211,11 @@ TEST(each_sees_his_own_and_nobody_what_is_nobodys)
 		*mine = NULL, *others = NULL, *of_nobody = NULL;
 
 	ASSERT_STREQ(answers, TAKEN);
-	mine = ask(s, &(struct store_ledger_question){}, &(struct store_who){ .uid = 1000 });
+	mine = ask(s, &(struct job_filter){}, &(struct store_who){ .uid = 1000 });
 	ASSERT_EQ(sum(mine), (uint64_t)101);
-	others = ask(s, &(struct store_ledger_question){ .job = "8" },
-		     &(struct store_who){ .uid = 1000 });
+	others = ask(s, &(struct job_filter){ .id = "8" }, &(struct store_who){ .uid = 1000 });
 	ASSERT_STREQ(others, "{\"entries\":[],\"more\":false}\n");
-	of_nobody = ask(s, &(struct store_ledger_question){}, &(struct store_who){ .uid = 0 });
+	of_nobody = ask(s, &(struct job_filter){}, &(struct store_who){ .uid = 0 });
 	ASSERT_EQ(count(of_nobody, "owner"), (size_t)0);
 }
 
@@ -233,11 +231,11 @@ TEST(a_question_has_bounds)
 			    *of_node = NULL, *before = NULL, *first = NULL;
 
 	ASSERT_STREQ(answers, TAKEN TAKEN);
-	of_node = ask(s, &(struct store_ledger_question){ .node = "m" }, &all);
+	of_node = ask(s, &(struct job_filter){ .node = "m" }, &all);
 	ASSERT_EQ(sum(of_node), (uint64_t)113);
-	before = ask(s, &(struct store_ledger_question){ .until_ns = 1000 }, &all);
+	before = ask(s, &(struct job_filter){ .until_ns = 1000 }, &all);
 	ASSERT_EQ(sum(before), (uint64_t)0);
-	first = ask(s, &(struct store_ledger_question){ .limit = 1, .offset = 1 }, &all);
+	first = ask(s, &(struct job_filter){ .limit = 1, .offset = 1 }, &all);
 	ASSERT_EQ(sum(first), (uint64_t)109);
 	ASSERT_CONTAINS(first, "\"more\":true");
 }
@@ -247,7 +245,7 @@ TEST(times_are_by_our_clock)
 	_cleanup_(store_closep) struct store *s = open_store();
 	_cleanup_free_ char *answers = take_at(s, LINE("n", "1", OTHER("idle", "1")), NOW,
 					       3 * (int64_t)SECOND),
-			    *back = ask(s, &(struct store_ledger_question){}, &all);
+			    *back = ask(s, &(struct job_filter){}, &all);
 
 	ASSERT_STREQ(answers, TAKEN);
 	ASSERT_CONTAINS(back, "\"start\":\"2026-02-03T03:59:57.000000000Z\"");
@@ -267,7 +265,7 @@ TEST(what_is_old_is_deleted_whole)
 
 	while (more)
 		ASSERT_OK(store_work(s, &upkeep, &more, &err));
-	back = ask(s, &(struct store_ledger_question){}, &all);
+	back = ask(s, &(struct job_filter){}, &all);
 	ASSERT_EQ(sum(back), (uint64_t)103);
 	ASSERT_OK(store_read_facts(s, false, &facts, &err));
 	ASSERT_EQ(facts.deleted_ledger, (uint64_t)1);
@@ -287,11 +285,11 @@ TEST(what_a_forgotten_user_took_still_adds_up_and_is_nobodys)
 
 	ASSERT_STREQ(answers, TAKEN);
 	ASSERT_OK(store_forget(s, "made-user", 1000, NOW, &records, &err));
-	back = ask(s, &(struct store_ledger_question){}, &all);
+	back = ask(s, &(struct job_filter){}, &all);
 	ASSERT_EQ(sum(back), (uint64_t)(101 + 103));
 	ASSERT_LACKS(back, "\"job\":\"7\"");
 	ASSERT_LACKS(back, "1000");
-	his = ask(s, &(struct store_ledger_question){}, &(struct store_who){ .uid = 1000 });
+	his = ask(s, &(struct job_filter){}, &(struct store_who){ .uid = 1000 });
 	ASSERT_EQ(sum(his), (uint64_t)0);
 	again = take(s, line);
 	ASSERT_STREQ(again, KNOWN);

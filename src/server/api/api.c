@@ -78,17 +78,17 @@ const struct api_route server_api_routes[] = {
 	  .answer = api_put_records, .parameters = { api_job_parameters } },
 	{ "/compare", "What is different in one job from what it was in another, number by number.", API_DOCUMENTS,
 	  .answer = api_put_comparison, .parameters = { api_compare_parameters } },
-	{ "/users", "The users of the jobs that match, those with most jobs first, with sums.", API_LISTS, "users", api_user_columns,
-	  "user," API_SUMS, api_list_sums, .is_kept = true, .parameters = { api_filter_parameters, api_sum_parameters } },
-	{ "/accounts", "The same of accounts.", API_LISTS, "accounts", api_account_columns,
-	  "account," API_SUMS, api_list_sums, .is_kept = true, .parameters = { api_filter_parameters, api_sum_parameters } },
-	{ "/partitions", "The same of partitions.", API_LISTS, "partitions", api_partition_columns,
-	  "partition," API_SUMS, api_list_sums, .is_kept = true, .parameters = { api_filter_parameters, api_sum_parameters } },
-	{ "/usage", "What jobs used and wasted, by user, account or partition, and by day, week or month.", API_LISTS, "usage", api_usage_columns,
+	{ "/users", "The users of the jobs that match, those with most jobs first, with sums.", API_LISTS, "users", .by = "user", .fields = "user," API_SUMS,
+	  .answer = api_list_sums, .is_kept = true, .parameters = { api_filter_parameters, api_sum_parameters } },
+	{ "/accounts", "The same of accounts.", API_LISTS, "accounts", .by = "account", .fields = "account," API_SUMS,
+	  .answer = api_list_sums, .is_kept = true, .parameters = { api_filter_parameters, api_sum_parameters } },
+	{ "/partitions", "The same of partitions.", API_LISTS, "partitions", .by = "partition", .fields = "partition," API_SUMS,
+	  .answer = api_list_sums, .is_kept = true, .parameters = { api_filter_parameters, api_sum_parameters } },
+	{ "/usage", "What jobs used and wasted, by user, account or partition, and by day, week or month.", API_LISTS, "usage", store_usage_columns,
 	  .answer = api_list_usage, .is_kept = true, .parameters = { api_usage_parameters, api_sum_parameters } },
 	{ "/emissions", "What jobs emitted and cost, by the ledger and the site's factors.", API_DOCUMENTS,
 	  .answer = api_put_emissions, .parameters = { api_filter_parameters, api_emission_parameters } },
-	{ "/nodes", "The nodes on which jobs ran.", API_LISTS, "nodes", api_node_columns,
+	{ "/nodes", "The nodes on which jobs ran.", API_LISTS, "nodes", store_node_columns,
 	  .answer = api_list_nodes, .is_kept = true, .parameters = { api_span_parameters, api_sum_parameters } },
 	{ "/metrics", "The columns of jobs, and what they mean.", API_LISTS, "metrics", api_metric_columns,
 	  .answer = api_list_metrics },
@@ -316,12 +316,19 @@ int api_take_values(struct api_call *c, struct error *err)
 	return r;
 }
 
+size_t api_columns(const struct api_route *route, struct store_column ret[STORE_COLUMNS_MAX])
+{
+	if (route->by)
+		return store_sum_columns(route->by, ret);
+	return route->columns ? route->columns(ret) : 0;
+}
+
 /* Which columns are shown: those that are asked for, which have been checked. */
 static void choose_columns(struct api_call *c)
 {
 	const char *rest = api_text(c, "fields");
 	struct store_column columns[STORE_COLUMNS_MAX];
-	size_t count = c->route->columns ? c->route->columns(columns) : 0;
+	size_t count = api_columns(c->route, columns);
 	bool is_all = !(rest = rest ? rest : c->route->fields) || strcmp(rest, "all") == 0;
 
 	for (size_t i = 0; is_all && i < count; i++) {
@@ -346,7 +353,10 @@ static void choose_columns(struct api_call *c)
 
 unsigned int api_status(int code)
 {
-	return code == -EINVAL ? 400 : code == -EPERM ? 403 : code == -ENOENT ? 404 : 503;
+	return code == -EINVAL || code == -ENOTSUP ? 400
+	       : code == -EPERM			   ? 403
+	       : code == -ENOENT		   ? 404
+						   : 503;
 }
 
 static int fail(int code, const struct error *err, struct http_answer *ret)
@@ -363,7 +373,7 @@ static void put_head(const struct api_call *c)
 {
 	struct store_column columns[STORE_COLUMNS_MAX];
 
-	(void)c->route->columns(columns);
+	(void)api_columns(c->route, columns);
 	for (size_t i = 0; i < c->column_count; i++) {
 		fputs(i ? "," : "", c->out);
 		csv_put(columns[c->columns[i]].name, c->out);

@@ -85,6 +85,7 @@ struct api_route {
 	bool is_open; /* needs no caller */
 	bool is_kept; /* what took long is given again for a moment */
 	bool is_post; /* what it wants comes as a map of JSON in the body */
+	const char *by; /* of a list of sums, which has their columns: what they are added up by */
 	const struct api_parameter *parameters[API_GROUPS_MAX]; /* arrays, up to a NULL */
 };
 extern const struct api_route server_api_routes[]; /* up to one without a path */
@@ -100,6 +101,8 @@ int server_api_answer(void *context, const struct http_request *request, struct 
 int api_take_values(struct api_call *c, struct error *err);
 
 const struct api_parameter *api_parameter(const struct api_route *route, size_t i); /* or NULL */
+/* What the columns of its list may be; 0: it is none. */
+size_t api_columns(const struct api_route *route, struct store_column ret[STORE_COLUMNS_MAX]);
 unsigned int api_status(int code); /* of HTTP, for an error of the store's */
 const char *api_format_name(enum api_format format, const char **ret_type); /* NULL: no more */
 
@@ -123,10 +126,14 @@ int api_list_jobs(struct api_call *c, struct error *err);
 int api_put_emissions(struct api_call *c, struct error *err);
 size_t api_job_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 
-/* job.c: of the newest job of that id */
-int api_read_job(const struct api_call *c, struct record **ret, struct error *err);
+/* job.c */
+struct store_question api_question(const struct api_call *c); /* for the job of the path */
+/* All of that job, its nodes merged, as far as the caller sees it. */
+int api_read_job(const struct api_call *c, const struct store_question *question,
+		 struct record **ret, struct error *err);
 /* The same before they are merged; the caller clears. */
-int api_read_records(const struct api_call *c, struct records *ret, struct error *err);
+int api_read_records(const struct api_call *c, const struct store_question *question,
+		     struct records *ret, struct error *err);
 int api_put_job(struct api_call *c, struct error *err);
 int api_put_part(struct api_call *c, struct error *err); /* what the path's last word names */
 int api_put_records(struct api_call *c, struct error *err);
@@ -144,13 +151,8 @@ int api_list_predictions(struct api_call *c, struct error *err);
 
 /* sums.c */
 int api_list_sums(struct api_call *c, struct error *err);
-size_t api_user_columns(struct store_column ret[STORE_COLUMNS_MAX]);
-size_t api_account_columns(struct store_column ret[STORE_COLUMNS_MAX]);
-size_t api_partition_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 int api_list_usage(struct api_call *c, struct error *err);
-size_t api_usage_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 int api_list_nodes(struct api_call *c, struct error *err);
-size_t api_node_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 int api_list_metrics(struct api_call *c, struct error *err);
 size_t api_metric_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 int api_put_health(struct api_call *c, struct error *err);

@@ -47,20 +47,11 @@ struct store_who may_see(const struct caller *caller)
 
 /* ---- tokens ---- */
 
-static void format_hex(const unsigned char *bytes, size_t length, char *ret)
-{
-	for (size_t i = 0; i < length; i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
-}
+_Static_assert(TOKEN_DIGEST_SIZE == CREDENTIAL_DIGEST_SIZE, "both are SHA-256 in hex");
 
 int caller_digest(const char *secret, char ret[TOKEN_DIGEST_SIZE])
 {
-	unsigned char bytes[(TOKEN_DIGEST_SIZE - 1) / 2];
-
-	if (gnutls_hash_fast(GNUTLS_DIG_SHA256, secret, strlen(secret), bytes) < 0)
-		return -EIO;
-	format_hex(bytes, sizeof(bytes), ret);
-	return 0;
+	return credential_digest(secret, strlen(secret), ret);
 }
 
 /* "jm_17_SECRET": its number, and where the secret begins.  NULL: it is none of ours. */
@@ -199,7 +190,8 @@ int caller_make_secret(char ret[CALLER_SECRET_SIZE], struct error *err)
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return error_set_errno(err, EIO, "cannot make a token");
-	format_hex(bytes, sizeof(bytes), ret);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
 	explicit_bzero(bytes, sizeof(bytes));
 	return 0;
 }

@@ -54,7 +54,7 @@ const struct api_parameter api_compare_parameters[] = {
 
 /* ---- reading ---- */
 
-static struct store_question question_of(const struct api_call *c)
+struct store_question api_question(const struct api_call *c)
 {
 	return (struct store_question){
 		.id = c->id,
@@ -83,20 +83,21 @@ static int take_line(void *context, const char *line, size_t length)
 	return records_parse(line, length, "the database", r->records, r->err);
 }
 
-int api_read_records(const struct api_call *c, struct records *ret, struct error *err)
+int api_read_records(const struct api_call *c, const struct store_question *question,
+		     struct records *ret, struct error *err)
 {
-	const struct store_question question = question_of(c);
 	struct taking taking = { ret, clock_now_ns(CLOCK_MONOTONIC) + READ_NS, err };
-	int r = store_read_records(c->server->store, &question, &c->who, take_line, &taking, err);
+	int r = store_read_records(c->server->store, question, &c->who, take_line, &taking, err);
 
 	/* what the store took is no wrong question, whatever is wrong with it */
 	return r == -EINVAL ? -EIO : r == 0 && !ret->count ? -EIO : r;
 }
 
-int api_read_job(const struct api_call *c, struct record **ret, struct error *err)
+int api_read_job(const struct api_call *c, const struct store_question *question,
+		 struct record **ret, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
-	int r = api_read_records(c, &records, err);
+	int r = api_read_records(c, question, &records, err);
 
 	if (r == 0)
 		r = record_merge((const struct record *const *)records.items, records.count, ret);
@@ -118,18 +119,18 @@ static int put_text(const struct api_call *c, const struct record *record)
 }
 
 /* Of all its nodes. */
-static void tell_emissions(const struct api_call *c, struct record *record)
+static void tell_emissions(const struct api_call *c, const struct store_question *question,
+			   struct record *record)
 {
-	const struct store_question question = question_of(c);
 	const struct job_filter job = {
-		.id = question.id,
-		.manager = question.manager,
-		.cluster = question.cluster,
-		.until_ns = question.start_ns ? question.start_ns + 1 : 0,
+		.id = question->id,
+		.manager = question->manager,
+		.cluster = question->cluster,
+		.until_ns = question->start_ns ? question->start_ns + 1 : 0,
 		.limit = 1,
 	};
 
-	if (record && !question.node && !record->emissions)
+	if (record && !question->node && !record->emissions)
 		record->emissions = emitted_words(c->server, &job, &c->who);
 }
 
@@ -137,13 +138,14 @@ int api_put_job(struct api_call *c, struct error *err)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
 	_cleanup_(analysis_clear) struct analysis analysis = {};
-	int r = api_read_job(c, &record, err);
+	const struct store_question question = api_question(c);
+	int r = api_read_job(c, &question, &record, err);
 
 	if (r < 0)
 		return r;
 	if (c->document)
 		return analysis_format_record(c->server->rules, record, c->document);
-	tell_emissions(c, record);
+	tell_emissions(c, &question, record);
 	if (c->format == API_TXT)
 		return put_text(c, record);
 	r = analysis_make(c->server->rules, record, &analysis);
@@ -158,7 +160,7 @@ int api_put_job(struct api_call *c, struct error *err)
 
 int api_put_records(struct api_call *c, struct error *err)
 {
-	const struct store_question question = question_of(c);
+	const struct store_question question = api_question(c);
 
 	return server_stream_records(c->server, &question, &c->who, c->answer, err);
 }
@@ -168,15 +170,15 @@ int api_put_records(struct api_call *c, struct error *err)
 int api_put_comparison(struct api_call *c, struct error *err)
 {
 	_cleanup_(record_freep) struct record *before = NULL, *after = NULL;
+	struct store_question question = api_question(c);
 	struct comparison comparison = {};
-	struct api_call one = *c;
 	int r;
 
-	one.id = api_text(c, "a");
-	r = api_read_job(&one, &before, err);
-	one.id = api_text(c, "b");
+	question.id = api_text(c, "a");
+	r = api_read_job(c, &question, &before, err);
+	question.id = api_text(c, "b");
 	if (r == 0)
-		r = api_read_job(&one, &after, err);
+		r = api_read_job(c, &question, &after, err);
 	if (r == 0)
 		r = comparison_make(c->server->rules->variables, before, after, &comparison);
 	if (r < 0 || !before || !after)
@@ -291,8 +293,9 @@ int api_put_part(struct api_call *c, struct error *err)
 	_cleanup_(record_freep) struct record *record = NULL;
 	_cleanup_(json_freep) json_t *whole = NULL;
 	const char *word = strrchr(c->route->path, '/') + 1;
+	const struct store_question question = api_question(c);
 	const struct part *part = parts;
-	int r = api_read_job(c, &record, err);
+	int r = api_read_job(c, &question, &record, err);
 
 	while (strcmp(part->word, word) != 0)
 		part++;
@@ -377,7 +380,8 @@ static void put_node(const struct record *record, struct document *d)
 int api_list_nodes_of_job(struct api_call *c, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
-	int r = api_read_records(c, &records, err);
+	const struct store_question question = api_question(c);
+	int r = api_read_records(c, &question, &records, err);
 
 	if (r < 0)
 		return r;

@@ -107,7 +107,7 @@ int api_put_emissions(struct api_call *c, struct error *err)
 	document_begin_map(c->document);
 	r = emitted_put(c->server, api_text(c, "by"), &filter, &c->who, c->document, err);
 	document_end_map(c->document);
-	return r == -ENOTSUP ? -EINVAL : r;
+	return r;
 }
 
 static int put_job(void *context, const struct store_job *job)

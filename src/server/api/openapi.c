@@ -79,7 +79,7 @@ static json_t *make_columns(const struct api_route *route)
 	struct store_column columns[STORE_COLUMNS_MAX];
 	json_t *map = json_object();
 
-	for (size_t i = 0, count = route->columns(columns); i < count; i++)
+	for (size_t i = 0, count = api_columns(route, columns); i < count; i++)
 		json_object_set_new(map, columns[i].name,
 				    json_pack("{s:[ss], s:s, s:s*}", "type", types[columns[i].type],
 					      "null", "description", columns[i].help, "format",

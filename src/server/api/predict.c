@@ -22,7 +22,6 @@
 #include "server/predict.h"
 #include "server/server.h"
 #include "server/server_config.h"
-#include "server/store/predictions.h"
 
 #define SCHEMA "jobmeter.prediction/1"
 #define PLACES 3

@@ -25,82 +25,29 @@ const struct api_parameter api_usage_parameters[] = {
 };
 /* clang-format on */
 
-size_t api_user_columns(struct store_column ret[STORE_COLUMNS_MAX])
-{
-	return store_sum_columns("user", ret);
-}
-
-size_t api_account_columns(struct store_column ret[STORE_COLUMNS_MAX])
-{
-	return store_sum_columns("account", ret);
-}
-
-size_t api_partition_columns(struct store_column ret[STORE_COLUMNS_MAX])
-{
-	return store_sum_columns("partition", ret);
-}
-
 int api_list_sums(struct api_call *c, struct error *err)
 {
 	const struct job_filter filter = api_filter(c);
-	struct store_column columns[STORE_COLUMNS_MAX];
-	bool has_more = false;
-	int r;
 
-	(void)c->route->columns(columns);
-	document_begin_list_of(c->document, c->route->list);
-	r = store_format_sums(c->server->store, columns[0].name, columns[0].name, c->has_column,
-			      &filter, &c->who, c->document, &has_more, err);
-	document_end_list(c->document);
-	document_put_boolean(c->document, "more", has_more);
-	return r;
-}
-
-size_t api_usage_columns(struct store_column ret[STORE_COLUMNS_MAX])
-{
-	return store_usage_columns(ret);
+	return store_format_sums(c->server->store, c->route->by, c->route->list, c->has_column,
+				 &filter, &c->who, c->document, err);
 }
 
 int api_list_usage(struct api_call *c, struct error *err)
 {
-	const char *by = api_text(c, "by");
-	const struct store_usage_question question = {
-		.by = by ? by : store_usage_word(0),
-		.period = api_text(c, "period"),
-		.user = api_text(c, "user"),
-		.account = api_text(c, "account"),
-		.partition = api_text(c, "partition"),
-		.since_ns = api_moment(c, "since"),
-		.until_ns = api_moment(c, "until"),
-		.limit = (size_t)api_number(c, "limit", API_LIMIT),
-	};
-	bool has_more = false;
-	int r;
+	const struct job_filter filter = api_filter(c);
+	const char *given = api_text(c, "by"), *by = given ? given : store_usage_word(0);
 
-	document_put_string(c->document, "by", question.by);
-	document_begin_list_of(c->document, c->route->list);
-	r = store_format_usage(c->server->store, &question, &c->who, c->document, &has_more, err);
-	document_end_list(c->document);
-	document_put_boolean(c->document, "more", has_more);
-	return r;
-}
-
-size_t api_node_columns(struct store_column ret[STORE_COLUMNS_MAX])
-{
-	return store_node_columns(ret);
+	document_put_string(c->document, "by", by);
+	return store_format_usage(c->server->store, by, api_text(c, "period"), &filter, &c->who,
+				  c->document, err);
 }
 
 int api_list_nodes(struct api_call *c, struct error *err)
 {
 	const struct job_filter filter = api_filter(c);
-	bool has_more = false;
-	int r;
 
-	document_begin_list_of(c->document, c->route->list);
-	r = store_format_nodes(c->server->store, &filter, &c->who, c->document, &has_more, err);
-	document_end_list(c->document);
-	document_put_boolean(c->document, "more", has_more);
-	return r;
+	return store_format_nodes(c->server->store, &filter, &c->who, c->document, err);
 }
 
 size_t api_metric_columns(struct store_column ret[STORE_COLUMNS_MAX])

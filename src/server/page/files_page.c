@@ -31,13 +31,10 @@ static void put_part(struct site_call *c, const char *key, const char *value)
 
 	html_begin(c->h, "tr");
 	html_begin_tag(c->h, "th", { "scope", "row" });
-	html_begin(c->h, "a");
-	address = address_begin(c->h, "href", "/files", NULL);
+	address = site_begin_link(c->h, "/files");
 	address_add_filter(&address, c, without);
 	address_add(&address, key, value);
-	address_end(&address);
-	html_text(c->h, "%s", *value ? value : "(none)");
-	html_end(c->h);
+	site_end_link(&address, *value ? value : "(none)");
 	html_end(c->h);
 }
 

@@ -12,7 +12,6 @@
 #include "basic/error.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
-#include "basic/timestamp.h"
 #include "codec/records.h"
 #include "model/job_filter.h"
 #include "model/record.h"
@@ -55,10 +54,7 @@ static int read_earlier(struct site_call *c, const struct record *now, struct ea
 					   .cluster = now->cluster,
 					   .until_ns = now->time.start_ns,
 					   .limit = EARLIER_MAX };
-	struct api_call call = c->api;
-	char start[TIMESTAMP_SIZE];
 	struct error unused = {};
-	const struct api_parameter *p;
 	int r;
 
 	e->before_ns = now->time.start_ns;
@@ -68,14 +64,13 @@ static int read_earlier(struct site_call *c, const struct record *now, struct ea
 		    : -ENOENT;
 	if (r < 0 || !e->id)
 		return -ENOENT;
-	timestamp_format(start, e->start_ns);
-	for (size_t i = 0; (p = api_parameter(call.route, i)); i++)
-		call.values[i] = strcmp(p->name, "start") == 0	   ? start
-				 : strcmp(p->name, "manager") == 0 ? now->job.manager
-				 : strcmp(p->name, "cluster") == 0 ? now->cluster
-								   : NULL;
-	call.id = e->id;
-	return api_read_job(&call, ret, &unused);
+	return api_read_job(&c->api,
+			    &(struct store_question){ .id = e->id,
+						      .manager = now->job.manager,
+						      .cluster = now->cluster,
+						      .start_ns = e->start_ns,
+						      .tells_clock = true },
+			    ret, &unused);
 }
 
 /* Where there is none, or it cannot be read any more, nothing is said. */
@@ -303,13 +298,10 @@ static void put_links(struct site_call *c, const char *name, const char *user)
 	site_put_link(c->h, "/jobs", "All jobs", false);
 	if (name) {
 		html_text(c->h, " · ");
-		html_begin(c->h, "a");
-		address = address_begin(c->h, "href", "/jobs", NULL);
+		address = site_begin_link(c->h, "/jobs");
 		address_add(&address, "name", name);
 		address_add(&address, "user", user);
-		address_end(&address);
-		html_text(c->h, "Jobs like this one");
-		html_end(c->h);
+		site_end_link(&address, "Jobs like this one");
 	}
 	html_end(c->h);
 }
@@ -340,15 +332,11 @@ static void put_nodes(struct site_call *c, const struct records *records)
 		if (i && strcmp(node_of(records->items[i - 1]), node_of(r)) == 0)
 			continue;
 		html_text(c->h, "%s", i ? ", " : "");
-		html_begin(c->h, "a");
-		address = address_begin(c->h, "href", c->caller->sees_all ? "/nodes" : "/jobs",
-					NULL);
+		address = site_begin_link(c->h, c->caller->sees_all ? "/nodes" : "/jobs");
 		address_add(&address, "node", r->node);
 		if (!c->caller->sees_all)
 			address_add(&address, "cluster", r->cluster);
-		address_end(&address);
-		html_text(c->h, "%s", node_of(r));
-		html_end(c->h);
+		site_end_link(&address, node_of(r));
 	}
 	html_end(c->h);
 }
@@ -421,7 +409,8 @@ static int put_job(struct site_call *c, struct error *err)
 	struct error unused = {};
 	struct fit fits[TARGETS] = {};
 	_cleanup_(records_clear) struct records records = {};
-	int r = api_read_records(&c->api, &records, err);
+	const struct store_question question = api_question(&c->api);
+	int r = api_read_records(&c->api, &question, &records, err);
 
 	if (r == 0)
 		r = record_merge((const struct record *const *)records.items, records.count,

@@ -16,11 +16,6 @@
 
 /* ---- rows ---- */
 
-struct row {
-	const struct store_job *job;
-	struct html *h;
-};
-
 static void put_human(struct html *h, bool is_known, struct human human)
 {
 	html_text(h, "%s", is_known ? human.text : "-");
@@ -32,95 +27,86 @@ static bool has_failed(const struct store_job *job)
 	       (job->signal.is_known && job->signal.number) || headline_is_failed_state(job->state);
 }
 
-static void put_state(const struct row *row)
+static void put_state(struct html *h, const struct store_job *job)
 {
-	const struct store_job *job = row->job;
 	bool runs = !job->is_final && !job->waits;
 	const char *link = " signal";
 
-	html_begin_class(row->h, "span",
+	html_begin_class(h, "span",
 			 has_failed(job) ? "alert"
 			 : runs		 ? "runs"
 			 : job->waits	 ? "note"
 					 : "well");
-	html_text(row->h, "%s", job->state ? job->state : "-");
-	html_end(row->h);
+	html_text(h, "%s", job->state ? job->state : "-");
+	html_end(h);
 	if (job->exit_code.is_known && job->exit_code.number) {
-		html_text(row->h, " exit %llu", (unsigned long long)job->exit_code.number);
+		html_text(h, " exit %llu", (unsigned long long)job->exit_code.number);
 		link = " after signal";
 	}
 	if (job->signal.is_known && job->signal.number)
-		html_text(row->h, "%s %llu", link, (unsigned long long)job->signal.number);
+		html_text(h, "%s %llu", link, (unsigned long long)job->signal.number);
 }
 
-static void put_start(const struct row *row)
+static void put_start(struct html *h, const struct store_job *job)
 {
-	if (row->job->waits)
-		html_text(row->h, "waits");
+	if (job->waits)
+		html_text(h, "waits");
 	else
-		site_put_moment(row->h, row->job->start_ns);
+		site_put_moment(h, job->start_ns);
 }
 
-static void put_wait(const struct row *row)
+static void put_wait(struct html *h, const struct store_job *job)
 {
-	struct value wait = store_job_number(row->job, "wait_seconds"); /* in milliseconds */
+	struct value wait = store_job_number(job, "wait_seconds"); /* in milliseconds */
 
-	put_human(row->h, wait.is_known, humanize_duration(wait.number * 1000000));
+	put_human(h, wait.is_known, humanize_duration(wait.number * 1000000));
 }
 
 /* Of one that runs up to its last checkpoint, and how old that is. */
-static void put_elapsed(const struct row *row)
+static void put_elapsed(struct html *h, const struct store_job *job)
 {
-	const struct store_job *job = row->job;
 	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME),
 		 seen_ns = job->start_ns + job->elapsed_ns.number;
 
-	put_human(row->h, job->elapsed_ns.is_known, humanize_duration(job->elapsed_ns.number));
+	put_human(h, job->elapsed_ns.is_known, humanize_duration(job->elapsed_ns.number));
 	if (!job->is_final && !job->waits && job->elapsed_ns.is_known && now_ns > seen_ns) {
-		html_text(row->h, " as of ");
-		site_put_age(row->h, now_ns - seen_ns);
+		html_text(h, " as of ");
+		site_put_age(h, now_ns - seen_ns);
 	}
 }
 
-static void put_nodes(const struct row *row)
+static void put_nodes(struct html *h, const struct store_job *job)
 {
-	put_human(row->h, row->job->nodes.is_known, humanize_count(row->job->nodes.number));
-}
-
-static void put_cores(const struct row *row)
-{
-	struct value cores = store_job_number(row->job, "cpu.allocated_cores");
-
-	put_human(row->h, cores.is_known, humanize_cores(cores.number));
+	put_human(h, job->nodes.is_known, humanize_count(job->nodes.number));
 }
 
 /* As seff(1) has both. */
-static void put_cpu(const struct row *row)
+static void put_cpu(struct html *h, const struct store_job *job)
 {
-	struct value share = store_job_number(row->job, "cpu_efficiency");
+	struct value share = store_job_number(job, "cpu_efficiency");
 
-	site_put_share(row->h, share.is_known, (double)share.number / 10000);
+	site_put_share(h, share.is_known, (double)share.number / 10000);
 }
 
 /* A column for each part of the time, as high as its cores were busy, and in the colours of the
  * bars: hidden from what reads aloud, which has the mean beside it. */
-static void put_spark(const struct row *row)
+static void put_spark(struct html *h, const struct store_job *job)
 {
 	static const struct {
 		const char *class;
 		int least, below; /* tenths of its cores */
 	} colours[] = { { "c1", 0, 3 }, { "c2", 3, 6 }, { "c5", 6, 11 } };
-	const char *spark = row->job->spark;
+	const char *spark = job->spark;
 	const size_t columns = spark ? strlen(spark) : 0;
 
 	if (!columns)
-		return html_text(row->h, "-");
-	html_begin_tag(row->h, "svg", { "class", "spark" }, { "preserveAspectRatio", "none" },
+		return html_text(h, "-");
+	html_begin_tag(h, "svg", { "class", "spark" }, { "preserveAspectRatio", "none" },
 		       { "aria-hidden", "true" });
-	html_attribute(row->h, "viewBox", "0 0 %zu %d", columns, STORE_SPARK_MOST);
+	html_attribute(h, "viewBox", "0 0 %zu %d", columns, STORE_SPARK_MOST);
 	for (size_t k = 0; k < ARRAY_SIZE(colours); k++) {
-		html_begin_tag(row->h, "path", { "class", colours[k].class });
-		html_begin_attribute(row->h, "d");
+		html_begin_tag(h, "path", { "class", colours[k].class });
+		html_begin_attribute(h, "d");
 		for (size_t i = 0, wide; i < columns; i += wide) {
 			const int level = store_spark_level(spark[i]);
 
@@ -128,76 +114,60 @@ static void put_spark(const struct row *row)
 				wide++;
 			if (level > 0 && level * 10 >= colours[k].least * STORE_SPARK_MOST &&
 			    level * 10 < colours[k].below * STORE_SPARK_MOST)
-				fprintf(row->h->out, "M%zu %dh%zuv%dh-%zuz", i,
-					STORE_SPARK_MOST - level, wide, level, wide);
+				fprintf(h->out, "M%zu %dh%zuv%dh-%zuz", i, STORE_SPARK_MOST - level,
+					wide, level, wide);
 		}
-		html_end_attribute(row->h);
-		html_end(row->h);
+		html_end_attribute(h);
+		html_end(h);
 	}
-	html_end(row->h);
+	html_end(h);
 }
 
-static void put_memory(const struct row *row)
+static void put_memory(struct html *h, const struct store_job *job)
 {
-	struct value share = store_job_number(row->job, "memory_efficiency"),
-		     peak = store_job_number(row->job, "memory.peak_bytes");
+	struct value share = store_job_number(job, "memory_efficiency"),
+		     peak = store_job_number(job, "memory.peak_bytes");
 
 	if (share.is_known)
-		site_put_share(row->h, true, (double)share.number / 10000);
+		site_put_share(h, true, (double)share.number / 10000);
 	else
-		put_human(row->h, peak.is_known, humanize_bytes(peak.number));
+		put_human(h, peak.is_known, humanize_bytes(peak.number));
 }
 
-static void put_energy(const struct row *row)
+static void put_unused(struct html *h, const struct store_job *job)
 {
-	struct value energy = store_job_number(row->job, "energy.joules");
+	struct value unused = store_job_number(job, "unused_core_seconds");
 
-	put_human(row->h, energy.is_known, humanize_energy(energy.number));
+	site_put_hours(h, unused.is_known ? (double)unused.number : -1);
 }
 
-static void put_unused(const struct row *row)
+static void put_user(struct html *h, const struct store_job *job)
 {
-	struct value unused = store_job_number(row->job, "unused_core_seconds");
-
-	site_put_hours(row->h, unused.is_known ? (double)unused.number : -1);
-}
-
-static void put_user(const struct row *row)
-{
-	html_text(row->h, "%s", row->job->user ? row->job->user : "-");
-}
-
-static void put_reason(const struct row *row)
-{
-	site_put_reason(row->h, row->job);
+	html_text(h, "%s", job->user ? job->user : "-");
 }
 
 static const struct column {
 	const char *head, *sort; /* sort: the store's column; NULL: it cannot be sorted by that */
 	const char *class;
-	void (*put)(const struct row *row);
+	void (*put)(struct html *h, const struct store_job *job); /* NULL: the number, by @words */
+	struct human (*words)(uint64_t number);
 	bool is_of_all; /* shown to those who see others' jobs */
 	bool is_of_order; /* shown where jobs are sorted by it */
 } columns[] = {
 	{ "State", NULL, "text", put_state },
-	{ "User", NULL, "text", put_user, true },
+	{ "User", NULL, "text", put_user, .is_of_all = true },
 	{ "Started, UTC", "start", "text", put_start },
 	{ "Waited", "wait_seconds", NULL, put_wait },
 	{ "Elapsed", "elapsed_seconds", NULL, put_elapsed },
 	{ "Nodes", "nodes", NULL, put_nodes },
-	{ "Cores", "cpu.allocated_cores", NULL, put_cores },
+	{ "Cores", "cpu.allocated_cores", .words = humanize_cores },
 	{ "CPU used", "cpu_efficiency", NULL, put_cpu },
 	{ "Over time", NULL, "text", put_spark },
 	{ "Memory used", "memory_efficiency", NULL, put_memory },
 	{ "Unused core-h", "unused_core_seconds", NULL, put_unused, .is_of_order = true },
-	{ "Energy", "energy.joules", NULL, put_energy },
-	{ "Verdict", NULL, "text wide", put_reason },
+	{ "Energy", "energy.joules", .words = humanize_energy },
+	{ "Verdict", NULL, "text wide", site_put_reason },
 };
-
-static const char *const wanted_columns[] = { "cpu.allocated_cores", "memory.peak_bytes",
-					      "energy.joules",	     "cpu_efficiency",
-					      "memory_efficiency",   "unused_core_seconds",
-					      "wait_seconds" };
 
 static bool is_shown(const struct site_call *c, const struct column *column)
 {
@@ -225,8 +195,7 @@ static void put_head_cell(struct site_call *c, const struct column *column)
 		html_end(h);
 		return;
 	}
-	html_begin(h, "a");
-	address = address_begin(h, "href", "/jobs", NULL);
+	address = site_begin_link(h, "/jobs");
 	address_add_filter(&address, c, without);
 	address_add(&address, "sort", column->sort);
 	address_add(&address, "order", is_sorted && is_descending ? "asc" : "desc");
@@ -248,10 +217,19 @@ static void begin_table(struct site_call *c)
 	html_begin(c->h, "tbody");
 }
 
+static void put_value(struct html *h, const struct store_job *job, const struct column *column)
+{
+	struct value number;
+
+	if (column->put)
+		return column->put(h, job);
+	number = store_job_number(job, column->sort);
+	put_human(h, number.is_known, column->words(number.number));
+}
+
 static int put_job(void *context, const struct store_job *job)
 {
 	struct site_call *c = context;
-	const struct row row = { job, c->h };
 
 	if (!c->is_begun)
 		begin_table(c);
@@ -262,7 +240,7 @@ static int put_job(void *context, const struct store_job *job)
 		if (!is_shown(c, &columns[i]))
 			continue;
 		site_begin_cell(c->h, columns[i].head, columns[i].class);
-		columns[i].put(&row);
+		put_value(c->h, job, &columns[i]);
 		html_end(c->h);
 	}
 	html_end(c->h);
@@ -276,12 +254,10 @@ static void put_page_link(struct site_call *c, const char *after, const char *wo
 	struct address address;
 
 	html_begin_tag(c->h, "a", { "rel", after ? "next" : NULL });
-	address = address_begin(c->h, "href", "/jobs", NULL);
+	address = address_begin(c->h, "href", "/jobs");
 	address_add_filter(&address, c, NULL);
 	address_add(&address, "after", after);
-	address_end(&address);
-	html_text(c->h, "%s", words);
-	html_end(c->h);
+	site_end_link(&address, words);
 }
 
 static void put_pages(struct site_call *c)
@@ -307,12 +283,12 @@ int site_list_jobs(struct site_call *c, const struct job_filter *filter, const c
 	int r;
 
 	for (size_t i = 0; i < store_column_count(); i++) {
-		bool is_order = strcmp(store_column(i).name, sort) == 0;
+		const char *name = store_column(i).name;
 
-		page.order = is_order ? i : page.order;
-		wanted[i] = is_order;
-		for (size_t j = 0; j < ARRAY_SIZE(wanted_columns); j++)
-			wanted[i] |= strcmp(store_column(i).name, wanted_columns[j]) == 0;
+		page.order = strcmp(name, sort) == 0 ? i : page.order;
+		wanted[i] = page.order == i || strcmp(name, "memory.peak_bytes") == 0;
+		for (size_t j = 0; j < ARRAY_SIZE(columns); j++)
+			wanted[i] |= columns[j].sort && strcmp(name, columns[j].sort) == 0;
 	}
 	c->sort = sort;
 	r = store_page_jobs(c->api.server->store, filter, &page, &c->api.who, put_job, c,

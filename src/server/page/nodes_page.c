@@ -23,28 +23,16 @@ struct listing {
 	size_t rows, silent;
 };
 
-static void put_node_name(const struct site_call *c, const struct store_node *node)
-{
-	html_begin_tag(c->h, "th", { "scope", "row" });
-	html_text(c->h, "%s", node->node);
-	html_element(c->h, "span", "name", "%s", node->cluster);
-	html_end(c->h);
-}
-
 static void put_jobs_link(struct site_call *c, const struct store_node *node)
 {
 	char days[16];
-	struct address address;
+	struct address address = site_begin_link(c->h, "/jobs");
 
 	snprintf(days, sizeof(days), "%u", (unsigned int)api_number(&c->api, "days", DAYS));
-	html_begin(c->h, "a");
-	address = address_begin(c->h, "href", "/jobs", NULL);
 	address_add(&address, "node", node->node);
 	address_add(&address, "cluster", node->cluster);
 	address_add(&address, "days", days);
-	address_end(&address);
-	html_text(c->h, "%s", humanize_count(node->jobs).text);
-	html_end(c->h);
+	site_end_link(&address, humanize_count(node->jobs).text);
 }
 
 static void put_watts(struct html *h, const char *label, const struct value *power)
@@ -134,7 +122,10 @@ static void put_node(void *context, const struct store_node *node)
 	l->rows++;
 	l->silent += is_silent;
 	html_begin(h, "tr");
-	put_node_name(l->call, node);
+	html_begin_tag(h, "th", { "scope", "row" });
+	html_text(h, "%s", node->node);
+	html_element(h, "span", "name", "%s", node->cluster);
+	html_end(h);
 	site_begin_cell(h, "State", "text");
 	html_element(h, "span",
 		     is_silent	     ? "alert"

@@ -98,7 +98,7 @@ static int put_form(void *context, struct html *h)
 		html_end(h);
 	}
 	html_begin_tag(h, "form", { "class", "sign-in" }, { "method", "post" });
-	address = address_begin(h, "action", "/login", NULL);
+	address = address_begin(h, "action", "/login");
 	address_add(&address, "to", here);
 	address_end(&address);
 	put_hidden("key", a->key, h);
@@ -263,11 +263,6 @@ int sign_in_end(void *context, const struct http_request *request, struct http_a
 
 /* ---- links ---- */
 
-static bool is_loopback(const char *address)
-{
-	return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0;
-}
-
 int sign_in_make_link(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	struct server *s = context;
@@ -278,7 +273,7 @@ int sign_in_make_link(void *context, const struct http_request *request, struct 
 	struct error err = {};
 	int length;
 
-	if (!s->tcp || !is_loopback(listen))
+	if (!s->tcp || !setting_is_loopback(listen))
 		return http_fail(ret, 404, "links are for a server that listens on the loopback");
 	caller_of_peer(s, &request->peer, &caller);
 	*link = (struct server_link){ .uid = caller.uid, .sees_all = caller.sees_all };

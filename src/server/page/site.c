@@ -91,13 +91,24 @@ static void put_encoded(const char *text, FILE *out)
 		fprintf(out, strchr(plain, *text) ? "%c" : "%%%02X", (unsigned char)*text);
 }
 
-struct address address_begin(struct html *h, const char *attribute, const char *path,
-			     const char *rest)
+struct address address_begin(struct html *h, const char *attribute, const char *path)
 {
 	html_begin_attribute(h, attribute);
 	fputs(path, h->out);
-	put_encoded(rest ? rest : "", h->out);
 	return (struct address){ h, h->out, "&amp;", false };
+}
+
+struct address site_begin_link(struct html *h, const char *path)
+{
+	html_begin(h, "a");
+	return address_begin(h, "href", path);
+}
+
+void site_end_link(struct address *a, const char *text)
+{
+	address_end(a);
+	html_text(a->h, "%s", text);
+	html_end(a->h);
 }
 
 void address_add(struct address *a, const char *key, const char *value)
@@ -246,16 +257,13 @@ void site_put_age(struct html *h, uint64_t ns)
 
 void site_put_job_link(struct html *h, const struct store_job *job, const char *text)
 {
-	struct address address;
+	struct address address = site_begin_link(h, "/jobs/");
 
-	html_begin(h, "a");
-	address = address_begin(h, "href", "/jobs/", job->id);
+	put_encoded(job->id ? job->id : "", h->out);
 	address_add(&address, "manager", job->manager);
 	address_add(&address, "cluster", job->cluster);
 	address_add_moment(&address, "start", job->start_ns);
-	address_end(&address);
-	html_text(h, "%s", text);
-	html_end(h);
+	site_end_link(&address, text);
 }
 
 void site_put_job_head(struct html *h, const struct store_job *job)

@@ -67,14 +67,15 @@ struct address {
 	bool has_query;
 };
 
-/* @rest (NULL: none) is untrusted text that follows @path. */
-struct address address_begin(struct html *h, const char *attribute, const char *path,
-			     const char *rest);
+struct address address_begin(struct html *h, const char *attribute, const char *path);
 void address_add(struct address *a, const char *key, const char *value); /* NULL: nothing */
 void address_add_moment(struct address *a, const char *key, uint64_t ns);
 /* The parameters of this page as they were given, but for these and the place in a list. */
 void address_add_filter(struct address *a, const struct site_call *c, const char *const *without);
 void address_end(struct address *a);
+/* A link to such an address, which is added to in between; @text may be anybody's. */
+struct address site_begin_link(struct html *h, const char *path);
+void site_end_link(struct address *a, const char *text);
 
 /* The same as text in @out: what was asked for with this request. */
 void address_print_request(const struct http_request *request, FILE *out);

@@ -68,8 +68,7 @@ static void put_bar(struct site_call *c, const struct spread *s, size_t i, size_
 
 	html_begin(c->h, "tr");
 	html_begin_tag(c->h, "th", { "scope", "row" });
-	html_begin(c->h, "a");
-	address = address_begin(c->h, "href", "/jobs", NULL);
+	address = site_begin_link(c->h, "/jobs");
 	address_add_filter(&address, c, without);
 	snprintf(text, sizeof(text), "%" PRIu64, api_number(&c->api, "days", DAYS));
 	address_add(&address, "days", text);

@@ -121,8 +121,7 @@ static void put_key(struct site_call *c, const struct section *section, const ch
 		html_end(c->h);
 		return;
 	}
-	html_begin(c->h, "a");
-	address = address_begin(c->h, "href", "/jobs", NULL);
+	address = site_begin_link(c->h, "/jobs");
 	address_add_filter(&address, c, without);
 	address_add(&address, section->filter, key);
 	snprintf(days, sizeof(days), "%u", (unsigned int)api_number(&c->api, "days", DAYS));

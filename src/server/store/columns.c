@@ -506,7 +506,7 @@ void store_print_columns(const struct store *s, const bool *wanted, FILE *out)
 	}
 }
 
-static struct value read_value(const struct statement *row, int column)
+struct value store_value(const struct statement *row, int column)
 {
 	const struct cell cell = store_cell(row, column);
 
@@ -515,16 +515,16 @@ static struct value read_value(const struct statement *row, int column)
 
 struct store_job store_read_job(const struct statement *row, struct value *values)
 {
-	struct value uid = read_value(row, 5);
-	int column;
+	struct value uid = store_value(row, 5);
+	int column = JOB_NUMBERS;
 	struct store_job job = {
 		.is_final = COLUMN_NUMBER(row, 0),
 		.start_ns = COLUMN_NUMBER(row, 1),
 		.end_ns = COLUMN_NUMBER(row, 0) ? COLUMN_NUMBER(row, 2) : 0,
-		.elapsed_ns = read_value(row, 3),
-		.nodes = read_value(row, 4),
-		.exit_code = read_value(row, 6),
-		.signal = read_value(row, 7),
+		.elapsed_ns = store_value(row, 3),
+		.nodes = store_value(row, 4),
+		.exit_code = store_value(row, 6),
+		.signal = store_value(row, 7),
 		.is_known = store_cell(row, 8).is_known,
 		.is_unmeasured = store_cell(row, 8).is_known && !COLUMN_NUMBER(row, 8),
 		.waits = store_cell(row, 9).is_known && !COLUMN_NUMBER(row, 9),
@@ -533,31 +533,27 @@ struct store_job store_read_job(const struct statement *row, struct value *value
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		*text_of(&job, i) = COLUMN_TEXT(row, JOB_NUMBERS + (int)i);
+		*text_of(&job, i) = COLUMN_TEXT(row, column++);
 	for (size_t i = 0; i < store_value_count(); i++)
-		values[i] = read_value(row, JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + i));
+		values[i] = store_value(row, column++);
 	for (size_t i = 0; i < store_fact_count(); i++) {
-		column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + i);
-
 		if (is_text(store_fact(i)))
-			job.facts[i].text = COLUMN_TEXT(row, column);
+			job.facts[i].text = COLUMN_TEXT(row, column++);
 		else
-			job.facts[i].number = read_value(row, column);
+			job.facts[i].number = store_value(row, column++);
 	}
-	column = JOB_NUMBERS + (int)(ARRAY_SIZE(texts) + store_value_count() + store_fact_count());
 	job.spark = COLUMN_TEXT(row, column++);
-	store_read_run_facts(row, column, &job.run);
+	column = store_read_run_facts(row, column, &job.run);
 	for (size_t i = 0; i < STORE_MADE; i++)
-		job.made[i] = read_value(row, column + (int)(store_run_count() + i));
+		job.made[i] = store_value(row, column++);
 	return job;
 }
 
-static void put_decimal(struct document *d, const char *key, const struct value *value,
-			unsigned int places)
+void store_put_value(struct document *d, const char *key, struct value value, unsigned int places)
 {
 	document_key(d, key);
-	if (value->is_known)
-		document_decimal(d, value->number, places);
+	if (value.is_known)
+		document_decimal(d, value.number, places);
 	else
 		document_null(d);
 }
@@ -566,18 +562,28 @@ static void put_decimal(struct document *d, const char *key, const struct value 
 
 /* The columns between the facts and the metrics. */
 enum { UID, FINAL, MEASURED, START, END, ELAPSED, NODES, EXIT_CODE, SIGNAL, FIXED_COUNT };
-static const struct store_column fixed[FIXED_COUNT] = {
-	[UID] = { "uid", STORE_NUMBER, "The user's number." },
-	[FINAL] = { "final", STORE_BOOLEAN, "The job has ended, and all its nodes have said so." },
-	[MEASURED] = { "measured", STORE_BOOLEAN,
-		       "A node sent a record of it; else the manager alone knows it." },
-	[START] = { "start", STORE_TIME, "When it started." },
-	[END] = { "end", STORE_TIME, "When it ended; null while it runs." },
-	[ELAPSED] = { "elapsed_seconds", STORE_NUMBER, "How long it took, or has taken so far." },
-	[NODES] = { "nodes", STORE_NUMBER, "How many nodes sent a record of it." },
-	[EXIT_CODE] = { "exit_code", STORE_NUMBER, "Of its command, where that is known." },
-	[SIGNAL] = { "signal", STORE_NUMBER, "The signal that ended its command." },
+/* clang-format off */
+static const struct fixed {
+	struct store_column column;
+	const char *order; /* what it is ordered by, as SQL: a text of ours, and none of a request; NULL: nothing */
+	size_t value; /* in struct store_job; 0: it is none there */
+} fixed[FIXED_COUNT] = {
+	[UID] = { { "uid", STORE_NUMBER, "The user's number." } },
+	[FINAL] = { { "final", STORE_BOOLEAN, "The job has ended, and all its nodes have said so." } },
+	[MEASURED] = { { "measured", STORE_BOOLEAN, "A node sent a record of it; else the manager alone knows it." } },
+	[START] = { { "start", STORE_TIME, "When it started." }, "start_ns" },
+	[END] = { { "end", STORE_TIME, "When it ended; null while it runs." }, "CASE WHEN final <> 0 THEN end_ns ELSE 0 END" },
+	[ELAPSED] = { { "elapsed_seconds", STORE_NUMBER, "How long it took, or has taken so far." }, "COALESCE(elapsed_ns, -1)", AT(elapsed_ns) },
+	[NODES] = { { "nodes", STORE_NUMBER, "How many nodes sent a record of it." }, "COALESCE(nodes, -1)", AT(nodes) },
+	[EXIT_CODE] = { { "exit_code", STORE_NUMBER, "Of its command, where that is known." }, NULL, AT(exit_code) },
+	[SIGNAL] = { { "signal", STORE_NUMBER, "The signal that ended its command." }, NULL, AT(signal) },
 };
+/* clang-format on */
+
+static struct value fixed_value(const struct store_job *job, size_t i)
+{
+	return *(const struct value *)(const void *)((const char *)job + fixed[i].value);
+}
 
 size_t store_column_count(void)
 {
@@ -596,7 +602,7 @@ struct store_column store_column(size_t i)
 					      store_fact(i)->help };
 	i -= store_fact_count();
 	if (i < FIXED_COUNT)
-		return fixed[i];
+		return fixed[i].column;
 	i -= FIXED_COUNT;
 	if (i < store_run_count())
 		return store_run_column(i);
@@ -606,14 +612,6 @@ struct store_column store_column(size_t i)
 	return (struct store_column){ store_value_name(i), STORE_NUMBER,
 				      store_value_metric(i)->help };
 }
-
-/* What these are ordered by, as SQL: texts of ours, and none of a request. */
-static const char *const orders[FIXED_COUNT] = {
-	[START] = "start_ns",
-	[END] = "CASE WHEN final <> 0 THEN end_ns ELSE 0 END",
-	[ELAPSED] = "COALESCE(elapsed_ns, -1)",
-	[NODES] = "COALESCE(nodes, -1)",
-};
 
 /* Behind the texts and facts; those are as far as can be. */
 static size_t place_of(size_t column)
@@ -626,7 +624,7 @@ bool store_can_order(size_t column)
 	size_t i = place_of(column);
 
 	return column < store_column_count() && i < store_column_count() &&
-	       (i < FIXED_COUNT ? orders[i] != NULL : i >= FIXED_COUNT + store_run_count());
+	       (i < FIXED_COUNT ? fixed[i].order != NULL : i >= FIXED_COUNT + store_run_count());
 }
 
 void store_print_order(const struct store *s, size_t column, FILE *out)
@@ -634,7 +632,7 @@ void store_print_order(const struct store *s, size_t column, FILE *out)
 	size_t i = place_of(column), value = i - FIXED_COUNT - store_run_count();
 
 	if (i < FIXED_COUNT)
-		fputs(orders[i], out);
+		fputs(fixed[i].order, out);
 	else if (value >= store_value_count())
 		print_made(s, &made[value - store_value_count()], out);
 	else if (s->has_column[value])
@@ -646,10 +644,9 @@ void store_print_order(const struct store *s, size_t column, FILE *out)
 int64_t store_job_order(const struct store_job *job, size_t column)
 {
 	size_t i = place_of(column), behind = i - FIXED_COUNT - store_run_count();
-	const struct value value = i == START	  ? known(true, job->start_ns)
-				   : i == END	  ? known(true, job->end_ns)
-				   : i == ELAPSED ? job->elapsed_ns
-				   : i == NODES	  ? job->nodes
+	const struct value value = i == START	     ? known(true, job->start_ns)
+				   : i == END	     ? known(true, job->end_ns)
+				   : i < FIXED_COUNT ? fixed_value(job, i)
 				   : behind < store_value_count()
 					   ? job->values[behind]
 					   : job->made[behind - store_value_count()];
@@ -659,24 +656,17 @@ int64_t store_job_order(const struct store_job *job, size_t column)
 
 static void put_fixed(const struct store_job *job, size_t i, struct document *d)
 {
-	const struct value uid = known(job->uid >= 0, (uint64_t)job->uid);
-	const struct value *const numbers[FIXED_COUNT] = { [UID] = &uid,
-							   [ELAPSED] = &job->elapsed_ns,
-							   [NODES] = &job->nodes,
-							   [EXIT_CODE] = &job->exit_code,
-							   [SIGNAL] = &job->signal };
+	const char *name = fixed[i].column.name;
 
 	if (i == FINAL || i == MEASURED)
-		document_put_boolean(d, fixed[i].name,
-				     i == FINAL ? job->is_final : !job->is_unmeasured);
+		document_put_boolean(d, name, i == FINAL ? job->is_final : !job->is_unmeasured);
 	else if (i == START || i == END)
-		document_put_time(d, fixed[i].name,
-				  i == END     ? job->end_ns
-				  : job->waits ? 0
-					       : job->start_ns);
+		document_put_time(d, name, i == END ? job->end_ns : job->waits ? 0 : job->start_ns);
 	else
-		put_decimal(d, fixed[i].name, numbers[i],
-			    i == ELAPSED ? metric_unit_places(UNIT_SECONDS) : 0);
+		store_put_value(d, name,
+				i == UID ? known(job->uid >= 0, (uint64_t)job->uid)
+					 : fixed_value(job, i),
+				i == ELAPSED ? metric_unit_places(UNIT_SECONDS) : 0);
 }
 
 void store_job_put(const struct store_job *job, size_t i, struct document *d)
@@ -689,7 +679,7 @@ void store_job_put(const struct store_job *job, size_t i, struct document *d)
 	if (i < store_fact_count() && is_text(store_fact(i)))
 		return document_put_string(d, store_fact(i)->key, job->facts[i].text);
 	if (i < store_fact_count())
-		return put_decimal(d, store_fact(i)->key, &job->facts[i].number, 0);
+		return store_put_value(d, store_fact(i)->key, job->facts[i].number, 0);
 	i -= store_fact_count();
 	if (i < FIXED_COUNT)
 		return put_fixed(job, i, d);
@@ -700,10 +690,10 @@ void store_job_put(const struct store_job *job, size_t i, struct document *d)
 	if (i >= store_value_count()) {
 		const struct made *m = &made[i - store_value_count()];
 
-		return put_decimal(d, m->column.name, &job->made[m - made], m->places);
+		return store_put_value(d, m->column.name, job->made[m - made], m->places);
 	}
-	put_decimal(d, store_value_name(i), &job->values[i],
-		    metric_unit_places(store_value_metric(i)->unit));
+	store_put_value(d, store_value_name(i), job->values[i],
+			metric_unit_places(store_value_metric(i)->unit));
 }
 
 /* Where no manager was asked, a whole row has none of what only a manager says. */

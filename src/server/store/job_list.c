@@ -113,28 +113,28 @@ void store_put_filter(const struct job_filter *filter, const struct store_who *w
 	memcpy(args, all, sizeof(all));
 }
 
-static size_t limit_of(const struct job_filter *filter)
+size_t store_limit_of(const struct job_filter *filter)
 {
 	return filter->limit ? MIN(filter->limit, (size_t)STORE_LIMIT_MAX) : STORE_LIMIT_MAX;
 }
 
-/* Jobs that @text asks for, as far as the limit. */
-static int take_jobs(struct store *s, const char *text, const struct arg *args, size_t arg_count,
-		     size_t limit, int (*take)(void *context, const struct store_job *job),
-		     void *context, bool *ret_more, struct error *err)
+/* Jobs that @rows asks for, as far as the limit. */
+static int take_jobs(struct store *s, struct statement *rows, const struct arg *args,
+		     size_t arg_count, size_t limit,
+		     int (*take)(void *context, const struct store_job *job), void *context,
+		     bool *ret_more, struct error *err)
 {
 	struct value values[STORE_VALUES_MAX];
-	struct statement rows = { .text = text };
 	size_t count = 0;
 	int r = 0, told;
 
-	store_begin_list(s, &rows, args, arg_count);
-	while (r >= 0 && store_next(s, &rows) && ++count <= limit) {
-		const struct store_job job = store_read_job(&rows, values);
+	store_begin_list(s, rows, args, arg_count);
+	while (r >= 0 && store_next(s, rows) && ++count <= limit) {
+		const struct store_job job = store_read_job(rows, values);
 
 		r = take(context, &job);
 	}
-	told = store_end_list(s, &rows, err);
+	told = store_end_list(s, rows, err);
 	if (ret_more)
 		*ret_more = count > limit;
 	return r < 0 ? r : told;
@@ -144,24 +144,22 @@ int store_list_jobs(struct store *s, const struct job_filter *filter, const stru
 		    int (*take)(void *context, const struct store_job *job), void *context,
 		    bool *ret_more, struct error *err)
 {
-	const size_t limit = limit_of(filter);
+	const size_t limit = store_limit_of(filter);
 	struct arg args[STORE_FILTER_ARGS + 2];
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct statement rows = {};
+	FILE *out = store_write(s, &rows, "cannot list the jobs");
 
 	if (!out)
-		return error_set_errno(err, ENOMEM, "cannot list the jobs");
+		return store_told(s, err);
 	fputs("SELECT ", out);
 	store_print_columns(s, NULL, out);
 	fputs(" FROM jobs", out);
 	store_print_filter(s, filter, who, out);
 	fputs(" ORDER BY start_ns DESC, id DESC LIMIT ?16 OFFSET ?17", out);
-	fclose(out);
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(limit + 1);
 	args[STORE_FILTER_ARGS + 1] = NUMBER(filter->offset);
-	return take_jobs(s, text, args, ARRAY_SIZE(args), limit, take, context, ret_more, err);
+	return take_jobs(s, &rows, args, ARRAY_SIZE(args), limit, take, context, ret_more, err);
 }
 
 static int put_job(void *context, const struct store_job *job)
@@ -213,16 +211,11 @@ static bool is_by_start(const struct store_page *page)
 }
 
 /* What the rows are ordered by, all of it one way: the last of these differ. */
-static char *make_page_text(struct store *s, const struct job_filter *filter,
-			    const struct store_page *page, const struct store_who *who)
+static void print_page(struct store *s, const struct job_filter *filter,
+		       const struct store_page *page, const struct store_who *who, FILE *out)
 {
 	const char *way = page->is_ascending ? "" : " DESC";
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
 
-	if (!out)
-		return NULL;
 	fputs("SELECT ", out);
 	store_print_columns(s, page->columns, out);
 	fputs(" FROM jobs", out);
@@ -241,8 +234,6 @@ static char *make_page_text(struct store *s, const struct job_filter *filter,
 		"%s, start_ns%s, COALESCE(uid, -1)%s, job_id%s, manager%s, cluster%s, node%s "
 		"LIMIT ?16",
 		way, way, way, way, way, way, way);
-	fclose(out);
-	return text;
 }
 
 int store_page_jobs(struct store *s, const struct job_filter *filter, const struct store_page *page,
@@ -250,19 +241,22 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 		    int (*take)(void *context, const struct store_job *job), void *context,
 		    char **ret_next, struct error *err)
 {
-	const size_t limit = limit_of(filter);
+	const size_t limit = store_limit_of(filter);
 	struct paging paging = { take, context, page->order, limit, NULL };
 	struct arg args[STORE_FILTER_ARGS + 1 + CURSOR_PARTS];
 	struct store_cursor cursor = {};
 	struct job_filter from_there = *filter;
-	_cleanup_free_ char *text = make_page_text(s, filter, page, who), *kept = NULL;
+	_cleanup_free_ char *kept = NULL;
+	struct statement rows = {};
 	bool has_more = false;
-	int r = text ? 0 : error_set_errno(err, ENOMEM, "cannot list the jobs");
+	FILE *out;
+	int r = page->after ? store_cursor_parse(page->after, &cursor, &kept, err) : 0;
 
-	if (r == 0 && page->after)
-		r = store_cursor_parse(page->after, &cursor, &kept, err);
 	if (r < 0)
 		return r;
+	out = store_write(s, &rows, "cannot list the jobs");
+	if (out)
+		print_page(s, filter, page, who, out);
 	/* said of the first column alone, so that an index begins where the page does */
 	if (page->after && !page->is_ascending && is_by_start(page))
 		from_there.until_ns = MIN(filter->until_ns ? filter->until_ns : UINT64_MAX,
@@ -274,7 +268,7 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 						  : i == 1 ? NUMBER(cursor.start_ns)
 						  : i == 2 ? NUMBER(cursor.uid)
 							   : TEXT(cursor.texts[i - 3]);
-	r = take_jobs(s, text, args, ARRAY_SIZE(args), limit, take_of_page, &paging, &has_more,
+	r = take_jobs(s, &rows, args, ARRAY_SIZE(args), limit, take_of_page, &paging, &has_more,
 		      err);
 	if (r < 0 || !has_more) {
 		free(paging.next);

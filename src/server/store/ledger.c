@@ -99,15 +99,14 @@ int store_put_ledger(struct store *s, const struct store_line *text, enum store_
 	"AND (?5 IS NULL OR e.manager = ?5) AND (?6 IS NULL OR e.job_id = ?6) "           \
 	"ORDER BY e.start_ns DESC, e.id DESC LIMIT ?7 OFFSET ?8"
 
-static void put_entry(const struct statement *row, const struct store_ledger_question *question,
-		      struct document *d)
+static void put_entry(const void *context, const struct statement *row, struct document *d)
 {
+	const struct store_ledger_more *more = context;
 	static const char *const texts[] = { "cluster", "node",	 "owner",  "manager",
 					     "job",	"level", "source", "quality" };
 	uint64_t start_ns, microjoules;
 	int column = 0;
 
-	document_begin_map(d);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		const char *text = COLUMN_TEXT(row, column++);
 
@@ -117,24 +116,19 @@ static void put_entry(const struct statement *row, const struct store_ledger_que
 	document_put_time(d, "start", start_ns);
 	document_put_time(d, "end", COLUMN_NUMBER(row, column++));
 	document_put_time(d, "job_start", COLUMN_NUMBER(row, column++));
-	document_key(d, "uid");
-	if (store_cell(row, column).is_known)
-		document_unsigned(d, COLUMN_NUMBER(row, column));
-	else
-		document_null(d);
-	microjoules = COLUMN_NUMBER(row, ++column);
+	store_put_value(d, "uid", store_value(row, column++), 0);
+	microjoules = COLUMN_NUMBER(row, column);
 	document_put_unsigned(d, "microjoules", microjoules);
-	if (question->put_more)
-		question->put_more(question->context, start_ns, microjoules, d);
-	document_end_map(d);
+	if (more)
+		more->put(more->context, start_ns, microjoules, d);
 }
 
-int store_format_ledger(struct store *s, const struct store_ledger_question *question,
-			const struct store_who *who, struct document *d, struct error *err)
+int store_format_ledger(struct store *s, const struct job_filter *filter,
+			const struct store_who *who, const struct store_ledger_more *more,
+			struct document *d, struct error *err)
 {
-	size_t limit = question->limit ? MIN(question->limit, (size_t)STORE_LIMIT_MAX)
-				       : STORE_LIMIT_MAX;
-	uint64_t until_ns = question->until_ns ? question->until_ns : INT64_MAX, count = 0;
+	const size_t limit = store_limit_of(filter);
+	uint64_t until_ns = filter->until_ns ? filter->until_ns : INT64_MAX;
 	static const char *const texts[SIGHT_COUNT] = {
 		[SEES_ALL] = ENTRIES_OF(""),
 		[SEES_OWN] = ENTRIES_OF(" AND e.uid = ?3"),
@@ -145,22 +139,14 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 			"AND (j.manager, j.account) IN (SELECT manager, account FROM coordinators "
 			"WHERE user_name = ?9)))"),
 	};
-	struct statement *rows;
+	struct statement rows = { .text = texts[store_sight_of(s, who)] };
 
-	rows = store_ask(s, texts[store_sight_of(s, who)],
-			 NUMBER(MIN(question->since_ns, (uint64_t)INT64_MAX)),
-			 NUMBER(MIN(until_ns, (uint64_t)INT64_MAX)), NUMBER(who->uid),
-			 TEXT(question->node), TEXT(question->manager), TEXT(question->job),
-			 NUMBER(limit + 1), NUMBER(question->offset), TEXT(who->user));
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
-	document_begin_list_of(d, "entries");
-	while (store_next(s, rows) && ++count <= limit)
-		put_entry(rows, question, d);
-	document_end_list(d);
-	document_put_boolean(d, "more", count > limit);
-	s->deadline_ns = 0;
-	store_reset(rows);
-	return store_told(s, err);
+	store_begin_list(s, &rows,
+			 ARGS(NUMBER(MIN(filter->since_ns, (uint64_t)INT64_MAX)),
+			      NUMBER(MIN(until_ns, (uint64_t)INT64_MAX)), NUMBER(who->uid),
+			      TEXT(filter->node), TEXT(filter->manager), TEXT(filter->id),
+			      NUMBER(limit + 1), NUMBER(filter->offset), TEXT(who->user)));
+	return store_format_list(s, &rows, "entries", limit, put_entry, more, d, err);
 }
 
 /* ---- beside jobs ---- */
@@ -176,15 +162,9 @@ int store_format_ledger(struct store *s, const struct store_ledger_question *que
 	"j.start_ns - " STORE_NEAR_NS " AND j.end_ns + " STORE_NEAR_NS ")"
 #define CORE_NS "CAST(\"cpu.allocated_cores\" / 1000.0 * elapsed_ns AS BIGINT)"
 
-static char *make_shares_text(struct store *s, const char *key, const struct job_filter *filter,
-			      const struct store_who *who)
+static void print_shares(struct store *s, const char *key, const struct job_filter *filter,
+			 const struct store_who *who, FILE *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
 	fprintf(out,
 		"SELECT j.k, j.id, j.cluster, j.manager, j.job_id, j.start_ns, j.core_ns, "
 		"e.quality, e.start_ns, e.microjoules FROM (SELECT %s AS k, %s AS core_ns, id, "
@@ -197,14 +177,11 @@ static char *make_shares_text(struct store *s, const char *key, const struct job
 		"e.line WHERE e.line IS NULL OR l.cluster = j.cluster ORDER BY %s",
 		key ? "" : " ORDER BY start_ns DESC, id DESC LIMIT ?16 OFFSET ?17",
 		key ? "1, 2, 9" : "6 DESC, 2 DESC, 9");
-	fclose(out);
-	return text;
 }
 
 static struct store_share read_share(const struct statement *row)
 {
 	const char *quality = COLUMN_TEXT(row, 7);
-	const struct cell cores = store_cell(row, 6);
 
 	return (struct store_share){
 		.key = COLUMN_TEXT(row, 0),
@@ -213,7 +190,7 @@ static struct store_share read_share(const struct statement *row)
 		.manager = COLUMN_TEXT(row, 3),
 		.id = COLUMN_TEXT(row, 4),
 		.job_start_ns = COLUMN_NUMBER(row, 5),
-		.core_ns = { cores.number & VALUE_MAX, cores.is_known },
+		.core_ns = store_value(row, 6),
 		.has_entry = quality,
 		.is_estimated = quality && strcmp(quality, "estimated") == 0,
 		.start_ns = COLUMN_NUMBER(row, 8),
@@ -227,18 +204,18 @@ int store_read_shares(struct store *s, const char *by, const struct job_filter *
 		      struct error *err)
 {
 	const char *key = by ? store_sum_text(by) : NULL;
-	_cleanup_free_ char *text = make_shares_text(s, key, filter, who);
 	struct arg args[STORE_FILTER_ARGS + 2];
-	struct statement rows = { .text = text };
+	struct statement rows = {};
 	int r = 0, told;
+	FILE *out;
 
 	if (by && !key)
 		return error_set(err, -ENOTSUP, "no energy is added up by '%.64s'", by);
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot read the ledger");
+	out = store_write(s, &rows, "cannot read the ledger");
+	if (out)
+		print_shares(s, key, filter, who, out);
 	store_put_filter(filter, who, args);
-	args[STORE_FILTER_ARGS] = NUMBER(filter->limit ? MIN(filter->limit, (size_t)STORE_LIMIT_MAX)
-						       : STORE_LIMIT_MAX);
+	args[STORE_FILTER_ARGS] = NUMBER(store_limit_of(filter));
 	args[STORE_FILTER_ARGS + 1] = NUMBER(filter->offset);
 	store_begin_list(s, &rows, args, key ? STORE_FILTER_ARGS : ARRAY_SIZE(args));
 	while (r >= 0 && store_next(s, &rows)) {

@@ -68,17 +68,6 @@ static void open_columns(struct store *from, struct store *to, const char *table
 	fclose(out);
 }
 
-static uint64_t ask_number(struct store *s, const char *text, uint64_t first, uint64_t second)
-{
-	struct statement st = { .text = text };
-	uint64_t number;
-
-	store_ask_once(s, &st, ARGS(NUMBER(first), NUMBER(second)));
-	number = st.database && store_next(s, &st) ? COLUMN_NUMBER(&st, 0) : 0;
-	store_release(s, &st);
-	return number;
-}
-
 /* The key that ends the portion behind @key; 0: there is none. */
 static uint64_t next_key(struct store *s, const struct moved *m, uint64_t key)
 {
@@ -88,25 +77,18 @@ static uint64_t next_key(struct store *s, const struct moved *m, uint64_t key)
 		text, sizeof(text),
 		"SELECT MAX(k) FROM (SELECT %s AS k FROM %s WHERE %s > ?1 ORDER BY %s LIMIT ?2) AS b",
 		m->key, m->table, m->key, m->key);
-	return ask_number(s, text, key, BATCH);
+	return store_number_once(s, text, ARGS(NUMBER(key), NUMBER(BATCH)));
 }
 
 static void ask_rows(struct store *s, const struct moved *m, const struct columns *columns,
 		     uint64_t after, uint64_t until, struct statement *ret)
 {
-	char *text = NULL;
+	FILE *out = store_write(s, ret, "cannot move the database");
 
-	if (asprintf(&text, "SELECT %s FROM %s WHERE %s > ?1 AND %s <= ?2", columns->names,
-		     m->table, m->key, m->key) < 0)
-		return store_fail_at(s, -ENOMEM, "cannot move the database");
-	*ret = (struct statement){ .text = text };
+	if (out)
+		fprintf(out, "SELECT %s FROM %s WHERE %s > ?1 AND %s <= ?2", columns->names,
+			m->table, m->key, m->key);
 	store_ask_once(s, ret, ARGS(NUMBER(after), NUMBER(until)));
-}
-
-static void close_rows(struct store *s, struct statement *rows)
-{
-	store_release(s, rows);
-	free((char *)rows->text);
 }
 
 static uint64_t hash_row(const struct statement *row, size_t count)
@@ -131,14 +113,14 @@ static struct content read_content(struct store *s, const struct moved *m,
 	uint64_t key = 0, end;
 
 	while ((end = next_key(s, m, key))) {
-		struct statement rows;
+		struct statement rows = {};
 
 		ask_rows(s, m, columns, key, end, &rows);
 		while (store_next(s, &rows)) {
 			content.rows++;
 			content.sum += hash_row(&rows, columns->count);
 		}
-		close_rows(s, &rows);
+		store_release(s, &rows);
 		key = end;
 	}
 	return content;
@@ -176,28 +158,20 @@ static void put_row(struct store *to, struct statement *insert, const struct sta
 	store_finish(to, insert);
 }
 
-/* How far a table was moved is written in the transaction of its rows. */
-static void note_key(struct store *to, const char *table, uint64_t key)
-{
-	store_do(to,
-		 "INSERT INTO meta (name, value) VALUES ('move_' || ?1, ?2) "
-		 "ON CONFLICT (name) DO UPDATE SET value = ?2",
-		 TEXT(table), NUMBER(key));
-}
-
+/* How far a table was moved is written, as @mark, in the transaction of its rows. */
 static void move_portion(struct store *from, struct store *to, const struct moved *m,
-			 const struct columns *columns, const char *text, uint64_t after,
-			 uint64_t until)
+			 const struct columns *columns, const char *text, const char *mark,
+			 uint64_t after, uint64_t until)
 {
-	struct statement insert = { .text = text }, rows;
+	struct statement insert = { .text = text }, rows = {};
 
 	to->database->begin(to);
 	ask_rows(from, m, columns, after, until, &rows);
 	while (!to->failure && store_next(from, &rows))
 		put_row(to, &insert, &rows, columns);
-	close_rows(from, &rows);
+	store_release(from, &rows);
 	store_release(to, &insert);
-	note_key(to, m->table, until);
+	store_set_mark(to, mark, until);
 	if (!from->failure && !to->failure)
 		to->database->commit(to);
 	if (from->failure || to->failure)
@@ -208,14 +182,15 @@ static void move_table(struct store *from, struct store *to, const struct moved 
 		       const struct columns *columns)
 {
 	_cleanup_free_ char *text = make_insert(m, columns);
-	uint64_t key = store_number(to, "SELECT value FROM meta WHERE name = 'move_' || ?1",
-				    TEXT(m->table)),
-		 end;
+	uint64_t key, end;
+	char mark[32];
 
 	if (!text)
 		return store_fail_at(to, -ENOMEM, "cannot move the database");
+	snprintf(mark, sizeof(mark), "move_%s", m->table);
+	key = store_read_mark(to, mark);
 	while (!to->failure && (end = next_key(from, m, key))) {
-		move_portion(from, to, m, columns, text, key, end);
+		move_portion(from, to, m, columns, text, mark, key, end);
 		key = end;
 	}
 	if (m->is_numbered && key && to->database->number_from)
@@ -267,12 +242,12 @@ static int begin_move(struct store *from, struct store *to, struct error *err)
 {
 	uint64_t now_ns = clock_now_ns(CLOCK_REALTIME), first_ns;
 
-	if (!store_number(to, STORE_IS_MOVING)) {
+	if (!store_read_mark(to, "moving")) {
 		if (store_number(to, "SELECT count(*) FROM records") +
 		    store_number(to, "SELECT count(*) FROM ledger_lines"))
 			return error_set(err, -EEXIST,
 					 "where it is to go there are records already");
-		store_do(to, "INSERT INTO meta (name, value) VALUES ('moving', 1)");
+		store_set_mark(to, "moving", 1);
 	}
 	first_ns = store_number(from, "SELECT MIN(start_ns) FROM records WHERE start_ns > ?1",
 				NUMBER(now_ns - PAST_NS));

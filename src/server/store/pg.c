@@ -509,7 +509,7 @@ static int pg_set_up(struct store *s, const char *url, enum store_mode mode, str
 		is_ours = COLUMN_NUMBER(head, 1);
 	}
 	store_reset(head);
-	version = is_ours ? store_number(s, "SELECT value FROM meta WHERE name = 'version'") : 0;
+	version = is_ours ? store_read_mark(s, "version") : 0;
 	r = store_told(s, err);
 	if (r < 0)
 		return error_prefix(err, r, "'%s'", url);
@@ -522,10 +522,7 @@ static int pg_set_up(struct store *s, const char *url, enum store_mode mode, str
 		store_update(s, version);
 		store_execute(s, schema);
 		if (version != STORE_VERSION)
-			store_do(s,
-				 "INSERT INTO meta (name, value) VALUES ('version', ?1) "
-				 "ON CONFLICT (name) DO UPDATE SET value = ?1",
-				 NUMBER(STORE_VERSION));
+			store_set_mark(s, "version", STORE_VERSION);
 		pg_make_months(s, clock_now_ns(CLOCK_REALTIME));
 	}
 	store_open_columns(s, mode);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/store/predictions.h"
-
+/* Predictions, until the outcome of their job is known and after. */
 #include <math.h>
 
 #include "server/store/store_internal.h"

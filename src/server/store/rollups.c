@@ -13,6 +13,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "model/document.h"
+#include "model/job_filter.h"
 #include "server/store/store_internal.h"
 
 #define ROLLUPS_VERSION 1 /* of what is below: of another they are made anew */
@@ -196,14 +197,9 @@ static bool find_day(struct store *s, uint64_t from_ns, uint64_t *ret_ns)
 /* One statement with values from ?1 to ?2, of a day; the first number of its row. */
 static uint64_t ask_of_day(struct store *s, const char *text, uint64_t day_ns)
 {
-	struct statement st = { .text = text };
-	uint64_t number;
+	const uint64_t end_ns = MIN(day_ns + DAY_NS, (uint64_t)INT64_MAX);
 
-	store_ask_once(s, &st,
-		       ARGS(NUMBER(day_ns), NUMBER(MIN(day_ns + DAY_NS, (uint64_t)INT64_MAX))));
-	number = store_get(s, &st);
-	store_release(s, &st);
-	return number;
+	return store_number_once(s, text, ARGS(NUMBER(day_ns), NUMBER(end_ns)));
 }
 
 /* Each day for itself, so that no statement takes long and records that come wait for one day at
@@ -313,26 +309,21 @@ size_t store_usage_columns(struct store_column ret[STORE_COLUMNS_MAX])
 	return count;
 }
 
-static char *make_question(struct store *s, const struct store_usage_question *q,
-			   const struct store_who *who)
+static void print_question(struct store *s, const char *by, const char *period,
+			   const struct job_filter *filter, const struct store_who *who, FILE *out)
 {
 	/* days since a Monday */
 	static const char week[] = "((day_ns / " DAY " + 3) / 7 * 7 - 3) * " DAY;
 	const enum store_sight sight = store_sight_of(s, who);
-	const char *period = !q->period			       ? "0"
-			     : strcmp(q->period, "week") == 0  ? week
-			     : strcmp(q->period, "month") == 0 ? s->database->month
-							       : "day_ns";
+	const char *start = !period			   ? "0"
+			    : strcmp(period, "week") == 0  ? week
+			    : strcmp(period, "month") == 0 ? s->database->month
+							   : "day_ns";
 	const char *key = words[0][1];
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
 
-	if (!out)
-		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		key = strcmp(words[i][0], q->by) == 0 ? words[i][1] : key;
-	fprintf(out, "SELECT %s, %s", key, period);
+		key = strcmp(words[i][0], by) == 0 ? words[i][1] : key;
+	fprintf(out, "SELECT %s, %s", key, start);
 	for (size_t i = 0; i < ARRAY_SIZE(sums) && sums[i].shown.name; i++) {
 		char column[128];
 
@@ -345,44 +336,42 @@ static char *make_question(struct store *s, const struct store_usage_question *q
 	      : sight == SEES_ACCOUNTS ? " AND (uid = ?3 OR " SQL_OF_ACCOUNTS("?4") ")"
 				       : "",
 	      out);
-	fputs(q->user ? " AND (user_name = ?5 OR CAST(uid AS TEXT) = ?5)" : "", out);
-	fputs(q->account ? " AND account = ?6" : "", out);
-	fputs(q->partition ? " AND partition_name = ?7" : "", out);
+	fputs(filter->user ? " AND (user_name = ?5 OR CAST(uid AS TEXT) = ?5)" : "", out);
+	fputs(filter->account ? " AND account = ?6" : "", out);
+	fputs(filter->partition ? " AND partition_name = ?7" : "", out);
 	fputs(" GROUP BY 1, 2 ORDER BY 2, sum(core_ms) DESC, 1 LIMIT ?8", out);
-	return fclose(out) == 0 ? text : NULL;
 }
 
-int store_format_usage(struct store *s, const struct store_usage_question *q,
-		       const struct store_who *who, struct document *d, bool *ret_more,
-		       struct error *err)
+static void put_row(const void *context UNUSED, const struct statement *row, struct document *d)
 {
-	const uint64_t until_ns = q->until_ns ? MIN(q->until_ns, (uint64_t)INT64_MAX) : INT64_MAX;
-	_cleanup_free_ char *text = make_question(s, q, who);
-	const struct arg args[] = { NUMBER(MIN(q->since_ns, (uint64_t)INT64_MAX) / DAY_NS * DAY_NS),
+	const char *key = COLUMN_TEXT(row, 0);
+
+	document_put_string(d, key_columns[0].name, key && *key ? key : NULL);
+	document_put_time(d, key_columns[1].name, COLUMN_NUMBER(row, 1));
+	for (size_t i = 0; i < ARRAY_SIZE(sums) && sums[i].shown.name; i++)
+		(void)store_put_sum(row, 2 + (int)i, sums[i].shown.name, sums[i].places, true, d);
+}
+
+int store_format_usage(struct store *s, const char *by, const char *period,
+		       const struct job_filter *filter, const struct store_who *who,
+		       struct document *d, struct error *err)
+{
+	const uint64_t until_ns = filter->until_ns ? MIN(filter->until_ns, (uint64_t)INT64_MAX)
+						   : INT64_MAX;
+	const struct arg args[] = { NUMBER(MIN(filter->since_ns, (uint64_t)INT64_MAX) / DAY_NS *
+					   DAY_NS),
 				    NUMBER(until_ns),
 				    NUMBER(who->uid),
 				    TEXT(who->user),
-				    TEXT(q->user),
-				    TEXT(q->account),
-				    TEXT(q->partition),
-				    NUMBER(q->limit + 1) };
-	struct statement rows = { .text = text };
-	size_t count = 0;
+				    TEXT(filter->user),
+				    TEXT(filter->account),
+				    TEXT(filter->partition),
+				    NUMBER(filter->limit + 1) };
+	struct statement rows = {};
+	FILE *out = store_write(s, &rows, "cannot add up the jobs");
 
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	if (out)
+		print_question(s, by, period, filter, who, out);
 	store_begin_list(s, &rows, args, ARRAY_SIZE(args));
-	while (store_next(s, &rows) && ++count <= q->limit) {
-		const char *key = COLUMN_TEXT(&rows, 0);
-
-		document_begin_map(d);
-		document_put_string(d, key_columns[0].name, key && *key ? key : NULL);
-		document_put_time(d, key_columns[1].name, COLUMN_NUMBER(&rows, 1));
-		for (size_t i = 0; i < ARRAY_SIZE(sums) && sums[i].shown.name; i++)
-			(void)store_put_sum(&rows, 2 + (int)i, sums[i].shown.name, sums[i].places,
-					    true, d);
-		document_end_map(d);
-	}
-	*ret_more = count > q->limit;
-	return store_end_list(s, &rows, err);
+	return store_format_list(s, &rows, "usage", filter->limit, put_row, NULL, d, err);
 }

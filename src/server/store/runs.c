@@ -89,13 +89,10 @@ void store_run_add(struct store_run *run, const struct store_run *more)
 static void take_cell(struct store_run *run, const struct run_field *field,
 		      const struct statement *row, int column)
 {
-	const struct cell cell = store_cell(row, column);
-
 	if (field->kind == RUN_TEXT)
-		*text_of(run, field) = cell.bytes;
+		*text_of(run, field) = COLUMN_TEXT(row, column);
 	else
-		*value_of(run, field) = (struct value){ .number = cell.number,
-							.is_known = cell.is_known };
+		*value_of(run, field) = store_value(row, column);
 }
 
 /* ---- columns ---- */
@@ -169,12 +166,13 @@ void store_print_run_columns(bool has_them, FILE *out)
 	}
 }
 
-void store_read_run_facts(const struct statement *row, int column, struct store_run *ret)
+int store_read_run_facts(const struct statement *row, int column, struct store_run *ret)
 {
 	for (size_t i = 0; i < run_field_count; i++) {
 		if (!run_fields[i].is_in_run_alone)
 			take_cell(ret, &run_fields[i], row, column++);
 	}
+	return column;
 }
 
 /* ---- columns of a list ---- */
@@ -220,15 +218,12 @@ void store_run_put(const struct store_run *run, size_t i, struct document *d)
 	const struct run_field *field = field_at(i);
 	const struct value *value = value_of(run, field);
 
-	document_key(d, field->key);
-	if (!store_run_knows(run, i))
-		document_null(d);
-	else if (field->kind == RUN_TEXT)
-		document_string(d, *text_of(run, field));
+	if (field->kind == RUN_TEXT)
+		document_put_string(d, field->key, *text_of(run, field));
 	else if (field->kind == RUN_MOMENT)
-		document_time(d, value->number);
+		document_put_time(d, field->key, value->is_known ? value->number : 0);
 	else
-		document_decimal(d, value->number, field->kind == RUN_SECONDS ? NS_PLACES : 0);
+		store_put_value(d, field->key, *value, field->kind == RUN_SECONDS ? NS_PLACES : 0);
 }
 
 /* ---- the run of a job ---- */
@@ -498,12 +493,12 @@ uint64_t store_read_mark(struct store *s, const char *name)
 	return store_number(s, "SELECT value FROM meta WHERE name = ?1", TEXT(name));
 }
 
-void store_set_mark(struct store *s, const char *name, uint64_t moment_ns)
+void store_set_mark(struct store *s, const char *name, uint64_t number)
 {
 	store_do(s,
 		 "INSERT INTO meta (name, value) VALUES (?1, ?2) "
 		 "ON CONFLICT (name) DO UPDATE SET value = ?2",
-		 TEXT(name), NUMBER(moment_ns));
+		 TEXT(name), NUMBER(number));
 }
 
 void store_clear_coordinators(struct store *s, const char *manager)

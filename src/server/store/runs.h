@@ -54,9 +54,9 @@ int store_put_run(struct store *s, const struct store_run *run, bool *ret_is_new
 		  struct error *err);
 /* Whether the sync is ours: of several servers on one database one does it. */
 bool store_may_sync(struct store *s, uint64_t now_ns);
-/* A moment that outlives the server, by name; 0: there is none. */
+/* A number or moment that outlives the server, by name; 0: there is none. */
 uint64_t store_read_mark(struct store *s, const char *name);
-void store_set_mark(struct store *s, const char *name, uint64_t moment_ns); /* as store_put_run() */
+void store_set_mark(struct store *s, const char *name, uint64_t number); /* as store_put_run() */
 /* Who coordinates which account, as the manager says it; within a transaction, too. */
 void store_clear_coordinators(struct store *s, const char *manager);
 void store_add_coordinator(struct store *s, const char *manager, const char *account,

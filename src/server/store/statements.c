@@ -9,6 +9,7 @@
 #include "analysis/rules.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
+#include "model/document.h"
 #include "server/store/store_internal.h"
 
 void store_fail(struct store *s, int code, const char *words)
@@ -45,8 +46,20 @@ struct arg store_text(const char *text)
 void store_ask_once(struct store *s, struct statement *st, const struct arg *args, size_t count)
 {
 	st->database = s->database;
+	if (st->out && fclose(TAKE_PTR(st->out)) != 0)
+		store_fail_at(s, -ENOMEM, "cannot ask the database");
+	st->text = st->written ? st->written : st->text;
 	if (!s->failure)
 		s->database->ask(s, st, args, count);
+}
+
+FILE *store_write(struct store *s, struct statement *st, const char *what)
+{
+	st->database = s->database;
+	st->out = open_memstream(&st->written, &st->size);
+	if (!st->out)
+		store_fail_at(s, -ENOMEM, what);
+	return st->out;
 }
 
 void store_begin_list(struct store *s, struct statement *rows, const struct arg *args, size_t count)
@@ -60,6 +73,24 @@ int store_end_list(struct store *s, struct statement *rows, struct error *err)
 	s->deadline_ns = 0;
 	store_release(s, rows);
 	return store_told(s, err);
+}
+
+int store_format_list(struct store *s, struct statement *rows, const char *name, size_t limit,
+		      void (*put)(const void *context, const struct statement *row,
+				  struct document *d),
+		      const void *context, struct document *d, struct error *err)
+{
+	size_t count = 0;
+
+	document_begin_list_of(d, name);
+	while (store_next(s, rows) && ++count <= limit) {
+		document_begin_map(d);
+		put(context, rows, d);
+		document_end_map(d);
+	}
+	document_end_list(d);
+	document_put_boolean(d, "more", count > limit);
+	return store_end_list(s, rows, err);
 }
 
 struct statement *store_ask_with(struct store *s, const char *text, const struct arg *args,
@@ -79,6 +110,7 @@ void store_release(struct store *s, struct statement *st)
 {
 	if (st->database)
 		st->database->release(s, st);
+	free(TAKE_PTR(st->written));
 }
 
 bool store_next(struct store *s, struct statement *row)
@@ -99,6 +131,17 @@ uint64_t store_get(struct store *s, struct statement *row)
 	uint64_t number = store_next(s, row) ? COLUMN_NUMBER(row, 0) : 0;
 
 	store_reset(row);
+	return number;
+}
+
+uint64_t store_number_once(struct store *s, const char *text, const struct arg *args, size_t count)
+{
+	struct statement st = { .text = text };
+	uint64_t number;
+
+	store_ask_once(s, &st, args, count);
+	number = store_get(s, &st);
+	store_release(s, &st);
 	return number;
 }
 
@@ -194,7 +237,7 @@ int store_open_with(const struct database *database, const char *where, enum sto
 		return error_set_errno(err, ENOMEM, "cannot open the database");
 	s->database = database;
 	r = database->open(s, where, mode, err);
-	if (r >= 0 && mode == STORE_WRITE && store_number(s, STORE_IS_MOVING))
+	if (r >= 0 && mode == STORE_WRITE && store_read_mark(s, "moving"))
 		return error_set(
 			err, -EINVAL,
 			"'%s': a move into it was broken off; 'jobmeter-server move' goes on "

@@ -157,7 +157,9 @@ bool store_can_order(size_t column); /* times and numbers */
 /* A number by its column's name: a metric, or what is made of some, in stored units (an efficiency
  * times 10,000).  As far as the metrics were read. */
 struct value store_job_number(const struct store_job *job, const char *name);
-/* The job's value as a member of a map. */
+/* A number in units of 10^-@places as a member of a map; null: it is not known. */
+void store_put_value(struct document *d, const char *key, struct value value, unsigned int places);
+/* The job's value likewise. */
 void store_job_put(const struct store_job *job, size_t column, struct document *d);
 
 /* The newest first.  @take may be called for none; negative ends it and is returned.
@@ -192,12 +194,12 @@ int store_page_jobs(struct store *s, const struct job_filter *filter, const stru
 const char *store_sum_word(size_t i);
 /* The columns of the sums by that word, the first of which has its name. */
 size_t store_sum_columns(const char *by, struct store_column ret[STORE_COLUMNS_MAX]);
-/* Maps of the @wanted of these columns (those that are no sums: anyway) in the list that has begun,
- * the first by @name, those of most jobs first (days: the earliest).  A sum that no number holds
- * is null.  *ret_more: there are more than the filter's limit.  -ETIME: as above. */
+/* The @wanted of these columns (those that are no sums: anyway) as the list @name of a map, those
+ * of most jobs first (days: the earliest), and as "more" whether there are more than the filter's
+ * limit.  A sum that no number holds is null.  -ETIME: as above. */
 int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
 		      const struct job_filter *filter, const struct store_who *who,
-		      struct document *d, bool *ret_more, struct error *err);
+		      struct document *d, struct error *err);
 /* The same rows as numbers: of the sums of these @names, in base units, NAN where none is known. */
 #define STORE_SUMS_MAX 8
 struct store_sums {
@@ -216,11 +218,10 @@ int store_format_counters(struct store *s, const char *by, const struct job_filt
 /* Of jobs that know both: for the mean power of a core. */
 #define STORE_RATED_JOULES "rated.joules"
 #define STORE_RATED_CORE_SECONDS "rated.core_seconds"
-/* The same of the nodes on which jobs ran in the filter's time. */
+/* The same of the nodes on which jobs ran in the filter's time, as "nodes" and "more". */
 size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX]);
 int store_format_nodes(struct store *s, const struct job_filter *filter,
-		       const struct store_who *who, struct document *d, bool *ret_more,
-		       struct error *err);
+		       const struct store_who *who, struct document *d, struct error *err);
 
 /* How many jobs have a number up to each of @count ascending @bounds, then above the last, and then
  * of how many it is not known, in @ret.  -ETIME: as above. */
@@ -270,21 +271,16 @@ int store_list_mounts(struct store *s, enum store_loads of, const struct job_fil
 
 /* ---- usage, of roll-ups that are kept as jobs come ---- */
 
-struct store_usage_question {
-	const char *by; /* of store_usage_word() */
-	const char *period; /* of store_usage_period(); NULL: all of the time in one row */
-	uint64_t since_ns, until_ns; /* jobs that began on the days from the one to the other; 0:
-					any */
-	const char *user, *account, *partition; /* NULL: any */
-	size_t limit; /* rows */
-};
 const char *store_usage_word(size_t i); /* "user", "account"...; NULL behind the last */
 const char *store_usage_period(size_t i); /* "day", "week", "month" */
 size_t store_usage_columns(struct store_column ret[STORE_COLUMNS_MAX]);
-/* As store_format_sums(): the earliest period first, in it those of most core time. */
-int store_format_usage(struct store *s, const struct store_usage_question *q,
-		       const struct store_who *who, struct document *d, bool *ret_more,
-		       struct error *err);
+/* As store_format_sums(), as "usage" and "more", by one of these words: the earliest @period first
+ * (NULL: all of the time in one row), in it those of most core time.  Of @filter count the user,
+ * the account, the partition, the limit, and its times, of jobs that began on the days from the one
+ * to the other. */
+int store_format_usage(struct store *s, const char *by, const char *period,
+		       const struct job_filter *filter, const struct store_who *who,
+		       struct document *d, struct error *err);
 /* How many roll-ups are not those that the jobs make; 0: all are. */
 int store_check_rollups(struct store *s, uint64_t *ret_wrong, struct error *err);
 
@@ -311,20 +307,17 @@ int store_read_records(struct store *s, const struct store_question *question,
 		       int (*take)(void *context, const char *line, size_t length), void *context,
 		       struct error *err);
 
-struct store_ledger_question {
-	const char *node, *manager, *job; /* NULL: any */
-	uint64_t since_ns, until_ns; /* of intervals that end behind the one and begin before the
-					other; until 0: any */
-	size_t limit, offset; /* limit: as that of jobs */
-	/* Adds members to an entry; NULL: none. */
-	void (*put_more)(void *context, uint64_t start_ns, uint64_t microjoules,
-			 struct document *d);
+struct store_ledger_more { /* adds members to an entry */
+	void (*put)(void *context, uint64_t start_ns, uint64_t microjoules, struct document *d);
 	void *context;
 };
 /* Entries of the ledger as the members "entries" and "more" of a map, the newest interval first, of
- * jobs that @who sees.  -ETIME: it took longer than 5 s. */
-int store_format_ledger(struct store *s, const struct store_ledger_question *question,
-			const struct store_who *who, struct document *d, struct error *err);
+ * jobs that @who sees.  Of @filter count the node, the manager, the id, the limit and the offset,
+ * and its times, of intervals that end behind the one and begin before the other.  @more may be
+ * NULL. -ETIME: it took longer than 5 s. */
+int store_format_ledger(struct store *s, const struct job_filter *filter,
+			const struct store_who *who, const struct store_ledger_more *more,
+			struct document *d, struct error *err);
 
 /* An entry of the ledger beside its job; texts hold until the call-back returns. */
 struct store_share {
@@ -344,6 +337,22 @@ int store_read_shares(struct store *s, const char *by, const struct job_filter *
 		      const struct store_who *who,
 		      int (*take)(void *context, const struct store_share *share), void *context,
 		      struct error *err);
+
+/* ---- predictions: what was said of a job when it was submitted ---- */
+
+struct store_prediction { /* of one target */
+	const char *job_id, *target, *model; /* held until the call-back returns */
+	uint32_t uid;
+	uint64_t made_ns;
+	double value, low, high; /* NAN: not known */
+};
+
+/* In a transaction of the caller's: store_begin(), store_commit(). */
+void store_put_prediction(struct store *s, const struct store_prediction *prediction);
+/* The newest of those that @who sees. */
+int store_list_predictions(struct store *s, const struct store_who *who, size_t limit,
+			   int (*take)(void *context, const struct store_prediction *prediction),
+			   void *context, struct error *err);
 
 /* ---- upkeep ---- */
 

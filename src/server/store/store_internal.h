@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "basic/error.h"
 #include "basic/macro.h"
@@ -32,9 +33,12 @@ struct arg {
 	uint64_t number; /* or how many bytes: of a text without its NUL */
 };
 
-/* Begins as {} but for its text, which outlives it. */
+/* Begins as {} but for its text, which outlives it unless store_write() began it. */
 struct statement {
 	const char *text;
+	FILE *out; /* to which it is being written */
+	char *written; /* owned */
+	size_t size;
 	const struct database *database; /* NULL: it has not been asked */
 	union {
 		struct sqlite3_stmt *sqlite;
@@ -158,17 +162,28 @@ struct statement *store_ask_with(struct store *s, const char *text, const struct
 /* The same of a statement of the caller's, for which he calls store_release(). */
 void store_ask_once(struct store *s, struct statement *st, const struct arg *args, size_t count);
 void store_release(struct store *s, struct statement *st);
+/* Begin its text: what is written to *ret until it is asked, and gone when it is released.  NULL:
+ * no memory, for @what, which is a failure of the store. */
+FILE *store_write(struct store *s, struct statement *st, const char *what);
 /* The same of a list, whose rows may take STORE_LIST_NS from now on; and its end: as store_told().
  */
 void store_begin_list(struct store *s, struct statement *rows, const struct arg *args,
 		      size_t count);
 int store_end_list(struct store *s, struct statement *rows, struct error *err);
+/* Write its rows, whose members @put writes, as the list @name of a map, and as "more" whether
+ * there are more than @limit; and end it. */
+int store_format_list(struct store *s, struct statement *rows, const char *name, size_t limit,
+		      void (*put)(const void *context, const struct statement *row,
+				  struct document *d),
+		      const void *context, struct document *d, struct error *err);
 /* Whether there is a row; at the end it is reset. */
 bool store_next(struct store *s, struct statement *row);
 void store_reset(struct statement *row); /* where not all rows are read */
 /* One step, and reset.  The first number of the row, 0 where there is none. */
 uint64_t store_get(struct store *s, struct statement *row);
 #define store_number(s, text, ...) store_get((s), store_ask((s), (text), __VA_ARGS__))
+/* The same of a text that is not kept. */
+uint64_t store_number_once(struct store *s, const char *text, const struct arg *args, size_t count);
 void store_finish(struct store *s, struct statement *st);
 #define store_do(s, text, ...) store_finish((s), store_ask((s), (text), __VA_ARGS__))
 /* Of all rows the first column, behind what @ret has. */
@@ -179,9 +194,6 @@ void store_execute(struct store *s, const char *text);
 struct cell store_cell(const struct statement *row, int column);
 #define COLUMN_NUMBER(row, column) (store_cell((row), (column)).number) /* none: 0 */
 #define COLUMN_TEXT(row, column) ((const char *)store_cell((row), (column)).bytes)
-
-/* 1: rows are being moved into it, or were and not all of them. */
-#define STORE_IS_MOVING "SELECT value FROM meta WHERE name = 'moving'"
 
 #define STORE_VERSION 4 /* of the tables */
 #define STORE_FROM_1                                     \
@@ -222,6 +234,8 @@ void store_print_range(const struct store *s, enum job_number number, const stru
  * it is not known. */
 void store_print_place(const struct store *s, enum job_number number, const uint64_t *bounds,
 		       size_t count, FILE *out);
+/* A number; one below 0 is not known. */
+struct value store_value(const struct statement *row, int column);
 /* @values: room for store_value_count(). */
 struct store_job store_read_job(const struct statement *row, struct value *values);
 /* Add the row of a job, and those of its mounts and steps.  @job->run: NULL is none. */
@@ -233,10 +247,11 @@ void store_write_job(struct store *s, uint64_t id, const struct store_job *job,
 #define STORE_NEAR_NS "60000000000"
 void store_open_runs(struct store *s, enum store_mode mode);
 /* What a job's row has of its run: the columns for SELECT, NULLs where they are missing; their
- * values (@run: NULL: none known), which gives how many; and back. */
+ * values (@run: NULL: none known), which gives how many; and back, which gives the column behind
+ * them. */
 void store_print_run_columns(bool has_them, FILE *out);
 size_t store_put_run_facts(const struct store_run *run, struct arg *args);
-void store_read_run_facts(const struct statement *row, int column, struct store_run *ret);
+int store_read_run_facts(const struct statement *row, int column, struct store_run *ret);
 /* The same as columns of a list; @run: as a job has it. */
 size_t store_run_count(void);
 struct store_column store_run_column(size_t i);
@@ -318,6 +333,7 @@ void store_print_filter(struct store *s, const struct job_filter *filter,
 			const struct store_who *who, FILE *out);
 void store_put_filter(const struct job_filter *filter, const struct store_who *who,
 		      struct arg args[STORE_FILTER_ARGS]);
+size_t store_limit_of(const struct job_filter *filter); /* of rows, whatever it asks for */
 
 /* ---- sums.c ---- */
 /* Whether the table of jobs has columns of all these metrics: names with spaces between. */

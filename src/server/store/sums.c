@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/clock.h"
 #include "basic/error.h"
 #include "model/document.h"
 #include "model/job_filter.h"
@@ -194,32 +193,6 @@ bool store_put_sum(const struct statement *row, int column, const char *name, un
 	return is_there || !cell.is_known;
 }
 
-/* @wanted: columns of store_sum_columns(). */
-static char *make_sums_text(struct store *s, const struct key *key, const bool *wanted,
-			    const struct job_filter *filter, const struct store_who *who)
-{
-	char *text = NULL, quoted[JOB_ROW_KEY_SIZE + 2];
-	struct sum sum;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	fprintf(out, "SELECT %s, count(*), min(start_ns), max(end_ns)", key->expression);
-	for (size_t i = 0; get_sum(i, &sum); i++) {
-		snprintf(quoted, sizeof(quoted), "\"%s\"", sum.column.name);
-		if (wanted[BEFORE_SUMS + i] && store_has_metrics(s, sum.of))
-			store_print_sum(sum.expression ? sum.expression : quoted, "", out);
-		else if (wanted[BEFORE_SUMS + i])
-			fputs(", CAST(NULL AS BIGINT)", out);
-	}
-	fputs(" FROM jobs", out);
-	store_print_filter(s, filter, who, out);
-	fprintf(out, " GROUP BY 1 ORDER BY %s LIMIT " LIMIT, key->is_time ? "1" : "2 DESC, 1");
-	fclose(out);
-	return text;
-}
-
 static bool put_sums(const struct statement *row, const bool *wanted, bool is_whole,
 		     struct document *d)
 {
@@ -235,18 +208,18 @@ static bool put_sums(const struct statement *row, const bool *wanted, bool is_wh
 	return fits;
 }
 
-static void put_head(const struct statement *row, const struct key *key, const char *name,
-		     struct document *d)
+static void put_head(const struct statement *row, const struct key *key, struct document *d)
 {
 	const char *text = COLUMN_TEXT(row, 0);
 
 	if (key->is_time)
-		document_put_time(d, name, COLUMN_NUMBER(row, 0));
+		document_put_time(d, key->word, COLUMN_NUMBER(row, 0));
 	else
-		document_put_string(d, name, text && *text ? text : NULL);
+		document_put_string(d, key->word, text && *text ? text : NULL);
 	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, 1));
 }
 
+/* As far as the filter's limit, and one more. */
 static void ask_rows(struct store *s, struct statement *rows, const struct job_filter *filter,
 		     const struct store_who *who)
 {
@@ -257,28 +230,55 @@ static void ask_rows(struct store *s, struct statement *rows, const struct job_f
 	store_begin_list(s, rows, args, ARRAY_SIZE(args));
 }
 
+/* @wanted: columns of store_sum_columns(). */
+static void ask_sums(struct store *s, struct statement *rows, const struct key *key,
+		     const bool *wanted, const struct job_filter *filter,
+		     const struct store_who *who)
+{
+	FILE *out = store_write(s, rows, "cannot add up the jobs");
+	char quoted[JOB_ROW_KEY_SIZE + 2];
+	struct sum sum;
+
+	if (!out)
+		return;
+	fprintf(out, "SELECT %s, count(*), min(start_ns), max(end_ns)", key->expression);
+	for (size_t i = 0; get_sum(i, &sum); i++) {
+		snprintf(quoted, sizeof(quoted), "\"%s\"", sum.column.name);
+		if (wanted[BEFORE_SUMS + i] && store_has_metrics(s, sum.of))
+			store_print_sum(sum.expression ? sum.expression : quoted, "", out);
+		else if (wanted[BEFORE_SUMS + i])
+			fputs(", CAST(NULL AS BIGINT)", out);
+	}
+	fputs(" FROM jobs", out);
+	store_print_filter(s, filter, who, out);
+	fprintf(out, " GROUP BY 1 ORDER BY %s LIMIT " LIMIT, key->is_time ? "1" : "2 DESC, 1");
+	ask_rows(s, rows, filter, who);
+}
+
+struct sums_format {
+	const struct key *key;
+	const bool *wanted;
+};
+
+static void put_row(const void *context, const struct statement *row, struct document *d)
+{
+	const struct sums_format *f = context;
+
+	put_head(row, f->key, d);
+	(void)put_sums(row, f->wanted, true, d);
+	document_put_time(d, "first_start", COLUMN_NUMBER(row, 2));
+	document_put_time(d, "last_seen", COLUMN_NUMBER(row, 3));
+}
+
 int store_format_sums(struct store *s, const char *by, const char *name, const bool *wanted,
 		      const struct job_filter *filter, const struct store_who *who,
-		      struct document *d, bool *ret_more, struct error *err)
+		      struct document *d, struct error *err)
 {
-	const struct key *key = find_key(by);
-	_cleanup_free_ char *text = make_sums_text(s, key, wanted, filter, who);
-	struct statement rows = { .text = text };
-	size_t count = 0;
+	const struct sums_format format = { find_key(by), wanted };
+	struct statement rows = {};
 
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
-	ask_rows(s, &rows, filter, who);
-	while (store_next(s, &rows) && ++count <= filter->limit) {
-		document_begin_map(d);
-		put_head(&rows, key, name, d);
-		(void)put_sums(&rows, wanted, true, d);
-		document_put_time(d, "first_start", COLUMN_NUMBER(&rows, 2));
-		document_put_time(d, "last_seen", COLUMN_NUMBER(&rows, 3));
-		document_end_map(d);
-	}
-	*ret_more = count > filter->limit;
-	return store_end_list(s, &rows, err);
+	ask_sums(s, &rows, format.key, wanted, filter, who);
+	return store_format_list(s, &rows, name, filter->limit, put_row, &format, d, err);
 }
 
 int store_list_sums(struct store *s, const char *by, const char *const *names, size_t count,
@@ -287,7 +287,6 @@ int store_list_sums(struct store *s, const char *by, const char *const *names, s
 		    struct error *err)
 {
 	const struct key *key = find_key(by);
-	_cleanup_free_ char *text = NULL;
 	bool wanted[STORE_COLUMNS_MAX] = {};
 	struct statement rows = {};
 	const struct statement *cells = &rows;
@@ -307,11 +306,7 @@ int store_list_sums(struct store *s, const char *by, const char *const *names, s
 			asked[asked_count++] = (struct asked){ j, sum.places };
 		}
 	}
-	text = make_sums_text(s, key, wanted, filter, who);
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
-	rows.text = text;
-	ask_rows(s, &rows, filter, who);
+	ask_sums(s, &rows, key, wanted, filter, who);
 	for (size_t i = 0; r >= 0 && i < filter->limit && store_next(s, &rows); i++) {
 		const char *of = key->is_time ? NULL : COLUMN_TEXT(cells, 0);
 		struct store_sums row = {
@@ -341,7 +336,6 @@ int store_format_counters(struct store *s, const char *by, const struct job_filt
 {
 	const struct key *key = find_key(by);
 	struct job_filter all = *filter;
-	_cleanup_free_ char *text = NULL;
 	bool wanted[STORE_COLUMNS_MAX], fits = true;
 	struct statement rows = {};
 	size_t count = 0;
@@ -351,15 +345,11 @@ int store_format_counters(struct store *s, const char *by, const struct job_filt
 		return error_set(err, -ENOTSUP, "nothing is added up by '%.64s'", by);
 	all.limit = STORE_LIMIT_MAX;
 	memset(wanted, true, sizeof(wanted));
-	text = make_sums_text(s, key, wanted, &all, who);
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
-	rows.text = text;
 	document_begin_list_of(d, "sums");
-	ask_rows(s, &rows, &all, who);
+	ask_sums(s, &rows, key, wanted, &all, who);
 	while (store_next(s, &rows) && ++count <= all.limit) {
 		document_begin_map(d);
-		put_head(&rows, key, key->word, d);
+		put_head(&rows, key, d);
 		fits &= put_sums(&rows, wanted, false, d);
 		document_end_map(d);
 	}
@@ -378,20 +368,16 @@ int store_count_jobs(struct store *s, enum job_number number, const uint64_t *bo
 		     struct error *err)
 {
 	struct arg args[STORE_FILTER_ARGS];
-	_cleanup_free_ char *text = NULL;
 	struct statement rows = {};
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = store_write(s, &rows, "cannot count the jobs");
 
 	if (!out)
-		return error_set_errno(err, ENOMEM, "cannot count the jobs");
+		return store_told(s, err);
 	fputs("SELECT ", out);
 	store_print_place(s, number, bounds, count, out);
 	fputs(", count(*) FROM jobs", out);
 	store_print_filter(s, filter, who, out);
 	fputs(" GROUP BY 1", out);
-	fclose(out);
-	rows.text = text;
 	memset(ret, 0, (count + 2) * sizeof(*ret));
 	store_put_filter(filter, who, args);
 	store_begin_list(s, &rows, args, ARRAY_SIZE(args));
@@ -417,9 +403,18 @@ size_t store_node_columns(struct store_column ret[STORE_COLUMNS_MAX])
 	return count;
 }
 
+static void put_node(const void *context UNUSED, const struct statement *row, struct document *d)
+{
+	const char *cluster = COLUMN_TEXT(row, 0);
+
+	document_put_string(d, "cluster", *cluster ? cluster : NULL);
+	document_put_string(d, "node", COLUMN_TEXT(row, 1));
+	document_put_unsigned(d, "jobs", COLUMN_NUMBER(row, 2));
+	document_put_time(d, "last_record", COLUMN_NUMBER(row, 3));
+}
+
 int store_format_nodes(struct store *s, const struct job_filter *filter,
-		       const struct store_who *who, struct document *d, bool *ret_more,
-		       struct error *err)
+		       const struct store_who *who, struct document *d, struct error *err)
 {
 #define NODES_OF(who)                                                                      \
 	"SELECT cluster, node, count(DISTINCT job), max(arrived_ns) FROM records "         \
@@ -433,34 +428,15 @@ int store_format_nodes(struct store *s, const struct job_filter *filter,
 				"?14") "))"),
 	};
 	struct statement rows = { .text = texts[store_sight_of(s, who)] };
-	size_t count = 0;
 
 	ask_rows(s, &rows, filter, who);
-	while (store_next(s, &rows) && ++count <= filter->limit) {
-		const char *cluster = COLUMN_TEXT(&rows, 0);
-
-		document_begin_map(d);
-		document_put_string(d, "cluster", *cluster ? cluster : NULL);
-		document_put_string(d, "node", COLUMN_TEXT(&rows, 1));
-		document_put_unsigned(d, "jobs", COLUMN_NUMBER(&rows, 2));
-		document_put_time(d, "last_record", COLUMN_NUMBER(&rows, 3));
-		document_end_map(d);
-	}
-	*ret_more = count > filter->limit;
-	return store_end_list(s, &rows, err);
+	return store_format_list(s, &rows, "nodes", filter->limit, put_node, NULL, d, err);
 }
 
 /* @of: what of an interval of the ledger is added up. */
 #define POWER(of)                                                                                  \
 	"CAST(sum(" of " CAST(e.microjoules AS DOUBLE PRECISION) / (e.end_ns - e.start_ns) * 1e6 " \
 	"END) AS BIGINT)"
-
-static struct value read_value(const struct statement *row, int column)
-{
-	const struct cell cell = store_cell(row, column);
-
-	return (struct value){ .number = cell.number & VALUE_MAX, .is_known = cell.is_known };
-}
 
 /* clang-format off */
 /* @of: "", or which of them, so that an index finds it. */
@@ -488,31 +464,31 @@ int store_list_nodes(struct store *s, const char *name, uint64_t since_ns, uint6
 		     size_t limit, void (*take)(void *context, const struct store_node *node),
 		     void *context, struct error *err)
 {
-	struct statement *rows;
+	struct statement rows = { .text = name ? LIST_NODES(" AND node = ?4") : LIST_NODES("") };
+	const struct statement *cells = &rows;
 
-	s->deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + STORE_LIST_NS;
-	rows = store_ask(s, name ? LIST_NODES(" AND node = ?4") : LIST_NODES(""), NUMBER(since_ns),
-			 NUMBER(power_ns), NUMBER(INT64_MAX), TEXT(name), NUMBER(limit));
-	while (store_next(s, rows)) {
+	store_begin_list(s, &rows,
+			 ARGS(NUMBER(since_ns), NUMBER(power_ns), NUMBER(INT64_MAX), TEXT(name),
+			      NUMBER(limit)));
+	while (store_next(s, &rows)) {
 		struct store_node node = {
-			.cluster = COLUMN_TEXT(rows, 0),
-			.node = COLUMN_TEXT(rows, 1),
-			.jobs = COLUMN_NUMBER(rows, 2),
-			.running = COLUMN_NUMBER(rows, 3),
-			.last_ns = COLUMN_NUMBER(rows, 4),
-			.power_mw = read_value(rows, 5),
-			.unattributed_mw = read_value(rows, 6),
+			.cluster = COLUMN_TEXT(cells, 0),
+			.node = COLUMN_TEXT(cells, 1),
+			.jobs = COLUMN_NUMBER(cells, 2),
+			.running = COLUMN_NUMBER(cells, 3),
+			.last_ns = COLUMN_NUMBER(cells, 4),
+			.power_mw = store_value(cells, 5),
+			.unattributed_mw = store_value(cells, 6),
 		};
 
 		for (int i = 0; i < STORE_NODE_VALUES; i++)
-			node.values[i] = read_value(rows, 7 + i);
-		node.lacks = COLUMN_TEXT(rows, 7 + STORE_NODE_VALUES);
+			node.values[i] = store_value(cells, 7 + i);
+		node.lacks = COLUMN_TEXT(cells, 7 + STORE_NODE_VALUES);
 		/* of a known power nothing may be unattributed */
 		node.unattributed_mw.is_known = node.power_mw.is_known;
 		take(context, &node);
 	}
-	s->deadline_ns = 0;
-	return store_told(s, err);
+	return store_end_list(s, &rows, err);
 }
 
 /* ---- mounts ---- */
@@ -533,15 +509,9 @@ static const struct loads {
 };
 /* clang-format on */
 
-static char *make_mounts_text(struct store *s, enum store_loads of, const struct job_filter *filter,
-			      const struct store_who *who)
+static void print_mounts(struct store *s, enum store_loads of, const struct job_filter *filter,
+			 const struct store_who *who, FILE *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
 	fputs("SELECT m.mount, m.fstype, count(*)", out);
 	store_print_sum("m.\"io.read.bytes\"", "", out);
 	store_print_sum("m.\"io.write.bytes\"", "", out);
@@ -560,8 +530,6 @@ static char *make_mounts_text(struct store *s, enum store_loads of, const struct
 		" * 1e9 / j.elapsed_ns END), 0) DESC, COALESCE(sum(" BYTES_OF_BOTH
 		"), 0) DESC, 1 LIMIT " LIMIT,
 		loads[of].condition, loads[of].group);
-	fclose(out);
-	return text;
 }
 
 /* One that no number holds is as large as a number gets. */
@@ -579,13 +547,13 @@ int store_list_mounts(struct store *s, enum store_loads of, const struct job_fil
 		      void (*take)(void *context, const struct store_mount *row), void *context,
 		      struct error *err)
 {
-	_cleanup_free_ char *text = make_mounts_text(s, of, filter, who);
-	struct statement rows = { .text = text };
+	struct statement rows = {};
+	FILE *out = store_write(s, &rows, "cannot add up the jobs");
 	const struct statement *cells = &rows;
 	struct arg args[STORE_FILTER_ARGS + 2];
 
-	if (!text)
-		return error_set_errno(err, ENOMEM, "cannot add up the jobs");
+	if (out)
+		print_mounts(s, of, filter, who, out);
 	store_put_filter(filter, who, args);
 	args[STORE_FILTER_ARGS] = NUMBER(filter->limit);
 	args[STORE_FILTER_ARGS + 1] = TEXT(mount);

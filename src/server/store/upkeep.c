@@ -259,10 +259,8 @@ int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns
 /* From the record behind the last one, whose number is kept; 0 at the end. */
 static void reindex_batch(struct store *s, const void *context UNUSED, struct id_list *ids)
 {
-	store_find(s, ids,
-		   "SELECT id FROM records WHERE id > COALESCE((SELECT value FROM meta "
-		   "WHERE name = 'reindex_at'), 0) ORDER BY id LIMIT ?1",
-		   NUMBER(BATCH));
+	store_find(s, ids, "SELECT id FROM records WHERE id > ?2 ORDER BY id LIMIT ?1",
+		   NUMBER(BATCH), NUMBER(store_read_mark(s, "reindex_at")));
 	for (size_t i = 0; i < ids->count && !s->failure; i++) {
 		struct stored_line line;
 		struct record *record = line_read_record(s, ids->items[i], &line);
@@ -272,10 +270,7 @@ static void reindex_batch(struct store *s, const void *context UNUSED, struct id
 			(void)store_assign(s, ids->items[i], record, line.job, &is_new);
 		record_free(record);
 	}
-	store_do(s,
-		 "INSERT INTO meta (name, value) VALUES ('reindex_at', ?1) "
-		 "ON CONFLICT (name) DO UPDATE SET value = ?1",
-		 NUMBER(ids->count ? ids->items[ids->count - 1] : 0));
+	store_set_mark(s, "reindex_at", ids->count ? ids->items[ids->count - 1] : 0);
 	if (!ids->count)
 		store_do(s, "DELETE FROM jobs WHERE NOT EXISTS "
 			    "(SELECT 1 FROM records WHERE records.job = jobs.id) AND NOT EXISTS "

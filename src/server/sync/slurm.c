@@ -233,29 +233,25 @@ static size_t find_field(const char *name)
 	return i; /* ARRAY_SIZE(fields): one that says nothing to us */
 }
 
-static size_t count_rows(const char *at, const char *delimiter, size_t columns, bool *ret_is_whole)
+/* Whether its last row has all columns. */
+static bool is_whole(const char *at, const char *delimiter, size_t columns)
 {
-	size_t rows = 0;
+	for (size_t i = 0; *at || i % columns; i++) {
+		const char *behind = i % columns + 1 < columns ? delimiter : "\n",
+			   *end = strstr(at, behind);
 
-	while (*at) {
-		for (size_t i = 0; i < columns; i++) {
-			const char *end = strstr(at, i + 1 < columns ? delimiter : "\n");
-
-			*ret_is_whole = end;
-			if (!end)
-				return rows;
-			at = end + (i + 1 < columns ? strlen(delimiter) : 1);
-		}
-		rows++;
+		if (!end)
+			return false;
+		at = end + strlen(behind);
 	}
-	return rows;
+	return true;
 }
 
 /* Its first line names the columns. */
 static int open_answer(struct manager_answer *a, struct error *err)
 {
 	char delimiter[DELIMITER_SIZE], *line, *at, *next;
-	bool is_whole = true, has_id = false;
+	bool has_id = false;
 
 	format_delimiter(a->mark, delimiter);
 	if (strlen(a->text) != a->length)
@@ -274,8 +270,9 @@ static int open_answer(struct manager_answer *a, struct error *err)
 	if (!has_id || a->column_count < 2)
 		return error_set(err, -EBADMSG,
 				 "sacct's answer does not begin with names of fields");
-	(void)count_rows(a->at, delimiter, a->column_count, &is_whole);
-	return is_whole ? 0 : error_set(err, -EBADMSG, "sacct's answer breaks off");
+	return is_whole(a->at, delimiter, a->column_count)
+		       ? 0
+		       : error_set(err, -EBADMSG, "sacct's answer breaks off");
 }
 
 /* Slurm says "0:0" of what has not ended, and how long it has run so far. */
