@@ -21,7 +21,7 @@
 /* What rows stand for; shared by all jobs of a snapshot. */
 struct snapshot_mount {
 	enum row_kind kind;
-	char *name; /* as mount_row.mount; never NULL */
+	char *name; /* as mount_row.mount; NULL: no row stands for it */
 	char *fstype, *source; /* NULL for rows that are no mount */
 	char *aliases[MOUNT_ALIASES_MAX]; /* NULL-padded */
 };
@@ -97,8 +97,8 @@ const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *m
 					 const char *id);
 
 /* Do both tell the same of what the job is and did?  How old it is, for how long its tasks slept or
- * waited for each other, and how warm the node was, is not asked.  Mounts have to have the same
- * indexes in both snapshots. */
+ * waited for each other, and how warm the node was, is not asked.  Mounts have the same indexes
+ * in both snapshots. */
 bool snapshot_job_is_same(const struct snapshot_job *a, const struct snapshot_job *b);
 
 /* The reading of one of its jobs, into an empty @ret: values, and a row a mount, without sections.

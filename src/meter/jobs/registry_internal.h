@@ -370,7 +370,6 @@ struct registry {
 	int (*fill)(void *context, struct snapshot *s); /* see registry_set_filler(); NULL */
 	void *fill_context;
 	struct snapshot *shown; /* the last one */
-	uint32_t *shown_slots; /* of each of its mounts, ascending */
 };
 
 /* Was that counted, by the last feed? */
