@@ -242,6 +242,15 @@ void op_counts_raise(struct op_counts *to, const struct op_counts *least)
 		((uint64_t *)to)[i] = MAX(((uint64_t *)to)[i], ((const uint64_t *)least)[i]);
 }
 
+void mount_row_add(struct mount_row *row, enum file_op op, enum file_interface interface,
+		   const struct op_counts *counts)
+{
+	if (op < OP_DATA_COUNT && interface != INTERFACE_CALL)
+		op_counts_add(&row->interfaces[interface][op], counts);
+	if (op >= OP_DATA_COUNT || interface != INTERFACE_MAPPING)
+		op_counts_add(&row->ops[op], counts);
+}
+
 static void merge_numbers(struct mount_row *to, const struct mount_row *from)
 {
 	const uint64_t *more = (const uint64_t *)&from->ops;

@@ -26,9 +26,18 @@ struct snapshot_mount {
 	char *aliases[MOUNT_ALIASES_MAX]; /* NULL-padded */
 };
 
+/* Each of its texts, from the name on. */
+#define SNAPSHOT_MOUNT_TEXTS (3 + MOUNT_ALIASES_MAX)
+static inline char **snapshot_mount_text(struct snapshot_mount *m, size_t i)
+{
+	return i == 0 ? &m->name : i == 1 ? &m->fstype : i == 2 ? &m->source : &m->aliases[i - 3];
+}
+
 /* All strings are copied; -ENOMEM: @to is empty. */
 int snapshot_mount_copy(struct snapshot_mount *to, const struct snapshot_mount *from);
 void snapshot_mount_clear(struct snapshot_mount *m);
+/* The row of @to that stands for it, with all that names it.  NULL: no memory. */
+struct mount_row *snapshot_mount_row(const struct snapshot_mount *m, struct reading *to);
 
 /* One operation of one job on one mount, one way; over all of its cgroups, live and ended.  At most
  * one a key. */

@@ -21,7 +21,7 @@
 #include "cgroup/group_life.h"
 #include "bpf/files.h" /* the kernel side's */
 #include "bpf/tasks.h"
-#include "model/sections/network.h"
+#include "model/reading.h"
 #include "bpf/task_times.h"
 #include "bpf/groups.h"
 
@@ -68,6 +68,18 @@ struct cgroup_row { /* of one cgroup, place, operation, way and CPU */
 	struct file_key key;
 	struct file_counts counts;
 };
+
+/* What their amount is of that operation. */
+static inline struct op_counts op_counts_of(uint8_t op, const struct file_counts *from)
+{
+	const bool is_data = op < OP_DATA_COUNT;
+
+	return (struct op_counts){ .calls = from->calls,
+				   .bytes = is_data ? from->amount : 0,
+				   .errors = from->errors,
+				   .ns = from->ns,
+				   .not_found = is_data ? 0 : from->amount };
+}
 
 struct cgroup_histograms {
 	struct file_key key;

@@ -41,14 +41,8 @@ static int copy_repaired(struct snapshot_mount *to, const struct snapshot_mount 
 {
 	int r = snapshot_mount_copy(to, from);
 
-	if (r == 0)
-		r = repair(&to->name);
-	if (r == 0)
-		r = repair(&to->fstype);
-	if (r == 0)
-		r = repair(&to->source);
-	for (size_t i = 0; r == 0 && i < MOUNT_ALIASES_MAX; i++)
-		r = repair(&to->aliases[i]);
+	for (size_t i = 0; r == 0 && i < SNAPSHOT_MOUNT_TEXTS; i++)
+		r = repair(snapshot_mount_text(to, i));
 	if (r < 0)
 		snapshot_mount_clear(to);
 	return r;

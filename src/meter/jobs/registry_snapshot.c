@@ -179,19 +179,6 @@ static int gather_rows(struct making *m, struct registry_job *j, const struct pa
 	return r;
 }
 
-static struct op_counts counts_of(const struct registry_row *row)
-{
-	struct op_counts counts = { .calls = row->counts.calls,
-				    .errors = row->counts.errors,
-				    .ns = row->counts.ns };
-
-	if (row->op < OP_DATA_COUNT)
-		counts.bytes = row->counts.bytes;
-	else
-		counts.not_found = row->counts.not_found;
-	return counts;
-}
-
 static int compare_keys(const struct snapshot_row *a, const struct snapshot_row *b)
 {
 	if (a->mount != b->mount)
@@ -230,9 +217,10 @@ static size_t merge_rows(const struct making *m, const struct snapshot_job *last
 		int order = i == m->row_count ? 1 : k == last_count ? -1 : 0;
 
 		if (i < m->row_count)
-			now = (struct snapshot_row){ m->rows[i].mount, m->rows[i].op,
-						     m->rows[i].interface, 0,
-						     counts_of(&m->rows[i]) };
+			now = (struct snapshot_row){
+				m->rows[i].mount, m->rows[i].op, m->rows[i].interface, 0,
+				op_counts_of(m->rows[i].op, &m->rows[i].counts)
+			};
 		if (k < last_count)
 			before = last->rows[k];
 		order = order ? order : compare_keys(&now, &before);
