@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "counters/blocks.h"
 #include "basic/cleanup.h"
 #include "model/counted.h"
 #include "basic/error.h"
@@ -69,7 +68,7 @@ static int add_blocks(struct meter *m, struct reading *to)
 {
 	_cleanup_free_ struct cgroup_block *blocks = NULL;
 	size_t count = 0;
-	int r = blocks_read(meter_objects(m), &blocks, &count);
+	int r = cgroups_read_blocks(m, &blocks, &count);
 
 	for (size_t i = 0; r >= 0 && i < count; i++)
 		r = block_add(&to->block, blocks[i].row.device, blocks[i].row.op,

@@ -9,7 +9,7 @@
 #include "basic/macro.h"
 #include "load/meter.h"
 #include "counters/details.h"
-#include "counters/killed.h"
+#include "counters/cgroups.h"
 #include "counters/place_names.h"
 #include "jobs/registry.h"
 #include "node/sampler.h"
@@ -60,11 +60,11 @@ int kernel_one_learn(struct kernel_one *o, struct registry *registry, uint64_t b
 }
 
 /* On cgroup v1 the group's file does not count those of groups below it. */
-static int count_killed(const struct meter *m, struct reading *reading)
+static int count_killed(struct meter *m, struct reading *reading)
 {
 	struct value *kills = &reading->values[METRIC_MEMORY_OOM_KILLS];
 	uint64_t count;
-	int r = killed_count(meter_objects(m), &count);
+	int r = cgroups_count_kills(m, &count);
 
 	if (r >= 0 && kills->is_known)
 		kills->number = MAX(kills->number, count);

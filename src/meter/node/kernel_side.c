@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "counters/blocks.h"
 #include "selftest/canary.h"
 #include "counters/details.h"
 #include "basic/cleanup.h"
@@ -18,7 +17,6 @@
 #include "cgroup/hierarchy.h"
 #include "basic/idmap.h"
 #include "node/kernel_one.h"
-#include "counters/killed.h"
 #include "counters/cgroups.h"
 #include "load/losses.h"
 #include "load/meter.h"
@@ -269,27 +267,9 @@ static int feed_rows(struct kernel_side *k, uint64_t boot_ns, struct cgroup_row 
 	return r;
 }
 
-struct killing {
-	struct registry *registry;
-	uint64_t only; /* as meter_only_cgroup() has it */
-};
-
-static int add_oom_kill(void *context, uint64_t cgroup, const struct oom_kill *oom_kill)
+static int add_oom_kill(void *registry, uint64_t cgroup, const struct oom_kill *oom_kill)
 {
-	const struct killing *killing = context;
-
-	return registry_add_oom_kill(killing->registry, killing->only ? killing->only : cgroup,
-				     oom_kill);
-}
-
-static int read_blocks(const struct kernel_side *k, struct cgroup_block **ret, size_t *ret_count)
-{
-	uint64_t only = meter_only_cgroup(k->meter);
-	int r = blocks_read(meter_objects(k->meter), ret, ret_count);
-
-	for (size_t i = 0; r >= 0 && only && i < *ret_count; i++)
-		(*ret)[i].cgroup = only;
-	return r;
+	return registry_add_oom_kill(registry, cgroup, oom_kill);
 }
 
 #define STORM_NS UINT64_C(60000000000)
@@ -337,7 +317,6 @@ static int feed(struct kernel_side *k, uint64_t boot_ns, struct task_bases *base
 	_cleanup_free_ struct cgroup_block *blocks = NULL;
 	_cleanup_free_ struct cgroup_row *rows = NULL;
 	_cleanup_free_ struct cgroup_loss *losses = NULL;
-	struct killing killing = { k->registry, k->meter ? meter_only_cgroup(k->meter) : 0 };
 	struct losses nowhere;
 	int r = 0;
 
@@ -352,7 +331,7 @@ static int feed(struct kernel_side *k, uint64_t boot_ns, struct task_bases *base
 	if (r >= 0 && feed.counted & COUNTED_TIMES)
 		r = cgroups_read_cores(k->meter, &cores, &feed.core_count, err);
 	if (r >= 0 && feed.counted & COUNTED_BLOCK)
-		r = read_blocks(k, &blocks, &feed.block_count);
+		r = cgroups_read_blocks(k->meter, &blocks, &feed.block_count);
 	if (r >= 0 && feed.counted & COUNTED_FILES)
 		r = feed_rows(k, boot_ns, &rows, &feed, err);
 	feed.tasks = tasks;
@@ -361,7 +340,7 @@ static int feed(struct kernel_side *k, uint64_t boot_ns, struct task_bases *base
 	if (r >= 0)
 		r = registry_feed(k->registry, &feed);
 	if (r >= 0 && feed.counted & COUNTED_TASKS)
-		r = killed_visit(meter_objects(k->meter), add_oom_kill, &killing);
+		r = cgroups_visit_kills(k->meter, add_oom_kill, k->registry);
 	if (r < 0)
 		kernel_side_distrust(k); /* the changes are lost */
 	return r;
