@@ -197,27 +197,18 @@ struct pids {
 	size_t count;
 };
 
+/* @flag_offset: of the uint32_t that is set of those that are listed; 0: all are. */
 static int list_pids(const void *tasks, size_t count, size_t size, size_t pid_offset,
-		     struct pids *ret)
+		     size_t flag_offset, struct pids *ret)
 {
-	ret->count = count;
-	ret->items = calloc(MAX(count, (size_t)1), sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		ret->items[i] = *(const uint32_t *)((const char *)tasks + i * size + pid_offset);
-	qsort(ret->items, count, sizeof(*ret->items), compare_pids);
-	return 0;
-}
+	const char *task = tasks;
 
-static int list_zombies(const struct task_record *tasks, size_t count, struct pids *ret)
-{
 	ret->items = calloc(MAX(count, (size_t)1), sizeof(*ret->items));
 	if (!ret->items)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		if (tasks[i].is_zombie)
-			ret->items[ret->count++] = tasks[i].pid;
+	for (; count > 0; count--, task += size) {
+		if (!flag_offset || *(const uint32_t *)(task + flag_offset))
+			ret->items[ret->count++] = *(const uint32_t *)(task + pid_offset);
 	}
 	qsort(ret->items, ret->count, sizeof(*ret->items), compare_pids);
 	return 0;
@@ -405,14 +396,15 @@ int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_co
 			const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns)
 {
 	_cleanup_(pids_clear) struct pids live_pids = {}, zombies = {}, leaving_pids = {};
-	int r = list_pids(live, live_count, sizeof(*live), offsetof(struct task_record, pid),
+	int r = list_pids(live, live_count, sizeof(*live), offsetof(struct task_record, pid), 0,
 			  &live_pids);
 
 	if (r >= 0)
 		r = list_pids(leaving, leaving_count, sizeof(*leaving),
-			      offsetof(struct leaving_task, pid), &leaving_pids);
+			      offsetof(struct leaving_task, pid), 0, &leaving_pids);
 	if (r >= 0)
-		r = list_zombies(live, live_count, &zombies);
+		r = list_pids(live, live_count, sizeof(*live), offsetof(struct task_record, pid),
+			      offsetof(struct task_record, is_zombie), &zombies);
 	if (r >= 0)
 		r = add_leaving(t, leaving, leaving_count, &live_pids, &zombies, now_ns);
 	return r < 0 ? r : add_live(t, live, live_count, &leaving_pids);
