@@ -120,6 +120,14 @@ void snapshot_unrefp(struct snapshot **s)
 	snapshot_unref(*s);
 }
 
+uint64_t snapshot_job_elapsed(const struct snapshot *s, const struct snapshot_job *job)
+{
+	uint64_t start_ns = job->job->start_boot_ns,
+		 end_ns = job->is_live ? s->boot_ns : job->job->end_boot_ns;
+
+	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
 static int compare_to(const struct snapshot_job *job, const char *manager, const char *id)
 {
 	int r = strcmp(job->job->manager, manager);

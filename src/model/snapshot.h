@@ -101,6 +101,9 @@ void snapshot_unrefp(struct snapshot **s);
 struct snapshot_row *snapshot_rows_new(size_t count);
 struct snapshot_row *snapshot_rows_ref(struct snapshot_row *rows);
 
+/* How old a job is, or became, in ns; 0: not known. */
+uint64_t snapshot_job_elapsed(const struct snapshot *s, const struct snapshot_job *job);
+
 /* Of several of that id the one to be shown.  NULL: none such. */
 const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager,
 					 const char *id);

@@ -101,42 +101,23 @@ static const struct cgroup_core *find_cores(const struct registry *r, uint64_t c
 	return first;
 }
 
-/* ---- of jobs ---- */
-
-int registry_job_reserve_cores(struct registry_job *j, const struct registry_group *g)
+int registry_cores_reserve(struct registry_cores *to, const struct registry *r,
+			   const struct registry_group *g)
 {
 	size_t count;
 
-	find_cores(j->registry, g->id, &count);
-	return make_room(&j->cores, count);
+	find_cores(r, g->id, &count);
+	return make_room(to, count);
 }
 
-static void add_group(struct registry_cores *to, const struct registry *r,
-		      const struct registry_group *g)
+void registry_cores_add_group(struct registry_cores *to, const struct registry *r,
+			      const struct registry_group *g)
 {
 	size_t count;
 	const struct cgroup_core *cores = find_cores(r, g->id, &count);
 
 	for (size_t i = 0; i < count; i++)
 		add(to, cores[i].cpu, cores[i].on_ns);
-}
-
-void registry_job_add_cores(struct registry_job *j, const struct registry_group *g)
-{
-	add_group(&j->cores, j->registry, g);
-}
-
-int registry_cores_add_group(struct registry_cores *to, const struct registry *r,
-			     const struct registry_group *g)
-{
-	size_t count;
-	int code;
-
-	find_cores(r, g->id, &count);
-	code = make_room(to, count);
-	if (code == 0)
-		add_group(to, r, g);
-	return code;
 }
 
 int registry_cores_copy(struct registry_cores *to, const struct registry_cores *from)

@@ -186,15 +186,6 @@ static void take_top(struct registry_job *j, const struct newcomer *n, const str
 	j->has_top = true;
 }
 
-static struct registry_member *find_member(struct registry_group *g, const struct registry_job *j)
-{
-	for (size_t i = 0; i < g->member_count; i++) {
-		if (g->members[i].job == j)
-			return &g->members[i];
-	}
-	return NULL;
-}
-
 /* Whether it was the last live group of its step.  One that a job's state names may never have
  * come.
  */
@@ -214,7 +205,7 @@ static void join(struct registry *r, struct registry_group *g, struct registry_j
 		 struct registry_step *step, uint32_t rank, bool is_step_top,
 		 const struct group_life *life)
 {
-	struct registry_member *m = find_member(g, j);
+	struct registry_member *m = registry_group_member(g, j);
 
 	if (!m) {
 		if (g->member_count == MEMBERS_MAX)

@@ -107,8 +107,7 @@ uint32_t registry_mount_slot(struct registry *r, const struct snapshot_mount *mo
 					: registry_mount_slot(r, &other);
 }
 
-/* Where the slot stands among those of the job, or would. */
-static size_t position_of(const struct registry_job *j, uint32_t slot)
+size_t registry_job_find_mount(const struct registry_job *j, uint32_t slot)
 {
 	size_t low = 0, high = j->mount_count;
 
@@ -125,7 +124,7 @@ static size_t position_of(const struct registry_job *j, uint32_t slot)
 
 uint32_t registry_job_mount(struct registry_job *j, uint32_t slot)
 {
-	size_t at = position_of(j, slot);
+	size_t at = registry_job_find_mount(j, slot);
 	uint32_t *larger;
 
 	if (at < j->mount_count && j->mounts[at] == slot)

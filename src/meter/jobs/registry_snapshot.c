@@ -402,27 +402,22 @@ static int put_steps(const struct registry_job *j, const struct part *parts, siz
 	return 0;
 }
 
-static uint64_t elapsed_ns(const struct registry_job *j, uint64_t boot_ns)
-{
-	uint64_t start = j->facts->start_boot_ns,
-		 end = j->is_ended ? j->facts->end_boot_ns : boot_ns;
-
-	return start && end > start ? end - start : 0;
-}
-
 /* How many, which stands in the snapshot, and which, for who asks the job. */
 static int put_cores(const struct making *m, struct registry_job *j, const struct part *parts,
-		     size_t count, struct balance *ret)
+		     size_t count, struct snapshot_job *ret)
 {
 	_cleanup_(registry_cores_clear) struct registry_cores cores = {};
-	const uint64_t elapsed = elapsed_ns(j, m->snapshot->boot_ns);
+	const uint64_t elapsed = snapshot_job_elapsed(m->snapshot, ret);
 	char *used = NULL;
 	int r = registry_cores_copy(&cores, &j->cores);
 
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = registry_cores_add_group(&cores, j->registry, parts[i].group);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		r = registry_cores_reserve(&cores, j->registry, parts[i].group);
+		if (r == 0)
+			registry_cores_add_group(&cores, j->registry, parts[i].group);
+	}
 	if (r == 0)
-		r = registry_cores_load_balance(&cores, elapsed, ret);
+		r = registry_cores_load_balance(&cores, elapsed, &ret->cores);
 	if (r == 0)
 		r = registry_cores_list_used(&cores, elapsed, &used);
 	if (r < 0)
@@ -509,7 +504,7 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 	if (r == 0)
 		r = put_steps(j, parts, count, last, ret);
 	if (r == 0)
-		r = put_cores(m, j, parts, count, &ret->cores);
+		r = put_cores(m, j, parts, count, ret);
 	if (r == 0)
 		r = put_ranks(j, parts, count, ret);
 	if (r == 0)

@@ -183,11 +183,6 @@ static const char *const job_keys[] = { "schema", "boot_id", "manager", "id", "n
 	"lost", "steps", "timeline", "traces", "traces_forgotten" };
 /* clang-format on */
 
-static void saved_rows_clear(struct saved_rows *s)
-{
-	shape_clear(&saved_shape, s);
-}
-
 /* ---- writing ---- */
 
 static void put_string(struct document *d, const char *key, const char *text)
@@ -251,15 +246,6 @@ static void put_steps(struct document *d, const struct registry_job *j)
 	document_end_list(d);
 }
 
-static uint32_t position_of(const struct registry_job *j, uint32_t slot)
-{
-	uint32_t i = 0;
-
-	while (i < j->mount_count && j->mounts[i] != slot)
-		i++;
-	return i;
-}
-
 static int put_rows(struct document *d, const struct registry_job *j)
 {
 	_cleanup_free_ struct snapshot_mount *mounts = calloc(j->mount_count + 1, sizeof(*mounts));
@@ -275,22 +261,14 @@ static int put_rows(struct document *d, const struct registry_job *j)
 		mounts[i] = j->registry->mounts[j->mounts[i]].mount;
 	for (size_t i = 0; i < j->row_count; i++) {
 		rows[i] = j->rows[i];
-		rows[i].mount = position_of(j, rows[i].mount);
+		rows[i].mount = (uint32_t)registry_job_find_mount(j, rows[i].mount);
 	}
 	for (size_t i = 0; i < j->bucket_count; i++) {
 		buckets[i] = j->buckets[i];
-		buckets[i].mount = position_of(j, buckets[i].mount);
+		buckets[i].mount = (uint32_t)registry_job_find_mount(j, buckets[i].mount);
 	}
 	shape_format(&saved_shape, &saved, d);
 	return 0;
-}
-
-static int put_timeline(struct document *d, const struct registry_job *j)
-{
-	if (!timeline_is_known(&j->timeline))
-		return 0;
-	document_key(d, "timeline");
-	return timeline_save(&j->timeline, d);
 }
 
 /* The least that the next agent may show, where nothing else goes over to it: how CPU time splits
@@ -332,8 +310,10 @@ static int put_job(struct document *d, const struct registry_job *j)
 	registry_traces_format(j, d);
 	put_steps(d, j);
 	r = put_rows(d, j);
-	if (r == 0)
-		r = put_timeline(d, j);
+	if (r == 0 && timeline_is_known(&j->timeline)) {
+		document_key(d, "timeline");
+		r = timeline_save(&j->timeline, d);
+	}
 	document_end_map(d);
 	return r;
 }
@@ -371,7 +351,7 @@ struct saved {
 
 static void saved_clear(struct saved *s)
 {
-	saved_rows_clear(&s->rows);
+	shape_clear(&saved_shape, &s->rows);
 	free(s->boot_id);
 	registry_job_free(s->job);
 }
@@ -553,13 +533,6 @@ static int take_timeline(const struct place *place, const json_t *root, struct r
 	return r < 0 || !timeline ? r : timeline_restore(&here, timeline, &j->timeline);
 }
 
-static int compare_cgroups(const void *a, const void *b)
-{
-	const struct registry_cgroup_name *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
-
 static int take_rows(const struct place *place, const json_t *root, struct saved_rows *ret)
 {
 	int r = shape_parse(&saved_shape, place, root, ret);
@@ -573,7 +546,7 @@ static int take_rows(const struct place *place, const json_t *root, struct saved
 			    ? 0
 			    : place_refuse(place, "histograms", "name what there is not");
 	if (ret->cgroup_count)
-		qsort(ret->cgroups, ret->cgroup_count, sizeof(*ret->cgroups), compare_cgroups);
+		qsort(ret->cgroups, ret->cgroup_count, sizeof(*ret->cgroups), ids_compare);
 	for (size_t i = 1; r == 0 && i < ret->cgroup_count; i++) {
 		if (ret->cgroups[i].id == ret->cgroups[i - 1].id)
 			r = place_refuse(place, "cgroups", "names one twice");
