@@ -434,15 +434,7 @@ static int open_source(const struct source_options *options, struct source_state
 		return r;
 	snprintf(s->url, sizeof(s->url), "%s", settings->redfish_url);
 	snprintf(s->chassis, sizeof(s->chassis), "%s", settings->redfish_chassis);
-	s->power.sensor = (struct energy_sensor){
-		.source = "redfish",
-		.name = "Redfish power",
-		.level = ENERGY_NODE,
-		.part = ENERGY_ALL,
-		.socket = ENERGY_SOCKET_ANY,
-		.quality = ENERGY_MEASURED,
-		.rank = 30,
-	};
+	s->power = bmc_power_begin("redfish", "Redfish power", 30);
 	return 0;
 }
 
@@ -468,15 +460,7 @@ static int ask(struct source_state *s, uint64_t now_ns, uint64_t *ret_uw, struct
 
 static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 {
-	const bool is_due = bmc_power_begin(&s->power, boot_ns);
-	struct error why = {};
-	uint64_t uw = 0;
-
-	if (is_due && ask(s, boot_ns, &uw, &why) < 0)
-		bmc_power_refuse(&s->power, &why);
-	else if (is_due)
-		bmc_power_answer(&s->power, uw, clock_now_ns(CLOCK_BOOTTIME));
-	return bmc_power_add(&s->power, is_due, to);
+	return bmc_power_sample(&s->power, boot_ns, ask, s, to);
 }
 
 static int describe(const struct source_state *s, struct strings *missing)
