@@ -96,10 +96,17 @@ static int list_processors(struct thermal *t)
 	return 0;
 }
 
-static bool has_package(const struct thermal *t, size_t end, uint32_t package)
+static bool is_in(const struct cpulist *cpus, const struct processor_state *p)
+{
+	return !cpus || cpulist_contains(cpus, p->cpu);
+}
+
+/* One of the first @end processors, as far as they are among @cpus. */
+static bool has_package(const struct thermal *t, const struct cpulist *cpus, size_t end,
+			uint32_t package)
 {
 	for (size_t i = 0; i < end; i++) {
-		if (t->processors[i].package == package)
+		if (is_in(cpus, &t->processors[i]) && t->processors[i].package == package)
 			return true;
 	}
 	return false;
@@ -110,7 +117,7 @@ static size_t count_packages(const struct thermal *t)
 	size_t count = 0;
 
 	for (size_t i = 0; i < t->processor_count; i++)
-		count += !has_package(t, i, t->processors[i].package);
+		count += !has_package(t, NULL, i, t->processors[i].package);
 	return count;
 }
 
@@ -252,7 +259,7 @@ static void settle_packages(struct thermal *t)
 	if (t->sensor_count != count_packages(t))
 		return;
 	for (uint32_t package = 0; package <= UINT16_MAX && next < t->sensor_count; package++) {
-		if (has_package(t, t->processor_count, package))
+		if (has_package(t, NULL, t->processor_count, package))
 			t->sensors[next++].package = package;
 	}
 }
@@ -356,11 +363,6 @@ void thermal_sweep(struct thermal *t)
 
 /* ---- what it found ---- */
 
-static bool is_in(const struct cpulist *cpus, const struct processor_state *p)
-{
-	return !cpus || cpulist_contains(cpus, p->cpu);
-}
-
 /* Whether it is the first of these CPUs of its package, or of its core. */
 static bool is_first(const struct thermal *t, const struct cpulist *cpus, size_t index,
 		     bool of_core)
@@ -396,15 +398,6 @@ static void add_throttles(const struct thermal *t, const struct cpulist *cpus, s
 	}
 }
 
-static bool has_package_in(const struct thermal *t, const struct cpulist *cpus, uint32_t package)
-{
-	for (size_t i = 0; i < t->processor_count; i++) {
-		if (is_in(cpus, &t->processors[i]) && t->processors[i].package == package)
-			return true;
-	}
-	return false;
-}
-
 void thermal_get(const struct thermal *t, const struct cpulist *cpus, struct thermal_moment *ret)
 {
 	struct thermal_moment m = {};
@@ -428,7 +421,7 @@ void thermal_get(const struct thermal *t, const struct cpulist *cpus, struct the
 		const struct thermal_sensor *s = &t->sensors[i];
 
 		if (!s->is_known || (cpus && s->package != THERMAL_PACKAGE_ANY &&
-				     !has_package_in(t, cpus, s->package)))
+				     !has_package(t, cpus, t->processor_count, s->package)))
 			continue;
 		m.millicelsius = MAX(m.millicelsius, s->millicelsius);
 		m.has_temperature = true;
