@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cgroup/group_life.h"
+#include "cgroup/group_tree.h"
 #include "bpf/files.h" /* the kernel side's */
 #include "bpf/tasks.h"
 #include "model/reading.h"

@@ -190,7 +190,7 @@ static struct registry_core *find_rank(const struct registry_cores *ranks, uint3
 	return NULL;
 }
 
-static uint64_t work_of(const struct registry *r, const struct registry_group *g)
+uint64_t registry_group_work(const struct registry *r, const struct registry_group *g)
 {
 	const struct cgroup_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
 	uint64_t cpu_ns = tasks ? tasks->counters.user_ns + tasks->counters.system_ns : 0;
@@ -216,15 +216,7 @@ void registry_step_add_rank(struct registry_step *s, uint32_t rank, const struct
 	struct registry_core *at = rank == RANK_NONE ? NULL : find_rank(&s->ranks, rank);
 
 	if (at)
-		at->on_ns += work_of(r, g);
-}
-
-int registry_ranks_add_group(struct registry_cores *to, uint32_t rank, const struct registry *r,
-			     const struct registry_group *g)
-{
-	return rank == RANK_NONE || to->count >= RANKS_MAX
-		       ? 0
-		       : registry_cores_add(to, rank, work_of(r, g));
+		at->on_ns += registry_group_work(r, g);
 }
 
 int registry_ranks_load_balance(const struct registry_cores *ranks, struct balance *ret)

@@ -103,9 +103,8 @@ uint32_t registry_rank_of(const char *task);
 int registry_step_reserve_rank(struct registry_step *s, uint32_t rank);
 void registry_step_add_rank(struct registry_step *s, uint32_t rank, const struct registry *r,
 			    const struct registry_group *g);
-/* The same of one that lives. */
-int registry_ranks_add_group(struct registry_cores *to, uint32_t rank, const struct registry *r,
-			     const struct registry_group *g);
+/* What the tasks of one that lives did. */
+uint64_t registry_group_work(const struct registry *r, const struct registry_group *g);
 int registry_ranks_load_balance(const struct registry_cores *ranks, struct balance *ret);
 
 /* ---- threads ---- */

@@ -458,9 +458,9 @@ static int put_ranks(const struct registry_job *j, const struct part *parts, siz
 		return 0;
 	r = registry_cores_copy(&ranks, &step->ranks);
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		if (parts[i].step == step)
-			r = registry_ranks_add_group(&ranks, parts[i].rank, j->registry,
-						     parts[i].group);
+		if (parts[i].step == step && parts[i].rank != RANK_NONE && ranks.count < RANKS_MAX)
+			r = registry_cores_add(&ranks, parts[i].rank,
+					       registry_group_work(j->registry, parts[i].group));
 	}
 	if (r == 0)
 		r = registry_ranks_load_balance(&ranks, &ret->ranks);
