@@ -9,7 +9,7 @@
 #include "basic/error.h"
 #include "load/meter.h"
 #include "counters/naming.h"
-#include "counters/task_metrics.h"
+#include "counters/task_sums.h"
 
 static int add_tasks(struct meter *m, struct reading *to, struct error *err)
 {

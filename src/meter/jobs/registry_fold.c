@@ -8,7 +8,6 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "counters/task_metrics.h"
 #include "counters/task_sums.h"
 #include "jobs/registry_internal.h"
 
