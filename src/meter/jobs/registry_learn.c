@@ -306,6 +306,8 @@ static void join_as_parent(struct registry *r, struct registry_group *g, const s
 /* A counter of files begins anew with a new top group. */
 static void end_top(struct registry_job *j)
 {
+	struct value said[METRIC_JOB_COUNT] = {};
+
 	j->has_top = false;
 	j->base = j->base ? j->base : calloc(METRIC_JOB_COUNT, sizeof(*j->base));
 	if (!j->base)
@@ -313,17 +315,12 @@ static void end_top(struct registry_job *j)
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
 		enum metric_kind kind = metric_get((enum metric_id)i)->kind;
 
-		if (kind != KIND_COUNTER && kind != KIND_PEAK) {
-			if (kind == KIND_GAUGE)
-				j->set[i] = (struct value){};
-			continue;
-		}
-		if (kind == KIND_COUNTER && j->set[i].is_known)
-			value_add(j->base, (enum metric_id)i, j->set[i].number);
-		else if (j->set[i].is_known && j->base[i].number <= j->set[i].number)
-			j->base[i] = j->set[i];
-		j->set[i] = (struct value){};
+		if (kind == KIND_COUNTER || kind == KIND_PEAK)
+			said[i] = j->set[i];
+		if (kind == KIND_COUNTER || kind == KIND_PEAK || kind == KIND_GAUGE)
+			j->set[i] = (struct value){};
 	}
+	values_add(j->base, said);
 }
 
 static void die(struct registry *r, struct registry_group *g, const struct group_life *life)

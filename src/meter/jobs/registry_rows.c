@@ -12,19 +12,6 @@
 
 /* ---- mounts ---- */
 
-static uint64_t hash_mount(const struct registry *r, const struct snapshot_mount *m)
-{
-	uint64_t hash = r->seed ^ (uint64_t)m->kind;
-
-	return fnv_text(fnv_text(hash, m->name ? m->name : ""), m->fstype ? m->fstype : "");
-}
-
-static bool is_same_mount(const struct snapshot_mount *a, const struct snapshot_mount *b)
-{
-	return a->kind == b->kind && text_is_equal(a->name, b->name) &&
-	       text_is_equal(a->fstype, b->fstype);
-}
-
 /* Output is text: names that are none would be shown alike, and so are alike from the beginning. */
 static int repair(char **text)
 {
@@ -94,10 +81,14 @@ uint32_t registry_mount_slot(struct registry *r, const struct snapshot_mount *mo
 
 	if (copy_repaired(&copy, mount) < 0)
 		return MOUNTS_MAX;
+	hash = fnv_text(r->seed ^ (uint64_t)copy.kind, copy.name ? copy.name : "");
+	hash = fnv_text(hash, copy.fstype ? copy.fstype : "");
 	/* where another has the same hash, the next one is this one's */
-	for (hash = hash_mount(r, &copy); (at = (size_t)idmap_get(&r->mounts_by_name, hash));
-	     hash++) {
-		if (is_same_mount(&r->mounts[at - 1].mount, &copy))
+	for (; (at = (size_t)idmap_get(&r->mounts_by_name, hash)); hash++) {
+		const struct snapshot_mount *known = &r->mounts[at - 1].mount;
+
+		if (known->kind == copy.kind && text_is_equal(known->name, copy.name) &&
+		    text_is_equal(known->fstype, copy.fstype))
 			return (uint32_t)(at - 1);
 	}
 	if (r->mounts_by_name.count + 1 < MOUNTS_MAX)

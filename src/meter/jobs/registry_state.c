@@ -556,16 +556,6 @@ static int take_rows(const struct place *place, const json_t *root, struct saved
 
 /* ---- the whole ---- */
 
-static int check_schema(const json_t *root, struct error *err)
-{
-	const json_t *schema = json_is_object(root) ? place_member(root, "schema") : NULL;
-
-	if (!json_is_string(schema) || strcmp(json_string_value(schema), STATE_SCHEMA) != 0)
-		return error_set(err, -EINVAL, "this is no state of a job: the schema is not '%s'",
-				 STATE_SCHEMA);
-	return 0;
-}
-
 static int (*const takers[])(const struct place *place, const json_t *root,
 			     struct registry_job *j) = {
 	take_facts,
@@ -585,10 +575,13 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 {
 	struct place place = { .err = err };
 	_cleanup_free_ char *manager = NULL, *id = NULL;
-	int code = check_schema(root, err);
+	const json_t *schema = json_is_object(root) ? place_member(root, "schema") : NULL;
+	int code;
 
-	if (code == 0)
-		code = check_keys(&place, root, is_of_job);
+	if (!json_is_string(schema) || strcmp(json_string_value(schema), STATE_SCHEMA) != 0)
+		return error_set(err, -EINVAL, "this is no state of a job: the schema is not '%s'",
+				 STATE_SCHEMA);
+	code = check_keys(&place, root, is_of_job);
 	if (code == 0)
 		code = need_string(&place, root, "manager", &manager);
 	if (code == 0)
