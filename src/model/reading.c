@@ -104,13 +104,21 @@ static int grow(void *rows, size_t count, size_t size)
 	return 0;
 }
 
-void mount_row_clear(struct mount_row *row)
+static void clear_names(struct mount_row *row)
 {
 	free(row->mount);
 	free(row->fstype);
 	free(row->source);
-	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++)
+	row->mount = row->fstype = row->source = NULL;
+	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++) {
 		free(row->aliases[i]);
+		row->aliases[i] = NULL;
+	}
+}
+
+void mount_row_clear(struct mount_row *row)
+{
+	clear_names(row);
 	*row = (struct mount_row){};
 }
 
@@ -278,16 +286,9 @@ static struct mount_row *get_other(struct reading *r)
 	if (!name)
 		return NULL;
 	row = &r->mounts[last];
+	clear_names(row);
 	row->kind = ROW_OTHER;
-	free(row->mount);
 	row->mount = name;
-	free(row->fstype);
-	free(row->source);
-	row->fstype = row->source = NULL;
-	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++) {
-		free(row->aliases[i]);
-		row->aliases[i] = NULL;
-	}
 	return row;
 }
 
