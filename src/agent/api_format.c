@@ -209,7 +209,7 @@ static void format_unchanged(const void *listed, struct document *d)
 {
 	const struct listed *l = listed;
 
-	wire_snapshot_format_unchanged(l->job->job, job_record_elapsed(l->snapshot, l->job), d);
+	wire_snapshot_format_unchanged(l->job->job, snapshot_job_elapsed(l->snapshot, l->job), d);
 }
 
 static int format_wire_snapshot_job(const struct stream *s, const struct snapshot_job *job,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/orphans.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/dir.h"
 #include "cgroup/group.h"
 #include "cgroup/hierarchy.h"
 #include "basic/parse.h"
@@ -50,12 +50,6 @@ static int add(struct orphans *o, const char *path)
 	return 0;
 }
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static bool is_ours(DIR *dir, const char *name)
 {
 	struct stat st;
@@ -68,7 +62,7 @@ static bool is_ours(DIR *dir, const char *name)
 static int walk(struct orphans *o, const char *path, int level)
 {
 	int fd = openat(o->root_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	_cleanup_(closedirp) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_(dir_closep) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 	int r = 0;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "basic/dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,8 +15,7 @@ static int compare_names(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* NULL: see errno. */
-static DIR *open_dir(int dir_fd, const char *path)
+DIR *dir_open(int dir_fd, const char *path)
 {
 	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -25,6 +23,12 @@ static DIR *open_dir(int dir_fd, const char *path)
 	if (dir)
 		(void)TAKE_FD(fd);
 	return dir;
+}
+
+void dir_closep(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
 }
 
 static int add_name(struct dir *f, size_t *room, const char *name)
@@ -43,7 +47,7 @@ int dir_read(int dir_fd, const char *path, size_t max, struct dir *ret)
 	_cleanup_(dir_clear) struct dir f = {};
 	struct dirent *entry;
 	size_t room = 0;
-	DIR *dir = open_dir(dir_fd, path);
+	_cleanup_(dir_closep) DIR *dir = dir_open(dir_fd, path);
 	int r = 0;
 
 	if (!dir)
@@ -53,7 +57,6 @@ int dir_read(int dir_fd, const char *path, size_t max, struct dir *ret)
 			continue;
 		r = f.count < max ? add_name(&f, &room, entry->d_name) : -E2BIG;
 	}
-	closedir(dir);
 	if (r < 0)
 		return r;
 	if (f.count)

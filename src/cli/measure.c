@@ -21,7 +21,7 @@
 #include "cgroup/descendants.h"
 #include "basic/error.h"
 #include "basic/file.h"
-#include "sources/numa.h"
+#include "sources/machine.h"
 #include "cli/identify.h"
 #include "basic/macro.h"
 #include "cli/measurer.h"
@@ -452,7 +452,7 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 		r = allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL,
 				    &m->record->reading, &m->record->job.cpus_allowed);
 	if (r >= 0)
-		r = numa_describe(m->root_fd, m->record);
+		r = machine_describe_numa(m->root_fd, m->record);
 	if (r >= 0)
 		r = take_energy(m, m->record);
 	if (r >= 0)

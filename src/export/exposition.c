@@ -157,7 +157,7 @@ static bool put_job_time(struct exposition *e, const struct metric *metric,
 	if (id == METRIC_JOB_START)
 		ns = job->job->start_ns;
 	else if (id == METRIC_JOB_ELAPSED)
-		ns = job_record_elapsed(e->options.snapshot, job);
+		ns = snapshot_job_elapsed(e->options.snapshot, job);
 	return put_value(e, metric, job, (struct value){ .number = ns, .is_known = ns != 0 });
 }
 
@@ -345,7 +345,7 @@ static int put_next_of_jobs(struct exposition *e)
 			continue;
 		if (row_order_set(&e->order, &e->mounts, &s->jobs[e->job]) < 0)
 			return -ENOMEM;
-		e->line.created_ns = job_record_elapsed(s, &s->jobs[e->job]) < CREATED_NS
+		e->line.created_ns = snapshot_job_elapsed(s, &s->jobs[e->job]) < CREATED_NS
 					     ? s->jobs[e->job].job->start_ns
 					     : 0;
 		while (e->id < e->last) {

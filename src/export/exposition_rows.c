@@ -51,16 +51,18 @@ static bool is_shown_alike(const struct shown_mounts *m, uint32_t a, uint32_t b)
 int shown_mounts_init(struct shown_mounts *m, const struct snapshot *snapshot,
 		      const struct exposition_name *names)
 {
-	size_t count = snapshot ? snapshot->mount_count : 0;
-	_cleanup_free_ uint32_t *order = calloc(count + 1, sizeof(*order)),
-				*first = calloc(count + 1, sizeof(*first));
+	size_t room = snapshot ? snapshot->mount_count : 0, count = 0;
+	_cleanup_free_ uint32_t *order = calloc(room + 1, sizeof(*order)),
+				*first = calloc(room + 1, sizeof(*first));
 	bool is_any = false;
 
 	*m = (struct shown_mounts){ .snapshot = snapshot, .names = names };
 	if (!order || !first)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = i;
+	for (uint32_t i = 0; i < room; i++) {
+		if (snapshot->mounts[i].name)
+			order[count++] = i;
+	}
 	if (count > 1)
 		qsort_r(order, count, sizeof(*order), compare_mounts, m);
 	for (size_t i = 0; i < count; i++) {

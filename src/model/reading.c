@@ -104,13 +104,21 @@ static int grow(void *rows, size_t count, size_t size)
 	return 0;
 }
 
-void mount_row_clear(struct mount_row *row)
+static void clear_names(struct mount_row *row)
 {
 	free(row->mount);
 	free(row->fstype);
 	free(row->source);
-	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++)
+	row->mount = row->fstype = row->source = NULL;
+	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++) {
 		free(row->aliases[i]);
+		row->aliases[i] = NULL;
+	}
+}
+
+void mount_row_clear(struct mount_row *row)
+{
+	clear_names(row);
 	*row = (struct mount_row){};
 }
 
@@ -242,6 +250,15 @@ void op_counts_raise(struct op_counts *to, const struct op_counts *least)
 		((uint64_t *)to)[i] = MAX(((uint64_t *)to)[i], ((const uint64_t *)least)[i]);
 }
 
+void mount_row_add(struct mount_row *row, enum file_op op, enum file_interface interface,
+		   const struct op_counts *counts)
+{
+	if (op < OP_DATA_COUNT && interface != INTERFACE_CALL)
+		op_counts_add(&row->interfaces[interface][op], counts);
+	if (op >= OP_DATA_COUNT || interface != INTERFACE_MAPPING)
+		op_counts_add(&row->ops[op], counts);
+}
+
 static void merge_numbers(struct mount_row *to, const struct mount_row *from)
 {
 	const uint64_t *more = (const uint64_t *)&from->ops;
@@ -269,16 +286,9 @@ static struct mount_row *get_other(struct reading *r)
 	if (!name)
 		return NULL;
 	row = &r->mounts[last];
+	clear_names(row);
 	row->kind = ROW_OTHER;
-	free(row->mount);
 	row->mount = name;
-	free(row->fstype);
-	free(row->source);
-	row->fstype = row->source = NULL;
-	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++) {
-		free(row->aliases[i]);
-		row->aliases[i] = NULL;
-	}
 	return row;
 }
 

@@ -126,6 +126,9 @@ void reading_get_sums(const struct reading *r, const char *mount, const char *fs
 
 /* Remember another mount point of the row's superblock; too many are dropped. */
 int mount_row_add_alias(struct mount_row *row, const char *alias);
+/* What was done by an operation, this way. */
+void mount_row_add(struct mount_row *row, enum file_op op, enum file_interface interface,
+		   const struct op_counts *counts);
 
 /* Merge METRIC_JOB_COUNT values into @to, each by its kind, as reading_merge() has it. */
 void values_merge(struct value *to, const struct value *from);

@@ -41,6 +41,16 @@ int samples_add(struct samples *s, enum metric_id id, const char *const values[S
 	return 0;
 }
 
+int samples_add_all(struct samples *s, const struct samples *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->count; i++)
+		r = samples_add(s, from->items[i].id, (const char *const *)from->items[i].labels,
+				from->items[i].number);
+	return r;
+}
+
 int samples_add_plain(struct samples *s, enum metric_id id, uint64_t number)
 {
 	static const char *const none[SAMPLE_LABELS_MAX];

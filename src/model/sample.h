@@ -27,6 +27,7 @@ struct samples { /* begins as {} */
 /* What the thing is called; the rest NULL.  Copied.  -ENOSPC: over SAMPLES_MAX. */
 int samples_add(struct samples *s, enum metric_id id, const char *const labels[SAMPLE_LABELS_MAX],
 		uint64_t number);
+int samples_add_all(struct samples *s, const struct samples *from); /* but energy */
 /* Of a scope without labels. */
 int samples_add_plain(struct samples *s, enum metric_id id, uint64_t number);
 

@@ -11,11 +11,8 @@
 
 void snapshot_mount_clear(struct snapshot_mount *m)
 {
-	free(m->name);
-	free(m->fstype);
-	free(m->source);
-	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++)
-		free(m->aliases[i]);
+	for (size_t i = 0; i < SNAPSHOT_MOUNT_TEXTS; i++)
+		free(*snapshot_mount_text(m, i));
 	*m = (struct snapshot_mount){};
 }
 
@@ -29,16 +26,12 @@ static int copy_string(char **to, const char *from)
 
 int snapshot_mount_copy(struct snapshot_mount *to, const struct snapshot_mount *from)
 {
-	int r;
+	int r = 0;
 
 	*to = (struct snapshot_mount){ .kind = from->kind };
-	r = copy_string(&to->name, from->name);
-	if (r == 0)
-		r = copy_string(&to->fstype, from->fstype);
-	if (r == 0)
-		r = copy_string(&to->source, from->source);
-	for (size_t i = 0; r == 0 && i < MOUNT_ALIASES_MAX; i++)
-		r = copy_string(&to->aliases[i], from->aliases[i]);
+	for (size_t i = 0; r == 0 && i < SNAPSHOT_MOUNT_TEXTS; i++)
+		r = copy_string(snapshot_mount_text(to, i),
+				*snapshot_mount_text((struct snapshot_mount *)from, i));
 	if (r < 0)
 		snapshot_mount_clear(to);
 	return r;
@@ -127,6 +120,14 @@ void snapshot_unrefp(struct snapshot **s)
 	snapshot_unref(*s);
 }
 
+uint64_t snapshot_job_elapsed(const struct snapshot *s, const struct snapshot_job *job)
+{
+	uint64_t start_ns = job->job->start_boot_ns,
+		 end_ns = job->is_live ? s->boot_ns : job->job->end_boot_ns;
+
+	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
 static int compare_to(const struct snapshot_job *job, const char *manager, const char *id)
 {
 	int r = strcmp(job->job->manager, manager);
@@ -206,26 +207,17 @@ bool snapshot_job_is_same(const struct snapshot_job *a, const struct snapshot_jo
 	       memcmp(&a->threads, &b->threads, sizeof(a->threads)) == 0;
 }
 
-static int copy_names(struct mount_row *to, const struct snapshot_mount *from)
+struct mount_row *snapshot_mount_row(const struct snapshot_mount *m, struct reading *to)
 {
-	int r = to->source ? 0 : copy_string(&to->source, from->source);
+	struct mount_row *row = reading_get_mount(to, m->kind, m->name, m->fstype);
 
-	for (size_t i = 0; r == 0 && i < MOUNT_ALIASES_MAX && from->aliases[i]; i++)
-		r = mount_row_add_alias(to, from->aliases[i]);
-	return r;
-}
-
-/* Add its counts to the row of its mount. */
-static void add_row(struct mount_row *to, const struct snapshot_row *from)
-{
-	if (from->op >= OP_DATA_COUNT) {
-		op_counts_add(&to->ops[from->op], &from->counts);
-		return;
+	if (row && !row->source && copy_string(&row->source, m->source) < 0)
+		return NULL;
+	for (size_t i = 0; row && i < MOUNT_ALIASES_MAX && m->aliases[i]; i++) {
+		if (mount_row_add_alias(row, m->aliases[i]) < 0)
+			return NULL;
 	}
-	if (from->interface != INTERFACE_CALL)
-		op_counts_add(&to->interfaces[from->interface][from->op], &from->counts);
-	if (from->interface != INTERFACE_MAPPING)
-		op_counts_add(&to->ops[from->op], &from->counts);
+	return row;
 }
 
 static int expand_rows(const struct snapshot *s, const struct snapshot_job *job,
@@ -233,16 +225,16 @@ static int expand_rows(const struct snapshot *s, const struct snapshot_job *job,
 {
 	for (size_t i = 0; i < job->row_count; i++) {
 		const struct snapshot_row *row = &job->rows[i];
-		const struct snapshot_mount *mount = &s->mounts[row->mount];
 		struct mount_row *to;
 
 		assert(row->mount < s->mount_count && row->op < OP_COUNT &&
 		       row->interface < INTERFACE_COUNT);
-		to = reading_get_mount(ret, mount->kind, mount->name, mount->fstype);
-		if (!to || copy_names(to, mount) < 0)
+		to = snapshot_mount_row(&s->mounts[row->mount], ret);
+		if (!to)
 			return -ENOMEM;
 		to->has_seconds = s->has_seconds;
-		add_row(to, row);
+		mount_row_add(to, (enum file_op)row->op, (enum file_interface)row->interface,
+			      &row->counts);
 	}
 	return 0;
 }

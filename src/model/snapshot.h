@@ -21,14 +21,23 @@
 /* What rows stand for; shared by all jobs of a snapshot. */
 struct snapshot_mount {
 	enum row_kind kind;
-	char *name; /* as mount_row.mount; never NULL */
+	char *name; /* as mount_row.mount; NULL: no row stands for it */
 	char *fstype, *source; /* NULL for rows that are no mount */
 	char *aliases[MOUNT_ALIASES_MAX]; /* NULL-padded */
 };
 
+/* Each of its texts, from the name on. */
+#define SNAPSHOT_MOUNT_TEXTS (3 + MOUNT_ALIASES_MAX)
+static inline char **snapshot_mount_text(struct snapshot_mount *m, size_t i)
+{
+	return i == 0 ? &m->name : i == 1 ? &m->fstype : i == 2 ? &m->source : &m->aliases[i - 3];
+}
+
 /* All strings are copied; -ENOMEM: @to is empty. */
 int snapshot_mount_copy(struct snapshot_mount *to, const struct snapshot_mount *from);
 void snapshot_mount_clear(struct snapshot_mount *m);
+/* The row of @to that stands for it, with all that names it.  NULL: no memory. */
+struct mount_row *snapshot_mount_row(const struct snapshot_mount *m, struct reading *to);
 
 /* One operation of one job on one mount, one way; over all of its cgroups, live and ended.  At most
  * one a key. */
@@ -92,13 +101,16 @@ void snapshot_unrefp(struct snapshot **s);
 struct snapshot_row *snapshot_rows_new(size_t count);
 struct snapshot_row *snapshot_rows_ref(struct snapshot_row *rows);
 
+/* How old a job is, or became, in ns; 0: not known. */
+uint64_t snapshot_job_elapsed(const struct snapshot *s, const struct snapshot_job *job);
+
 /* Of several of that id the one to be shown.  NULL: none such. */
 const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager,
 					 const char *id);
 
 /* Do both tell the same of what the job is and did?  How old it is, for how long its tasks slept or
- * waited for each other, and how warm the node was, is not asked.  Mounts have to have the same
- * indexes in both snapshots. */
+ * waited for each other, and how warm the node was, is not asked.  Mounts have the same indexes
+ * in both snapshots. */
 bool snapshot_job_is_same(const struct snapshot_job *a, const struct snapshot_job *b);
 
 /* The reading of one of its jobs, into an empty @ret: values, and a row a mount, without sections.

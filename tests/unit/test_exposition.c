@@ -157,9 +157,11 @@ TEST(names_of_the_site_make_one_series_of_several_mounts)
 	struct exposition_options options = { .snapshot = &s, .names = names };
 	uint32_t b = made_mount(&s, ROW_MOUNT, "/bind", "lustre"),
 		 a = made_mount(&s, ROW_MOUNT, "/scratch", "lustre");
+	uint32_t gone = made_mount(&s, ROW_MOUNT, "/gone", "lustre");
 	uint32_t other = made_mount(&s, ROW_MOUNT, "/scratch", "tmpfs");
 	_cleanup_free_ char *page = NULL;
 
+	snapshot_mount_clear(&s.mounts[gone]);
 	s.mounts[b].aliases[0] = strdup("/lustre/b");
 	made_job(&s, "slurm", "1");
 	made_row(&s, b, OP_READ, INTERFACE_CALL, (struct op_counts){ .bytes = 101 });

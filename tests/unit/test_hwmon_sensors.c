@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Trees of files as the drivers make them: layouts from the kernel's documentation
  * (acpi_power_meter, amdgpu) and from NVIDIA's Grace Performance Tuning Guide, not captured. */
-#include "sources/hwmon_sensors.h"
+#include "sources/hwmon.h"
 
 #include <stdio.h>
 #include <string.h>

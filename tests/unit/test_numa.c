@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sources/numa.h"
+#include "sources/machine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ TEST(nodes_are_those_that_have_one_of_the_cpus)
 
 		r->job.cpus_allowed = rows[i].allowed ? strdup(rows[i].allowed) : NULL;
 		r->job.cpus_used = rows[i].used ? strdup(rows[i].used) : NULL;
-		ASSERT_OK(numa_describe(root, r));
+		ASSERT_OK(machine_describe_numa(root, r));
 		ASSERT_STREQ(r->job.numa_allowed ? r->job.numa_allowed : "-",
 			     rows[i].numa_allowed ? rows[i].numa_allowed : "-");
 		ASSERT_STREQ(r->job.numa_used ? r->job.numa_used : "-",
@@ -49,9 +49,9 @@ TEST(a_machine_that_tells_of_no_nodes_has_none)
 	_cleanup_(record_freep) struct record *r = record_new();
 
 	r->job.cpus_allowed = strdup("0-3");
-	ASSERT_OK(numa_describe(root, r));
+	ASSERT_OK(machine_describe_numa(root, r));
 	ASSERT(!r->job.numa_allowed);
 	tree_write(half, "sys/devices/system/node/online", "0\n");
-	ASSERT_OK(numa_describe(half, r)); /* a list is missing: nobody knows */
+	ASSERT_OK(machine_describe_numa(half, r)); /* a list is missing: nobody knows */
 	ASSERT(!r->job.numa_allowed);
 }

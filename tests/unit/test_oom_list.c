@@ -10,7 +10,7 @@
 #include "model/document.h"
 #include "basic/error.h"
 #include "model/json_place.h"
-#include "counters/killed.h"
+#include "counters/cgroups.h"
 #include "basic/macro.h"
 #include "model/section.h"
 #include "model/sections.h"
@@ -126,7 +126,7 @@ TEST(the_kernel_sides_pages_are_bytes_and_its_time_one_of_day)
 				      .uid = 5,
 				      .has_pages = 1,
 				      .command = "123456789012345" };
-	struct oom_kill oom_kill = killed_describe(&raw, 100 * SECOND, NOON, 4096);
+	struct oom_kill oom_kill = oom_kill_describe(&raw, 100 * SECOND, NOON, 4096);
 
 	ASSERT_EQ(oom_kill.time_ns, NOON - 60 * SECOND);
 	ASSERT_EQ(oom_kill.rss.number, (uint64_t)(6 * 4096));
@@ -135,7 +135,7 @@ TEST(the_kernel_sides_pages_are_bytes_and_its_time_one_of_day)
 	ASSERT_STREQ(oom_kill.command, "123456789012345");
 	memset(raw.command, 'x', sizeof(raw.command));
 	raw.has_pages = 0;
-	oom_kill = killed_describe(&raw, 100 * SECOND, NOON, 4096);
+	oom_kill = oom_kill_describe(&raw, 100 * SECOND, NOON, 4096);
 	ASSERT(!oom_kill.rss.is_known);
 	ASSERT_STREQ(oom_kill.command, "xxxxxxxxxxxxxxxx");
 }

@@ -1433,7 +1433,7 @@ TEST(a_cgroup_that_ends_or_is_new_is_read_though_it_did_nothing)
 	ASSERT_EQ(counts_of(s, "slurm", "43", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)30);
 }
 
-TEST(rows_that_did_not_change_are_shared_and_find_their_mounts_when_these_move)
+TEST(rows_that_did_not_change_are_shared_and_keep_their_mounts_when_others_go)
 {
 	const struct cgroup_row rows[] = { row_of(OTHER, 1, OP_READ, INTERFACE_CALL, 3, 30),
 					   row_of(4, 2, OP_READ, INTERFACE_CALL, 1, 10) };
@@ -1456,7 +1456,9 @@ TEST(rows_that_did_not_change_are_shared_and_find_their_mounts_when_these_move)
 	touched(r, NULL, 0);
 	feed_some(r, NULL, 0);
 	s = snap(r, 500);
-	ASSERT_EQ(s->mount_count, (size_t)1);
+	ASSERT(!s->mounts[0].name);
+	ASSERT_EQ(s->mount_count, (size_t)2);
+	ASSERT(snapshot_find(s, "slurm", "42")->rows == shown);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_READ, INTERFACE_CALL).bytes, (uint64_t)10);
 }
 

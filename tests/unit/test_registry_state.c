@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "counters/blocks.h"
+#include "counters/cgroups.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "cgroup/identity.h"

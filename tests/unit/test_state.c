@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "node/state.h"
+#include "node/job_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

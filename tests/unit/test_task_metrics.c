@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "counters/task_metrics.h"
+#include "counters/task_sums.h"
 
 #include <string.h>
 

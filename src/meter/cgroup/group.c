@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cgroup/group.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 
 #include "basic/cleanup.h"
 #include "cgroup/descendants.h"
+#include "basic/dir.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
@@ -219,23 +219,7 @@ static void switch_on_controllers(struct group *g, int root_fd)
 		g->switched_on = strdup(undo);
 }
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
-/* NULL: it cannot be read, and next_dir() finds nothing in it. */
-static DIR *open_dir(int fd)
-{
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-
-	if (!dir && copy >= 0)
-		close(copy);
-	return dir;
-}
-
+/* NULL: there is none more, or it could not be opened. */
 static struct dirent *next_dir(DIR *dir)
 {
 	struct dirent *entry;
@@ -277,7 +261,7 @@ int group_remove_abandoned(int dir_fd, const char *path)
 /* Of those that were killed before they could remove it. */
 static void sweep(int parent_fd)
 {
-	_cleanup_(closedirp) DIR *dir = open_dir(parent_fd);
+	_cleanup_(dir_closep) DIR *dir = dir_open(parent_fd, ".");
 	struct dirent *entry;
 
 	while ((entry = next_dir(dir)))
@@ -481,7 +465,7 @@ int group_add_process(const struct group *g, pid_t pid, struct error *err)
 /* Calls @visit with each directory below @fd, deepest first, then with the directory itself. */
 static void walk(int fd, int depth, void (*visit)(int fd, void *data), void *data)
 {
-	_cleanup_(closedirp) DIR *dir = open_dir(fd);
+	_cleanup_(dir_closep) DIR *dir = dir_open(fd, ".");
 	struct dirent *entry;
 
 	while (depth < DEPTH_MAX && (entry = next_dir(dir))) {
@@ -547,7 +531,7 @@ static void evict(int fd, void *data)
 
 static void remove_below(int fd, void *data)
 {
-	_cleanup_(closedirp) DIR *dir = open_dir(fd);
+	_cleanup_(dir_closep) DIR *dir = dir_open(fd, ".");
 	struct dirent *entry;
 
 	(void)data;

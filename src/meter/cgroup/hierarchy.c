@@ -225,11 +225,11 @@ bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const ch
 
 char *hierarchy_find_dir(const struct hierarchy *h, const char *path)
 {
-	_cleanup_free_ char *below = hierarchy_path_below(path,
-							  h->is_v2 ? h->v2_root : h->root[h->key]);
+	const char *mount, *below;
 	char *dir;
 
-	if (!below || asprintf(&dir, "%s%s", h->is_v2 ? h->v2_mount : h->mount[h->key], below) < 0)
+	if (!hierarchy_find_place(h, h->key, path, &mount, &below) ||
+	    asprintf(&dir, "%s%s", mount, below) < 0)
 		return NULL;
 	return dir;
 }

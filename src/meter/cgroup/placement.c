@@ -14,30 +14,12 @@
 
 #define CGROUPS_MAX (1u << 20)
 
-/* The inode of the group's directory is the kernel's id. */
-static uint64_t read_cgroup_id(int root_fd, const char *dir)
-{
-	struct stat st;
-
-	/* the directory is from "/" on, and so below the root without its "/" */
-	return fstatat(root_fd, dir + strspn(dir, "/"), &st, 0) < 0 ? 0 : st.st_ino;
-}
-
-static void read_command(int root_fd, pid_t pid, char *ret, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "proc/%d/comm", pid);
-	if (file_read_small(root_fd, path, ret, size) < 0)
-		*ret = '\0';
-	ret[strcspn(ret, "\n")] = '\0';
-}
-
 int placement_read(int root_fd, const struct hierarchy *h, pid_t pid, struct placement *ret,
 		   struct error *err)
 {
 	_cleanup_(placement_clear) struct placement p = { .pid = pid };
 	char path[64];
+	struct stat st;
 	int r;
 
 	snprintf(path, sizeof(path), "proc/%d/cgroup", pid);
@@ -49,11 +31,14 @@ int placement_read(int root_fd, const struct hierarchy *h, pid_t pid, struct pla
 	r = hierarchy_find_path(h, p.cgroups, &p.path);
 	if (r < 0)
 		return error_set(err, r, "process %d is not in the key hierarchy", pid);
-	read_command(root_fd, pid, p.command, sizeof(p.command));
+	snprintf(path, sizeof(path), "proc/%d/comm", pid);
+	(void)file_read_one_line(root_fd, path, p.command, sizeof(p.command));
 	p.dir = hierarchy_find_dir(h, p.path);
 	if (!p.dir)
 		return -ENOMEM;
-	p.cgroup_id = read_cgroup_id(root_fd, p.dir);
+	/* the inode of the group's directory, which is from "/" on: below the root without that */
+	if (fstatat(root_fd, p.dir + strspn(p.dir, "/"), &st, 0) == 0)
+		p.cgroup_id = st.st_ino;
 	p.has_identity = identity_of(NULL, p.path, &p.identity);
 	p.has_outer = p.has_identity && identity_around(NULL, p.path, &p.identity, &p.outer);
 	*ret = p;

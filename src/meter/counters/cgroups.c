@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,11 +13,13 @@
 
 #include "basic/array.h"
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "load/entries.h"
 #include "basic/error.h"
 #include "basic/ids.h"
 #include "basic/macro.h"
 #include "load/meter.h"
+#include "bpf/block_rows.h" /* the kernel side's */
 #include "bpf/settings.h"
 #include "counters/task_sums.h"
 
@@ -322,4 +325,114 @@ int cgroups_read_histograms(struct meter *m, const uint64_t *cgroups, size_t cou
 	*ret_count = found_count;
 	*ret = TAKE_PTR(found);
 	return 0;
+}
+
+/* ---- block devices ---- */
+
+static_assert((int)BLOCK_DOES_READ == BLOCK_READ && (int)BLOCK_DOES_WRITE == BLOCK_WRITE &&
+		      (int)BLOCK_DOES_DISCARD == BLOCK_DISCARD &&
+		      (int)BLOCK_DOES_FLUSH == BLOCK_FLUSH && (int)BLOCK_DOES == BLOCK_OP_COUNT,
+	      "both number operations alike");
+static_assert(BLOCK_BUCKETS == HISTOGRAM_BUCKETS && BLOCK_NAME == BLOCK_DEVICE_SIZE,
+	      "and have as much room");
+
+static bool fill_block(uint32_t op, const struct block_value *value, struct block_row *ret)
+{
+	if (op >= BLOCK_OP_COUNT)
+		return false;
+	*ret = (struct block_row){ .op = (enum block_op)op };
+	memcpy(ret->device, *value->name ? value->name : BLOCK_OTHER,
+	       *value->name ? sizeof(ret->device) : sizeof(BLOCK_OTHER));
+	ret->device[sizeof(ret->device) - 1] = '\0';
+	ret->counts.bytes = value->bytes;
+	ret->counts.requests = value->requests;
+	ret->counts.errors = value->errors;
+	ret->counts.ns = value->ns;
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		ret->counts.latencies.counts[i] = value->latencies[i];
+	return true;
+}
+
+int cgroups_read_blocks(struct meter *m, struct cgroup_block **ret, size_t *ret_count)
+{
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_BLOCK,
+								  "block_rows");
+	const uint64_t only = meter_only_cgroup(m);
+	_cleanup_free_ struct cgroup_block *blocks = NULL;
+	size_t count = 0, room = 0;
+	int r = 0;
+
+	while (e.fd >= 0 && (r = entries_next(&e)) > 0) {
+		const struct block_key *key = e.key;
+
+		if (array_reserve(&blocks, &room, count, sizeof(*blocks)) < 0)
+			return -ENOMEM;
+		blocks[count].cgroup = only ? only : key->cgroup;
+		count += fill_block(key->op, e.value, &blocks[count].row);
+	}
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(blocks);
+	*ret_count = count;
+	return 0;
+}
+
+/* ---- what the OOM killer ended ---- */
+
+static struct value bytes_of(const struct oom_kill_entry *from, uint64_t pages, uint64_t page_bytes)
+{
+	return (struct value){ from->has_pages ? pages * page_bytes : 0, from->has_pages != 0 };
+}
+
+struct oom_kill oom_kill_describe(const struct oom_kill_entry *from, uint64_t boot_ns,
+				  uint64_t real_ns, uint64_t page_bytes)
+{
+	uint64_t since_ns = boot_ns - MIN(boot_ns, from->killed_ns);
+	struct oom_kill oom_kill = {
+		.time_ns = real_ns - MIN(real_ns, since_ns),
+		.pid = (int)from->pid,
+		.uid = from->uid,
+		.rss = bytes_of(from, from->anon_pages + from->file_pages + from->shmem_pages,
+				page_bytes),
+		.anon = bytes_of(from, from->anon_pages, page_bytes),
+		.file = bytes_of(from, from->file_pages, page_bytes),
+		.shmem = bytes_of(from, from->shmem_pages, page_bytes),
+	};
+
+	snprintf(oom_kill.command, sizeof(oom_kill.command), "%.*s", (int)sizeof(from->command),
+		 from->command);
+	return oom_kill;
+}
+
+int cgroups_visit_kills(struct meter *m,
+			int (*visit)(void *context, uint64_t cgroup, const struct oom_kill *kill),
+			void *context)
+{
+	const uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME),
+		       real_ns = clock_now_ns(CLOCK_REALTIME);
+	const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), only = meter_only_cgroup(m);
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_TASKS,
+								  "oom_kills_by_task");
+	int r = 0;
+
+	while (e.fd >= 0 && r >= 0 && (r = entries_next(&e)) > 0) {
+		const struct oom_kill kill = oom_kill_describe(e.value, boot_ns, real_ns,
+							       page_bytes);
+		const struct cgroup_cpu *key = e.key;
+
+		r = visit(context, only ? only : key->cgroup, &kill);
+	}
+	return r;
+}
+
+int cgroups_count_kills(struct meter *m, uint64_t *ret)
+{
+	_cleanup_(entries_end) struct entries e = objects_entries(meter_objects(m), OBJECT_TASKS,
+								  "oom_kills_by_task");
+	int r = 0;
+
+	*ret = 0;
+	while (e.fd >= 0 && (r = entries_next(&e)) > 0)
+		*ret += 1 + ((const struct oom_kill_entry *)e.value)->more;
+	return r;
 }

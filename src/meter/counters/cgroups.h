@@ -18,10 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cgroup/group_life.h"
+#include "cgroup/group_tree.h"
 #include "bpf/files.h" /* the kernel side's */
 #include "bpf/tasks.h"
-#include "model/sections/network.h"
+#include "model/reading.h"
+#include "model/sections/oom_list.h"
 #include "bpf/task_times.h"
 #include "bpf/groups.h"
 
@@ -67,6 +68,23 @@ struct cgroup_core { /* time of one cgroup on one CPU */
 struct cgroup_row { /* of one cgroup, place, operation, way and CPU */
 	struct file_key key;
 	struct file_counts counts;
+};
+
+/* What their amount is of that operation. */
+static inline struct op_counts op_counts_of(uint8_t op, const struct file_counts *from)
+{
+	const bool is_data = op < OP_DATA_COUNT;
+
+	return (struct op_counts){ .calls = from->calls,
+				   .bytes = is_data ? from->amount : 0,
+				   .errors = from->errors,
+				   .ns = from->ns,
+				   .not_found = is_data ? 0 : from->amount };
+}
+
+struct cgroup_block { /* of one cgroup, device and operation; of one CPU */
+	uint64_t cgroup;
+	struct block_row row;
 };
 
 struct cgroup_histograms {
@@ -115,6 +133,21 @@ void group_life_fill(uint64_t id, const struct group_entry *from, uint64_t page_
 /* Those of the @count cgroups in @cgroups, which are sorted; the caller frees. */
 int cgroups_read_histograms(struct meter *m, const uint64_t *cgroups, size_t count,
 			    struct cgroup_histograms **ret, size_t *ret_count, struct error *err);
+
+/* Counts of block devices; none where nothing is counted.  The caller frees *@ret. */
+int cgroups_read_blocks(struct meter *m, struct cgroup_block **ret, size_t *ret_count);
+
+/* Processes that the OOM killer ended, in no order; none if the kernel side does not watch for
+ * them.  A negative result of @visit ends the visit, and is its result. */
+int cgroups_visit_kills(struct meter *m,
+			int (*visit)(void *context, uint64_t cgroup, const struct oom_kill *kill),
+			void *context);
+/* Their number, including those that are not stored. */
+int cgroups_count_kills(struct meter *m, uint64_t *ret);
+/* @boot_ns and @real_ns: one time by CLOCK_BOOTTIME and since the epoch; @page_bytes: of this
+ * machine. */
+struct oom_kill oom_kill_describe(const struct oom_kill_entry *from, uint64_t boot_ns,
+				  uint64_t real_ns, uint64_t page_bytes);
 
 /* Erase all that is kept of dead cgroups: their rows, totals and lives.  @cgroups is sorted. */
 int cgroups_forget(struct meter *m, const uint64_t *cgroups, size_t count);

@@ -43,6 +43,12 @@ static const void *key_at(const struct keys *k, size_t i)
 	return k->items + i * k->size;
 }
 
+static void sort_ids(struct keys *k)
+{
+	if (k->count)
+		qsort(k->items, k->count, k->size, ids_compare);
+}
+
 static int map_fd(const struct meter *m, enum object_id id, const char *map)
 {
 	return objects_map_fd(meter_objects(m), id, map);
@@ -125,13 +131,11 @@ static const struct {
 };
 
 /* Those that were found, which are from one share; SHARE_COUNT: none. */
-static void erase_shared(const struct forgetting *f, int fd, const struct keys *found,
-			 enum share share)
+static void erase_shared(const struct forgetting *f, int fd, struct keys *found, enum share share)
 {
 	int erased = 0;
 
-	if (found->count)
-		qsort(found->items, found->count, found->size, ids_compare); /* by cgroup */
+	sort_ids(found); /* by cgroup */
 	for (size_t k = 0; k < found->count; k++) {
 		uint64_t cgroup = *(const uint64_t *)key_at(found, k);
 
@@ -264,12 +268,6 @@ static int list_ids(struct meter *m, struct keys *ret_cgroups, struct keys *ret_
 	/* After the others, so that a group born meanwhile is known. */
 	return r >= 0 || r == -ENOENT ? find_keys(&all, OBJECT_LIFE, "groups", false, ret_known)
 				      : r;
-}
-
-static void sort_ids(struct keys *k)
-{
-	if (k->count)
-		qsort(k->items, k->count, k->size, ids_compare);
 }
 
 int cgroups_forget_strays(struct meter *m)

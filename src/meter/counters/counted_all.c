@@ -4,13 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "counters/blocks.h"
 #include "basic/cleanup.h"
 #include "model/counted.h"
 #include "basic/error.h"
 #include "load/meter.h"
 #include "counters/naming.h"
-#include "counters/task_metrics.h"
+#include "counters/task_sums.h"
 
 static int add_tasks(struct meter *m, struct reading *to, struct error *err)
 {
@@ -31,23 +30,6 @@ static int add_tasks(struct meter *m, struct reading *to, struct error *err)
 	return r;
 }
 
-static void add_counts(struct mount_row *row, const struct cgroup_row *from)
-{
-	const struct file_key *key = &from->key;
-	struct op_counts counts = { .calls = from->counts.calls,
-				    .errors = from->counts.errors,
-				    .ns = from->counts.ns };
-
-	if (key->op < OP_DATA_COUNT)
-		counts.bytes = from->counts.amount;
-	else
-		counts.not_found = from->counts.amount;
-	if (key->op < OP_DATA_COUNT && key->interface != INTERFACE_CALL)
-		op_counts_add(&row->interfaces[key->interface][key->op], &counts);
-	if (key->interface != INTERFACE_MAPPING)
-		op_counts_add(&row->ops[key->op], &counts);
-}
-
 static int add_rows(struct meter *m, struct reading *to, struct error *err)
 {
 	_cleanup_(mounts_clear) struct mounts now = {};
@@ -64,14 +46,19 @@ static int add_rows(struct meter *m, struct reading *to, struct error *err)
 	if (r >= 0)
 		r = cgroups_read_rows(m, &rows, &count, err);
 	for (size_t i = 0; r >= 0 && i < count; i++) {
+		const struct file_key *key = &rows[i].key;
+		const struct op_counts counts = op_counts_of(key->op, &rows[i].counts);
+		const struct snapshot_mount *mount;
 		struct mount_row *row;
 
-		if (rows[i].key.op >= OP_COUNT || rows[i].key.interface >= INTERFACE_COUNT)
+		if (key->op >= OP_COUNT || key->interface >= INTERFACE_COUNT)
 			continue;
-		row = naming_get_row(&naming, rows[i].key.place, to);
+		mount = naming_get(&naming, key->place);
+		row = mount ? snapshot_mount_row(mount, to) : NULL;
 		if (!row)
 			return -ENOMEM;
-		add_counts(row, &rows[i]);
+		mount_row_add(row, (enum file_op)key->op, (enum file_interface)key->interface,
+			      &counts);
 	}
 	to->has_mounts = r >= 0;
 	return r;
@@ -81,7 +68,7 @@ static int add_blocks(struct meter *m, struct reading *to)
 {
 	_cleanup_free_ struct cgroup_block *blocks = NULL;
 	size_t count = 0;
-	int r = blocks_read(meter_objects(m), &blocks, &count);
+	int r = cgroups_read_blocks(m, &blocks, &count);
 
 	for (size_t i = 0; r >= 0 && i < count; i++)
 		r = block_add(&to->block, blocks[i].row.device, blocks[i].row.op,

@@ -207,14 +207,16 @@ static int add_name(const struct search *search, const void *key, const void *va
 {
 	struct naming *naming = place_names_naming(search->names);
 	struct found *found = find(search, key);
+	const struct snapshot_mount *mount;
 	char names[NAMES_SIZE];
 	const char *rest, *point;
 
 	if (!found || found->path)
 		return 0;
-	point = naming_get_point(naming, found->key.place);
-	if (!point)
+	mount = naming_get(naming, found->key.place);
+	if (!mount)
 		return -ENOMEM;
+	point = mount->name;
 	format_names(value, names);
 	rest = skip_root(names, naming_get_root(naming, found->key.place));
 	if (asprintf(&found->path, "%s%s", strcmp(point, "/") == 0 && *rest ? "" : point, rest) <

@@ -19,9 +19,8 @@
 /* What a place was found to be. */
 struct named {
 	uint64_t place;
-	enum row_kind kind;
-	char *name, *fstype, *source; /* of mounts; fstype and source may be NULL */
-	const struct mount *mount; /* NULL: only the kernel side knows of it */
+	struct snapshot_mount mount;
+	const char *root; /* of the mount that names it; NULL: there is none */
 };
 
 /* Where memfd and System V shared memory live: a tmpfs that is mounted nowhere. */
@@ -121,97 +120,9 @@ static enum row_kind kind_of(const struct superblock *sb)
 	return pseudo_fs_is(sb->fstype) ? ROW_PSEUDO : ROW_MOUNT;
 }
 
-static char *copy(const char *text)
+static int copy(const char *text, char **ret)
 {
-	return text && *text ? strdup(text) : NULL;
-}
-
-static int name_superblock(const struct naming *n, const struct superblock *sb, struct named *ret)
-{
-	char path[NAMING_PATH_SIZE];
-
-	ret->kind = kind_of(sb);
-	if (ret->kind != ROW_MOUNT)
-		return 0;
-	naming_format_path(sb, path);
-	ret->mount = naming_find_mount(n, sb->device, path, sb->mnt_ns == n->mnt_ns);
-	if (!ret->mount && !*path) {
-		ret->kind = sb->device == find_shared_memory_device() ? ROW_PSEUDO : ROW_UNRESOLVED;
-		return 0;
-	}
-	ret->name = strdup(ret->mount ? ret->mount->point : path);
-	ret->fstype = copy(ret->mount && *ret->mount->fstype ? ret->mount->fstype : sb->fstype);
-	ret->source = copy(ret->mount ? ret->mount->source : NULL);
-	return ret->name ? 0 : -ENOMEM;
-}
-
-static int name_place(const struct naming *n, uint64_t place, struct named *ret)
-{
-	struct superblock sb;
-
-	*ret = (struct named){ .place = place, .kind = ROW_UNRESOLVED };
-	if (place == PLACE_EXEC)
-		ret->kind = ROW_EXEC;
-	else if (place == PLACE_KERNEL)
-		ret->kind = ROW_KERNEL;
-	else if (place == PLACE_OTHER)
-		ret->kind = ROW_OTHER;
-	else if (place != PLACE_UNRESOLVED &&
-		 bpf_map_lookup_elem(n->superblocks_fd, &place, &sb) == 0)
-		return name_superblock(n, &sb, ret);
-	return 0;
-}
-
-static const struct named *find_named(struct naming *n, uint64_t place)
-{
-	struct named *larger;
-
-	for (size_t i = 0; i < n->known_count; i++) {
-		if (n->known[i].place == place)
-			return &n->known[i];
-	}
-	larger = reallocarray(n->known, n->known_count + 1, sizeof(*larger));
-	if (!larger)
-		return NULL;
-	n->known = larger;
-	if (name_place(n, place, &n->known[n->known_count]) < 0)
-		return NULL;
-	return &n->known[n->known_count++];
-}
-
-static int add_aliases(const struct naming *n, const struct mount *main, struct mount_row *row)
-{
-	for (size_t i = 0; i < n->now->count; i++) {
-		const struct mount *m = &n->now->items[i];
-		int r = m->device == main->device ? mount_row_add_alias(row, m->point) : 0;
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct reading *to)
-{
-	const struct named *named = find_named(n, place);
-	struct mount_row *row;
-
-	if (!named)
-		return NULL;
-	if (named->kind != ROW_MOUNT)
-		return reading_get_mount(to, named->kind, row_kind_name(named->kind), NULL);
-	row = reading_get_mount(to, named->kind, named->name, named->fstype);
-	if (!row || row->source || !named->mount)
-		return row;
-	row->source = named->source ? strdup(named->source) : NULL;
-	if ((named->source && !row->source) || add_aliases(n, named->mount, row) < 0)
-		return NULL;
-	return row;
-}
-
-static int copy_into(const char *text, char **ret)
-{
-	*ret = copy(text);
+	*ret = text && *text ? strdup(text) : NULL;
 	return text && *text && !*ret ? -ENOMEM : 0;
 }
 
@@ -232,53 +143,88 @@ static int copy_aliases(const struct naming *n, const struct mount *main,
 	return 0;
 }
 
-int naming_describe(struct naming *n, uint64_t place, struct snapshot_mount *ret)
+static int name_superblock(const struct naming *n, const struct superblock *sb, struct named *ret)
 {
-	const struct named *named = find_named(n, place);
-	struct snapshot_mount mount = {};
+	struct snapshot_mount *to = &ret->mount;
+	const struct mount *mount;
+	char path[NAMING_PATH_SIZE];
 	int r;
 
-	if (!named)
-		return -ENOMEM;
-	mount.kind = named->kind;
-	r = copy_into(named->kind == ROW_MOUNT ? named->name : row_kind_name(named->kind),
-		      &mount.name);
+	to->kind = kind_of(sb);
+	if (to->kind != ROW_MOUNT)
+		return 0;
+	naming_format_path(sb, path);
+	mount = naming_find_mount(n, sb->device, path, sb->mnt_ns == n->mnt_ns);
+	if (!mount && !*path) {
+		to->kind = sb->device == find_shared_memory_device() ? ROW_PSEUDO : ROW_UNRESOLVED;
+		return 0;
+	}
+	ret->root = mount ? mount->root : NULL;
+	r = copy(mount ? mount->point : path, &to->name);
 	if (r == 0)
-		r = copy_into(named->fstype, &mount.fstype);
-	if (r == 0)
-		r = copy_into(named->source, &mount.source);
-	if (r == 0 && named->mount)
-		r = copy_aliases(n, named->mount, &mount);
+		r = copy(mount && *mount->fstype ? mount->fstype : sb->fstype, &to->fstype);
+	if (r == 0 && mount)
+		r = copy(mount->source, &to->source);
+	return r < 0 || !mount ? r : copy_aliases(n, mount, to);
+}
+
+static int name_place(const struct naming *n, uint64_t place, struct named *ret)
+{
+	struct superblock sb;
+	int r = 0;
+
+	*ret = (struct named){ .place = place, .mount.kind = ROW_UNRESOLVED };
+	if (place == PLACE_EXEC)
+		ret->mount.kind = ROW_EXEC;
+	else if (place == PLACE_KERNEL)
+		ret->mount.kind = ROW_KERNEL;
+	else if (place == PLACE_OTHER)
+		ret->mount.kind = ROW_OTHER;
+	else if (place != PLACE_UNRESOLVED &&
+		 bpf_map_lookup_elem(n->superblocks_fd, &place, &sb) == 0)
+		r = name_superblock(n, &sb, ret);
+	if (r == 0 && ret->mount.kind != ROW_MOUNT)
+		r = copy(row_kind_name(ret->mount.kind), &ret->mount.name);
 	if (r < 0)
-		snapshot_mount_clear(&mount);
-	else
-		*ret = mount;
+		snapshot_mount_clear(&ret->mount);
 	return r;
 }
 
-const char *naming_get_point(struct naming *n, uint64_t place)
+static const struct named *find_named(struct naming *n, uint64_t place)
+{
+	struct named *larger;
+
+	for (size_t i = 0; i < n->known_count; i++) {
+		if (n->known[i].place == place)
+			return &n->known[i];
+	}
+	larger = reallocarray(n->known, n->known_count + 1, sizeof(*larger));
+	if (!larger)
+		return NULL;
+	n->known = larger;
+	if (name_place(n, place, &n->known[n->known_count]) < 0)
+		return NULL;
+	return &n->known[n->known_count++];
+}
+
+const struct snapshot_mount *naming_get(struct naming *n, uint64_t place)
 {
 	const struct named *named = find_named(n, place);
 
-	if (!named)
-		return NULL;
-	return named->kind == ROW_MOUNT ? named->name : row_kind_name(named->kind);
+	return named ? &named->mount : NULL;
 }
 
 const char *naming_get_root(struct naming *n, uint64_t place)
 {
 	const struct named *named = find_named(n, place);
 
-	return named && named->mount ? named->mount->root : "/";
+	return named && named->root ? named->root : "/";
 }
 
 void naming_clear(struct naming *n)
 {
-	for (size_t i = 0; i < n->known_count; i++) {
-		free(n->known[i].name);
-		free(n->known[i].fstype);
-		free(n->known[i].source);
-	}
+	for (size_t i = 0; i < n->known_count; i++)
+		snapshot_mount_clear(&n->known[i].mount);
 	free(n->known);
 	n->known = NULL;
 	n->known_count = 0;

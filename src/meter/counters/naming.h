@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * naming - the row of a place of the kernel side.
+ * naming - the names of a place of the kernel side.
  *
  * A superblock is named by our own mountinfo, by its root's mount point or the shortest, if a task
  * of our mount namespace saw it first and mountinfo shows it both before and now, or where it was
@@ -30,15 +30,8 @@ struct naming {
  * known. */
 uint32_t naming_namespace(int root_fd, const char *process);
 
-/* The row of @place in @to, as reading_get_mount() gives it. */
-struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct reading *to);
-
-/* A copy of the name of @place, independent of the naming; freed by snapshot_mount_clear(). */
-int naming_describe(struct naming *n, uint64_t place, struct snapshot_mount *ret);
-
-/* Its mount point, or its row without a mount; valid until naming_clear(). NULL:
- * no memory. */
-const char *naming_get_point(struct naming *n, uint64_t place);
+/* The names of @place, valid until the next call.  NULL: no memory. */
+const struct snapshot_mount *naming_get(struct naming *n, uint64_t place);
 
 /* The part of its file system that the naming mount shows: "/" for all, or if unknown. */
 const char *naming_get_root(struct naming *n, uint64_t place);

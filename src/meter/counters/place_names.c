@@ -171,9 +171,10 @@ static int give_site_name(const struct place_names *p, struct snapshot_mount *mo
 
 static struct snapshot_mount *name(struct place_names *p, uint64_t place)
 {
+	const struct snapshot_mount *now = naming_get(&p->naming, place);
 	struct snapshot_mount *mount = calloc(1, sizeof(*mount));
 
-	if (mount && naming_describe(&p->naming, place, mount) == 0) {
+	if (now && mount && snapshot_mount_copy(mount, now) == 0) {
 		if (give_site_name(p, mount) == 0)
 			return mount;
 		snapshot_mount_clear(mount);

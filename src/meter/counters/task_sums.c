@@ -11,6 +11,7 @@
 #include "basic/ids.h"
 #include "basic/macro.h"
 #include "bpf/traffic.h"
+#include "model/cause.h"
 
 void task_sums_clear(struct sums *t)
 {
@@ -197,27 +198,18 @@ struct pids {
 	size_t count;
 };
 
+/* @flag_offset: of the uint32_t that is set of those that are listed; 0: all are. */
 static int list_pids(const void *tasks, size_t count, size_t size, size_t pid_offset,
-		     struct pids *ret)
+		     size_t flag_offset, struct pids *ret)
 {
-	ret->count = count;
-	ret->items = calloc(MAX(count, (size_t)1), sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		ret->items[i] = *(const uint32_t *)((const char *)tasks + i * size + pid_offset);
-	qsort(ret->items, count, sizeof(*ret->items), compare_pids);
-	return 0;
-}
+	const char *task = tasks;
 
-static int list_zombies(const struct task_record *tasks, size_t count, struct pids *ret)
-{
 	ret->items = calloc(MAX(count, (size_t)1), sizeof(*ret->items));
 	if (!ret->items)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		if (tasks[i].is_zombie)
-			ret->items[ret->count++] = tasks[i].pid;
+	for (; count > 0; count--, task += size) {
+		if (!flag_offset || *(const uint32_t *)(task + flag_offset))
+			ret->items[ret->count++] = *(const uint32_t *)(task + pid_offset);
 	}
 	qsort(ret->items, ret->count, sizeof(*ret->items), compare_pids);
 	return 0;
@@ -405,15 +397,89 @@ int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_co
 			const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns)
 {
 	_cleanup_(pids_clear) struct pids live_pids = {}, zombies = {}, leaving_pids = {};
-	int r = list_pids(live, live_count, sizeof(*live), offsetof(struct task_record, pid),
+	int r = list_pids(live, live_count, sizeof(*live), offsetof(struct task_record, pid), 0,
 			  &live_pids);
 
 	if (r >= 0)
 		r = list_pids(leaving, leaving_count, sizeof(*leaving),
-			      offsetof(struct leaving_task, pid), &leaving_pids);
+			      offsetof(struct leaving_task, pid), 0, &leaving_pids);
 	if (r >= 0)
-		r = list_zombies(live, live_count, &zombies);
+		r = list_pids(live, live_count, sizeof(*live), offsetof(struct task_record, pid),
+			      offsetof(struct task_record, is_zombie), &zombies);
 	if (r >= 0)
 		r = add_leaving(t, leaving, leaving_count, &live_pids, &zombies, now_ns);
 	return r < 0 ? r : add_live(t, live, live_count, &leaving_pids);
+}
+
+/* ---- as metrics ---- */
+
+struct field {
+	size_t counter;
+	enum metric_id metric;
+};
+
+#define COUNTER(member) (offsetof(struct task_counters, member) / sizeof(uint64_t))
+
+/* clang-format off */
+static const struct field fields[] = {
+	{ COUNTER(user_ns),              METRIC_CPU_USER },
+	{ COUNTER(system_ns),            METRIC_CPU_SYSTEM },
+	{ COUNTER(run_delay_ns),         METRIC_CPU_RUN_QUEUE },
+	{ COUNTER(voluntary_switches),   METRIC_CPU_VOLUNTARY_SWITCHES },
+	{ COUNTER(involuntary_switches), METRIC_CPU_INVOLUNTARY_SWITCHES },
+	{ COUNTER(migrations),           METRIC_CPU_MIGRATIONS },
+	{ COUNTER(minor_faults),         METRIC_MEMORY_MINOR_FAULTS },
+	{ COUNTER(major_faults),         METRIC_MEMORY_MAJOR_FAULTS },
+	{ COUNTER(rchar),                METRIC_IO_CHARS_READ },
+	{ COUNTER(wchar),                METRIC_IO_CHARS_WRITTEN },
+	{ COUNTER(syscr),                METRIC_IO_CALLS_READ },
+	{ COUNTER(syscw),                METRIC_IO_CALLS_WRITTEN },
+	{ COUNTER(read_bytes),           METRIC_IO_STORAGE_READ },
+	{ COUNTER(write_bytes),          METRIC_IO_STORAGE_WRITTEN },
+};
+
+#define POLLS(member) (offsetof(struct polls, member) / sizeof(uint64_t))
+
+static const struct field look_fields[] = {
+	{ POLLS(polls),  METRIC_CPU_EMPTY_POLLS },
+	{ POLLS(yields), METRIC_CPU_YIELDS },
+	{ POLLS(ns),     METRIC_CPU_POLLING },
+};
+/* clang-format on */
+
+static void add_fields(struct value values[METRIC_JOB_COUNT], const struct field *from,
+		       size_t count, const uint64_t *counters)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct value *value = &values[from[i].metric];
+
+		value->number += counters[from[i].counter];
+		value->is_known = true;
+	}
+}
+
+void task_metrics_add(struct value values[METRIC_JOB_COUNT], const struct task_counters *from)
+{
+	add_fields(values, fields, ARRAY_SIZE(fields), (const uint64_t *)from);
+}
+
+void task_times_add(struct value values[METRIC_JOB_COUNT], const struct task_times *from)
+{
+	const uint64_t *blocked = (const uint64_t *)&from->blocked;
+	struct value *stolen = &values[METRIC_CPU_STOLEN];
+
+	stolen->number += from->stolen;
+	stolen->is_known = true;
+	for (size_t cause = 0; cause < CAUSE_COUNT; cause++) {
+		struct value *value = &values[cause_metric((enum cause)cause)];
+
+		value->number += blocked[cause];
+		value->is_known = true;
+	}
+}
+
+void polls_add(struct value values[METRIC_JOB_COUNT], const struct polls *from, bool is_sampled)
+{
+	add_fields(values, look_fields, ARRAY_SIZE(look_fields) - !is_sampled,
+		   (const uint64_t *)from);
 }

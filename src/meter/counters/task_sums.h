@@ -69,3 +69,12 @@ void busiest_threads_raise(struct busiest_threads *to, const struct busiest_thre
 
 /* Sort: nothing can be added afterwards. */
 void task_sums_settle(struct sums *t);
+
+/* ---- as metrics ---- */
+
+/* Add the counters to the values, which are known from then on. */
+void task_metrics_add(struct value values[METRIC_JOB_COUNT], const struct task_counters *from);
+/* The same for time by cause. */
+void task_times_add(struct value values[METRIC_JOB_COUNT], const struct task_times *from);
+/* And for polls; @is_sampled: how long tasks spun is known. */
+void polls_add(struct value values[METRIC_JOB_COUNT], const struct polls *from, bool is_sampled);

@@ -96,25 +96,17 @@ static int read_live_tasks(const struct objects *o, struct task_record **ret, si
 	return 0;
 }
 
-struct leaving_list {
-	struct leaving_task *items;
-	size_t count, room;
-};
-
-static void leaving_list_clear(struct leaving_list *l)
-{
-	free(l->items);
-}
-
-static int read_leaving(const struct objects *o, struct leaving_list *l)
+/* That the caller frees, also on failure. */
+static int read_leaving(const struct objects *o, struct leaving_task **ret, size_t *ret_count)
 {
 	_cleanup_(entries_end) struct entries e = objects_entries(o, OBJECT_TASKS, "leaving_tasks");
+	size_t room = 0;
 	int r = 0;
 
 	while (r >= 0 && (r = entries_next(&e)) > 0) {
-		r = array_reserve(&l->items, &l->room, l->count, sizeof(*l->items));
+		r = array_reserve(ret, &room, *ret_count, sizeof(**ret));
 		if (r == 0)
-			l->items[l->count++] = *(const struct leaving_task *)e.value;
+			(*ret)[(*ret_count)++] = *(const struct leaving_task *)e.value;
 	}
 	return r;
 }
@@ -143,22 +135,23 @@ static int compare_pids(const void *a, const void *b)
  * the iterator shows them. */
 static bool are_zombies(const struct objects *o)
 {
-	_cleanup_(leaving_list_clear) struct leaving_list leaving = {};
+	_cleanup_free_ struct leaving_task *leaving = NULL;
 	_cleanup_free_ struct task_record *tasks = NULL;
-	size_t count = 0;
+	size_t count = 0, leaving_count = 0;
 
-	if (read_live_tasks(o, &tasks, &count) < 0 || read_leaving(o, &leaving) < 0 || !count)
+	if (read_live_tasks(o, &tasks, &count) < 0 ||
+	    read_leaving(o, &leaving, &leaving_count) < 0 || !count)
 		return false;
 	qsort(tasks, count, sizeof(*tasks), compare_pids);
-	for (size_t i = 0; i < leaving.count; i++) {
-		struct task_record key = { .pid = leaving.items[i].pid };
+	for (size_t i = 0; i < leaving_count; i++) {
+		struct task_record key = { .pid = leaving[i].pid };
 		const struct task_record *task = bsearch(&key, tasks, count, sizeof(key),
 							 compare_pids);
 
 		if (!task || !task->is_zombie)
 			return false;
 	}
-	return count_leaving(o) == leaving.count;
+	return count_leaving(o) == leaving_count;
 }
 
 int task_sums_wait(const struct meter *m, int timeout_ms)
@@ -180,9 +173,9 @@ int task_sums_wait(const struct meter *m, int timeout_ms)
 
 static int read_tasks(const struct objects *o, struct sums *to)
 {
-	_cleanup_(leaving_list_clear) struct leaving_list leaving = {};
+	_cleanup_free_ struct leaving_task *leaving = NULL;
 	_cleanup_free_ struct task_record *live = NULL;
-	size_t live_count = 0;
+	size_t live_count = 0, leaving_count = 0;
 	struct timespec now;
 	int r;
 
@@ -193,9 +186,9 @@ static int read_tasks(const struct objects *o, struct sums *to)
 	if (r >= 0)
 		r = read_live_tasks(o, &live, &live_count);
 	if (r >= 0)
-		r = read_leaving(o, &leaving);
+		r = read_leaving(o, &leaving, &leaving_count);
 	if (r >= 0)
-		r = task_sums_add_tasks(to, live, live_count, leaving.items, leaving.count,
+		r = task_sums_add_tasks(to, live, live_count, leaving, leaving_count,
 					(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
 	return r;
 }

@@ -111,7 +111,6 @@ struct registry *registry_free(struct registry *r)
 	idmap_clear(&r->user_jobs);
 	idmap_clear(&r->mounts_by_name);
 	snapshot_unref(r->shown);
-	free(r->shown_slots);
 	free(r->jobs);
 	free(r->order);
 	free(r->tasks);

@@ -101,42 +101,23 @@ static const struct cgroup_core *find_cores(const struct registry *r, uint64_t c
 	return first;
 }
 
-/* ---- of jobs ---- */
-
-int registry_job_reserve_cores(struct registry_job *j, const struct registry_group *g)
+int registry_cores_reserve(struct registry_cores *to, const struct registry *r,
+			   const struct registry_group *g)
 {
 	size_t count;
 
-	find_cores(j->registry, g->id, &count);
-	return make_room(&j->cores, count);
+	find_cores(r, g->id, &count);
+	return make_room(to, count);
 }
 
-static void add_group(struct registry_cores *to, const struct registry *r,
-		      const struct registry_group *g)
+void registry_cores_add_group(struct registry_cores *to, const struct registry *r,
+			      const struct registry_group *g)
 {
 	size_t count;
 	const struct cgroup_core *cores = find_cores(r, g->id, &count);
 
 	for (size_t i = 0; i < count; i++)
 		add(to, cores[i].cpu, cores[i].on_ns);
-}
-
-void registry_job_add_cores(struct registry_job *j, const struct registry_group *g)
-{
-	add_group(&j->cores, j->registry, g);
-}
-
-int registry_cores_add_group(struct registry_cores *to, const struct registry *r,
-			     const struct registry_group *g)
-{
-	size_t count;
-	int code;
-
-	find_cores(r, g->id, &count);
-	code = make_room(to, count);
-	if (code == 0)
-		add_group(to, r, g);
-	return code;
 }
 
 int registry_cores_copy(struct registry_cores *to, const struct registry_cores *from)
@@ -209,7 +190,7 @@ static struct registry_core *find_rank(const struct registry_cores *ranks, uint3
 	return NULL;
 }
 
-static uint64_t work_of(const struct registry *r, const struct registry_group *g)
+uint64_t registry_group_work(const struct registry *r, const struct registry_group *g)
 {
 	const struct cgroup_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
 	uint64_t cpu_ns = tasks ? tasks->counters.user_ns + tasks->counters.system_ns : 0;
@@ -235,15 +216,7 @@ void registry_step_add_rank(struct registry_step *s, uint32_t rank, const struct
 	struct registry_core *at = rank == RANK_NONE ? NULL : find_rank(&s->ranks, rank);
 
 	if (at)
-		at->on_ns += work_of(r, g);
-}
-
-int registry_ranks_add_group(struct registry_cores *to, uint32_t rank, const struct registry *r,
-			     const struct registry_group *g)
-{
-	return rank == RANK_NONE || to->count >= RANKS_MAX
-		       ? 0
-		       : registry_cores_add(to, rank, work_of(r, g));
+		at->on_ns += registry_group_work(r, g);
 }
 
 int registry_ranks_load_balance(const struct registry_cores *ranks, struct balance *ret)

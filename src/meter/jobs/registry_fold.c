@@ -8,7 +8,6 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "counters/task_metrics.h"
 #include "counters/task_sums.h"
 #include "jobs/registry_internal.h"
 
@@ -25,17 +24,14 @@ static void value_raise(struct value *to, const struct value *least)
 		*to = *least;
 }
 
-static bool is_sum(enum metric_kind kind)
-{
-	return kind == KIND_COUNTER || kind == KIND_GAUGE;
-}
-
 void values_add(struct value *to, const struct value *from)
 {
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		enum metric_kind kind = metric_get((enum metric_id)i)->kind;
+
 		if (!from[i].is_known)
 			continue;
-		if (is_sum(metric_get((enum metric_id)i)->kind))
+		if (kind == KIND_COUNTER || kind == KIND_GAUGE)
 			value_add(to, (enum metric_id)i, from[i].number);
 		else
 			value_raise(&to[i], &from[i]);
@@ -125,7 +121,8 @@ static bool is_ripe(const struct registry *r, const struct registry_group *g, ui
 	       is_settled(r, g, boot_ns);
 }
 
-static struct registry_member *member_of(struct registry_group *g, const struct registry_job *j)
+struct registry_member *registry_group_member(struct registry_group *g,
+					      const struct registry_job *j)
 {
 	for (size_t i = 0; g && i < g->member_count; i++) {
 		if (g->members[i].job == j)
@@ -140,7 +137,7 @@ static struct registry_member *member_of(struct registry_group *g, const struct 
 static void add_oom_kills(struct registry_group *g, struct registry_member *m,
 			  struct registry_group *parent)
 {
-	const struct registry_member *above = member_of(parent, m->job);
+	const struct registry_member *above = registry_group_member(parent, m->job);
 	uint64_t kills = MAX(g->oom_kills, g->oom_below);
 
 	if (!g->has_oom_kills && !g->oom_below)
@@ -187,7 +184,7 @@ int registry_member_add(struct registry_member *m, const struct registry_group *
 			uint64_t peak_bytes)
 {
 	_cleanup_(parts_clear) struct parts of_job = {}, of_step = {};
-	int r = registry_job_reserve_cores(m->job, g);
+	int r = registry_cores_reserve(&m->job->cores, m->job->registry, g);
 
 	if (r == 0 && m->step)
 		r = registry_step_reserve_rank(m->step, m->rank);
@@ -197,7 +194,7 @@ int registry_member_add(struct registry_member *m, const struct registry_group *
 		r = add_rows(m->job, g);
 	if (r < 0)
 		return r;
-	registry_job_add_cores(m->job, g);
+	registry_cores_add_group(&m->job->cores, m->job->registry, g);
 	registry_busiest_threads_add_group(&m->job->busiest, m->job->registry, g);
 	parts_move(&m->job->parts, &of_job);
 	if (m->step)

@@ -103,9 +103,8 @@ uint32_t registry_rank_of(const char *task);
 int registry_step_reserve_rank(struct registry_step *s, uint32_t rank);
 void registry_step_add_rank(struct registry_step *s, uint32_t rank, const struct registry *r,
 			    const struct registry_group *g);
-/* The same of one that lives. */
-int registry_ranks_add_group(struct registry_cores *to, uint32_t rank, const struct registry *r,
-			     const struct registry_group *g);
+/* What the tasks of one that lives did. */
+uint64_t registry_group_work(const struct registry *r, const struct registry_group *g);
 int registry_ranks_load_balance(const struct registry_cores *ranks, struct balance *ret);
 
 /* ---- threads ---- */
@@ -371,7 +370,6 @@ struct registry {
 	int (*fill)(void *context, struct snapshot *s); /* see registry_set_filler(); NULL */
 	void *fill_context;
 	struct snapshot *shown; /* the last one */
-	uint32_t *shown_slots; /* of each of its mounts, ascending */
 };
 
 /* Was that counted, by the last feed? */
@@ -417,6 +415,9 @@ void registry_job_drop(struct registry_job *j);
 int registry_job_compare_shown(const struct registry_job *a, const struct registry_job *b);
 /* The step of that name, which is made if need be; NULL: no memory. */
 struct registry_step *registry_job_step(struct registry_job *j, const char *id);
+/* As which the group belongs to the job; NULL: it does not, or there is no group. */
+struct registry_member *registry_group_member(struct registry_group *g,
+					      const struct registry_job *j);
 bool registry_group_is_folded(const struct registry_group *g); /* all of it */
 bool registry_group_is_touched(const struct registry_group *g); /* one of its jobs is */
 void registry_drop_halves(struct registry *r);
@@ -429,17 +430,19 @@ uint32_t registry_mount_slot(struct registry *r, const struct snapshot_mount *mo
 /* The slot in which a job shows the mount of @slot: another one where it has too many; MOUNTS_MAX:
  * no memory. */
 uint32_t registry_job_mount(struct registry_job *j, uint32_t slot);
+/* Where the slot is among those of the job, or would be. */
+size_t registry_job_find_mount(const struct registry_job *j, uint32_t slot);
 /* Give back the slots that no job was seen on. */
 void registry_mounts_sweep(struct registry *r);
 
 /* Replace what was fed of cores. */
 int registry_take_cores(struct registry *r, const struct cgroup_core *cores, size_t count);
 void registry_forget_cores(struct registry *r);
-/* Make the group's cores part of what is folded of the job, once there is room for them. */
-int registry_job_reserve_cores(struct registry_job *j, const struct registry_group *g);
-void registry_job_add_cores(struct registry_job *j, const struct registry_group *g);
-int registry_cores_add_group(struct registry_cores *to, const struct registry *r,
-			     const struct registry_group *g);
+/* Make the group's cores part of the others, once there is room for them. */
+int registry_cores_reserve(struct registry_cores *to, const struct registry *r,
+			   const struct registry_group *g);
+void registry_cores_add_group(struct registry_cores *to, const struct registry *r,
+			      const struct registry_group *g);
 
 /* Make all that the group did part of what is folded of the job and the step that it is @m of, or,
  * on failure, nothing of it.

@@ -186,15 +186,6 @@ static void take_top(struct registry_job *j, const struct newcomer *n, const str
 	j->has_top = true;
 }
 
-static struct registry_member *find_member(struct registry_group *g, const struct registry_job *j)
-{
-	for (size_t i = 0; i < g->member_count; i++) {
-		if (g->members[i].job == j)
-			return &g->members[i];
-	}
-	return NULL;
-}
-
 /* Whether it was the last live group of its step.  One that a job's state names may never have
  * come.
  */
@@ -214,7 +205,7 @@ static void join(struct registry *r, struct registry_group *g, struct registry_j
 		 struct registry_step *step, uint32_t rank, bool is_step_top,
 		 const struct group_life *life)
 {
-	struct registry_member *m = find_member(g, j);
+	struct registry_member *m = registry_group_member(g, j);
 
 	if (!m) {
 		if (g->member_count == MEMBERS_MAX)
@@ -315,6 +306,8 @@ static void join_as_parent(struct registry *r, struct registry_group *g, const s
 /* A counter of files begins anew with a new top group. */
 static void end_top(struct registry_job *j)
 {
+	struct value said[METRIC_JOB_COUNT] = {};
+
 	j->has_top = false;
 	j->base = j->base ? j->base : calloc(METRIC_JOB_COUNT, sizeof(*j->base));
 	if (!j->base)
@@ -322,17 +315,12 @@ static void end_top(struct registry_job *j)
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
 		enum metric_kind kind = metric_get((enum metric_id)i)->kind;
 
-		if (kind != KIND_COUNTER && kind != KIND_PEAK) {
-			if (kind == KIND_GAUGE)
-				j->set[i] = (struct value){};
-			continue;
-		}
-		if (kind == KIND_COUNTER && j->set[i].is_known)
-			value_add(j->base, (enum metric_id)i, j->set[i].number);
-		else if (j->set[i].is_known && j->base[i].number <= j->set[i].number)
-			j->base[i] = j->set[i];
-		j->set[i] = (struct value){};
+		if (kind == KIND_COUNTER || kind == KIND_PEAK)
+			said[i] = j->set[i];
+		if (kind == KIND_COUNTER || kind == KIND_PEAK || kind == KIND_GAUGE)
+			j->set[i] = (struct value){};
 	}
+	values_add(j->base, said);
 }
 
 static void die(struct registry *r, struct registry_group *g, const struct group_life *life)

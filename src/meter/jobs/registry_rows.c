@@ -12,19 +12,6 @@
 
 /* ---- mounts ---- */
 
-static uint64_t hash_mount(const struct registry *r, const struct snapshot_mount *m)
-{
-	uint64_t hash = r->seed ^ (uint64_t)m->kind;
-
-	return fnv_text(fnv_text(hash, m->name ? m->name : ""), m->fstype ? m->fstype : "");
-}
-
-static bool is_same_mount(const struct snapshot_mount *a, const struct snapshot_mount *b)
-{
-	return a->kind == b->kind && text_is_equal(a->name, b->name) &&
-	       text_is_equal(a->fstype, b->fstype);
-}
-
 /* Output is text: names that are none would be shown alike, and so are alike from the beginning. */
 static int repair(char **text)
 {
@@ -41,14 +28,8 @@ static int copy_repaired(struct snapshot_mount *to, const struct snapshot_mount 
 {
 	int r = snapshot_mount_copy(to, from);
 
-	if (r == 0)
-		r = repair(&to->name);
-	if (r == 0)
-		r = repair(&to->fstype);
-	if (r == 0)
-		r = repair(&to->source);
-	for (size_t i = 0; r == 0 && i < MOUNT_ALIASES_MAX; i++)
-		r = repair(&to->aliases[i]);
+	for (size_t i = 0; r == 0 && i < SNAPSHOT_MOUNT_TEXTS; i++)
+		r = repair(snapshot_mount_text(to, i));
 	if (r < 0)
 		snapshot_mount_clear(to);
 	return r;
@@ -100,10 +81,14 @@ uint32_t registry_mount_slot(struct registry *r, const struct snapshot_mount *mo
 
 	if (copy_repaired(&copy, mount) < 0)
 		return MOUNTS_MAX;
+	hash = fnv_text(r->seed ^ (uint64_t)copy.kind, copy.name ? copy.name : "");
+	hash = fnv_text(hash, copy.fstype ? copy.fstype : "");
 	/* where another has the same hash, the next one is this one's */
-	for (hash = hash_mount(r, &copy); (at = (size_t)idmap_get(&r->mounts_by_name, hash));
-	     hash++) {
-		if (is_same_mount(&r->mounts[at - 1].mount, &copy))
+	for (; (at = (size_t)idmap_get(&r->mounts_by_name, hash)); hash++) {
+		const struct snapshot_mount *known = &r->mounts[at - 1].mount;
+
+		if (known->kind == copy.kind && text_is_equal(known->name, copy.name) &&
+		    text_is_equal(known->fstype, copy.fstype))
 			return (uint32_t)(at - 1);
 	}
 	if (r->mounts_by_name.count + 1 < MOUNTS_MAX)
@@ -113,8 +98,7 @@ uint32_t registry_mount_slot(struct registry *r, const struct snapshot_mount *mo
 					: registry_mount_slot(r, &other);
 }
 
-/* Where the slot stands among those of the job, or would. */
-static size_t position_of(const struct registry_job *j, uint32_t slot)
+size_t registry_job_find_mount(const struct registry_job *j, uint32_t slot)
 {
 	size_t low = 0, high = j->mount_count;
 
@@ -131,7 +115,7 @@ static size_t position_of(const struct registry_job *j, uint32_t slot)
 
 uint32_t registry_job_mount(struct registry_job *j, uint32_t slot)
 {
-	size_t at = position_of(j, slot);
+	size_t at = registry_job_find_mount(j, slot);
 	uint32_t *larger;
 
 	if (at < j->mount_count && j->mounts[at] == slot)

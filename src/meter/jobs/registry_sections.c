@@ -6,7 +6,6 @@
 
 #include "basic/array.h"
 #include "model/sections/block.h"
-#include "counters/blocks.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "jobs/registry_internal.h"

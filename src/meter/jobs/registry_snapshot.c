@@ -23,9 +23,6 @@ struct making {
 	struct snapshot *snapshot;
 	struct part *parts; /* by job */
 	size_t part_count;
-	uint32_t *indexes; /* of each slot, in the snapshot's mounts */
-	uint32_t *slots; /* and the way back */
-	bool has_moved; /* a mount has another index than in the last snapshot */
 	struct registry_row *rows; /* of the job that is being made */
 	size_t row_count;
 	struct snapshot_row *merged; /* the same with what was shown, before it gets its own place
@@ -36,8 +33,6 @@ struct making {
 static void making_clear(struct making *m)
 {
 	free(m->parts);
-	free(m->indexes);
-	free(m->slots);
 	free(m->rows);
 	free(m->merged);
 	snapshot_unref(m->snapshot);
@@ -140,37 +135,19 @@ static const struct part *find_parts(const struct making *m, const struct regist
 
 /* ---- mounts ---- */
 
-static bool has_moved(const struct making *m)
+/* By slot, so that a mount has one index in all snapshots. */
+static int list_mounts(const struct registry *r, struct snapshot *s)
 {
-	const struct registry *r = m->registry;
-
-	for (size_t i = 0; r->shown && i < r->shown->mount_count; i++) {
-		if (i >= m->snapshot->mount_count || m->slots[i] != r->shown_slots[i])
-			return true;
-	}
-	return false;
-}
-
-static int list_mounts(struct making *m)
-{
-	const struct registry *r = m->registry;
-	struct snapshot *s = m->snapshot;
-
 	s->mounts = calloc(r->mount_room + 1, sizeof(*s->mounts));
-	m->indexes = calloc(r->mount_room + 1, sizeof(*m->indexes));
-	m->slots = calloc(r->mount_room + 1, sizeof(*m->slots));
-	if (!s->mounts || !m->indexes || !m->slots)
+	if (!s->mounts)
 		return -ENOMEM;
 	for (size_t slot = 0; slot < r->mount_room; slot++) {
 		if (!r->mounts[slot].is_used)
 			continue;
-		m->indexes[slot] = (uint32_t)s->mount_count;
-		m->slots[s->mount_count] = (uint32_t)slot;
-		if (snapshot_mount_copy(&s->mounts[s->mount_count], &r->mounts[slot].mount) < 0)
+		s->mount_count = slot + 1;
+		if (snapshot_mount_copy(&s->mounts[slot], &r->mounts[slot].mount) < 0)
 			return -ENOMEM;
-		s->mount_count++;
 	}
-	m->has_moved = has_moved(m);
 	return 0;
 }
 
@@ -202,19 +179,6 @@ static int gather_rows(struct making *m, struct registry_job *j, const struct pa
 	return r;
 }
 
-static struct op_counts counts_of(const struct registry_row *row)
-{
-	struct op_counts counts = { .calls = row->counts.calls,
-				    .errors = row->counts.errors,
-				    .ns = row->counts.ns };
-
-	if (row->op < OP_DATA_COUNT)
-		counts.bytes = row->counts.bytes;
-	else
-		counts.not_found = row->counts.not_found;
-	return counts;
-}
-
 static int compare_keys(const struct snapshot_row *a, const struct snapshot_row *b)
 {
 	if (a->mount != b->mount)
@@ -226,15 +190,6 @@ static int compare_keys(const struct snapshot_row *a, const struct snapshot_row 
 static const struct snapshot_job *last_shown(const struct registry_job *j)
 {
 	return j->shown ? &j->registry->shown->jobs[j->shown - 1] : NULL;
-}
-
-/* A row that was shown, as the new snapshot numbers its mounts. */
-static struct snapshot_row translate(const struct making *m, const struct snapshot_row *row)
-{
-	struct snapshot_row here = *row;
-
-	here.mount = m->indexes[m->registry->shown_slots[row->mount]];
-	return here;
 }
 
 static int make_room_to_merge(struct making *m, size_t count)
@@ -262,11 +217,12 @@ static size_t merge_rows(const struct making *m, const struct snapshot_job *last
 		int order = i == m->row_count ? 1 : k == last_count ? -1 : 0;
 
 		if (i < m->row_count)
-			now = (struct snapshot_row){ m->indexes[m->rows[i].mount], m->rows[i].op,
-						     m->rows[i].interface, 0,
-						     counts_of(&m->rows[i]) };
+			now = (struct snapshot_row){
+				m->rows[i].mount, m->rows[i].op, m->rows[i].interface, 0,
+				op_counts_of(m->rows[i].op, &m->rows[i].counts)
+			};
 		if (k < last_count)
-			before = translate(m, &last->rows[k]);
+			before = last->rows[k];
 		order = order ? order : compare_keys(&now, &before);
 		m->merged[count] = order > 0 ? before : now;
 		if (order == 0)
@@ -303,7 +259,7 @@ static int make_rows(struct making *m, struct registry_job *j, const struct part
 static int put_rows(struct making *m, struct registry_job *j, const struct part *parts,
 		    size_t part_count, const struct snapshot_job *last, struct snapshot_job *ret)
 {
-	if (!last || j->has_new_rows || m->has_moved)
+	if (!last || j->has_new_rows)
 		return make_rows(m, j, parts, part_count, last, ret);
 	ret->rows = snapshot_rows_ref(last->rows);
 	ret->row_count = last->row_count;
@@ -446,27 +402,22 @@ static int put_steps(const struct registry_job *j, const struct part *parts, siz
 	return 0;
 }
 
-static uint64_t elapsed_ns(const struct registry_job *j, uint64_t boot_ns)
-{
-	uint64_t start = j->facts->start_boot_ns,
-		 end = j->is_ended ? j->facts->end_boot_ns : boot_ns;
-
-	return start && end > start ? end - start : 0;
-}
-
 /* How many, which stands in the snapshot, and which, for who asks the job. */
 static int put_cores(const struct making *m, struct registry_job *j, const struct part *parts,
-		     size_t count, struct balance *ret)
+		     size_t count, struct snapshot_job *ret)
 {
 	_cleanup_(registry_cores_clear) struct registry_cores cores = {};
-	const uint64_t elapsed = elapsed_ns(j, m->snapshot->boot_ns);
+	const uint64_t elapsed = snapshot_job_elapsed(m->snapshot, ret);
 	char *used = NULL;
 	int r = registry_cores_copy(&cores, &j->cores);
 
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = registry_cores_add_group(&cores, j->registry, parts[i].group);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		r = registry_cores_reserve(&cores, j->registry, parts[i].group);
+		if (r == 0)
+			registry_cores_add_group(&cores, j->registry, parts[i].group);
+	}
 	if (r == 0)
-		r = registry_cores_load_balance(&cores, elapsed, ret);
+		r = registry_cores_load_balance(&cores, elapsed, &ret->cores);
 	if (r == 0)
 		r = registry_cores_list_used(&cores, elapsed, &used);
 	if (r < 0)
@@ -507,9 +458,9 @@ static int put_ranks(const struct registry_job *j, const struct part *parts, siz
 		return 0;
 	r = registry_cores_copy(&ranks, &step->ranks);
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		if (parts[i].step == step)
-			r = registry_ranks_add_group(&ranks, parts[i].rank, j->registry,
-						     parts[i].group);
+		if (parts[i].step == step && parts[i].rank != RANK_NONE && ranks.count < RANKS_MAX)
+			r = registry_cores_add(&ranks, parts[i].rank,
+					       registry_group_work(j->registry, parts[i].group));
 	}
 	if (r == 0)
 		r = registry_ranks_load_balance(&ranks, &ret->ranks);
@@ -553,16 +504,15 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 	if (r == 0)
 		r = put_steps(j, parts, count, last, ret);
 	if (r == 0)
-		r = put_cores(m, j, parts, count, &ret->cores);
+		r = put_cores(m, j, parts, count, ret);
 	if (r == 0)
 		r = put_ranks(j, parts, count, ret);
 	if (r == 0)
 		put_values(j, parts, count, last, ret->values);
 	if (r < 0)
 		return r;
-	ret->changed_ns = last && !m->has_moved && snapshot_job_is_same(ret, last)
-				  ? last->changed_ns
-				  : m->snapshot->boot_ns;
+	ret->changed_ns = last && snapshot_job_is_same(ret, last) ? last->changed_ns
+								  : m->snapshot->boot_ns;
 	return 0;
 }
 
@@ -592,7 +542,7 @@ static int make(struct making *m)
 		r = settle_mounts(m);
 	if (r == 0) {
 		registry_mounts_sweep(m->registry);
-		r = list_mounts(m);
+		r = list_mounts(registry, s);
 	}
 	s->jobs = calloc(registry->order_count + 1, sizeof(*s->jobs));
 	if (r == 0 && !s->jobs)
@@ -621,8 +571,6 @@ static void remember(struct making *m)
 	}
 	snapshot_unref(r->shown);
 	r->shown = snapshot_ref(m->snapshot);
-	free(r->shown_slots);
-	r->shown_slots = TAKE_PTR(m->slots);
 }
 
 void registry_set_filler(struct registry *r, int (*fill)(void *context, struct snapshot *s),

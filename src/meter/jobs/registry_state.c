@@ -246,15 +246,6 @@ static void put_steps(struct document *d, const struct registry_job *j)
 	document_end_list(d);
 }
 
-static uint32_t position_of(const struct registry_job *j, uint32_t slot)
-{
-	uint32_t i = 0;
-
-	while (i < j->mount_count && j->mounts[i] != slot)
-		i++;
-	return i;
-}
-
 static int put_rows(struct document *d, const struct registry_job *j)
 {
 	_cleanup_free_ struct snapshot_mount *mounts = calloc(j->mount_count + 1, sizeof(*mounts));
@@ -270,11 +261,11 @@ static int put_rows(struct document *d, const struct registry_job *j)
 		mounts[i] = j->registry->mounts[j->mounts[i]].mount;
 	for (size_t i = 0; i < j->row_count; i++) {
 		rows[i] = j->rows[i];
-		rows[i].mount = position_of(j, rows[i].mount);
+		rows[i].mount = (uint32_t)registry_job_find_mount(j, rows[i].mount);
 	}
 	for (size_t i = 0; i < j->bucket_count; i++) {
 		buckets[i] = j->buckets[i];
-		buckets[i].mount = position_of(j, buckets[i].mount);
+		buckets[i].mount = (uint32_t)registry_job_find_mount(j, buckets[i].mount);
 	}
 	shape_format(&saved_shape, &saved, d);
 	return 0;
@@ -538,13 +529,6 @@ static int take_timeline(const struct place *place, const json_t *root, struct r
 	return r < 0 || !timeline ? r : timeline_restore(&here, timeline, &j->timeline);
 }
 
-static int compare_cgroups(const void *a, const void *b)
-{
-	const struct registry_cgroup_name *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
-
 static int take_rows(const struct place *place, const json_t *root, struct saved_rows *ret)
 {
 	int r = shape_parse(&saved_shape, place, root, ret);
@@ -558,7 +542,7 @@ static int take_rows(const struct place *place, const json_t *root, struct saved
 			    ? 0
 			    : place_refuse(place, "histograms", "name what there is not");
 	if (ret->cgroup_count)
-		qsort(ret->cgroups, ret->cgroup_count, sizeof(*ret->cgroups), compare_cgroups);
+		qsort(ret->cgroups, ret->cgroup_count, sizeof(*ret->cgroups), ids_compare);
 	for (size_t i = 1; r == 0 && i < ret->cgroup_count; i++) {
 		if (ret->cgroups[i].id == ret->cgroups[i - 1].id)
 			r = place_refuse(place, "cgroups", "names one twice");
@@ -567,16 +551,6 @@ static int take_rows(const struct place *place, const json_t *root, struct saved
 }
 
 /* ---- the whole ---- */
-
-static int check_schema(const json_t *root, struct error *err)
-{
-	const json_t *schema = json_is_object(root) ? place_member(root, "schema") : NULL;
-
-	if (!json_is_string(schema) || strcmp(json_string_value(schema), STATE_SCHEMA) != 0)
-		return error_set(err, -EINVAL, "this is no state of a job: the schema is not '%s'",
-				 STATE_SCHEMA);
-	return 0;
-}
 
 static int (*const takers[])(const struct place *place, const json_t *root,
 			     struct registry_job *j) = {
@@ -597,10 +571,13 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 {
 	struct place place = { .err = err };
 	_cleanup_free_ char *manager = NULL, *id = NULL;
-	int code = check_schema(root, err);
+	const json_t *schema = json_is_object(root) ? place_member(root, "schema") : NULL;
+	int code;
 
-	if (code == 0)
-		code = check_keys(&place, root, is_of_job);
+	if (!json_is_string(schema) || strcmp(json_string_value(schema), STATE_SCHEMA) != 0)
+		return error_set(err, -EINVAL, "this is no state of a job: the schema is not '%s'",
+				 STATE_SCHEMA);
+	code = check_keys(&place, root, is_of_job);
 	if (code == 0)
 		code = need_string(&place, root, "manager", &manager);
 	if (code == 0)

@@ -56,18 +56,17 @@ static int make_index(struct kernel_types *types)
 int kernel_types_make(struct btf *btf, struct kernel_types **ret)
 {
 	struct kernel_types *types = calloc(1, sizeof(*types));
-	int r = types ? 0 : -ENOMEM;
+	int r;
 
-	if (r >= 0) {
-		types->btf = btf;
-		r = make_index(types);
-	}
-	if (r < 0) {
+	if (!types)
+		return -ENOMEM;
+	types->btf = btf;
+	r = make_index(types);
+	if (r < 0)
 		free(types);
-		return r;
-	}
-	*ret = types;
-	return 0;
+	else
+		*ret = types;
+	return r;
 }
 
 int kernel_types_open(struct kernel_types **ret)

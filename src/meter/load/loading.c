@@ -235,19 +235,15 @@ static int keep_one_handler(void)
 	return kept;
 }
 
-static void stop_handler(int *handler)
-{
-	if (*handler >= 0)
-		(void)libbpf_unregister_prog_handler(*handler);
-	*handler = -1;
-}
-
 #define NO_TARGETS ((struct targets){ { -1, -1, -1 } })
 
 static void targets_stop(struct targets *targets)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(targets->handlers); i++)
-		stop_handler(&targets->handlers[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(targets->handlers); i++) {
+		if (targets->handlers[i] >= 0)
+			(void)libbpf_unregister_prog_handler(targets->handlers[i]);
+	}
+	*targets = NO_TARGETS;
 }
 
 /* From now on, until targets_stop(), for each object that is opened; to be loaded before that.  On

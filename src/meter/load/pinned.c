@@ -198,6 +198,8 @@ static int take_map(struct objects *o, enum object_id id, const char *map)
 	return objects_add_map(o, id, &form, fd);
 }
 
+/* Take what is pinned at @o->pins, of the layout of @l, with its hooks as they were.  -ENOENT: it
+ * is incomplete. */
 static int take_all(struct objects *o, const struct loading *l)
 {
 	int r = take_fd(&o->pins, NULL, PINS_HOOKS, &o->pinned_hooks_fd);
@@ -213,26 +215,12 @@ static int take_all(struct objects *o, const struct loading *l)
 	return r;
 }
 
-/* Take what is pinned at @o->pins, of the layout of @l, with its hooks as they were.  -ENOENT: it
- * is incomplete; then @o is as it was. */
-static int pinned_take(struct objects *o, const struct loading *l)
-{
-	const struct hooks before = o->hooks;
-	int r = take_all(o, l);
-
-	if (r < 0) {
-		objects_let_go(o);
-		o->hooks = before;
-		o->older = (struct older){};
-	}
-	return r;
-}
-
 /* ---- what others left ---- */
 
 int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *l)
 {
 	_cleanup_(dir_clear) struct dir sets = {};
+	const struct hooks before = o->hooks;
 	char name[LAYOUT_NAME_SIZE];
 	struct layout layout;
 	int r = pins_list_sets(pin_dir, &sets);
@@ -242,7 +230,12 @@ int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *
 	layout_of(l, &layout);
 	layout_format(&layout, name);
 	pins_find(pin_dir, name, &o->pins);
-	o->is_taken_over = pinned_take(o, l) >= 0;
+	o->is_taken_over = take_all(o, l) >= 0;
+	if (!o->is_taken_over) { /* it is incomplete: all is as it was */
+		objects_let_go(o);
+		o->hooks = before;
+		o->older = (struct older){};
+	}
 	for (size_t i = 0; i < sets.count && r >= 0; i++) {
 		_cleanup_close_ int hooks_fd = -EBADF;
 		struct pins set;

@@ -46,14 +46,6 @@ static int set_identity(const struct job *job, const struct job_record_node *nod
 	return r;
 }
 
-uint64_t job_record_elapsed(const struct snapshot *s, const struct snapshot_job *job)
-{
-	uint64_t start_ns = job->job->start_boot_ns,
-		 end_ns = job->is_live ? s->boot_ns : job->job->end_boot_ns;
-
-	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
-}
-
 static int set_steps(const struct snapshot_job *job, struct record *to)
 {
 	for (size_t i = 0; i < job->step_count; i++) {
@@ -96,7 +88,7 @@ int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 	record->time.start_ns = job->job->start_ns;
 	record->time.end_ns = job->is_live ? 0 : job->job->end_ns;
 	record->time.measured_from_ns = job->job->measured_from_ns;
-	record->time.elapsed_ns = job_record_elapsed(s, job);
+	record->time.elapsed_ns = snapshot_job_elapsed(s, job);
 	record->coverage.unmeasured_ns = job->job->unmeasured_ns;
 	if (job->job->unmeasured_ns)
 		r = strings_add(

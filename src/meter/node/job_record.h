@@ -13,8 +13,5 @@ struct job_record_node { /* the same in all records of the node; NULL: absent */
 int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 		    const struct job_record_node *node, bool in_sums, struct record **ret);
 
-/* How old it is, or became, in ns; 0: not known. */
-uint64_t job_record_elapsed(const struct snapshot *s, const struct snapshot_job *job);
-
 /* For a job without a name: its label as its name, else what it runs as its command. */
 int job_record_add_label(const struct snapshot_job *job, struct record *to);

@@ -5,10 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct error;
+#include "node/state.h"
+
 struct registry;
 struct registry_job;
-struct state;
+
+/* The file name of a job. @maker: the user who made its cgroups, since others may choose the
+ * same id; -1: none. Any bytes are valid, and names are unique; very long ids (130 bytes if most
+ * are no letters, else 220) are replaced by a digest. -ENAMETOOLONG: the manager's name is too
+ * long. */
+int state_name(const char *manager, const char *id, int64_t maker, char ret[STATE_NAME_SIZE]);
 
 /* Into a registry that has learned nothing yet.  What is not to be taken is set aside. */
 int job_state_read(struct state *state, struct registry *registry, struct error *err);

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "counters/blocks.h"
 #include "selftest/canary.h"
 #include "counters/details.h"
 #include "basic/cleanup.h"
@@ -17,8 +17,7 @@
 #include "cgroup/group_tree.h"
 #include "cgroup/hierarchy.h"
 #include "basic/idmap.h"
-#include "node/kernel_one.h"
-#include "counters/killed.h"
+#include "cgroup/group.h"
 #include "counters/cgroups.h"
 #include "load/losses.h"
 #include "load/meter.h"
@@ -38,7 +37,12 @@
 
 struct kernel_side {
 	bool has_bpf, has_clock, has_histograms; /* are wanted */
-	struct kernel_one one; /* its one is NULL: all groups */
+	const struct sampler_one *one; /* only this group is counted, and slow questions are
+					  allowed; NULL: all groups */
+	uint64_t began_ns; /* its command, by CLOCK_BOOTTIME; 0: before us */
+	bool is_learned, is_following; /* it is; its files are, one by one */
+	uint64_t open_syscalls; /* its, as they were read last */
+	struct error why_no_canary;
 	int root_fd;
 	const struct hierarchy *hierarchy;
 	struct registry *registry;
@@ -86,17 +90,30 @@ static int start_watching(struct kernel_side *k, struct error *err)
 	return meter_seal(k->meter, err);
 }
 
+/* The group's hooks are tried by less, since somebody waits. */
+static void start_one(struct kernel_side *k)
+{
+	if (meter_has_any_tier(k->meter))
+		(void)canary_run(k->meter, k->root_fd, k->hierarchy, group_id(k->one->group), false,
+				 &k->why_no_canary);
+	k->is_following = k->one->is_own;
+	if (k->is_following)
+		meter_follow_files(k->meter);
+	meter_follow_syscalls(k->meter, k->one->is_own);
+}
+
 /* A part of the memory that all counters have. */
 static unsigned int followed_max(const struct sampler_options *wanted)
 {
 	unsigned int mib = wanted->maps_memory_mib ? wanted->maps_memory_mib : SIZING_LIMIT_MIB;
 
-	return mib * SIZING_FILES_OF_A_MIB;
+	return wanted->follows_files ? mib * SIZING_FILES_OF_A_MIB : 0;
 }
 
 static int open_meter(struct kernel_side *k, const struct sampler_options *wanted,
 		      struct error *err)
 {
+	const struct sampler_one *one = k->one;
 	struct meter_options options = {
 		.root_fd = k->root_fd,
 		.tiers = wanted->tiers,
@@ -104,18 +121,28 @@ static int open_meter(struct kernel_side *k, const struct sampler_options *wante
 		.has_histograms = wanted->has_histograms,
 		.has_block = wanted->has_block,
 		.names_syscalls = wanted->names_syscalls,
-		.followed_max = wanted->follows_files ? followed_max(wanted) : 0,
-		.has_groups = true,
-		.shape = { .jobs = JOBS_AT_ONCE },
-		.maps_memory_mib = wanted->maps_memory_mib,
-		.watched_id = NOBODY,
+		.followed_max = one ? one->followed_max : followed_max(wanted),
 		.hierarchy = k->hierarchy,
-		.pin_dir = wanted->pin_dir,
 	};
-	int r = meter_open(&options, &k->meter);
+	int r;
 
+	if (one) {
+		options.sizes = one->map_sizes;
+		options.watched_id = group_id(one->group);
+	} else {
+		options.has_groups = true;
+		options.shape.jobs = JOBS_AT_ONCE;
+		options.maps_memory_mib = wanted->maps_memory_mib;
+		options.watched_id = NOBODY;
+		options.pin_dir = wanted->pin_dir;
+	}
+	r = meter_open(&options, &k->meter);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
+	if (one) {
+		start_one(k);
+		return 0;
+	}
 	/* without this map BPF is refused: each hook has the reason */
 	if (objects_map_fd(meter_objects(k->meter), OBJECT_LIFE, "groups") < 0) {
 		k->meter = meter_close(k->meter);
@@ -149,11 +176,9 @@ int kernel_side_open(const struct sampler_options *options, const struct hierarc
 		.hierarchy = h,
 		.registry = registry,
 		.names = names,
-		.one = { .one = options->one },
+		.one = options->one,
 	};
-	if (k->one.one)
-		r = kernel_one_open(&k->one, options, h, &k->meter, err);
-	else if (k->has_bpf)
+	if (k->one || k->has_bpf)
 		r = open_meter(k, options, err);
 	if (r >= 0 && !k->meter)
 		r = group_tree_open(k->root_fd, h, GROUPS_SEEN_MAX, &k->tree, err);
@@ -203,7 +228,7 @@ static int superblocks_fd(const struct kernel_side *k)
 
 void kernel_side_begin(struct kernel_side *k, uint64_t boot_ns)
 {
-	k->one.began_ns = boot_ns;
+	k->began_ns = boot_ns;
 }
 
 /* The safety net: finds cgroups that no program reported. */
@@ -222,14 +247,27 @@ static int walk(struct kernel_side *k, uint64_t boot_ns, struct error *err)
 	return 0;
 }
 
+static int learn_one(struct kernel_side *k, uint64_t boot_ns, uint64_t real_ns)
+{
+	struct group_life life = { .id = group_id(k->one->group), .born_ns = k->began_ns };
+	int r;
+
+	if (k->is_learned)
+		return 0;
+	snprintf(life.path, sizeof(life.path), "%s", k->one->path);
+	r = registry_learn_one(k->registry, &life, k->one->manager, k->one->id, boot_ns, real_ns);
+	k->is_learned = r >= 0;
+	return r;
+}
+
 int kernel_side_learn(struct kernel_side *k, uint64_t boot_ns, uint64_t real_ns, struct error *err)
 {
 	_cleanup_free_ struct group_life *groups = NULL;
 	uint64_t generation;
 	int r;
 
-	if (k->one.one)
-		return kernel_one_learn(&k->one, k->registry, boot_ns, real_ns);
+	if (k->one)
+		return learn_one(k, boot_ns, real_ns);
 	if (!k->meter) { /* from directories */
 		r = group_tree_look(k->tree, boot_ns, &groups, &k->groups, err);
 		return r < 0 ? r : registry_learn(k->registry, groups, k->groups, boot_ns, real_ns);
@@ -269,27 +307,9 @@ static int feed_rows(struct kernel_side *k, uint64_t boot_ns, struct cgroup_row 
 	return r;
 }
 
-struct killing {
-	struct registry *registry;
-	uint64_t only; /* as meter_only_cgroup() has it */
-};
-
-static int add_oom_kill(void *context, uint64_t cgroup, const struct oom_kill *oom_kill)
+static int add_oom_kill(void *registry, uint64_t cgroup, const struct oom_kill *oom_kill)
 {
-	const struct killing *killing = context;
-
-	return registry_add_oom_kill(killing->registry, killing->only ? killing->only : cgroup,
-				     oom_kill);
-}
-
-static int read_blocks(const struct kernel_side *k, struct cgroup_block **ret, size_t *ret_count)
-{
-	uint64_t only = meter_only_cgroup(k->meter);
-	int r = blocks_read(meter_objects(k->meter), ret, ret_count);
-
-	for (size_t i = 0; r >= 0 && only && i < *ret_count; i++)
-		(*ret)[i].cgroup = only;
-	return r;
+	return registry_add_oom_kill(registry, cgroup, oom_kill);
 }
 
 #define STORM_NS UINT64_C(60000000000)
@@ -337,11 +357,10 @@ static int feed(struct kernel_side *k, uint64_t boot_ns, struct task_bases *base
 	_cleanup_free_ struct cgroup_block *blocks = NULL;
 	_cleanup_free_ struct cgroup_row *rows = NULL;
 	_cleanup_free_ struct cgroup_loss *losses = NULL;
-	struct killing killing = { k->registry, k->meter ? meter_only_cgroup(k->meter) : 0 };
 	struct losses nowhere;
 	int r = 0;
 
-	if (k->meter && !k->one.one) {
+	if (k->meter && !k->one) {
 		r = losses_read(k->meter, &losses, &feed.loss_count, &nowhere, err);
 		tell_lost_groups(k, boot_ns);
 		feed.losses = losses;
@@ -352,7 +371,7 @@ static int feed(struct kernel_side *k, uint64_t boot_ns, struct task_bases *base
 	if (r >= 0 && feed.counted & COUNTED_TIMES)
 		r = cgroups_read_cores(k->meter, &cores, &feed.core_count, err);
 	if (r >= 0 && feed.counted & COUNTED_BLOCK)
-		r = read_blocks(k, &blocks, &feed.block_count);
+		r = cgroups_read_blocks(k->meter, &blocks, &feed.block_count);
 	if (r >= 0 && feed.counted & COUNTED_FILES)
 		r = feed_rows(k, boot_ns, &rows, &feed, err);
 	feed.tasks = tasks;
@@ -361,7 +380,7 @@ static int feed(struct kernel_side *k, uint64_t boot_ns, struct task_bases *base
 	if (r >= 0)
 		r = registry_feed(k->registry, &feed);
 	if (r >= 0 && feed.counted & COUNTED_TASKS)
-		r = killed_visit(meter_objects(k->meter), add_oom_kill, &killing);
+		r = cgroups_visit_kills(k->meter, add_oom_kill, k->registry);
 	if (r < 0)
 		kernel_side_distrust(k); /* the changes are lost */
 	return r;
@@ -440,7 +459,7 @@ static int hand_over_details(struct kernel_side *k, const uint64_t *cgroups, siz
 {
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0 && count && !k->one.one; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0 && count && !k->one; i++) {
 		if (has_detail(k, &details[i]))
 			r = hand_over_detail(k, &details[i], cgroups, count, take, err);
 	}
@@ -547,11 +566,11 @@ uint32_t kernel_side_pinned_id(const struct kernel_side *k)
 int kernel_side_resume(struct kernel_side *k, struct error *err)
 {
 	bool is_taken_over = k->meter && meter_is_taken_over(k->meter);
-	int r = k->meter && !is_taken_over && !k->one.one ? start_watching(k, err) : 0;
+	int r = k->meter && !is_taken_over && !k->one ? start_watching(k, err) : 0;
 
 	if (r >= 0 && k->meter && meter_is_on(k->meter, "leave_call"))
 		r = row_cache_open(k->meter, &k->rows);
-	if (r >= 0 && k->rows && k->has_clock && !k->one.one) { /* there are times to give up */
+	if (r >= 0 && k->rows && k->has_clock && !k->one) { /* there are times to give up */
 		k->governor = governor_new(own_costs_unclocked(meter_objects(k->meter)));
 		r = k->governor ? 0 : -ENOMEM;
 	}
@@ -598,7 +617,7 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 
 	if (!sorts_calls(k))
 		return 0;
-	for (size_t i = 0; i < to->mount_count && !k->one.one; i++)
+	for (size_t i = 0; i < to->mount_count && !k->one; i++)
 		to->mounts[i].has_histograms = true;
 	r = read_histograms_of(k, job, &histograms, &count, err);
 	for (size_t i = 0; r >= 0 && i < count; i++)
@@ -622,30 +641,63 @@ static int add_detail(struct kernel_side *k, const struct detail *detail,
 	return r < 0 || !folded ? r : section_add(s, to, folded);
 }
 
-static int add_details(struct kernel_side *k, const struct registry_job *job, struct record *record,
-		       struct error *err)
+/* On cgroup v1 the group's file does not count those of groups below it. */
+static int count_killed(struct kernel_side *k, struct reading *reading)
 {
-	_cleanup_free_ uint64_t *cgroups = NULL;
-	struct details_of of = {};
-	int r = registry_job_cgroups(job, &cgroups, &of.count);
+	struct value *kills = &reading->values[METRIC_MEMORY_OOM_KILLS];
+	uint64_t count;
+	int r = cgroups_count_kills(k->meter, &count);
 
-	of.cgroups = cgroups;
-	for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0; i++)
-		r = add_detail(k, &details[i], job, &of, record, err);
-	return r < 0 || !record->syscalls.is_known
-		       ? r
-		       : kernel_one_note_open(syscalls_count_open(k->meter, &of), record);
+	if (r >= 0 && kills->is_known)
+		kills->number = MAX(kills->number, count);
+	return r;
+}
+
+static int add_details_of_one(struct kernel_side *k, struct record *record, struct error *err)
+{
+	const struct details_of all = { .is_all = true };
+	int r = place_names_refresh(k->names, superblocks_fd(k), false, err);
+
+	if (r < 0)
+		return r;
+	/* a list of the most used files cannot be divided by time: so the first record begins it */
+	if (k->is_following)
+		r = hot_files_read(k->meter, k->names, &all, &record->files, err);
+	else
+		meter_follow_files(k->meter);
+	k->is_following = true;
+	if (r >= 0)
+		r = syscalls_read(k->meter, &all, &record->syscalls, err);
+	k->open_syscalls = record->syscalls.is_known ? syscalls_count_open(k->meter, &all) : 0;
+	return r < 0 ? r : count_killed(k, &record->reading);
+}
+
+/* System calls that have not returned. */
+static int note_open(uint64_t open, struct record *record)
+{
+	return open ? strings_add(&record->coverage.notes,
+				  "%" PRIu64
+				  " system call%s that went on at the end %s not counted",
+				  open, open == 1 ? "" : "s", open == 1 ? "is" : "are")
+		    : 0;
 }
 
 int kernel_side_add_details(struct kernel_side *k, const struct registry_job *job,
 			    struct record *record, struct error *err)
 {
+	_cleanup_free_ uint64_t *cgroups = NULL;
+	struct details_of of = {};
 	int r;
 
-	if (!k->one.one)
-		return add_details(k, job, record, err);
-	r = place_names_refresh(k->names, superblocks_fd(k), false, err);
-	return r < 0 ? r : kernel_one_add_details(&k->one, k->meter, k->names, record, err);
+	if (k->one)
+		return add_details_of_one(k, record, err);
+	r = registry_job_cgroups(job, &cgroups, &of.count);
+	of.cgroups = cgroups;
+	for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0; i++)
+		r = add_detail(k, &details[i], job, &of, record, err);
+	return r < 0 || !record->syscalls.is_known
+		       ? r
+		       : note_open(syscalls_count_open(k->meter, &of), record);
 }
 
 int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns)
@@ -658,7 +710,7 @@ int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns)
 int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns,
 			    struct record *record)
 {
-	if (k->meter && k->one.one)
+	if (k->meter && k->one)
 		return governor_describe_cost(meter_objects(k->meter), record);
 	return k->governor ? governor_describe(k->governor, from_ns, to_ns, record) : 0;
 }
@@ -685,13 +737,29 @@ static int describe_detail(const struct kernel_side *k, const struct detail *det
 			   detail->words);
 }
 
+static int describe_one(const struct kernel_side *k, struct record *record)
+{
+	int r = meter_describe(k->meter, NULL, record);
+
+	if (r >= 0 && *k->why_no_canary.text)
+		r = strings_add(&record->coverage.notes, "hooks were not checked: %s",
+				k->why_no_canary.text);
+	if (r >= 0 && k->one->followed_max && !meter_is_on(k->meter, "leave_call"))
+		r = strings_add(&record->coverage.missing, "hot files: they need files by mount");
+	else if (r >= 0 && k->one->followed_max)
+		r = strings_add(&record->coverage.tiers, "T3");
+	if (r >= 0 && record->syscalls.is_known && !strings_contain(&record->coverage.tiers, "T3"))
+		r = strings_add(&record->coverage.tiers, "T3");
+	return r < 0 ? r : note_open(k->open_syscalls, record);
+}
+
 int kernel_side_describe(const struct kernel_side *k, const struct losses *losses,
 			 struct record *record)
 {
 	int r;
 
-	if (k->one.one)
-		return kernel_one_describe(&k->one, k->meter, record);
+	if (k->one)
+		return describe_one(k, record);
 	if (k->meter) {
 		r = meter_describe(k->meter, losses, record);
 		for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0; i++)

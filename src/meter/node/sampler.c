@@ -14,7 +14,6 @@
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "sources/node_ports.h"
-#include "sources/numa.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"
@@ -699,7 +698,7 @@ static int describe_cpus(const struct sampler *s, const struct registry_job *job
 	record->job.cpus_used = used ? strdup(used) : NULL;
 	if (used && !record->job.cpus_used)
 		return -ENOMEM;
-	return numa_describe(s->options.root_fd, record);
+	return machine_describe_numa(s->options.root_fd, record);
 }
 
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "node/state.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,6 +12,7 @@
 
 #include "basic/array.h"
 #include "basic/cleanup.h"
+#include "basic/dir.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
@@ -292,12 +292,6 @@ static int names_add(struct names *n, const char *name)
 	return n->names[n->count] ? (n->count++, 0) : -ENOMEM;
 }
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static int list_last(struct state *s UNUSED, struct names *to, const char *name)
 {
 	return *name == '.' && text_ends_with(name, ".last") ? names_add(to, name) : 0;
@@ -318,15 +312,12 @@ static int list_whole(struct state *s, struct names *to, const char *name)
 static int list(struct state *s, int (*add)(struct state *s, struct names *to, const char *name),
 		struct names *ret)
 {
-	int fd = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(closedirp) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_(dir_closep) DIR *dir = dir_open(s->dir_fd, ".");
 	struct dirent *entry;
 	int r = 0;
 
-	if (!dir) {
-		closep(&fd);
+	if (!dir)
 		return -errno;
-	}
 	while (r >= 0 && (entry = readdir(dir)) && ret->count < STATE_FILES_MAX)
 		r = add(s, ret, entry->d_name);
 	return r;

@@ -24,12 +24,6 @@ struct state;
 #define STATE_OF_JSON ".json"
 #define STATE_OF_BYTES ".state"
 
-/* The file name of a job. @maker: the user who made its cgroups, since others may choose the
- * same id; -1: none. Any bytes are valid, and names are unique; very long ids (130 bytes if most
- * are no letters, else 220) are replaced by a digest. -ENAMETOOLONG: the manager's name is too
- * long. */
-int state_name(const char *manager, const char *id, int64_t maker, char ret[STATE_NAME_SIZE]);
-
 /* Make the directory @path if it is not there, 0700 and @uid's and @gid's (while we may still give
  * it away), and keep it open.  -EPERM: there is one that others may write to. */
 int state_open(const char *path, uid_t uid, gid_t gid, struct state **ret, struct error *err);

@@ -103,17 +103,15 @@ static long ring_move(struct ring *r, bool is_write, int fd, void *bytes, size_t
 	return result;
 }
 
-static long nap(struct fixture *s);
-static long read_by_ring(struct fixture *s);
-static long write_by_ring(struct fixture *s);
-static long read_by_libaio(struct fixture *s);
-static long write_by_libaio(struct fixture *s);
-static long read_by_mapping(struct fixture *s);
-static long write_by_mapping(struct fixture *s);
+static long nap(struct fixture *s, const struct case_ *v);
+static long ask_ring(struct fixture *s, const struct case_ *v);
+static long ask_libaio(struct fixture *s, const struct case_ *v);
+static long touch_page(struct fixture *s, const struct case_ *v);
 
 #define ON_FIXTURE .place = CASE_ON_FIXTURE
 #define BY(hook) .place = CASE_ON_FIXTURE, .placed_by = hook
 #define SEARCHED BY("note_permission") /* where its directory is */
+#define MOVE(how, bytes) .run = how, .arguments = { bytes }
 #define DO(number, ...) .nr = SYS_##number, .arguments = { __VA_ARGS__ }
 #define TO_PIPE .place = CASE_ON_FIXTURE, .is_copy = true, .to = CASE_ON_PIPE
 #define TO_FIXTURE .place = CASE_ON_FIXTURE, .is_copy = true, .to = CASE_ON_FIXTURE
@@ -136,12 +134,12 @@ static const struct case_ cases[] = {
 	{ OP_READ,  INTERFACE_SENDFILE, TO_PIPE, DO(sendfile, FD(PIPE_IN), FD(FILE), FROM, 3) },
 	{ OP_READ,  INTERFACE_SPLICE, TO_PIPE, DO(splice, FD(FILE), FROM, FD(PIPE_IN), 0, 2, 0) },
 	{ OP_READ,  INTERFACE_COPY_FILE_RANGE, TO_FIXTURE, DO(copy_file_range, FD(FILE), FROM, FD(FILE), TO, 5, 0) },
-	{ OP_WRITE, INTERFACE_IO_URING, ON_FIXTURE, .run = write_by_ring },
-	{ OP_READ,  INTERFACE_IO_URING, ON_FIXTURE, .run = read_by_ring },
-	{ OP_WRITE, INTERFACE_LIBAIO, ON_FIXTURE, .run = write_by_libaio },
-	{ OP_READ,  INTERFACE_LIBAIO, ON_FIXTURE, .run = read_by_libaio },
-	{ OP_READ,  INTERFACE_MAPPING, .place = CASE_ON_STORAGE, .run = read_by_mapping },
-	{ OP_WRITE, INTERFACE_MAPPING, .place = CASE_ON_STORAGE, .run = write_by_mapping },
+	{ OP_WRITE, INTERFACE_IO_URING, ON_FIXTURE, MOVE(ask_ring, 29) },
+	{ OP_READ,  INTERFACE_IO_URING, ON_FIXTURE, MOVE(ask_ring, 19) },
+	{ OP_WRITE, INTERFACE_LIBAIO, ON_FIXTURE, MOVE(ask_libaio, 31) },
+	{ OP_READ,  INTERFACE_LIBAIO, ON_FIXTURE, MOVE(ask_libaio, 37) },
+	{ OP_READ,  INTERFACE_MAPPING, .place = CASE_ON_STORAGE, .run = touch_page },
+	{ OP_WRITE, INTERFACE_MAPPING, .place = CASE_ON_STORAGE, .run = touch_page },
 
 	{ OP_FSYNC, 0, ON_FIXTURE, DO(fsync, FD(FILE)) },
 	{ OP_FDATASYNC, 0, ON_FIXTURE, DO(fdatasync, FD(FILE)) },
@@ -203,7 +201,7 @@ static void set_alarm(long us)
 }
 
 /* Sleep in a read until a signal ends it, so that it is parked and comes back with EINTR. */
-static long nap(struct fixture *s)
+static long nap(struct fixture *s, const struct case_ *v UNUSED)
 {
 	char byte;
 	long result;
@@ -214,29 +212,20 @@ static long nap(struct fixture *s)
 	return result;
 }
 
-static long ask_ring(struct fixture *s, bool is_write, size_t bytes)
+static long ask_ring(struct fixture *s, const struct case_ *v)
 {
-	return s->ring ? ring_move(s->ring, is_write, s->files[FIXTURE_FILE], s->bytes, bytes)
+	return s->ring ? ring_move(s->ring, v->op == OP_WRITE, s->files[FIXTURE_FILE], s->bytes,
+				   (size_t)v->arguments[0])
 		       : CASE_NOT_RUN;
 }
 
-static long write_by_ring(struct fixture *s)
-{
-	return ask_ring(s, true, 29);
-}
-
-static long read_by_ring(struct fixture *s)
-{
-	return ask_ring(s, false, 19);
-}
-
-static long ask_libaio(struct fixture *s, int opcode, size_t bytes)
+static long ask_libaio(struct fixture *s, const struct case_ *v)
 {
 	struct iocb request = {
-		.aio_lio_opcode = (uint16_t)opcode,
+		.aio_lio_opcode = v->op == OP_WRITE ? IOCB_CMD_PWRITE : IOCB_CMD_PREAD,
 		.aio_fildes = (uint32_t)s->files[FIXTURE_FILE],
 		.aio_buf = (uintptr_t)s->bytes,
-		.aio_nbytes = bytes,
+		.aio_nbytes = (uint64_t)v->arguments[0],
 	}, *requests = &request;
 	aio_context_t context = 0;
 	struct io_event event;
@@ -249,29 +238,16 @@ static long ask_libaio(struct fixture *s, int opcode, size_t bytes)
 	return (long)event.res; /* its end is awaited with the canary's */
 }
 
-static long write_by_libaio(struct fixture *s)
+static long touch_page(struct fixture *s, const struct case_ *v)
 {
-	return ask_libaio(s, IOCB_CMD_PWRITE, 31);
-}
+	volatile char *page = s->page;
 
-static long read_by_libaio(struct fixture *s)
-{
-	return ask_libaio(s, IOCB_CMD_PREAD, 37);
-}
-
-static long read_by_mapping(struct fixture *s)
-{
-	if (!s->page)
+	if (!page)
 		return CASE_NOT_RUN;
-	(void)*(volatile char *)s->page;
-	return sysconf(_SC_PAGESIZE);
-}
-
-static long write_by_mapping(struct fixture *s)
-{
-	if (!s->page)
-		return CASE_NOT_RUN;
-	*(volatile char *)s->page = 1;
+	if (v->op == OP_WRITE)
+		*page = 1;
+	else
+		(void)*page;
 	return sysconf(_SC_PAGESIZE);
 }
 
@@ -299,7 +275,7 @@ static long run_case(struct fixture *s, const struct case_ *v)
 	long a[6], result;
 
 	if (v->run)
-		return v->run(s);
+		return v->run(s, v);
 	for (size_t i = 0; i < ARRAY_SIZE(a); i++)
 		a[i] = argument_of(s, v->arguments[i]);
 	result = syscall(v->nr, a[0], a[1], a[2], a[3], a[4], a[5]);

@@ -35,7 +35,7 @@ struct case_ {
 	enum file_interface interface;
 	enum case_place place;
 	const char *placed_by; /* the hook that its place depends on; NULL: the call shows it */
-	long (*run)(struct fixture *fixture);
+	long (*run)(struct fixture *fixture, const struct case_ *v);
 	long nr, arguments[6];
 	int keeps; /* the result is this descriptor of the stage; 0: none */
 	bool is_copy; /* it is a write as well, whose place is @to */

@@ -132,20 +132,10 @@ struct gpu_card {
 	uint8_t room[ROOM] __attribute__((aligned(8)));
 };
 
-static int open_card(struct gpu_library *l, void *handle, struct gpu_card **ret)
+static void open_card(struct gpu_card *c, struct gpu_library *l, void *handle)
 {
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
-	(*ret)->library = gpu_library_ref(l);
-	(*ret)->device = handle;
-	return 0;
-}
-
-static void close_card(struct gpu_card *c)
-{
-	gpu_library_unref(c->library);
-	free(c);
+	c->library = l;
+	c->device = handle;
 }
 
 /* ---- the table of fields ---- */
@@ -331,16 +321,11 @@ static void read_processes(struct gpu_card *c, struct gpu_reading *to)
 	c->before_ns = to->boot_ns;
 }
 
-static int read_card(struct gpu_card *c, uint64_t boot_ns, struct gpu_reading *ret)
+static void read_card(struct gpu_card *c, struct gpu_reading *to)
 {
-	*ret = (struct gpu_reading){ .boot_ns = boot_ns };
-	ret->processes = calloc(GPU_PROCESSES_MAX, sizeof(*ret->processes));
-	if (!ret->processes)
-		return -ENOMEM;
-	read_fields(c, ret);
-	if (!ret->fields[GPU_FIELD(LOST)].number)
-		read_processes(c, ret);
-	return 0;
+	read_fields(c, to);
+	if (!to->fields[GPU_FIELD(LOST)].number)
+		read_processes(c, to);
 }
 
 const struct gpu_driver amd_smi_driver = {
@@ -348,7 +333,7 @@ const struct gpu_driver amd_smi_driver = {
 	.counter = "amd-smi",
 	.power = "amd-smi-power",
 	.list = list_cards,
+	.card_size = sizeof(struct gpu_card),
 	.open = open_card,
 	.read = read_card,
-	.close = close_card,
 };

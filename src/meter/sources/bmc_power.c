@@ -1,48 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 #include "sources/bmc_power.h"
 
-#include <errno.h>
+#include <stdio.h>
 
+#include "basic/clock.h"
 #include "model/record.h"
 #include "model/sample.h"
 
-bool bmc_power_begin(struct bmc_power *p, uint64_t boot_ns)
+struct bmc_power bmc_power_begin(const char *source, const char *name, unsigned int rank)
 {
-	if (p->has_asked && boot_ns - p->asked_ns < BMC_PAUSE_NS)
-		return false;
-	p->has_asked = true;
-	p->asked_ns = boot_ns;
-	return true;
+	struct bmc_power p = { .sensor = { .source = source,
+					   .level = ENERGY_NODE,
+					   .part = ENERGY_ALL,
+					   .socket = ENERGY_SOCKET_ANY,
+					   .quality = ENERGY_MEASURED,
+					   .rank = rank } };
+
+	snprintf(p.sensor.name, sizeof(p.sensor.name), "%s", name);
+	return p;
 }
 
-void bmc_power_answer(struct bmc_power *p, uint64_t uw, uint64_t boot_ns)
+int bmc_power_sample(struct bmc_power *p, uint64_t boot_ns,
+		     int (*ask)(struct source_state *s, uint64_t now_ns, uint64_t *ret_uw,
+				struct error *err),
+		     struct source_state *s, struct samples *to)
 {
-	if (!uw || uw > BMC_POWER_MAX_UW) { /* of a node that runs */
-		error_set(&p->why, 0, "it says that the node takes %s",
-			  uw ? "more than a megawatt" : "no power");
-		p->has_answer = false;
-		return;
+	const bool is_due = !p->has_asked || boot_ns - p->asked_ns >= BMC_PAUSE_NS;
+	struct energy_reading reading = { .sensor = p->sensor, .is_stale = !is_due };
+	struct error why = {};
+	uint64_t uw = 0;
+
+	if (is_due) {
+		p->has_asked = true;
+		p->asked_ns = boot_ns;
+		p->has_answer = ask(s, boot_ns, &uw, &why) >= 0;
+		if (p->has_answer && (!uw || uw > BMC_POWER_MAX_UW)) { /* of a node that runs */
+			p->has_answer = false;
+			error_set(&why, 0, "it says that the node takes %s",
+				  uw ? "more than a megawatt" : "no power");
+		}
+		if (p->has_answer) {
+			p->answered_ns = clock_now_ns(CLOCK_BOOTTIME);
+			energy_integral_take(&p->integral, uw, p->answered_ns);
+		} else {
+			p->why = why;
+		}
 	}
-	energy_integral_take(&p->integral, uw, boot_ns);
-	p->answered_ns = boot_ns;
-	p->has_answer = true;
-}
-
-void bmc_power_refuse(struct bmc_power *p, const struct error *why)
-{
-	p->why = *why;
-	p->has_answer = false;
-}
-
-int bmc_power_add(const struct bmc_power *p, bool is_new, struct samples *to)
-{
-	const struct energy_reading reading = {
-		.sensor = p->sensor,
-		.total = p->integral.total,
-		.boot_ns = p->answered_ns,
-		.is_stale = !is_new,
-	};
-
+	reading.total = p->integral.total;
+	reading.boot_ns = p->answered_ns;
 	return p->has_answer ? samples_add_energy(to, &reading) : 0;
 }
 

@@ -20,7 +20,7 @@ struct strings;
 #define BMC_PAUSE_NS UINT64_C(5000000000) /* from question to question */
 #define BMC_POWER_MAX_UW UINT64_C(1000000000000) /* more than this no node takes */
 
-struct bmc_power { /* begins as {}, with its sensor set */
+struct bmc_power {
 	struct energy_sensor sensor;
 	struct energy_integral integral;
 	uint64_t asked_ns, answered_ns;
@@ -28,12 +28,14 @@ struct bmc_power { /* begins as {}, with its sensor set */
 	struct error why; /* it was not */
 };
 
-/* Whether to ask now; then pass the result to one of the other two, with its time. */
-bool bmc_power_begin(struct bmc_power *p, uint64_t boot_ns);
-void bmc_power_answer(struct bmc_power *p, uint64_t uw, uint64_t boot_ns);
-void bmc_power_refuse(struct bmc_power *p, const struct error *why);
+/* Of that source's sensor. */
+struct bmc_power bmc_power_begin(const char *source, const char *name, unsigned int rank);
 
-/* Add the reading, if there is any.  -ENOMEM, -ENOSPC. */
-int bmc_power_add(const struct bmc_power *p, bool is_new, struct samples *to);
+/* Ask the BMC, if it is time to, and add the reading, if there is any.  -ENOMEM, -ENOSPC. */
+struct source_state;
+int bmc_power_sample(struct bmc_power *p, uint64_t boot_ns,
+		     int (*ask)(struct source_state *s, uint64_t now_ns, uint64_t *ret_uw,
+				struct error *err),
+		     struct source_state *s, struct samples *to);
 /* Report why there is none. -ENOMEM, -ENOSPC. */
 int bmc_power_describe(const struct bmc_power *p, const char *label, struct strings *missing);

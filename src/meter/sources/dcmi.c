@@ -99,15 +99,8 @@ static int open_source(const struct source_options *options, struct source_state
 		return -ENODEV;
 	if (s->fd < 0)
 		return error_set_errno(err, errno, "cannot open '/" DEVICE "'");
-	s->power.sensor = (struct energy_sensor){
-		.source = "dcmi",
-		.name = "DCMI power",
-		.level = ENERGY_NODE,
-		.part = ENERGY_ALL,
-		.socket = ENERGY_SOCKET_ANY,
-		.quality = ENERGY_MEASURED,
-		.rank = 31, /* behind Redfish, which has more digits */
-	};
+	/* behind Redfish, which has more digits */
+	s->power = bmc_power_begin("dcmi", "DCMI power", 31);
 	return 0;
 }
 
@@ -204,37 +197,30 @@ static int exchange(struct source_state *s, uint64_t now_ns, uint8_t *data, size
 	return r < 0 ? error_set_errno(err, r, "cannot ask the BMC") : r;
 }
 
-static int ask(struct source_state *s, uint64_t now_ns, struct dcmi_power *ret, struct error *err)
+static int ask(struct source_state *s, uint64_t now_ns, uint64_t *ret_uw, struct error *err)
 {
+	struct dcmi_power power = {};
 	uint8_t data[64] = {};
 	bool is_late = false;
 	int r = exchange(s, now_ns, data, sizeof(data), &is_late, err);
 
 	if (r >= 0)
-		r = dcmi_parse(data, (size_t)r, ret, err);
+		r = dcmi_parse(data, (size_t)r, &power, err);
 	if (r < 0)
 		return r;
 	if (is_late) /* its time is not known */
 		return error_set(err, -ETIME, "the BMC's answer came too late");
-	if (is_stuck(s, ret->stamp, now_ns))
+	if (is_stuck(s, power.stamp, now_ns))
 		return error_set(err, -ESTALE,
 				 "what the BMC says has been the same for %" PRIu64 " s",
 				 (now_ns - s->stamp_ns) / NS_OF_A_SECOND);
+	*ret_uw = power.watts * UW_OF_A_WATT;
 	return 0;
 }
 
 static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 {
-	const bool is_due = bmc_power_begin(&s->power, boot_ns);
-	struct dcmi_power power = {};
-	struct error why = {};
-
-	if (is_due && ask(s, boot_ns, &power, &why) < 0)
-		bmc_power_refuse(&s->power, &why);
-	else if (is_due)
-		bmc_power_answer(&s->power, power.watts * UW_OF_A_WATT,
-				 clock_now_ns(CLOCK_BOOTTIME));
-	return bmc_power_add(&s->power, is_due, to);
+	return bmc_power_sample(&s->power, boot_ns, ask, s, to);
 }
 
 static int describe(const struct source_state *s, struct strings *missing)

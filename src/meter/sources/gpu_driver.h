@@ -98,10 +98,13 @@ struct gpu_driver {
 	 * driver is gone, with the reason in *err; the next call initialises it again. */
 	int (*list)(struct gpu_library *l, struct gpu_identity ret[GPU_CARDS_MAX],
 		    size_t *ret_count, struct error *err);
-	int (*open)(struct gpu_library *l, void *handle, struct gpu_card **ret);
-	/* All but the data of processes from proc. -ENOMEM. */
-	int (*read)(struct gpu_card *c, uint64_t boot_ns, struct gpu_reading *ret);
-	void (*close)(struct gpu_card *c);
+	size_t card_size;
+	/* A card begins as zeros; the library outlives it. */
+	void (*open)(struct gpu_card *c, struct gpu_library *l, void *handle);
+	/* All but the data of processes from proc, into one that has room for GPU_PROCESSES_MAX of
+	 * them, and its time. */
+	void (*read)(struct gpu_card *c, struct gpu_reading *to);
+	void (*close)(struct gpu_card *c); /* NULL: it holds nothing */
 };
 
 extern const struct gpu_driver nvml_driver, amd_smi_driver;

@@ -121,16 +121,20 @@ static int open_asked(const struct source_options *options, struct source_state 
 	const struct asked_options *own = options->context;
 	const struct hierarchy *h = own->source->hierarchy;
 	struct asked *a = asked_of(state);
-	int r;
 
 	a->library = gpu_library_ref(own->library);
 	a->root_fd = options->root_fd;
 	a->has_hierarchy = h;
 	if (h)
 		a->hierarchy = (struct hierarchy){ .is_v2 = h->is_v2, .key = h->key };
-	r = own->handle ? a->library->driver->open(a->library, own->handle, &a->card) : 0;
-	a->library->open += a->card != NULL;
-	return r;
+	if (!own->handle)
+		return 0;
+	a->card = calloc(1, a->library->driver->card_size);
+	if (!a->card)
+		return -ENOMEM;
+	a->library->driver->open(a->card, a->library, own->handle);
+	a->library->open++;
+	return 0;
 }
 
 /* "PID (COMM) STATE ...": fields 14, 15 and 22, in ticks. */
@@ -190,7 +194,6 @@ static void count_lost(struct asked *a, bool is_lost)
 static int sample_asked(struct source_state *state, uint64_t boot_ns, struct samples *to UNUSED)
 {
 	struct asked *a = asked_of(state);
-	int r = 0;
 
 	a->why = (struct error){};
 	if (!a->card) {
@@ -198,9 +201,13 @@ static int sample_asked(struct source_state *state, uint64_t boot_ns, struct sam
 		return 0;
 	}
 	gpu_reading_clear(&a->reading);
-	r = a->library->driver->read(a->card, boot_ns, &a->reading);
+	a->reading.boot_ns = boot_ns;
+	a->reading.processes = calloc(GPU_PROCESSES_MAX, sizeof(*a->reading.processes));
+	if (!a->reading.processes)
+		return -ENOMEM;
+	a->library->driver->read(a->card, &a->reading);
 	count_lost(a, a->reading.fields[GPU_FIELD(LOST)].number);
-	for (size_t i = 0; r == 0 && i < a->reading.process_count; i++) {
+	for (size_t i = 0; i < a->reading.process_count; i++) {
 		read_process(a, &a->reading.processes[i]);
 		read_times(a, &a->reading.processes[i]);
 	}
@@ -210,7 +217,7 @@ static int sample_asked(struct source_state *state, uint64_t boot_ns, struct sam
 		a->before[i].pid = a->reading.processes[i].pid;
 		a->before[i].cpu_ns = a->reading.processes[i].cpu_ns.number;
 	}
-	return r;
+	return 0;
 }
 
 static void close_asked(struct source_state *state)
@@ -221,7 +228,9 @@ static void close_asked(struct source_state *state)
 	count_lost(a, false);
 	if (a->card) {
 		a->library->open--;
-		a->library->driver->close(a->card);
+		if (a->library->driver->close)
+			a->library->driver->close(a->card);
+		free(a->card);
 	}
 	gpu_library_unref(a->library);
 }

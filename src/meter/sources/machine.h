@@ -28,3 +28,10 @@ int machine_read_busy(int root_fd, uint64_t *ret_ns);
 
 /* A "flags" line of cpuinfo has "hypervisor". */
 bool machine_parse_hypervisor(const char *cpuinfo);
+
+#define NUMA_NODES_MAX 1024
+
+/* Set the record's NUMA nodes of the CPUs that it may use, and of those that it used, if they
+ * are known; unknown on a machine without NUMA files. -ENOMEM. */
+struct record;
+int machine_describe_numa(int root_fd, struct record *record);

@@ -175,10 +175,8 @@ static int sample_apart(struct source_state *s, const struct mount *mount, struc
 	one->is_wanted = true;
 	r = slow_source_take(one->slow, &samples);
 	one->is_late = r == -ETIME;
-	for (size_t i = 0; i < samples.count && r == 0; i++)
-		r = samples_add(to, samples.items[i].id,
-				(const char *const *)samples.items[i].labels,
-				samples.items[i].number);
+	if (r == 0)
+		r = samples_add_all(to, &samples);
 	samples_clear(&samples);
 	if (slow_source_ask(one->slow) < 0)
 		s->left_out++;

@@ -150,16 +150,12 @@ struct gpu_card {
 	struct process_use uses[GPU_PROCESSES_MAX];
 };
 
-static int open_card(struct gpu_library *n, void *handle, struct gpu_card **ret)
+static void open_card(struct gpu_card *c, struct gpu_library *n, void *handle)
 {
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
-	(*ret)->nvml = gpu_library_ref(n);
-	(*ret)->device = handle;
-	(*ret)->gpms[0].gpu_instance = GPU_WHOLE;
-	(*ret)->gpm_count = 1;
-	return 0;
+	c->nvml = n;
+	c->device = handle;
+	c->gpms[0].gpu_instance = GPU_WHOLE;
+	c->gpm_count = 1;
 }
 
 static void close_card(struct gpu_card *c)
@@ -171,8 +167,6 @@ static void close_card(struct gpu_card *c)
 	}
 	if (c->events)
 		(void)CALL(c->nvml, "nvmlEventSetFree", (void *), c->events);
-	gpu_library_unref(c->nvml);
-	free(c);
 }
 
 /* Once, in the card's own thread: calls on a card that hangs hang too. */
@@ -463,24 +457,19 @@ static void add_use(struct gpu_card *c, struct gpu_reading *to)
 	}
 }
 
-static int read_card(struct gpu_card *c, uint64_t boot_ns, struct gpu_reading *ret)
+static void read_card(struct gpu_card *c, struct gpu_reading *to)
 {
-	*ret = (struct gpu_reading){ .boot_ns = boot_ns };
-	ret->processes = calloc(GPU_PROCESSES_MAX, sizeof(*ret->processes));
-	if (!ret->processes)
-		return -ENOMEM;
 	begin_card(c);
 	if (c->has_gpm)
 		sample_gpm(c, GPU_WHOLE);
-	read_fields(c, ret);
-	if (ret->fields[GPU_FIELD(LOST)].number)
-		return 0;
-	read_instances(c, ret);
-	add_processes(c, DEVICE "ComputeRunningProcesses_v3", ret);
-	add_processes(c, DEVICE "GraphicsRunningProcesses_v3", ret);
-	add_processes(c, DEVICE "MPSComputeRunningProcesses_v3", ret);
-	add_use(c, ret);
-	return 0;
+	read_fields(c, to);
+	if (to->fields[GPU_FIELD(LOST)].number)
+		return;
+	read_instances(c, to);
+	add_processes(c, DEVICE "ComputeRunningProcesses_v3", to);
+	add_processes(c, DEVICE "GraphicsRunningProcesses_v3", to);
+	add_processes(c, DEVICE "MPSComputeRunningProcesses_v3", to);
+	add_use(c, to);
 }
 
 const struct gpu_driver nvml_driver = {
@@ -488,6 +477,7 @@ const struct gpu_driver nvml_driver = {
 	.counter = "nvml",
 	.power = "nvml-power",
 	.list = list_cards,
+	.card_size = sizeof(struct gpu_card),
 	.open = open_card,
 	.read = read_card,
 	.close = close_card,

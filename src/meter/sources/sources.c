@@ -251,18 +251,6 @@ int sources_peek(const struct sources *s, struct energy_readings *to)
 	return r;
 }
 
-static int sources_put_samples(const struct samples *from, struct samples *to)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < from->count; i++) {
-		const struct sample *one = &from->items[i];
-
-		r = samples_add(to, one->id, (const char *const *)one->labels, one->number);
-	}
-	return r;
-}
-
 int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to)
 {
 	int r = 0;
@@ -271,7 +259,7 @@ int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to)
 		struct slot *slot = &s->slots[i];
 
 		if (slot->slow || slot->source->is_for_jobs)
-			r = sources_put_samples(&slot->samples, to);
+			r = samples_add_all(to, &slot->samples);
 		else if (slot->state && slot->source->sample)
 			r = slot->source->sample(slot->state, boot_ns, to);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hwmon_sensors - sensors below sys/class/hwmon: energy and power, with the part of the node that
+ * hwmon - sensors below sys/class/hwmon: energy and power, with the part of the node that
  * they cover; temperatures; fans.
  *
  * One table maps chips to parts: the ACPI meter (of the node, and on NVIDIA Grace one for each of
