@@ -218,7 +218,7 @@ void summary_text(const struct record *r, const struct rules *rules, struct page
 
 	(void)analysis_make(rules, r, &analysis);
 	rows_set_bound(rows, record_is_bound(r));
-	efficiency_rows(r, &analysis, rows);
+	efficiency_rows(r, &analysis, true, rows);
 	put_headline(r, page);
 	first = analysis.insights.count ? &analysis.insights.items[0] : NULL;
 	action = first ? finding_action(first) : NULL;
