@@ -252,22 +252,16 @@ static void say_others(pid_t pid)
 	cli_say(&cmd_watch, &message);
 }
 
-/* Lines go where the report for people goes. */
-static struct watch_live make_live(const struct output *output)
-{
-	FILE *out = output->format == OUTPUT_TEXT || output->file ? stdout : stderr;
-
-	return (struct watch_live){ .page = page_for(out),
-				    .is_terminal = isatty(fileno(out)) == 1 };
-}
-
 static int watch(const struct settings *s, struct output *output, struct request *request,
 		 struct error *err)
 {
 	_cleanup_(rules_freep) struct rules *rules = NULL;
 	_cleanup_(watch_source_closep) struct watch_source *source = NULL;
 	_cleanup_(session_clear) struct session session = {};
-	struct watch_live live = make_live(output);
+	/* lines go where the report for people goes */
+	FILE *lines = output->format == OUTPUT_TEXT || output->file ? stdout : stderr;
+	struct watch_live live = { .page = page_for(lines),
+				   .is_terminal = isatty(fileno(lines)) == 1 };
 	struct watch_options watch_options = { .duration_ns = s->duration_ns,
 					       .interval_ns = s->interval_ns,
 					       .look = s->is_live ? watch_live_print : NULL,

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "client/client.h"
 #include "basic/error.h"
 #include "basic/text.h"
@@ -123,14 +123,12 @@ static int read_job(struct watch_source *s, const struct watched *job, struct re
 static struct jobs_source *new_source(struct error *err)
 {
 	struct jobs_source *a = calloc(1, sizeof(*a));
-	struct timespec now;
 
 	if (!a) {
 		error_set_errno(err, ENOMEM, "cannot watch");
 		return NULL;
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	a->since_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	a->since_ns = clock_now_ns(CLOCK_REALTIME);
 	a->source = (struct watch_source){ refresh_jobs, read_job, close_jobs };
 	return a;
 }
