@@ -63,5 +63,5 @@ bool curve_of(const struct plot *plot, size_t i, const struct curve_axis *axis, 
 struct human curve_format(double value, enum axis_kind kind)
 {
 	return kind == AXIS_NUMBER ? humanize_cores((uint64_t)fmin(value * 1000, 1e18))
-				   : wire_snapshot_format(value, kind);
+				   : axis_format(value, kind);
 }
