@@ -106,14 +106,6 @@ static uint64_t whole(double number)
 	return number >= 1.8e19 ? UINT64_MAX : (uint64_t)(number + 0.5);
 }
 
-/* Counts are whole, cores and ratios seldom are. */
-static struct human format_plain(double number)
-{
-	if (number == floor(number) || number >= 1000)
-		return humanize_count(whole(number));
-	return humanize_cores(whole(number * 1000));
-}
-
 static struct human format_positive(double number, struct dimension d)
 {
 	if (d.is_share)
@@ -122,7 +114,9 @@ static struct human format_positive(double number, struct dimension d)
 		return humanize_bytes(whole(number));
 	if (d.bytes == 0 && d.seconds == 1)
 		return humanize_duration(whole(number * 1e9));
-	return format_plain(number);
+	/* counts are whole, cores and ratios seldom are */
+	return number == floor(number) || number >= 1000 ? humanize_count(whole(number))
+							 : humanize_cores(whole(number * 1000));
 }
 
 struct human amount_format(struct amount a, struct dimension d)

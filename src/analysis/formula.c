@@ -9,6 +9,7 @@
 #include "analysis/core_time.h"
 #include "analysis/variables.h"
 #include "basic/macro.h"
+#include "basic/parse.h"
 #include "model/file_system.h"
 #include "model/record.h"
 
@@ -242,17 +243,29 @@ static struct amount memory_unused(const struct subject *s, const struct formula
 			 : UNKNOWN;
 }
 
+/* clang-format off */
 /* A program that runs the rest of its line. */
 static const struct wrapper {
 	const char *name;
-	const char *valued; /* options whose value may be a word of its own */
 	unsigned int operands; /* before the rest */
+	const char *letters, *words; /* options whose value may be a word of its own */
 } wrappers[] = {
-	{ "env", "uC", 0 },	{ "nice", "n", 0 },   { "time", "fo", 0 },
-	{ "timeout", "ks", 1 }, { "nohup", "", 0 },   { "setsid", "", 0 },
-	{ "stdbuf", "ioe", 0 }, { "taskset", "", 1 }, { "numactl", "NmCip", 0 },
-	{ "ionice", "cn", 0 },
+	{ "chrt", 1, "TPD", "sched-runtime sched-period sched-deadline" },
+	{ "env", 0, "uC", "unset chdir" },
+	{ "ionice", 0, "cn", "class classdata" },
+	{ "nice", 0, "n", "adjustment" },
+	{ "nohup", 0, "", "" },
+	{ "numactl", 0, "NmCipPw", "interleave preferred preferred-many weighted-interleave physcpubind cpunodebind membind" },
+	{ "perf", 1, "eorxIGCDFcmM", "event output repeat field-separator interval-print cgroup cpu delay freq count call-graph" },
+	{ "setsid", 0, "", "" },
+	{ "stdbuf", 0, "ioe", "input output error" },
+	{ "strace", 0, "abeEIoOPsSuUX", "columns trace env interruptible output trace-path string-limit user" },
+	{ "sudo", 0, "CDghpRrtTUu", "close-from chdir group host prompt chroot role type command-timeout other-user user" },
+	{ "taskset", 1, "", "" },
+	{ "time", 0, "fo", "format output" },
+	{ "timeout", 1, "ks", "kill-after signal" },
 };
+/* clang-format on */
 
 static const struct wrapper *find_wrapper(const char *name)
 {
@@ -263,6 +276,15 @@ static const struct wrapper *find_wrapper(const char *name)
 	return NULL;
 }
 
+/* Is the value of "-@option" the next word? */
+static bool takes_next(const struct wrapper *w, const char *option)
+{
+	if (*option == '-')
+		return parse_has_word(w->words, option + 1);
+	option += strcspn(option, w->letters);
+	return *option && !option[1];
+}
+
 /* The rest of the line of @w, whose options are at @word. */
 static char *const *skip_options(const struct wrapper *w, char *const *word)
 {
@@ -270,10 +292,7 @@ static char *const *skip_options(const struct wrapper *w, char *const *word)
 
 	for (; *word; word++) {
 		if (**word == '-') {
-			const char *option = *word + 1;
-
-			option += *option == '-' ? strlen(option) : strcspn(option, w->valued);
-			if (*option && !option[1] && word[1]) /* its value is the next word */
+			if (takes_next(w, *word + 1) && word[1])
 				word++;
 		} else if (operands) {
 			operands--;

@@ -69,7 +69,6 @@ static int find_with_agent(const char *argument, struct record **ret, struct err
 	_cleanup_(client_closep) struct client *client = NULL;
 	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
 	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
-	_cleanup_free_ struct watch_candidate *candidates = NULL;
 	size_t chosen;
 	int r;
 
@@ -80,16 +79,10 @@ static int find_with_agent(const char *argument, struct record **ret, struct err
 		r = client_list_jobs(client, &jobs, err);
 	if (r < 0)
 		return r;
-	candidates = calloc(jobs.count + 1, sizeof(*candidates));
-	if (!candidates)
-		return error_set_errno(err, ENOMEM, "cannot find '%s'", argument);
-	for (size_t i = 0; i < jobs.count; i++)
-		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id,
-							  jobs.items[i].sluid, jobs.items[i].part };
-	r = watch_target_choose(&targets.items[0], candidates, jobs.count, &chosen, err);
+	r = watch_target_choose(&targets.items[0], jobs.items, jobs.count, &chosen, err);
 	if (r < 0)
 		return r;
-	return client_get_record(client, candidates[chosen].manager, candidates[chosen].id, ret,
+	return client_get_record(client, jobs.items[chosen].manager, jobs.items[chosen].id, ret,
 				 err);
 }
 

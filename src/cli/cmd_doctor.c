@@ -18,7 +18,6 @@
 #include "report/page.h"
 #include "basic/parse.h"
 #include "cgroup/placement.h"
-#include "basic/replacement.h"
 
 struct settings {
 	const char *root;
@@ -95,17 +94,12 @@ static int write_to(const struct finding *f, const struct output *output, FILE *
 	return document_finish(d);
 }
 
-static int save(const struct finding *f, const struct output *output, struct error *err)
+static int write_file(const struct output *output, const void *finding, FILE *out,
+		      struct error *err)
 {
-	_cleanup_(replacement_abandon) struct replacement file = {};
-	int r = replacement_open(output->file, 0666, &file, err);
+	int r = write_to(finding, output, out);
 
-	if (r < 0)
-		return r;
-	r = write_to(f, output, file.stream);
-	if (r < 0)
-		return error_set_errno(err, r, "cannot write '%s'", output->file);
-	return replacement_commit(&file, err);
+	return r < 0 ? error_set_errno(err, r, "cannot write '%s'", output->file) : 0;
 }
 
 static int print(const struct finding *f, const struct output *output, struct error *err)
@@ -114,7 +108,7 @@ static int print(const struct finding *f, const struct output *output, struct er
 	int r = 0;
 
 	if (output->file) {
-		r = save(f, output, err);
+		r = output_save_by(output, write_file, f, err);
 		if (r < 0 || is_for_people || output->is_quiet)
 			return r;
 		print_text(f, stdout);

@@ -372,53 +372,41 @@ static int tell_records(const struct cli_command *command, const struct settings
 
 /* ---- of the rules ---- */
 
-static int check(const char *path, struct error *err)
-{
-	_cleanup_(rules_freep) struct rules *rules = NULL;
-	int r = site_rules_check(path, &rules, err);
-
-	if (r == 0)
-		insights_count(rules, path);
-	return r;
-}
-
-static int list(const struct cli_command *command, const struct settings *settings,
-		struct error *err)
-{
-	_cleanup_(rules_freep) struct rules *rules = NULL;
-	struct page page = page_for(stdout);
-	int r = site_rules_load(command, settings->rules, &rules, err);
-
-	if (r == 0)
-		insights_list(rules, &page);
-	return r;
-}
-
-static int list_names(const struct cli_command *command, const struct settings *settings,
+static int tell_rules(const struct cli_command *command, const struct settings *settings,
 		      struct error *err)
 {
 	_cleanup_(rules_freep) struct rules *rules = NULL;
 	struct page page = page_for(stdout);
-	int r = site_rules_load(command, settings->rules, &rules, err);
+	int r = settings->checked ? site_rules_check(settings->checked, &rules, err)
+				  : site_rules_load(command, settings->rules, &rules, err);
 
-	if (r == 0)
+	if (r < 0)
+		return r;
+	if (settings->checked)
+		insights_count(rules, settings->checked);
+	else if (settings->is_names)
 		insights_list_names(rules->variables, &page);
+	else
+		insights_list(rules, &page);
 	return r;
+}
+
+static bool is_of_rules(const struct settings *s)
+{
+	return s->is_list || s->is_names || s->checked;
 }
 
 static int check_usage(const struct settings *settings, int argc, char **argv,
 		       struct output *output, struct error *err)
 {
-	bool is_of_rules = settings->is_list || settings->is_names || settings->checked;
-
 	if (settings->is_list + settings->is_names + !!settings->checked > 1)
 		return error_set(err, -EINVAL,
 				 "'--list', '--names' and '--check' exclude each other");
-	if (is_of_rules && argc > 0)
+	if (is_of_rules(settings) && argc > 0)
 		return error_set(err, -EINVAL, "unexpected argument '%s'", argv[0]);
 	if (output_settle(output, err) < 0)
 		return -EINVAL;
-	if (is_of_rules && (output->format != OUTPUT_TEXT || output->file))
+	if (is_of_rules(settings) && (output->format != OUTPUT_TEXT || output->file))
 		return error_set(err, -EINVAL, "rules have text output only");
 	return 0;
 }
@@ -443,12 +431,8 @@ static int run_insights(const struct cli_command *command, int argc, char **argv
 	r = output_check(&output, &err);
 	if (r < 0)
 		return cli_fail(command, &err);
-	if (settings.checked)
-		r = check(settings.checked, &err);
-	else if (settings.is_list)
-		r = list(command, &settings, &err);
-	else if (settings.is_names)
-		r = list_names(command, &settings, &err);
+	if (is_of_rules(&settings))
+		r = tell_rules(command, &settings, &err);
 	else
 		r = tell_records(command, &settings, &arguments, &output, argc, argv, &err);
 	if (r == -ENOTRECOVERABLE)

@@ -16,7 +16,6 @@
 #include "cli/commands.h"
 #include "cli/jobs_ask.h"
 #include "cli/jobs_columns.h"
-#include "cli/jobs_table.h"
 #include "cli/moment.h"
 #include "cli/output.h"
 #include "cli/reader.h"

@@ -55,11 +55,6 @@ static const struct cli_option advise_options[] = {
 
 /* ---- what is shown ---- */
 
-static struct human show_seconds(uint64_t ns)
-{
-	return humanize_duration(ns);
-}
-
 static struct human show_watts(uint64_t milliwatts)
 {
 	struct human human;
@@ -73,7 +68,7 @@ static const struct shown {
 	double scale;
 	struct human (*show)(uint64_t number);
 } shown[] = {
-	{ "runtime", "runtime", 1e9, show_seconds },
+	{ "runtime", "runtime", 1e9, humanize_duration },
 	{ "memory", "peak memory", 1, humanize_bytes },
 	{ "cores", "busy cores", 1000, humanize_cores },
 	{ "power", "power of a node", 1000, show_watts },

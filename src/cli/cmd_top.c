@@ -199,12 +199,6 @@ static int open_source(const struct settings *s, struct top_source **ret, struct
 	return r;
 }
 
-static int open_record(const struct settings *s, FILE **ret, struct error *err)
-{
-	*ret = s->record ? fopen(s->record, "we") : NULL;
-	return s->record && !*ret ? error_set_errno(err, errno, "cannot write '%s'", s->record) : 0;
-}
-
 static int look(const struct settings *s, const struct watch_targets *targets, struct error *err)
 {
 	_cleanup_(top_source_closep) struct top_source *source = NULL;
@@ -241,9 +235,9 @@ static int look(const struct settings *s, const struct watch_targets *targets, s
 	if (r == 0)
 		r = open_source(s, &source, &notice, err);
 	o.notice = notice.text;
-	if (r == 0) /* what was recorded before is lost only where there is something to be recorded
-		     */
-		r = open_record(s, &record, err);
+	/* what was recorded before is lost only where there is something to be recorded */
+	if (r == 0 && s->record && !(record = fopen(s->record, "we")))
+		r = error_set_errno(err, errno, "cannot write '%s'", s->record);
 	o.record = record;
 	return r < 0 ? r : top_run(source, &o, err);
 }

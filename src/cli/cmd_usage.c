@@ -11,7 +11,6 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/jobs_columns.h"
-#include "cli/jobs_table.h"
 #include "cli/moment.h"
 #include "cli/output.h"
 #include "cli/reader.h"

@@ -22,36 +22,7 @@
 #include "model/metric.h"
 #include "server/store/store.h"
 
-/* ---- what jobs did together ---- */
-
-struct jobs_sums {
-	const struct jobs_column *by;
-	json_t *rows; /* by their text; "": they have none */
-};
-
-/* @by stays the caller's.  NULL: no memory. */
-static struct jobs_sums *jobs_sums_new(const struct jobs_column *by)
-{
-	struct jobs_sums *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return NULL;
-	s->by = by;
-	s->rows = json_object();
-	if (s->rows)
-		return s;
-	free(s);
-	return NULL;
-}
-
-static void jobs_sums_freep(struct jobs_sums **s)
-{
-	if (*s)
-		json_decref((*s)->rows);
-	free(*s);
-}
-
-/* ---- one job ---- */
+/* ---- what jobs did together: rows by their text, "" where they have none ---- */
 
 /* A whole number as long as it is one, and fits. */
 static json_t *add_numbers(const json_t *a, const json_t *b)
@@ -97,15 +68,15 @@ static int add_job(json_t *row, const json_t *job)
 	return r ? -ENOMEM : 0;
 }
 
-static json_t *find_row(struct jobs_sums *s, const char *text)
+static json_t *find_row(json_t *sums, const char *by, const char *text)
 {
-	json_t *row = json_object_get(s->rows, text ? text : "");
+	json_t *row = json_object_get(sums, text ? text : "");
 
 	if (row)
 		return row;
 	row = json_object();
-	if (json_object_set_new(row, s->by->key, text ? json_string(text) : json_null()) < 0 ||
-	    json_object_set(s->rows, text ? text : "", row) < 0)
+	if (json_object_set_new(row, by, text ? json_string(text) : json_null()) < 0 ||
+	    json_object_set(sums, text ? text : "", row) < 0)
 		return json_decref(row), NULL;
 	json_decref(row);
 	return row;
@@ -113,13 +84,13 @@ static json_t *find_row(struct jobs_sums *s, const char *text)
 
 /* Add jobs, which jobs_complete() has seen; those without a text in the column are one row.
  * -ENOMEM. */
-static int jobs_sums_add(struct jobs_sums *s, const json_t *jobs)
+static int add_jobs(json_t *sums, const char *by, const json_t *jobs)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < json_array_size(jobs); i++) {
 		const json_t *job = json_array_get(jobs, i);
-		json_t *row = find_row(s, json_string_value(json_object_get(job, s->by->key)));
+		json_t *row = find_row(sums, by, json_string_value(json_object_get(job, by)));
 
 		r = row ? add_job(row, job) : -ENOMEM;
 	}
@@ -138,7 +109,7 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* The same order of rows that another has added up, which it completes. */
-static json_t *jobs_sums_sort(json_t *rows)
+static json_t *sort_sums(json_t *rows)
 {
 	const size_t count = json_array_size(rows);
 	_cleanup_free_ json_t **order = calloc(count + 1, sizeof(json_t *));
@@ -160,18 +131,18 @@ static json_t *jobs_sums_sort(json_t *rows)
 }
 
 /* The rows, the one with the most core time first.  NULL: no memory.  The caller unrefs. */
-static json_t *jobs_sums_rows(struct jobs_sums *s)
+static json_t *rows_of(json_t *sums)
 {
 	_cleanup_(json_freep) json_t *rows = json_array();
 	json_t *row;
 	const char *text;
 	int r = rows ? 0 : -1;
 
-	json_object_foreach(s->rows, text, row)
+	json_object_foreach(sums, text, row)
 	{
 		r = r == 0 ? json_array_append(rows, row) : r;
 	}
-	return r == 0 ? jobs_sums_sort(rows) : NULL;
+	return r == 0 ? sort_sums(rows) : NULL;
 }
 
 #define PLACES 9 /* of the finest numbers: ns */
@@ -191,16 +162,16 @@ static int ask_sums(struct reader *reader, const char *by, const struct job_filt
 
 	if (r < 0)
 		return r;
-	*ret = jobs_sums_sort(rows);
+	*ret = sort_sums(rows);
 	return *ret ? 0 : error_set_errno(err, ENOMEM, "cannot add up the jobs");
 }
 
 /* Page by page: a year of a site has millions.  Those that begin meanwhile are left out, so that
  * none moves from one page to the next. */
-static int sum_jobs(struct reader *reader, const struct jobs_column *by,
-		    const struct job_filter *wanted, json_t **ret, struct error *err)
+static int sum_jobs(struct reader *reader, const char *by, const struct job_filter *wanted,
+		    json_t **ret, struct error *err)
 {
-	_cleanup_(jobs_sums_freep) struct jobs_sums *sums = jobs_sums_new(by);
+	_cleanup_(json_freep) json_t *sums = json_object();
 	const size_t limit = wanted->limit ? wanted->limit : SIZE_MAX;
 	struct job_filter filter = *wanted;
 	bool has_more = true;
@@ -218,10 +189,10 @@ static int sum_jobs(struct reader *reader, const struct jobs_column *by,
 		has_more = json_array_size(page) == filter.limit;
 		filter.offset += json_array_size(page);
 		jobs_complete_all(page);
-		r = jobs_sums_add(sums, page);
+		r = add_jobs(sums, by, page);
 	}
 	if (r == 0)
-		*ret = jobs_sums_rows(sums);
+		*ret = rows_of(sums);
 	return *ret ? 0 : error_set_errno(err, ENOMEM, "cannot add up the jobs");
 }
 
@@ -233,7 +204,7 @@ int jobs_ask_sums(struct reader *reader, const struct jobs_column *by,
 	if (r != -ENOTSUP && r != -ETIME)
 		return r;
 	*err = (struct error){};
-	return sum_jobs(reader, by, filter, ret, err);
+	return sum_jobs(reader, by->key, filter, ret, err);
 }
 
 /* ---- what they emitted and cost ---- */

@@ -13,7 +13,8 @@ struct reader;
 /* jobs_complete() of each. */
 void jobs_complete_all(json_t *jobs);
 
-/* What the jobs that match add up to, as jobs_sums.h has it; the caller unrefs *ret. */
+/* What the jobs that match add up to, a row for each text of the column @by, the one with the most
+ * core time first; the caller unrefs *ret. */
 int jobs_ask_sums(struct reader *reader, const struct jobs_column *by,
 		  const struct job_filter *filter, json_t **ret, struct error *err);
 

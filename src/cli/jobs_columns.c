@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "analysis/efficiency.h"
 #include "basic/cleanup.h"
@@ -16,10 +18,16 @@
 #include "basic/guess.h"
 #include "basic/macro.h"
 #include "basic/timestamp.h"
+#include "cli/jobs_ask.h"
+#include "cli/output.h"
+#include "model/document.h"
 #include "model/job_row.h"
 #include "model/json_place.h"
 #include "model/record.h"
 #include "model/record_field.h"
+#include "model/rows.h"
+#include "report/page.h"
+#include "report/rows_text.h"
 #include "server/store/store.h"
 
 #define NS_PER_S 1000000000
@@ -27,7 +35,7 @@
 #define S_OF_AN_HOUR 3600
 
 /* clang-format off */
-static const struct jobs_column columns[] = {
+static const struct jobs_column all_columns[] = {
 	{ "id", "ID", JOBS_TEXT, "id", NULL, { "jobid", "jobidraw" } },
 	{ "user", "USER", JOBS_TEXT, "user", .rank = 4 },
 	{ "name", "NAME", JOBS_TEXT, "name", NULL, { "jobname" }, .least = NAME_LEAST },
@@ -70,7 +78,7 @@ static const struct jobs_column columns[] = {
 
 const char *jobs_columns_word(const void *target UNUSED, size_t i)
 {
-	return i < ARRAY_SIZE(columns) ? columns[i].name : NULL;
+	return i < ARRAY_SIZE(all_columns) ? all_columns[i].name : NULL;
 }
 
 /* Of a metric's number. */
@@ -101,9 +109,9 @@ static int find_column(const char *name, struct jobs_column *ret, struct error *
 {
 	const char *guess;
 
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-		if (is_named(&columns[i], name)) {
-			*ret = columns[i];
+	for (size_t i = 0; i < ARRAY_SIZE(all_columns); i++) {
+		if (is_named(&all_columns[i], name)) {
+			*ret = all_columns[i];
 			return 0;
 		}
 	}
@@ -140,7 +148,8 @@ static int find_column(const char *name, struct jobs_column *ret, struct error *
 			return 0;
 		}
 	}
-	guess = guess_nearest(name, &columns[0].name, ARRAY_SIZE(columns), sizeof(columns[0]));
+	guess = guess_nearest(name, &all_columns[0].name, ARRAY_SIZE(all_columns),
+			      sizeof(all_columns[0]));
 	return error_set(err, -EINVAL, "there is no column '%s'%s%s%s", name,
 			 guess ? "; did you mean '" : "; 'jobmeter jobs --help' lists them",
 			 guess ? guess : "", guess ? "'?" : "");
@@ -295,8 +304,7 @@ static bool column_number(const struct jobs_column *column, const json_t *row, u
 	return !__builtin_add_overflow(*ret, plus, ret);
 }
 
-/* Of what is known but too large for the above, as sums are: in base units, roughly. */
-static bool column_large(const struct jobs_column *column, const json_t *row, double *ret)
+bool jobs_cell_number(const struct jobs_column *column, const json_t *row, double *ret)
 {
 	const json_t *number = json_object_get(row, column->key),
 		     *plus = column->plus ? json_object_get(row, column->plus) : NULL;
@@ -366,8 +374,8 @@ const char *jobs_cell_text(const struct jobs_column *column, const json_t *row,
 		*buffer = humanize_moment(text);
 	if (column->kind <= JOBS_MOMENT)
 		return buffer->text;
-	if (!column_number(column, row, &number)) {
-		if (column_large(column, row, &large))
+	if (!column_number(column, row, &number)) { /* or it is too large for that, as sums are */
+		if (jobs_cell_number(column, row, &large))
 			*buffer = humanize_large(column->kind, large);
 		return buffer->text;
 	}
@@ -398,6 +406,107 @@ void jobs_cell_csv(const struct jobs_column *column, const json_t *row, FILE *ou
 		csv_put(json_string_value(json_object_get(row, column->key)), out);
 	else if (column_number(column, row, &number))
 		csv_put(decimal_format(buffer, number, places[column->kind]), out);
-	else if (column_large(column, row, &large))
+	else if (jobs_cell_number(column, row, &large))
 		fprintf(out, "%.0f", large);
+}
+
+/* ---- the table ---- */
+
+void jobs_columns_fill(const struct jobs_columns *columns, const json_t *rows,
+		       struct rows_table *table)
+{
+	for (size_t row = 0; row < json_array_size(rows); row++) {
+		rows_row(table, ROWS_ALL);
+		for (size_t i = 0; i < columns->count; i++) {
+			struct human human;
+
+			rows_cell(table,
+				  cell_words(jobs_cell_text(&columns->items[i],
+							    json_array_get(rows, row), &human)));
+		}
+	}
+}
+
+#define TEXT_MOST 40 /* columns: what others named may be as long as they like */
+
+static void write_text(const struct jobs_table *t, FILE *out)
+{
+	const struct jobs_columns *columns = &t->columns;
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct rows_column heads[ROWS_COLUMNS_MAX] = {};
+	struct page page = page_for(out);
+	struct rows_table *table;
+
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct jobs_column *column = &columns->items[i];
+
+		heads[i].head = t->has_no_legend ? "" : column->head;
+		heads[i].is_left = column->kind <= JOBS_MOMENT;
+		heads[i].most = TEXT_MOST;
+		heads[i].least = column->least;
+		heads[i].rank = column->rank;
+	}
+	table = rows_table(rows, ROWS_TEXT, NULL, heads, columns->count);
+	jobs_columns_fill(columns, t->rows, table);
+	page.is_flush = true;
+	if (!t->has_standard_columns || !isatty(fileno(out)))
+		page.width = UINT16_MAX;
+	rows_text(rows, ROWS_TEXT, &page);
+}
+
+static void write_csv(const struct jobs_table *t, FILE *out)
+{
+	const struct jobs_columns *columns = &t->columns;
+
+	for (size_t i = 0; !t->has_no_legend && i < columns->count; i++)
+		fprintf(out, "%s%s", columns->items[i].name, i + 1 < columns->count ? "," : "\n");
+	for (size_t row = 0; row < json_array_size(t->rows); row++) {
+		for (size_t i = 0; i < columns->count; i++) {
+			jobs_cell_csv(&columns->items[i], json_array_get(t->rows, row), out);
+			fputc(i + 1 < columns->count ? ',' : '\n', out);
+		}
+	}
+}
+
+/* A document of all, or of each. */
+static int write_documents(const struct output *output, const struct jobs_table *t, FILE *out)
+{
+	bool is_of_each = output->format == OUTPUT_NDJSON;
+	size_t count = json_array_size(t->rows);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < (is_of_each ? count : 1); i++) {
+		_cleanup_(document_freep) struct document *d = output_new_document(output, out);
+
+		if (!d)
+			return -ENOMEM;
+		if (!is_of_each) {
+			document_begin_map(d);
+			document_put_string(d, "schema", t->schema);
+			if (t->by)
+				document_put_string(d, "by", t->by);
+			document_begin_list_of(d, t->list);
+		}
+		for (size_t j = i; j < (is_of_each ? i + 1 : count); j++)
+			jobs_row_format(json_array_get(t->rows, j), d);
+		if (!is_of_each) {
+			document_end_list(d);
+			document_end_map(d);
+		}
+		r = document_finish(d);
+	}
+	return r;
+}
+
+int jobs_table_write(const struct output *output, const void *what, FILE *out, struct error *err)
+{
+	int r = 0;
+
+	if (output->format == OUTPUT_TEXT)
+		write_text(what, out);
+	else if (output->format == OUTPUT_CSV)
+		write_csv(what, out);
+	else
+		r = write_documents(output, what, out);
+	return output_end(out, r, "jobs", err);
 }

@@ -7,12 +7,14 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "basic/humanize.h"
 #include "model/rows.h"
 
 struct error;
+struct output;
 
 enum jobs_kind {
 	JOBS_TEXT,
@@ -72,5 +74,26 @@ int jobs_column_parse_text(const char *text, void *at, struct error *err);
 const char *jobs_cell_text(const struct jobs_column *column, const json_t *row,
 			   struct human *buffer);
 
+/* In base units, roughly.  False: not known. */
+bool jobs_cell_number(const struct jobs_column *column, const json_t *row, double *ret);
+
 /* In base units, as CSV has it; nothing where it is not known. */
 void jobs_cell_csv(const struct jobs_column *column, const json_t *row, FILE *out);
+
+/* A row of the table for each of @rows. */
+void jobs_columns_fill(const struct jobs_columns *columns, const json_t *rows,
+		       struct rows_table *table);
+
+/* Rows of jobs, or of sums over them, as `jobs` and `usage` write them: as a table, as CSV, or as a
+ * document with all that the rows have. */
+struct jobs_table {
+	struct jobs_columns columns;
+	const json_t *rows; /* the caller's */
+	bool has_no_legend;
+	bool has_standard_columns; /* not chosen: some are dropped on a narrow terminal */
+	const char *schema, *list; /* of the document, and its member with the rows */
+	const char *by; /* a member of its own; NULL: there is none */
+};
+
+/* An output_writer of a struct jobs_table. */
+int jobs_table_write(const struct output *output, const void *what, FILE *out, struct error *err);

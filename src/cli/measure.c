@@ -25,7 +25,7 @@
 #include "cli/identify.h"
 #include "basic/macro.h"
 #include "cli/measurer.h"
-#include "cli/traced_run.h"
+#include "cli/traced.h"
 #include "model/section.h"
 #include "model/sections.h"
 #include "model/sections/trace.h"

@@ -77,12 +77,12 @@ static const struct jobs_column finding_columns[] = {
 };
 
 /* What a job is held against its like by. */
-static const struct number { const char *name, *key, *plus; enum jobs_kind kind; } numbers[ANOMALY_NUMBERS] = {
-	{ "elapsed", "elapsed_seconds", NULL, JOBS_SECONDS },
-	{ "cpu", "cpu_efficiency", NULL, JOBS_SHARE },
-	{ "memory peak", "memory.peak_bytes", NULL, JOBS_BYTES },
-	{ "read and written", "io.read.bytes", "io.write.bytes", JOBS_BYTES },
-	{ "energy", "energy.joules", NULL, JOBS_ENERGY },
+static const struct jobs_column numbers[ANOMALY_NUMBERS] = {
+	{ "elapsed", NULL, JOBS_SECONDS, "elapsed_seconds" },
+	{ "cpu", NULL, JOBS_SHARE, "cpu_efficiency" },
+	{ "memory peak", NULL, JOBS_BYTES, "memory.peak_bytes" },
+	{ "read and written", NULL, JOBS_BYTES, "io.read.bytes", "io.write.bytes" },
+	{ "energy", NULL, JOBS_ENERGY, "energy.joules" },
 };
 /* clang-format on */
 
@@ -174,16 +174,6 @@ static int keep_top(json_t *rows, const char *most, json_t *row)
 	return r < 0 ? -ENOMEM : 0;
 }
 
-static double take_number(const json_t *row, const struct number *n)
-{
-	const json_t *number = json_object_get(row, n->key),
-		     *plus = n->plus ? json_object_get(row, n->plus) : NULL;
-
-	return json_is_number(number) && (!n->plus || json_is_number(plus))
-		       ? json_number_value(number) + json_number_value(plus)
-		       : NAN;
-}
-
 static const char *text_of(const json_t *row, const char *key)
 {
 	const char *text = json_string_value(json_object_get(row, key));
@@ -212,8 +202,10 @@ static int add_history(struct report *r, json_t *row)
 				     .node = *text_of(row, "node") ? like + strlen(like) + 1 : NULL,
 				     .tag = json_array_size(r->jobs) };
 	(void)timestamp_parse(text_of(row, "start"), &job->start_ns);
-	for (size_t i = 0; i < ANOMALY_NUMBERS; i++)
-		job->numbers[i] = take_number(row, &numbers[i]);
+	for (size_t i = 0; i < ANOMALY_NUMBERS; i++) {
+		if (!jobs_cell_number(&numbers[i], row, &job->numbers[i]))
+			job->numbers[i] = NAN;
+	}
 	return json_array_append_new(r->jobs, brief) < 0 ? free(like), -ENOMEM : 0;
 }
 
@@ -275,8 +267,8 @@ static int take_anomaly(void *context, const struct anomaly *a)
 {
 	struct report *r = context;
 	const struct deviation *d = &a->deviation;
-	const struct number ratio = { "elapsed / usual", "ratio", NULL, JOBS_SHARE },
-			    *number = a->job ? &numbers[a->number] : &ratio;
+	const struct jobs_column ratio = { "elapsed / usual", NULL, JOBS_SHARE },
+				 *number = a->job ? &numbers[a->number] : &ratio;
 	const json_t *job = a->job ? json_array_get(r->jobs, a->job->tag) : NULL;
 	const char *cluster = a->job ? text_of(job, "cluster") : strchr(a->node, '\n') + 1;
 	_cleanup_free_ char *node = a->job ? NULL : strndup(a->node, strcspn(a->node, "\n"));
@@ -484,15 +476,7 @@ static struct rows *make_rows(const struct report *r)
 			rows_gap(rows);
 		}
 		table = rows_table(rows, ROWS_ALL, NULL, heads, t->columns.count);
-		for (size_t k = 0; k < json_array_size(t->rows); k++) {
-			const json_t *row = json_array_get(t->rows, k);
-			struct human human;
-
-			rows_row(table, ROWS_ALL);
-			for (size_t c = 0; c < t->columns.count; c++)
-				rows_cell(table, cell_words(jobs_cell_text(&t->columns.items[c],
-									   row, &human)));
-		}
+		jobs_columns_fill(&t->columns, t->rows, table);
 		if (t->of > json_array_size(t->rows))
 			rows_remark(table, ROWS_ALL, "the first %zu of %zu",
 				    json_array_size(t->rows), t->of);

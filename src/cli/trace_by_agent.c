@@ -98,23 +98,14 @@ static int look(void *context)
 /* The agent wants its manager, too. */
 static int find_job(const struct asked *a, char **ret)
 {
-	struct client_jobs jobs = {};
-	struct watch_candidate *candidates;
+	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
 	size_t chosen;
 	int r = client_list_jobs(a->agent, &jobs, a->err);
 
-	if (r < 0)
-		return r;
-	candidates = calloc(jobs.count + 1, sizeof(*candidates));
-	for (size_t i = 0; candidates && i < jobs.count; i++)
-		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id,
-							  jobs.items[i].sluid, jobs.items[i].part };
-	r = candidates ? watch_target_choose(a->wish->job, candidates, jobs.count, &chosen, a->err)
-		       : -ENOMEM;
-	if (r == 0 && asprintf(ret, "%s/%s", candidates[chosen].manager, candidates[chosen].id) < 0)
+	if (r == 0)
+		r = watch_target_choose(a->wish->job, jobs.items, jobs.count, &chosen, a->err);
+	if (r == 0 && asprintf(ret, "%s/%s", jobs.items[chosen].manager, jobs.items[chosen].id) < 0)
 		r = -ENOMEM;
-	free(candidates);
-	client_jobs_clear(&jobs);
 	return r;
 }
 

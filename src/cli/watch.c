@@ -40,13 +40,6 @@ static void watch_clear(struct watch *w)
 		close(w->signal_fd);
 }
 
-static int hold_signals(struct watch *w, struct error *err)
-{
-	w->signal_fd = endings_open();
-	return w->signal_fd < 0 ? error_set_errno(err, w->signal_fd, "cannot watch for signals")
-				: 0;
-}
-
 /* True: a signal to end came. */
 static bool wait_for_signal(const struct watch *w, uint64_t ns)
 {
@@ -121,14 +114,6 @@ static bool is_due(const struct watch *w, const struct watched *job)
 	return !job->is_live || w->options->look || w->polls % CHECKPOINT_LOOKS == 0;
 }
 
-/* Looks are due at whole intervals since the start, and may come late. */
-static uint64_t due_now(const struct watch *w)
-{
-	const uint64_t passed = clock_now_ns(CLOCK_BOOTTIME) - w->start_boot_ns;
-
-	return w->start_ns + passed - passed % w->options->interval_ns;
-}
-
 static int look(struct watch *w, struct error *err)
 {
 	int r = w->source->refresh(w->source, &w->list, err);
@@ -142,8 +127,13 @@ static int look(struct watch *w, struct error *err)
 			r = 0;
 		}
 	}
-	if (r == 0 && w->options->look && w->polls)
-		w->options->look(w->options->context, &w->list, due_now(w));
+	if (r == 0 && w->options->look && w->polls) {
+		const uint64_t passed = clock_now_ns(CLOCK_BOOTTIME) - w->start_boot_ns;
+
+		/* it was due at a whole interval since the start, and may come late */
+		w->options->look(w->options->context, &w->list,
+				 w->start_ns + passed - passed % w->options->interval_ns);
+	}
 	w->polls++;
 	return r;
 }
@@ -283,11 +273,11 @@ int watch_jobs(struct watch_source *source, const struct watch_options *options,
 {
 	_cleanup_(watch_clear) struct watch w = { .source = source,
 						  .options = options,
-						  .signal_fd = -EBADF };
-	int r = hold_signals(&w, err), broken;
+						  .signal_fd = endings_open() };
+	int r, broken;
 
-	if (r < 0)
-		return r;
+	if (w.signal_fd < 0)
+		return error_set_errno(err, w.signal_fd, "cannot watch for signals");
 	r = look(&w, err);
 	w.start_ns = clock_now_ns(CLOCK_REALTIME); /* what the first look found is what is taken off
 						    */

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
+#include "basic/clock.h"
 #include "client/client.h"
 #include "basic/error.h"
 #include "basic/text.h"
@@ -123,14 +123,12 @@ static int read_job(struct watch_source *s, const struct watched *job, struct re
 static struct jobs_source *new_source(struct error *err)
 {
 	struct jobs_source *a = calloc(1, sizeof(*a));
-	struct timespec now;
 
 	if (!a) {
 		error_set_errno(err, ENOMEM, "cannot watch");
 		return NULL;
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	a->since_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	a->since_ns = clock_now_ns(CLOCK_REALTIME);
 	a->source = (struct watch_source){ refresh_jobs, read_job, close_jobs };
 	return a;
 }
@@ -149,8 +147,8 @@ static int choose(struct jobs_source *a, const struct client_job *job)
 }
 
 /* Records of several are of whole jobs, as all of the agent's are. */
-static int refuse_step(const struct watch_target *target, const struct watch_candidate *candidates,
-		       size_t count, struct error *err)
+static int refuse_step(const struct watch_target *target, const struct client_jobs *jobs,
+		       struct error *err)
 {
 	const char *step = watch_find_step(target->id);
 	_cleanup_free_ char *id = step ? strndup(target->id, (size_t)(step - target->id) - 1)
@@ -158,29 +156,20 @@ static int refuse_step(const struct watch_target *target, const struct watch_can
 	struct watch_target whole = { .manager = target->manager, .id = id };
 	size_t chosen;
 
-	if (!id || watch_target_choose(&whole, candidates, count, &chosen, NULL) < 0)
+	if (!id || watch_target_choose(&whole, jobs->items, jobs->count, &chosen, NULL) < 0)
 		return 0;
 	return error_set(err, -ENOENT,
 			 "whole jobs are watched here: '--job %s/%s' holds step '%s' too",
-			 candidates[chosen].manager, candidates[chosen].id, step);
+			 jobs->items[chosen].manager, jobs->items[chosen].id, step);
 }
 
 static int choose_target(struct jobs_source *a, const struct watch_target *target,
 			 const struct client_jobs *jobs, struct error *err)
 {
-	_cleanup_free_ struct watch_candidate *candidates = calloc(jobs->count + 1,
-								   sizeof(*candidates));
 	size_t chosen;
-	int r;
+	int r = watch_target_choose(target, jobs->items, jobs->count, &chosen, err);
 
-	if (!candidates)
-		return error_set_errno(err, ENOMEM, "cannot watch");
-	for (size_t i = 0; i < jobs->count; i++)
-		candidates[i] = (struct watch_candidate){ jobs->items[i].manager, jobs->items[i].id,
-							  jobs->items[i].sluid,
-							  jobs->items[i].part };
-	r = watch_target_choose(target, candidates, jobs->count, &chosen, err);
-	if (r == -ENOENT && refuse_step(target, candidates, jobs->count, err) < 0)
+	if (r == -ENOENT && refuse_step(target, jobs, err) < 0)
 		return -ENOENT;
 	if (r < 0)
 		return r;

@@ -2,11 +2,13 @@
 #include "cli/watch_target.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "client/client.h"
 #include "report/sentence.h"
 #include "basic/text.h"
 #include "node/job_groups.h"
@@ -71,68 +73,66 @@ const char *watch_find_step(const char *id)
 	return point && point != id && point[1] ? point + 1 : NULL;
 }
 
-static bool is_meant(const struct watch_target *target, const struct watch_candidate *candidate)
+static bool is_meant(const struct watch_target *target, const struct client_job *job)
 {
-	return (strcmp(candidate->id, target->id) == 0 ||
-		text_is_equal(candidate->sluid, target->id) ||
-		text_is_equal(candidate->part, target->id)) &&
-	       (!target->manager || text_is_equal(candidate->manager, target->manager));
+	return (strcmp(job->id, target->id) == 0 || text_is_equal(job->sluid, target->id) ||
+		text_is_equal(job->part, target->id)) &&
+	       (!target->manager || text_is_equal(job->manager, target->manager));
 }
 
-static void name_candidates(const struct watch_target *target,
-			    const struct watch_candidate *candidates, size_t count,
-			    struct sentence *s)
+static void name_jobs(const struct watch_target *target, const struct client_job *jobs,
+		      size_t count, struct sentence *s)
 {
 	size_t named = 0, found = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (target && !is_meant(target, &candidates[i]))
+		if (target && !is_meant(target, &jobs[i]))
 			continue;
 		if (++found > NAMED_MAX)
 			continue;
-		sentence_add(s, ", ", "%s/%s", candidates[i].manager, candidates[i].id);
+		sentence_add(s, ", ", "%s/%s", jobs[i].manager, jobs[i].id);
 		named++;
 	}
 	if (found > named)
 		sentence_add(s, " ", "and %zu more", found - named);
 }
 
-static int say_none(const struct watch_target *target, const struct watch_candidate *candidates,
-		    size_t count, struct error *err)
+static int say_none(const struct watch_target *target, const struct client_job *jobs, size_t count,
+		    struct error *err)
 {
 	_cleanup_(sentence_freep) struct sentence s = {};
 
-	name_candidates(NULL, candidates, count, &s);
+	name_jobs(NULL, jobs, count, &s);
 	return error_set(err, -ENOENT, "there is no job '%s%s%s' of yours here; there %s %s",
 			 target->manager ? target->manager : "", target->manager ? "/" : "",
 			 target->id, count == 1 ? "is" : "are", s.text ? s.text : "none");
 }
 
-static int say_several(const struct watch_target *target, const struct watch_candidate *candidates,
+static int say_several(const struct watch_target *target, const struct client_job *jobs,
 		       size_t count, struct error *err)
 {
 	_cleanup_(sentence_freep) struct sentence s = {};
 
-	name_candidates(target, candidates, count, &s);
+	name_jobs(target, jobs, count, &s);
 	return error_set(err, -ENOTUNIQ, "'%s' is more than one job: %s; name one with its manager",
 			 target->id, s.text ? s.text : "");
 }
 
-int watch_target_choose(const struct watch_target *target, const struct watch_candidate *candidates,
+int watch_target_choose(const struct watch_target *target, const struct client_job *jobs,
 			size_t count, size_t *ret, struct error *err)
 {
 	size_t found = 0, chosen = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!is_meant(target, &candidates[i]))
+		if (!is_meant(target, &jobs[i]))
 			continue;
 		found++;
 		chosen = i;
 	}
 	if (found > 1)
-		return say_several(target, candidates, count, err);
+		return say_several(target, jobs, count, err);
 	if (!found)
-		return say_none(target, candidates, count, err);
+		return say_none(target, jobs, count, err);
 	*ret = chosen;
 	return 0;
 }
@@ -141,24 +141,23 @@ int watch_target_choose(const struct watch_target *target, const struct watch_ca
 static int choose(const struct job_groups *groups, const struct watch_target *target,
 		  const char *step, size_t *ret, struct error *err)
 {
-	_cleanup_free_ struct watch_candidate *candidates = calloc(groups->count + 1,
-								   sizeof(*candidates));
+	_cleanup_free_ struct client_job *jobs = calloc(groups->count + 1, sizeof(*jobs));
 	_cleanup_free_ size_t *places = calloc(groups->count + 1, sizeof(*places));
 	size_t count = 0, chosen = 0;
 	int r;
 
-	if (!candidates || !places)
+	if (!jobs || !places)
 		return error_set_errno(err, ENOMEM, "cannot find the job");
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct identity *identity = &groups->items[i].identity;
 
 		if (strcmp(identity->step, step) != 0)
 			continue;
-		candidates[count] = (struct watch_candidate){ .manager = identity->manager,
-							      .id = identity->job };
+		jobs[count] = (struct client_job){ .manager = (char *)(uintptr_t)identity->manager,
+						   .id = (char *)(uintptr_t)identity->job };
 		places[count++] = i;
 	}
-	r = watch_target_choose(target, candidates, count, &chosen, err);
+	r = watch_target_choose(target, jobs, count, &chosen, err);
 	if (r == 0)
 		*ret = places[chosen];
 	return r;

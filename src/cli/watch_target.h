@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+struct client_job;
 struct error;
 struct hierarchy;
 struct watch_target;
@@ -29,16 +30,11 @@ void watch_targets_clear(struct watch_targets *targets);
  * none. */
 const char *watch_find_step(const char *id);
 
-struct watch_candidate {
-	const char *manager, *id;
-	const char *sluid, *part; /* its other names; NULL: it has none */
-};
-
 /*
- * The one of @candidates that is meant.  -ENOENT: none; -ENOTUNIQ: jobs of several managers; @err
- * says which there are.  *ret: its index.
+ * The one of @jobs that is meant, by any of its names.  -ENOENT: none; -ENOTUNIQ: jobs of several
+ * managers; @err says which there are.  *ret: its index.
  */
-int watch_target_choose(const struct watch_target *target, const struct watch_candidate *candidates,
+int watch_target_choose(const struct watch_target *target, const struct client_job *jobs,
 			size_t count, size_t *ret, struct error *err);
 
 /* The group of a job, or of a step ("123.0" where no job has that id); *ret_path is the caller's.

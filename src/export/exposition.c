@@ -83,6 +83,214 @@ static bool is_shown(const struct exposition *e, size_t index)
 	       !is_overshadowed(o->snapshot, index);
 }
 
+/* A series of a job: the values of its labels behind manager and jobid, as metric_labels() names
+ * them, and its number. */
+struct series {
+	const char *values[SCOPE_LABELS_MAX - 2];
+	uint64_t number;
+	char text[24]; /* a user's number, or the name of a card */
+};
+_Static_assert(sizeof((struct series){}.text) >= GPU_NAME_SIZE, "a card's name fits");
+
+static bool take_value(struct series *ret, struct value value)
+{
+	ret->number = value.number;
+	return value.is_known;
+}
+
+static bool next_value(struct exposition *e UNUSED, enum metric_id id,
+		       const struct snapshot_job *job, struct series *ret)
+{
+	return take_value(ret, job->values[id]);
+}
+
+static bool next_energy(struct exposition *e UNUSED, enum metric_id id,
+			const struct snapshot_job *job, struct series *ret)
+{
+	const struct energy *energy = energy_of_parts(&job->parts);
+
+	if (!energy->count)
+		return false;
+	ret->values[0] = energy_level_name(energy_level(energy));
+	ret->values[1] = energy_quality_name(energy_quality(energy));
+	return take_value(ret, job->values[id]);
+}
+
+static bool next_info(struct exposition *e UNUSED, enum metric_id id UNUSED,
+		      const struct snapshot_job *of, struct series *ret)
+{
+	const struct job *job = of->job;
+
+	if (job->uid >= 0)
+		snprintf(ret->text, sizeof(ret->text), "%" PRId64, job->uid);
+	ret->values[0] = job->user ? job->user : ret->text;
+	ret->values[1] = job->account;
+	ret->values[2] = job->partition;
+	ret->values[3] = job->name;
+	ret->number = 1;
+	return true;
+}
+
+static bool next_time(struct exposition *e, enum metric_id id, const struct snapshot_job *job,
+		      struct series *ret)
+{
+	ret->number = id == METRIC_JOB_START	 ? job->job->start_ns
+		      : id == METRIC_JOB_ELAPSED ? snapshot_job_elapsed(e->options.snapshot, job)
+		      : job->is_live		 ? 0
+						 : job->job->end_ns;
+	return ret->number != 0;
+}
+
+/* Of a job that has ended nothing is known now. */
+static bool next_now(struct exposition *e UNUSED, enum metric_id id, const struct snapshot_job *job,
+		     struct series *ret)
+{
+	return take_value(ret, thermal_now_value(&job->now, id));
+}
+
+static bool next_row(struct exposition *e, enum metric_id id, const struct snapshot_job *job UNUSED,
+		     struct series *ret)
+{
+	const struct snapshot *s = e->options.snapshot;
+	const struct metric *metric = metric_get(id);
+	const struct snapshot_row *row;
+
+	if (!s->has_mounts || metric->kind == KIND_HISTOGRAM ||
+	    (metric->unit == UNIT_SECONDS && !s->has_seconds) ||
+	    !row_order_next(&e->order, &e->mounts, id, &e->row, &row, &ret->number))
+		return false;
+	ret->values[0] = shown_mounts_name(&e->mounts, row->mount);
+	ret->values[1] = s->mounts[row->mount].fstype;
+	ret->values[2] = metric->scope == SCOPE_MOUNT_OP
+				 ? file_op_name((enum file_op)row->op)
+				 : file_interface_name((enum file_interface)row->interface);
+	return true;
+}
+
+/* The next kind of socket that was used. */
+static bool next_socket(struct exposition *e, enum metric_id id, const struct snapshot_job *job,
+			struct series *ret)
+{
+	const struct network *n = network_of(&job->parts);
+	enum socket_kind kind;
+
+	while (e->row < SOCKET_KIND_COUNT && !(network_has_kind(n, (enum socket_kind)e->row) &&
+					       network_takes((enum socket_kind)e->row, id)))
+		e->row++;
+	if (metric_get(id)->kind == KIND_HISTOGRAM || !network_knows(n, id) ||
+	    e->row == SOCKET_KIND_COUNT)
+		return false;
+	kind = (enum socket_kind)e->row++;
+	ret->values[0] = socket_kind_name(kind);
+	ret->number = network_number(n, kind, id);
+	return true;
+}
+
+/* The next device on which there was such an operation. */
+static bool next_device(struct exposition *e, enum metric_id id, const struct snapshot_job *job,
+			struct series *ret)
+{
+	const struct block *b = block_of(&job->parts);
+
+	while (e->row < b->count && !block_has(&b->items[e->row], id))
+		e->row++;
+	if (metric_get(id)->kind == KIND_HISTOGRAM || !b->is_known || e->row >= b->count)
+		return false;
+	ret->values[0] = b->items[e->row].name;
+	ret->number = block_number(&b->items[e->row++], id);
+	return true;
+}
+
+/* The next component that energy went through; entries of one differ in their source. */
+static bool next_component(struct exposition *e, enum metric_id id UNUSED,
+			   const struct snapshot_job *job, struct series *ret)
+{
+	const struct energy *energy = energy_of_parts(&job->parts);
+	const struct energy_entry *entry;
+
+	if (!energy_has_components(energy))
+		return false;
+	while (e->row < energy->count && !energy_of_component(energy, e->row, &ret->number))
+		e->row++;
+	if (e->row >= energy->count)
+		return false;
+	entry = &energy->items[e->row++];
+	ret->values[0] = energy_part_name(entry->part);
+	ret->values[1] = energy_quality_name(entry->quality);
+	return true;
+}
+
+/* The next function that was traced. */
+static bool next_function(struct exposition *e, enum metric_id id, const struct snapshot_job *job,
+			  struct series *ret)
+{
+	const struct traced_calls *calls = traced_calls_of_parts(&job->parts);
+	const struct traced_function *function;
+
+	if (e->row >= calls->count)
+		return false;
+	function = &calls->items[e->row++];
+	ret->values[0] = function->set;
+	ret->values[1] = function->function;
+	ret->number = traced_number(function, id);
+	return true;
+}
+
+/* The next GPU that the job held, of which the number is known. */
+static bool next_gpu(struct exposition *e, enum metric_id id, const struct snapshot_job *job,
+		     struct series *ret)
+{
+	const struct job_gpus *gpus = job_gpus_of_parts(&job->parts);
+
+	while (e->row < gpus->count && !take_value(ret, job_gpu_get(&gpus->items[e->row], id)))
+		e->row++;
+	if (e->row >= gpus->count)
+		return false;
+	ret->values[0] = gpus->items[e->row].name;
+	ret->values[1] = gpus->items[e->row++].uuid;
+	return true;
+}
+
+/* The next GPU that the job held. */
+static bool next_gpu_info(struct exposition *e, enum metric_id id UNUSED,
+			  const struct snapshot_job *job, struct series *ret)
+{
+	const struct job_gpus *gpus = job_gpus_of_parts(&job->parts);
+	const struct job_gpu *gpu;
+
+	if (e->row >= gpus->count)
+		return false;
+	gpu = &gpus->items[e->row++];
+	job_gpu_card(gpu, ret->text);
+	ret->values[0] = ret->text;
+	ret->values[1] = gpu->uuid;
+	ret->values[2] = job_gpu_instance(gpu);
+	ret->number = 1;
+	return true;
+}
+
+static const struct job_scope {
+	/* False: the job has no series of it, or no more; NULL: in records alone. */
+	bool (*next)(struct exposition *e, enum metric_id id, const struct snapshot_job *job,
+		     struct series *ret);
+	bool has_parts; /* several series of a job, each with a label of its own */
+} job_scopes[SCOPE_JOB_COURSE + 1] = {
+	[SCOPE_JOB] = { next_value },
+	[SCOPE_JOB_ENERGY] = { next_energy },
+	[SCOPE_MOUNT] = { next_row, true },
+	[SCOPE_MOUNT_OP] = { next_row, true },
+	[SCOPE_MOUNT_INTERFACE] = { next_row, true },
+	[SCOPE_SOCKET] = { next_socket, true },
+	[SCOPE_DEVICE] = { next_device, true },
+	[SCOPE_FUNCTION] = { next_function, true },
+	[SCOPE_GPU] = { next_gpu, true },
+	[SCOPE_JOB_INFO] = { next_info },
+	[SCOPE_JOB_GPU] = { next_gpu_info, true },
+	[SCOPE_JOB_TIME] = { next_time },
+	[SCOPE_JOB_COMPONENT] = { next_component, true },
+	[SCOPE_JOB_NOW] = { next_now },
+};
+
 static void begin_sample(struct exposition *e, const struct metric *metric)
 {
 	if (!e->has_heading)
@@ -91,248 +299,28 @@ static void begin_sample(struct exposition *e, const struct metric *metric)
 	line_begin(&e->line, metric);
 }
 
-static void begin_job_sample(struct exposition *e, const struct metric *metric,
-			     const struct job *job)
-{
-	begin_sample(e, metric);
-	line_put_label(&e->line, "manager", job->manager);
-	line_put_label(&e->line, "jobid", job->id);
-}
-
-/* A sample of the job alone. */
-static bool put_value(struct exposition *e, const struct metric *metric,
-		      const struct snapshot_job *job, const struct value value)
-{
-	if (!value.is_known)
-		return false;
-	begin_job_sample(e, metric, job->job);
-	line_end(&e->line, metric, value.number);
-	return true;
-}
-
-static bool put_job_value(struct exposition *e, const struct metric *metric,
-			  const struct snapshot_job *job)
-{
-	return put_value(e, metric, job, job->values[metric_id_of(metric)]);
-}
-
-static bool put_job_energy(struct exposition *e, const struct metric *metric,
-			   const struct snapshot_job *job)
-{
-	const struct energy *energy = energy_of_parts(&job->parts);
-	const struct value *value = &job->values[metric_id_of(metric)];
-
-	if (!value->is_known || !energy->count)
-		return false;
-	begin_job_sample(e, metric, job->job);
-	line_put_label(&e->line, "level", energy_level_name(energy_level(energy)));
-	line_put_label(&e->line, "quality", energy_quality_name(energy_quality(energy)));
-	line_end(&e->line, metric, value->number);
-	return true;
-}
-
-static bool put_job_info(struct exposition *e, const struct metric *metric,
-			 const struct snapshot_job *of)
-{
-	const struct job *job = of->job;
-	char uid[24] = "";
-
-	if (job->uid >= 0)
-		snprintf(uid, sizeof(uid), "%" PRId64, job->uid);
-	begin_job_sample(e, metric, job);
-	line_put_label(&e->line, "user", job->user ? job->user : uid);
-	line_put_label(&e->line, "account", job->account);
-	line_put_label(&e->line, "partition", job->partition);
-	line_put_label(&e->line, "name", job->name);
-	line_end(&e->line, metric, 1);
-	return true;
-}
-
-static bool put_job_time(struct exposition *e, const struct metric *metric,
-			 const struct snapshot_job *job)
-{
-	const enum metric_id id = metric_id_of(metric);
-	uint64_t ns = job->is_live ? 0 : job->job->end_ns;
-
-	if (id == METRIC_JOB_START)
-		ns = job->job->start_ns;
-	else if (id == METRIC_JOB_ELAPSED)
-		ns = snapshot_job_elapsed(e->options.snapshot, job);
-	return put_value(e, metric, job, (struct value){ .number = ns, .is_known = ns != 0 });
-}
-
-/* Of a job that has ended nothing is known now. */
-static bool put_job_now(struct exposition *e, const struct metric *metric,
-			const struct snapshot_job *job)
-{
-	return put_value(e, metric, job, thermal_now_value(&job->now, metric_id_of(metric)));
-}
-
-static bool knows_rows(const struct exposition *e, const struct metric *metric)
-{
-	const struct snapshot *s = e->options.snapshot;
-
-	return s->has_mounts && metric->kind != KIND_HISTOGRAM &&
-	       (metric->unit != UNIT_SECONDS || s->has_seconds);
-}
-
-static bool put_job_row(struct exposition *e, const struct metric *metric,
-			const struct snapshot_job *job)
-{
-	const struct snapshot_row *row;
-	uint64_t number;
-
-	if (!knows_rows(e, metric) ||
-	    !row_order_next(&e->order, &e->mounts, metric_id_of(metric), &e->row, &row, &number))
-		return false;
-	begin_job_sample(e, metric, job->job);
-	line_put_label(&e->line, "mount", shown_mounts_name(&e->mounts, row->mount));
-	line_put_label(&e->line, "fstype", e->options.snapshot->mounts[row->mount].fstype);
-	if (metric->scope == SCOPE_MOUNT_OP)
-		line_put_label(&e->line, "op", file_op_name((enum file_op)row->op));
-	if (metric->scope == SCOPE_MOUNT_INTERFACE)
-		line_put_label(&e->line, "interface",
-			       file_interface_name((enum file_interface)row->interface));
-	line_end(&e->line, metric, number);
-	return true;
-}
-
-/* The next kind of socket that was used. */
-static bool put_job_sockets(struct exposition *e, const struct metric *metric,
-			    const struct snapshot_job *job)
-{
-	const struct network *n = network_of(&job->parts);
-
-	while (e->row < SOCKET_KIND_COUNT &&
-	       !(network_has_kind(n, (enum socket_kind)e->row) &&
-		 network_takes((enum socket_kind)e->row, metric_id_of(metric))))
-		e->row++;
-	if (metric->kind == KIND_HISTOGRAM || !network_knows(n, metric_id_of(metric)) ||
-	    e->row == SOCKET_KIND_COUNT)
-		return false;
-	begin_job_sample(e, metric, job->job);
-	line_put_label(&e->line, "type", socket_kind_name((enum socket_kind)e->row));
-	line_end(&e->line, metric,
-		 network_number(n, (enum socket_kind)e->row, metric_id_of(metric)));
-	e->row++;
-	return true;
-}
-
-/* The next device on which there was such an operation. */
-static bool put_job_devices(struct exposition *e, const struct metric *metric,
-			    const struct snapshot_job *job)
-{
-	const struct block *b = block_of(&job->parts);
-	const struct block_device *device;
-
-	while (e->row < b->count && !block_has(&b->items[e->row], metric_id_of(metric)))
-		e->row++;
-	if (metric->kind == KIND_HISTOGRAM || !b->is_known || e->row >= b->count)
-		return false;
-	device = &b->items[e->row++];
-	begin_job_sample(e, metric, job->job);
-	line_put_label(&e->line, "device", device->name);
-	line_end(&e->line, metric, block_number(device, metric_id_of(metric)));
-	return true;
-}
-
-/* The next component that energy went through; entries of one differ in their source. */
-static bool put_job_components(struct exposition *e, const struct metric *metric,
-			       const struct snapshot_job *job)
-{
-	const struct energy *energy = energy_of_parts(&job->parts);
-	const struct energy_entry *entry;
-	uint64_t uj;
-
-	if (!energy_has_components(energy))
-		return false;
-	while (e->row < energy->count && !energy_of_component(energy, e->row, &uj))
-		e->row++;
-	if (e->row >= energy->count)
-		return false;
-	entry = &energy->items[e->row++];
-	begin_job_sample(e, metric, job->job);
-	line_put_label(&e->line, "component", energy_part_name(entry->part));
-	line_put_label(&e->line, "quality", energy_quality_name(entry->quality));
-	line_end(&e->line, metric, uj);
-	return true;
-}
-
-/* The next function that was traced. */
-static bool put_job_functions(struct exposition *e, const struct metric *metric,
-			      const struct snapshot_job *job)
-{
-	const struct traced_calls *calls = traced_calls_of_parts(&job->parts);
-	const struct traced_function *function;
-
-	if (e->row >= calls->count)
-		return false;
-	function = &calls->items[e->row++];
-	begin_job_sample(e, metric, job->job);
-	line_put_label(&e->line, "set", function->set);
-	line_put_label(&e->line, "function", function->function);
-	line_end(&e->line, metric, traced_number(function, metric_id_of(metric)));
-	return true;
-}
-
-/* The next GPU that the job held, of which the number is known. */
-static bool put_job_gpus(struct exposition *e, const struct metric *metric,
-			 const struct snapshot_job *job)
-{
-	const struct job_gpus *gpus = job_gpus_of_parts(&job->parts);
-	const bool is_info = metric->scope == SCOPE_JOB_GPU;
-	const struct job_gpu *gpu;
-	char card[GPU_NAME_SIZE];
-
-	while (!is_info && e->row < gpus->count &&
-	       !job_gpu_get(&gpus->items[e->row], metric_id_of(metric)).is_known)
-		e->row++;
-	if (e->row >= gpus->count)
-		return false;
-	gpu = &gpus->items[e->row++];
-	job_gpu_card(gpu, card);
-	begin_job_sample(e, metric, job->job);
-	line_put_label(&e->line, "gpu", is_info ? card : gpu->name);
-	line_put_label(&e->line, "uuid", gpu->uuid);
-	if (is_info)
-		line_put_label(&e->line, "mig", job_gpu_instance(gpu));
-	line_end(&e->line, metric, is_info ? 1 : job_gpu_get(gpu, metric_id_of(metric)).number);
-	return true;
-}
-
-static const struct job_scope {
-	bool (*put)(struct exposition *e, const struct metric *metric,
-		    const struct snapshot_job *job); /* NULL: in records alone */
-	bool has_parts; /* several samples of a job, each with a label of its own */
-} job_scopes[SCOPE_JOB_COURSE + 1] = {
-	[SCOPE_JOB] = { put_job_value },
-	[SCOPE_JOB_ENERGY] = { put_job_energy },
-	[SCOPE_MOUNT] = { put_job_row, true },
-	[SCOPE_MOUNT_OP] = { put_job_row, true },
-	[SCOPE_MOUNT_INTERFACE] = { put_job_row, true },
-	[SCOPE_SOCKET] = { put_job_sockets, true },
-	[SCOPE_DEVICE] = { put_job_devices, true },
-	[SCOPE_FUNCTION] = { put_job_functions, true },
-	[SCOPE_GPU] = { put_job_gpus, true },
-	[SCOPE_JOB_INFO] = { put_job_info },
-	[SCOPE_JOB_GPU] = { put_job_gpus, true },
-	[SCOPE_JOB_TIME] = { put_job_time },
-	[SCOPE_JOB_COMPONENT] = { put_job_components, true },
-	[SCOPE_JOB_NOW] = { put_job_now },
-};
-
 /* The next sample of a job and a metric; without another one the metric moves on. */
 static bool put_job_sample(struct exposition *e, const struct snapshot_job *job)
 {
 	const struct metric *metric = metric_get((enum metric_id)e->id);
 	const struct job_scope *scope = &job_scopes[metric->scope];
-	const bool is_put = scope->put(e, metric, job);
+	const char *const *names = metric_labels(metric->scope);
+	struct series series = {};
+	const bool has_one = scope->next(e, (enum metric_id)e->id, job, &series);
 
-	if (is_put && scope->has_parts)
+	if (has_one) {
+		begin_sample(e, metric);
+		line_put_label(&e->line, names[0], job->job->manager);
+		line_put_label(&e->line, names[1], job->job->id);
+		for (size_t i = 2; names[i]; i++)
+			line_put_label(&e->line, names[i], series.values[i - 2]);
+		line_end(&e->line, metric, series.number);
+	}
+	if (has_one && scope->has_parts)
 		return true;
 	e->row = 0;
 	e->id++;
-	return is_put;
+	return has_one;
 }
 
 /* 1: there is one; 0: the family has no more. */
@@ -379,15 +367,6 @@ static int put_next_of_samples(struct exposition *e)
 
 /* ---- the page ---- */
 
-static int put_next_of_family(struct exposition *e)
-{
-	enum metric_scope scope = metric_get((enum metric_id)e->first)->scope;
-
-	if (scope > SCOPE_JOB_COURSE)
-		return put_next_of_samples(e);
-	return job_scopes[scope].put ? put_next_of_jobs(e) : 0;
-}
-
 /* Metrics of one name are one family, and neighbours in the table. */
 static void set_family(struct exposition *e, size_t first)
 {
@@ -404,7 +383,10 @@ static int make_line(struct exposition *e)
 {
 	e->line.length = e->line.given = 0;
 	while (e->first < METRIC_COUNT) {
-		int r = put_next_of_family(e);
+		const enum metric_scope scope = metric_get((enum metric_id)e->first)->scope;
+		int r = scope > SCOPE_JOB_COURSE ? put_next_of_samples(e)
+			: job_scopes[scope].next ? put_next_of_jobs(e)
+						 : 0;
 
 		if (r != 0)
 			return r < 0 ? r : 0;

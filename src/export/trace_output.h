@@ -16,6 +16,7 @@
 struct error;
 struct reading;
 struct sites;
+struct trace_call;
 struct trace_event;
 struct traced;
 struct tracer;
@@ -63,3 +64,13 @@ int trace_output_finish(struct trace_output *o, const struct tracer *tracer,
 /* Files that a set's library may be and that have nothing of it, on stderr. */
 void trace_output_say_absent(const struct sites *sites);
 void trace_output_clear(struct trace_output *o);
+
+/*
+ * A call as a line of JSON: "task", "rank" (null: none), "pid", "tid", "cpu", "timestamp_ns" (since
+ * the epoch, of the entry:
+ * @unix_offset_ns more than the call's own), "job", "probe" (SET:FUNCTION), "arguments", "bytes",
+ * "duration_ns", "return"; what is not known is null.  @job may be NULL.
+ * The line may stay in the file's buffer.
+ */
+int call_line_write(const struct trace_call *call, const char *job, int64_t unix_offset_ns,
+		    FILE *out);

@@ -137,6 +137,12 @@ int record_add_survivor(struct record *r, int pid, const char *command);
  * hold more. */
 int64_t accounting_difference(const struct accounting *accounting);
 
+/* A scalar of the whole job. */
+static inline const struct value *record_value(const struct record *r, enum metric_id id)
+{
+	return &r->reading.values[id];
+}
+
 /* What a metric that mount_row_number() has sums to over the job's own rows: all but kernel
  * threads'. False: not known. */
 bool record_total(const struct record *r, enum metric_id id, uint64_t *ret);

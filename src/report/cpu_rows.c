@@ -15,11 +15,6 @@
 
 #define STOLEN_NS_MIN 10000000 /* less is not worth a word */
 
-static const struct value *value_of(const struct record *r, enum metric_id id)
-{
-	return &r->reading.values[id];
-}
-
 /* ---- core time ---- */
 
 static void add_share(struct rows *rows, struct rows_shares *shares, const struct shade *shade,
@@ -36,7 +31,7 @@ static void add_share(struct rows *rows, struct rows_shares *shares, const struc
 static void add_shares(const struct record *r, const struct core_time *t, struct rows *rows)
 {
 	static const struct shade unused = { .label = "not used (cause unknown)", .colour = 7 };
-	const uint64_t cores = value_of(r, METRIC_CPU_ALLOCATED)->number;
+	const uint64_t cores = record_value(r, METRIC_CPU_ALLOCATED)->number;
 	struct rows_item *item = rows_add(rows, ITEM_SHARES, t->has_causes ? ROWS_ALL : ROWS_LONG,
 					  "core time");
 
@@ -75,7 +70,7 @@ static size_t list_waits(const struct record *r, struct wait ret[LOST_COUNT])
 	size_t found = 0;
 
 	for (size_t c = 0; c < LOST_COUNT; c++) {
-		const struct value *value = value_of(r, lost_metric(c));
+		const struct value *value = record_value(r, lost_metric(c));
 
 		if (value->is_known && value->number > 0)
 			ret[found++] = (struct wait){ c, value->number };
@@ -136,8 +131,8 @@ static void say_duration(struct rows *rows, const char *what, const struct value
 
 static struct human count_of(const struct record *r, enum metric_id id)
 {
-	return value_of(r, id)->is_known ? humanize_count(value_of(r, id)->number)
-					 : (struct human){ "-" };
+	return record_value(r, id)->is_known ? humanize_count(record_value(r, id)->number)
+					     : (struct human){ "-" };
 }
 
 /* "1" is one node; "0-1", "0,2" are several. */
@@ -150,7 +145,7 @@ static const char *plural_of(const char *list)
  */
 static void add_binding(const struct record *r, struct rows *rows)
 {
-	const struct value *migrations = value_of(r, METRIC_CPU_MIGRATIONS);
+	const struct value *migrations = record_value(r, METRIC_CPU_MIGRATIONS);
 	const char *allowed = r->job.numa_allowed, *used = r->job.numa_used;
 
 	rows_begin(rows, ROWS_FULL, "CPU binding");
@@ -170,13 +165,13 @@ static void add_binding(const struct record *r, struct rows *rows)
 
 void cpu_time_rows(const struct record *r, struct rows *rows)
 {
-	const struct value *throttled = value_of(r, METRIC_CPU_THROTTLED),
-			   *stolen = value_of(r, METRIC_CPU_STOLEN);
+	const struct value *throttled = record_value(r, METRIC_CPU_THROTTLED),
+			   *stolen = record_value(r, METRIC_CPU_STOLEN);
 
 	rows_begin(rows, ROWS_FULL, "CPU time");
-	say_duration(rows, "user", value_of(r, METRIC_CPU_USER));
-	say_duration(rows, "kernel", value_of(r, METRIC_CPU_SYSTEM));
-	say_duration(rows, "waiting for a CPU", value_of(r, METRIC_CPU_RUN_QUEUE));
+	say_duration(rows, "user", record_value(r, METRIC_CPU_USER));
+	say_duration(rows, "kernel", record_value(r, METRIC_CPU_SYSTEM));
+	say_duration(rows, "waiting for a CPU", record_value(r, METRIC_CPU_RUN_QUEUE));
 	if (stolen->is_known && stolen->number >= STOLEN_NS_MIN)
 		say_duration(rows, "stolen", stolen);
 	if (throttled->is_known && throttled->number)

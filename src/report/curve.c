@@ -35,13 +35,6 @@ static double column_of(const struct curve_axis *axis, const double *values, siz
 		       : sum / (ran > 0 ? ran : (double)(end - first) * axis->time->width);
 }
 
-static void add_layer(const struct curve_axis *axis, const double *values, bool is_rate,
-		      struct curve *curve)
-{
-	for (size_t i = 0; i < axis->columns; i++)
-		curve->values[i] += column_of(axis, values, i, is_rate);
-}
-
 bool curve_of(const struct plot *plot, size_t i, const struct curve_axis *axis, struct curve *ret)
 {
 	size_t begin = plot->word ? 0 : i, end = plot->word ? plot->count : i + 1;
@@ -51,10 +44,12 @@ bool curve_of(const struct plot *plot, size_t i, const struct curve_axis *axis, 
 		return false;
 	if (!plot->word)
 		ret->name = plot->layers[i].word;
-	for (size_t k = begin; k < end; k++)
-		add_layer(axis, plot->layers[k].values, plot->kind != AXIS_BYTES, ret);
-	for (size_t k = 0; k < axis->columns; k++)
+	for (size_t k = 0; k < axis->columns; k++) {
+		for (size_t layer = begin; layer < end; layer++)
+			ret->values[k] += column_of(axis, plot->layers[layer].values, k,
+						    plot->kind != AXIS_BYTES);
 		ret->greatest = fmax(ret->greatest, ret->values[k]);
+	}
 	for (size_t k = 0; k < axis->time->count; k++) {
 		double all = 0;
 
@@ -68,5 +63,5 @@ bool curve_of(const struct plot *plot, size_t i, const struct curve_axis *axis, 
 struct human curve_format(double value, enum axis_kind kind)
 {
 	return kind == AXIS_NUMBER ? humanize_cores((uint64_t)fmin(value * 1000, 1e18))
-				   : wire_snapshot_format(value, kind);
+				   : axis_format(value, kind);
 }

@@ -18,11 +18,6 @@
 #define NS_OF_AN_HOUR 3600e9
 #define GB 1e9
 
-static const struct value *value_of(const struct record *r, enum metric_id id)
-{
-	return &r->reading.values[id];
-}
-
 static bool is_estimate(const struct energy *e)
 {
 	return energy_quality(e) >= ENERGY_ESTIMATED;
@@ -52,7 +47,7 @@ static const char *basis_of(const struct energy *e)
 
 void energy_row(const struct record *r, struct rows *rows)
 {
-	const struct value *joules = value_of(r, METRIC_ENERGY);
+	const struct value *joules = record_value(r, METRIC_ENERGY);
 	const struct energy *e = energy_of(r);
 	const struct value uncertainty = energy_uncertainty(e);
 
@@ -77,7 +72,7 @@ void energy_row(const struct record *r, struct rows *rows)
 	}
 	if (uncertainty.is_known)
 		rows_say(rows, ", ", "±%.0f %%", (double)uncertainty.number / 10);
-	if (r->merged_records > r->merged_nodes && value_of(r, METRIC_ENERGY_IDLE)->number)
+	if (r->merged_records > r->merged_nodes && record_value(r, METRIC_ENERGY_IDLE)->number)
 		rows_say(rows, "; ", "each record may have the same idle power");
 }
 
@@ -85,9 +80,9 @@ void energy_row(const struct record *r, struct rows *rows)
 
 static void add_power(const struct record *r, struct rows *rows)
 {
-	const double joules = (double)value_of(r, METRIC_ENERGY)->number / UJ_OF_A_J;
+	const double joules = (double)record_value(r, METRIC_ENERGY)->number / UJ_OF_A_J;
 	const double watts = r->time.elapsed_ns ? joules / ((double)r->time.elapsed_ns / 1e9) : -1;
-	const struct value *idle = value_of(r, METRIC_ENERGY_IDLE);
+	const struct value *idle = record_value(r, METRIC_ENERGY_IDLE);
 	const struct energy *e = energy_of(r);
 
 	rows_begin(rows, ROWS_ALL, "power");
@@ -124,10 +119,10 @@ static void add_components(const struct record *r, struct rows *rows)
 /* What was had for it. */
 static void add_yield(const struct record *r, struct rows *rows)
 {
-	const struct value *cores = value_of(r, METRIC_CPU_ALLOCATED),
-			   *flops = value_of(r, METRIC_CPU_FLOPS),
-			   *instructions = value_of(r, METRIC_CPU_INSTRUCTIONS);
-	const double uj = (double)value_of(r, METRIC_ENERGY)->number;
+	const struct value *cores = record_value(r, METRIC_CPU_ALLOCATED),
+			   *flops = record_value(r, METRIC_CPU_FLOPS),
+			   *instructions = record_value(r, METRIC_CPU_INSTRUCTIONS);
+	const double uj = (double)record_value(r, METRIC_ENERGY)->number;
 	const char *about = is_estimate(energy_of(r)) ? "~" : "";
 	uint64_t read = 0, written = 0;
 	double hours;
@@ -218,7 +213,7 @@ static void add_correlations(const struct record *r, bool has_energy, struct row
 
 void energy_rows(const struct record *r, struct rows *rows)
 {
-	const bool has_energy = value_of(r, METRIC_ENERGY)->is_known && energy_of(r)->count;
+	const bool has_energy = record_value(r, METRIC_ENERGY)->is_known && energy_of(r)->count;
 
 	if (has_energy) {
 		add_power(r, rows);

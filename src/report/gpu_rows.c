@@ -13,14 +13,6 @@ static double share_of(struct value part, struct value whole)
 	return whole.number ? (double)part.number / (double)whole.number : 0;
 }
 
-/* Seconds over seconds: how many cards at a time. */
-static double cards_of(const struct record *r, const struct job_gpus *g)
-{
-	const struct value held = job_gpus_total(g, METRIC_GPU_HELD);
-
-	return (double)held.number / (double)r->time.elapsed_ns;
-}
-
 void gpu_row(const struct record *r, struct rows *rows)
 {
 	const struct job_gpus *g = job_gpus_of(r);
@@ -104,5 +96,6 @@ void gpus_rows(const struct record *r, struct rows *rows)
 		add_gpu(&g->items[i], table);
 	if (r->time.elapsed_ns)
 		rows_remark(table, ROWS_ALL, "%.1f GPUs on average; shares are of the time held",
-			    cards_of(r, g));
+			    (double)job_gpus_total(g, METRIC_GPU_HELD).number /
+				    (double)r->time.elapsed_ns);
 }

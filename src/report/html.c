@@ -11,14 +11,10 @@
 
 /* ---- text ---- */
 
-/* Neither control characters nor the two code points that are none. */
-static bool is_allowed(uint32_t c)
-{
-	return utf8_is_printable(c) && (c & 0xfffe) != 0xfffe;
-}
-
 static void put_character(uint32_t c, FILE *out)
 {
+	/* neither control characters nor the two code points that are none */
+	const bool is_allowed = utf8_is_printable(c) && (c & 0xfffe) != 0xfffe;
 	char buffer[UTF8_MAX];
 
 	switch (c) {
@@ -38,7 +34,7 @@ static void put_character(uint32_t c, FILE *out)
 		fputs("&#39;", out);
 		return;
 	default:
-		fwrite(buffer, 1, utf8_encode(is_allowed(c) ? c : UTF8_REPLACEMENT, buffer), out);
+		fwrite(buffer, 1, utf8_encode(is_allowed ? c : UTF8_REPLACEMENT, buffer), out);
 	}
 }
 

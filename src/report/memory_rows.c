@@ -9,11 +9,6 @@
 
 #define OOM_LIST_SHOWN 4
 
-static const struct value *value_of(const struct record *r, enum metric_id id)
-{
-	return &r->reading.values[id];
-}
-
 /* ---- who was killed ---- */
 
 void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows)
@@ -44,10 +39,10 @@ void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows)
 
 void memory_rows(const struct record *r, struct rows *rows)
 {
-	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
-	const struct value *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
-	const struct value *minor = value_of(r, METRIC_MEMORY_MINOR_FAULTS);
-	const struct value *major = value_of(r, METRIC_MEMORY_MAJOR_FAULTS);
+	const struct value *peak = record_value(r, METRIC_MEMORY_PEAK);
+	const struct value *process = record_value(r, METRIC_MEMORY_PROCESS_PEAK);
+	const struct value *minor = record_value(r, METRIC_MEMORY_MINOR_FAULTS);
+	const struct value *major = record_value(r, METRIC_MEMORY_MAJOR_FAULTS);
 	static const struct {
 		enum metric_id id;
 		const char *name;
@@ -61,7 +56,7 @@ void memory_rows(const struct record *r, struct rows *rows)
 
 	rows_begin(rows, ROWS_FULL, "memory");
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		const struct value *value = value_of(r, parts[i].id);
+		const struct value *value = record_value(r, parts[i].id);
 
 		if (!value->is_known || !value->number)
 			continue;

@@ -3,11 +3,121 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/html.h"
 #include "report/shade.h"
 #include "basic/macro.h"
+
+/* ---- the round numbers that stand beside a plot ---- */
+
+#define MOST 1e18 /* larger numbers are printed as this */
+
+/* 1, 2, 5, 10, 20... times 10^k, but not below @least. */
+static double decimal_step(double least)
+{
+	double power = pow(10, floor(log10(least)));
+
+	if (least <= power)
+		return power;
+	if (least <= 2 * power)
+		return 2 * power;
+	return least <= 5 * power ? 5 * power : 10 * power;
+}
+
+static double time_step(double least)
+{
+	static const double steps[] = { 1,   2,	  5,	10,   15,   30,	   60,	  120,	 300,
+					600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400 };
+	const double day = 86400;
+
+	if (least > day)
+		return day * decimal_step(least / day);
+	for (size_t i = 0; least > 0.5 && i < ARRAY_SIZE(steps); i++) {
+		if (steps[i] >= least)
+			return steps[i];
+	}
+	return decimal_step(least);
+}
+
+static double step_of(double least, enum axis_kind kind)
+{
+	switch (kind) {
+	case AXIS_BYTES:
+	case AXIS_RATE:
+		return exp2(ceil(log2(fmax(1, least))));
+	case AXIS_TIME:
+		return time_step(least);
+	default:
+		return decimal_step(least);
+	}
+}
+
+struct ticks ticks_of(double most, enum axis_kind kind, size_t wanted)
+{
+	struct ticks ticks = { .count = 1 };
+	size_t steps;
+
+	assert(wanted > 0 && wanted < TICKS_MAX);
+	if (!(most > 1e-12))
+		return ticks;
+	most = fmin(most, MOST);
+	ticks.step = step_of(most / (double)wanted, kind);
+	steps = (size_t)floor(most / ticks.step * (1 + 1e-9));
+	for (; ticks.count <= MIN(steps, (size_t)TICKS_MAX - 1); ticks.count++)
+		ticks.values[ticks.count] = (double)ticks.count * ticks.step;
+	return ticks;
+}
+
+static struct human format_time(double seconds)
+{
+	static const struct {
+		double seconds;
+		const char *name;
+	} units[] = { { 86400, "d" }, { 3600, "h" }, { 60, "m" }, { 1, "s" } };
+	struct human h = { "0" };
+	size_t used = 0;
+
+	if (seconds > 0 && seconds < 1)
+		return humanize_duration((uint64_t)(seconds * 1e9 + 0.5));
+	seconds = fmin(floor(seconds + 0.5), MOST);
+	for (size_t i = 0; i < ARRAY_SIZE(units) && used < sizeof(h.text); i++) {
+		double whole = floor(seconds / units[i].seconds);
+
+		if (whole < 1)
+			continue;
+		seconds -= whole * units[i].seconds;
+		used += (size_t)snprintf(h.text + used, sizeof(h.text) - used, "%s%.0f %s",
+					 used ? " " : "", whole, units[i].name);
+	}
+	return h;
+}
+
+struct human axis_format(double value, enum axis_kind kind)
+{
+	struct human h;
+
+	switch (kind) {
+	case AXIS_BYTES:
+		return humanize_bytes((uint64_t)fmin(value, MOST));
+	case AXIS_RATE:
+		h = humanize_bytes((uint64_t)fmin(value, MOST));
+		snprintf(h.text + strnlen(h.text, sizeof(h.text) - 3), 3, "/s");
+		return h;
+	case AXIS_TIME:
+		return format_time(value);
+	case AXIS_POWER:
+		snprintf(h.text, sizeof(h.text), "%.4g W", fmin(value, MOST));
+		return h;
+	default:
+		snprintf(h.text, sizeof(h.text), "%.6g", fmin(value, MOST));
+		return h;
+	}
+}
+
+/* ---- the plot ---- */
 
 #define WIDTH 1000.0 /* of what is stretched */
 #define HEIGHT 120.0 /* in pixels: nothing is stretched upwards */
@@ -187,7 +297,7 @@ static void put_times(const struct frame *f, struct html *h)
 			   : share > 0.93 ? "end"
 					  : "middle",
 			   HEIGHT + BELOW - 4, h);
-		html_text(h, "%s", wire_snapshot_format(f->times.values[i], AXIS_TIME).text);
+		html_text(h, "%s", axis_format(f->times.values[i], AXIS_TIME).text);
 		html_end(h);
 	}
 }
@@ -199,10 +309,10 @@ static struct human tell(double value, const struct plot *plot)
 	double digits = value < 1 ? 100 : value < 10 ? 10 : 1;
 
 	if (plot->kind != AXIS_NUMBER)
-		return wire_snapshot_format(value, plot->kind);
+		return axis_format(value, plot->kind);
 	if (value > 0 && value < 0.01)
 		return (struct human){ "<0.01" };
-	return wire_snapshot_format(round(value * digits) / digits, plot->kind);
+	return axis_format(round(value * digits) / digits, plot->kind);
 }
 
 static void put_summary(const struct frame *f, struct html *h)
@@ -233,7 +343,7 @@ static void put_drawing(const struct frame *f, struct html *h)
 	html_end(h);
 	html_begin(h, "desc");
 	html_attribute(h, "id", "%s-words", f->plot->id);
-	html_text(h, "Over %s: ", wire_snapshot_format(f->plot->time->span, AXIS_TIME).text);
+	html_text(h, "Over %s: ", axis_format(f->plot->time->span, AXIS_TIME).text);
 	put_summary(f, h);
 	html_text(h, "%s", f->has_gaps ? "; with gaps where nothing was measured." : ".");
 	html_end(h);
@@ -279,7 +389,7 @@ void plot_put(const struct plot *plot, struct html *h)
 	html_attribute(h, "height", "%.0f", HEIGHT + BELOW);
 	for (size_t i = 0; i < f.levels.count; i++) {
 		begin_text("92%", "end", y_of(&f, f.levels.values[i]) + 4, h);
-		html_text(h, "%s", wire_snapshot_format(f.levels.values[i], f.plot->kind).text);
+		html_text(h, "%s", axis_format(f.levels.values[i], f.plot->kind).text);
 		html_end(h);
 	}
 	html_end(h);

@@ -6,13 +6,22 @@
  */
 #pragma once
 
-#include "report/axis.h"
+#include "basic/humanize.h"
 #include "report/over_time.h"
 
 struct html;
 struct shade;
 
 #define PLOT_LAYERS_MAX 16
+#define TICKS_MAX 12
+
+enum axis_kind {
+	AXIS_NUMBER,
+	AXIS_BYTES,
+	AXIS_RATE, /* bytes per second */
+	AXIS_TIME, /* in seconds */
+	AXIS_POWER, /* watts */
+};
 
 struct plot {
 	const char *id; /* a word, once a page */
@@ -37,3 +46,18 @@ struct plot {
 /* A figure: title, what it sums up to, the plot, and a legend with the mean of each layer.  There
  * must be a layer. */
 void plot_put(const struct plot *plot, struct html *h);
+
+/* ---- the round numbers that stand beside it ---- */
+
+struct ticks {
+	double step;
+	size_t count;
+	double values[TICKS_MAX]; /* the first is 0 */
+};
+
+/* At most @wanted steps (1 to TICKS_MAX - 1) from 0, none of them beyond @most.  Of what is no
+ * number above 0 there is 0 alone. */
+struct ticks ticks_of(double most, enum axis_kind kind, size_t wanted);
+
+/* "2.5", "512 MiB", "1 m 30 s", "163 W" */
+struct human axis_format(double value, enum axis_kind kind);

@@ -40,8 +40,9 @@ void head_rows(const struct record *r, const struct analysis *a, struct rows *ro
  * seff(1) has them.  Working time: analysis/working_time.h.
  */
 void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows);
-/* The first two of these lines. */
-void efficiency_rows(const struct record *r, const struct analysis *a, struct rows *rows);
+/* The first two of these lines; @is_short: without what the job waited for. */
+void efficiency_rows(const struct record *r, const struct analysis *a, bool is_short,
+		     struct rows *rows);
 /* The mounts that did a hundredth of the work at least, on the first screen. */
 void screen_files_rows(const struct record *r, struct rows *rows);
 /* What was not measured, in a line, and where more is; on the first screen. */

@@ -40,49 +40,16 @@ void markdown_report(const struct record *r, const struct analysis *analysis, FI
 
 #define LISTED_MAX 16
 
-static struct amount elapsed_of(const struct record *r)
+static bool read_elapsed(const struct record *r, uint64_t *ret)
 {
-	return amount_of((double)r->time.elapsed_ns / 1e9);
+	*ret = r->time.elapsed_ns;
+	return true;
 }
 
-static struct amount cpu_time_of(const struct record *r)
+static bool read_memory(const struct record *r, uint64_t *ret)
 {
-	uint64_t ns = 0;
-	bool is_known = record_cpu_time(r, &ns);
-
-	return (struct amount){ (double)ns / 1e9, is_known };
-}
-
-static struct amount cores_of(const struct record *r)
-{
-	uint64_t cores = 0;
-	bool is_known = record_cores_busy(r, &cores);
-
-	return (struct amount){ (double)cores / 1000, is_known };
-}
-
-static struct amount memory_of(const struct record *r)
-{
-	const struct value *peak = &r->reading.values[METRIC_MEMORY_PEAK];
-
-	return (struct amount){ (double)peak->number, peak->is_known };
-}
-
-static struct amount total_of(const struct record *r, enum metric_id id)
-{
-	uint64_t total = 0;
-
-	return record_total(r, id, &total) ? amount_of((double)total) : (struct amount){};
-}
-
-static struct amount read_of(const struct record *r)
-{
-	return total_of(r, METRIC_READ_BYTES);
-}
-
-static struct amount written_of(const struct record *r)
-{
-	return total_of(r, METRIC_WRITE_BYTES);
+	*ret = r->reading.values[METRIC_MEMORY_PEAK].number;
+	return r->reading.values[METRIC_MEMORY_PEAK].is_known;
 }
 
 static const char *rank_of(const struct record *r, struct rows *rows)
@@ -96,24 +63,24 @@ static const char *node_of(const struct record *r, struct rows *rows)
 	return r->node;
 }
 
-enum list_kind { LIST_TIME, LIST_NUMBER, LIST_BYTES };
-
 /* A column of the list: words, or a number, of which there are the least, the mean and the most. */
 static const struct list_column {
 	const char *name;
 	struct rows_column head;
 	const char *(*words)(const struct record *r, struct rows *rows);
-	struct amount (*number)(const struct record *r);
-	enum list_kind kind;
+	bool (*read)(const struct record *r, uint64_t *ret); /* NULL: the total of @id */
+	enum metric_id id;
+	struct dimension dimension;
+	double scale; /* of what is read */
 } list_columns[] = {
 	{ "rank", { "rank" }, .words = rank_of },
 	{ "node", { "node", .is_left = true }, .words = node_of },
-	{ "elapsed", { "elapsed" }, .number = elapsed_of, .kind = LIST_TIME },
-	{ "cpu", { "CPU time", .rank = 1 }, .number = cpu_time_of, .kind = LIST_TIME },
-	{ "cores", { "cores used" }, .number = cores_of, .kind = LIST_NUMBER },
-	{ "memory", { "memory" }, .number = memory_of, .kind = LIST_BYTES },
-	{ "read", { "read" }, .number = read_of, .kind = LIST_BYTES },
-	{ "written", { "written" }, .number = written_of, .kind = LIST_BYTES },
+	{ "elapsed", { "elapsed" }, NULL, read_elapsed, 0, DIMENSION_SECONDS, 1e9 },
+	{ "cpu", { "CPU time", .rank = 1 }, NULL, record_cpu_time, 0, DIMENSION_SECONDS, 1e9 },
+	{ "cores", { "cores used" }, NULL, record_cores_busy, 0, DIMENSION_NUMBER, 1000 },
+	{ "memory", { "memory" }, NULL, read_memory, 0, DIMENSION_BYTES, 1 },
+	{ "read", { "read" }, NULL, NULL, METRIC_READ_BYTES, DIMENSION_BYTES, 1 },
+	{ "written", { "written" }, NULL, NULL, METRIC_WRITE_BYTES, DIMENSION_BYTES, 1 },
 };
 _Static_assert(ARRAY_SIZE(list_columns) <= REPORT_COLUMNS_MAX, "all can be wanted");
 
@@ -122,14 +89,17 @@ const char *report_column_name(size_t i)
 	return i < ARRAY_SIZE(list_columns) ? list_columns[i].name : NULL;
 }
 
+static struct amount number_of(const struct record *r, const struct list_column *c)
+{
+	uint64_t number = 0;
+	bool is_known = c->read ? c->read(r, &number) : record_total(r, c->id, &number);
+
+	return (struct amount){ (double)number / c->scale, is_known };
+}
+
 static void put_number(const struct list_column *c, struct amount a, struct rows_table *table)
 {
-	const struct dimension dimensions[] = { [LIST_TIME] = DIMENSION_SECONDS,
-						[LIST_NUMBER] = DIMENSION_NUMBER,
-						[LIST_BYTES] = DIMENSION_BYTES };
-
-	rows_cell(table,
-		  cell_words(a.is_known ? amount_format(a, dimensions[c->kind]).text : NULL));
+	rows_cell(table, cell_words(a.is_known ? amount_format(a, c->dimension).text : NULL));
 }
 
 static void add_record(const struct record *r, const struct report_columns *columns,
@@ -142,7 +112,7 @@ static void add_record(const struct record *r, const struct report_columns *colu
 		if (c->words)
 			rows_cell(table, cell_words(c->words(r, rows)));
 		else
-			put_number(c, c->number(r), table);
+			put_number(c, number_of(r, c), table);
 	}
 }
 
@@ -157,7 +127,7 @@ static struct spread spread_of(const struct records *records, const struct list_
 	struct spread s = {};
 
 	for (size_t i = 0; i < records->count; i++) {
-		const struct amount a = c->number(records->items[i]);
+		const struct amount a = number_of(records->items[i], c);
 
 		if (!a.is_known)
 			return (struct spread){};
@@ -248,7 +218,7 @@ void summary_text(const struct record *r, const struct rules *rules, struct page
 
 	(void)analysis_make(rules, r, &analysis);
 	rows_set_bound(rows, record_is_bound(r));
-	efficiency_rows(r, &analysis, rows);
+	efficiency_rows(r, &analysis, true, rows);
 	put_headline(r, page);
 	first = analysis.insights.count ? &analysis.insights.items[0] : NULL;
 	action = first ? finding_action(first) : NULL;

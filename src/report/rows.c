@@ -7,26 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/humanize.h"
 #include "report/rows_items.h"
 #include "report/sentence.h"
-
-/* Room for one more of @size bytes each.  False: no memory. */
-static bool grow(void *items, size_t count, size_t *room, size_t size)
-{
-	void **at = items, *larger;
-	size_t wanted = *room ? *room * 2 : 16;
-
-	if (count < *room)
-		return true;
-	larger = reallocarray(*at, wanted, size);
-	if (!larger)
-		return false;
-	*at = larger;
-	*room = wanted;
-	return true;
-}
 
 struct rows *rows_new(void)
 {
@@ -87,7 +72,8 @@ static const char *format_text(struct rows *rows, const char *format, va_list ar
 static const char *format_text(struct rows *rows, const char *format, va_list args)
 {
 	if (!rows ||
-	    !grow(&rows->texts, rows->text_count, &rows->text_room, sizeof(*rows->texts)) ||
+	    array_reserve(&rows->texts, &rows->text_room, rows->text_count, sizeof(*rows->texts)) <
+		    0 ||
 	    vasprintf(&rows->texts[rows->text_count], format, args) < 0)
 		return "";
 	return rows->texts[rows->text_count++];
@@ -109,7 +95,8 @@ struct rows_item *rows_add(struct rows *rows, enum rows_item_kind kind, unsigned
 {
 	struct rows_item *item;
 
-	if (!rows || !grow(&rows->items, rows->count, &rows->room, sizeof(*rows->items)))
+	if (!rows ||
+	    array_reserve(&rows->items, &rows->room, rows->count, sizeof(*rows->items)) < 0)
 		return NULL;
 	item = calloc(1, sizeof(*item));
 	if (!item)
@@ -235,7 +222,8 @@ void rows_path(struct rows *rows, const char *path)
 
 void rows_entries_add(struct rows_entries *entries, unsigned int forms, const char *text)
 {
-	if (grow(&entries->items, entries->count, &entries->room, sizeof(*entries->items)))
+	if (array_reserve(&entries->items, &entries->room, entries->count,
+			  sizeof(*entries->items)) == 0)
 		entries->items[entries->count++] = (struct rows_entry){ forms, text };
 }
 
@@ -260,13 +248,14 @@ struct rows_table *rows_table(struct rows *rows, unsigned int forms, const char 
 
 void rows_row(struct rows_table *t, unsigned int forms)
 {
-	if (t && grow(&t->row_forms, t->row_count, &t->row_room, sizeof(*t->row_forms)))
+	if (t &&
+	    array_reserve(&t->row_forms, &t->row_room, t->row_count, sizeof(*t->row_forms)) == 0)
 		t->row_forms[t->row_count++] = forms;
 }
 
 void rows_cell(struct rows_table *t, struct rows_cell cell)
 {
-	if (!t || !grow(&t->cells, t->cell_count, &t->cell_room, sizeof(*t->cells)))
+	if (!t || array_reserve(&t->cells, &t->cell_room, t->cell_count, sizeof(*t->cells)) < 0)
 		return;
 	if (cell.text)
 		cell.text = rows_format(t->rows, "%s", cell.text);

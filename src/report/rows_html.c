@@ -524,8 +524,7 @@ static void put_timeline(const struct rows_timeline *t, struct html *h)
 		else
 			html_element(h, "p", "none", "%s: not measured.", t->plots[i].title);
 	}
-	html_element(h, "p", "note", "One step is %s.",
-		     wire_snapshot_format(t->time.width, AXIS_TIME).text);
+	html_element(h, "p", "note", "One step is %s.", axis_format(t->time.width, AXIS_TIME).text);
 }
 
 /* ---- all of it ---- */

@@ -369,7 +369,7 @@ static void print_row(const struct rows_table *t, const struct layout *layout, s
 }
 
 /* With @label before its head; it must have rows. */
-static void text_table(const struct rows_table *t, const char *label, struct page *page)
+static void print_table(const char *label, const struct rows_table *t, struct page *page)
 {
 	const struct layout layout = lay_out(t, page->width - page_indent(page));
 
@@ -383,6 +383,10 @@ static void text_table(const struct rows_table *t, const char *label, struct pag
 		if (!has_row(t, row))
 			continue;
 		print_row(t, &layout, row, page);
+	}
+	for (size_t i = 0; i < t->remarks.count; i++) {
+		if (t->remarks.items[i].forms & ROWS_TEXT)
+			page_paragraph(page, NULL, t->remarks.items[i].text);
 	}
 }
 
@@ -527,17 +531,6 @@ static void print_line(const char *label, const struct rows_line *line, struct p
 			page_words(page, PAGE_PLAIN, page_indent(page), word);
 	}
 	page_end_line(page);
-}
-
-/* ---- tables ---- */
-
-static void print_table(const char *label, const struct rows_table *t, struct page *page)
-{
-	text_table(t, label, page);
-	for (size_t i = 0; i < t->remarks.count; i++) {
-		if (t->remarks.items[i].forms & ROWS_TEXT)
-			page_paragraph(page, NULL, t->remarks.items[i].text);
-	}
 }
 
 /* ---- parts of a whole ---- */

@@ -23,19 +23,14 @@
 #define MUCH_MAPPED (16 << 20) /* libraries of most programs are less */
 #define LITTLE_BYTES 1048576 /* also of what starts programs, and of /proc and the like */
 
-static const struct value *value_of(const struct record *r, enum metric_id id)
-{
-	return &r->reading.values[id];
-}
-
 /* ---- efficiency ---- */
 
 /* It used little since it got little: how many more cores its threads were ready for. */
 static void say_waited(const struct record *r, const struct use *use, struct rows *rows)
 {
-	const struct value *waited = value_of(r, METRIC_CPU_RUN_QUEUE);
-	const double cpu_ns = (double)(value_of(r, METRIC_CPU_USER)->number +
-				       value_of(r, METRIC_CPU_SYSTEM)->number);
+	const struct value *waited = record_value(r, METRIC_CPU_RUN_QUEUE);
+	const double cpu_ns = (double)(record_value(r, METRIC_CPU_USER)->number +
+				       record_value(r, METRIC_CPU_SYSTEM)->number);
 	double more;
 
 	if (!waited->is_known || !use->allocated.is_known || !(cpu_ns > 0) ||
@@ -50,8 +45,8 @@ static void say_waited(const struct record *r, const struct use *use, struct row
 
 static void add_cpu(const struct record *r, const struct use *use, struct rows *rows)
 {
-	const struct value *user = value_of(r, METRIC_CPU_USER),
-			   *system = value_of(r, METRIC_CPU_SYSTEM);
+	const struct value *user = record_value(r, METRIC_CPU_USER),
+			   *system = record_value(r, METRIC_CPU_SYSTEM);
 
 	rows_begin(rows, ROWS_FIRST, "CPU efficiency");
 	rows_share(rows, use->share.is_known, use->share.number);
@@ -70,8 +65,8 @@ static void add_cpu(const struct record *r, const struct use *use, struct rows *
 /* Why it is more than processes show: files that the kernel keeps in memory for it. */
 static void say_files(const struct record *r, uint64_t peak, struct rows *rows)
 {
-	const uint64_t file = value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
-		       shared = value_of(r, METRIC_MEMORY_SHMEM_PEAK)->number;
+	const uint64_t file = record_value(r, METRIC_MEMORY_FILE_PEAK)->number,
+		       shared = record_value(r, METRIC_MEMORY_SHMEM_PEAK)->number;
 	const bool is_shared = shared >= file / 2;
 
 	if ((double)MAX(file, shared) > FILES_MIN * (double)peak)
@@ -81,7 +76,7 @@ static void say_files(const struct record *r, uint64_t peak, struct rows *rows)
 
 static void add_efficiency(const struct record *r, const struct use *use, struct rows *rows)
 {
-	const uint64_t limit = value_of(r, METRIC_MEMORY_LIMIT)->number;
+	const uint64_t limit = record_value(r, METRIC_MEMORY_LIMIT)->number;
 
 	rows_begin(rows, ROWS_FIRST, "Memory efficiency");
 	rows_share(rows, true, use->share.number);
@@ -110,8 +105,8 @@ static const char *bound_of(const struct record *r, const struct rows *rows)
 /* Without a limit there is no efficiency. */
 static void add_memory(const struct record *r, const struct use *use, struct rows *rows)
 {
-	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK),
-			   *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+	const struct value *peak = record_value(r, METRIC_MEMORY_PEAK),
+			   *process = record_value(r, METRIC_MEMORY_PROCESS_PEAK);
 
 	if (use->share.is_known) {
 		add_efficiency(r, use, rows);
@@ -151,7 +146,7 @@ static int compare_parts(const void *a, const void *b)
 static size_t list_parts(const struct record *r, const struct working_time *work,
 			 struct part ret[PARTS_MAX])
 {
-	const struct value *user = value_of(r, METRIC_CPU_USER);
+	const struct value *user = record_value(r, METRIC_CPU_USER);
 	double own = work->knows_calls && user->is_known
 			     ? MIN(work->computing, (double)user->number / 1e9)
 			     : work->computing;
@@ -175,7 +170,7 @@ static void say_idle(const struct record *r, double work, struct rows *rows)
 	size_t cause = 0;
 
 	for (size_t c = 0; c < CAUSE_COUNT; c++) {
-		const struct value *value = value_of(r, lost_metric(c));
+		const struct value *value = record_value(r, lost_metric(c));
 
 		if (lost_can_be(c) || c == CAUSE_CHILDREN || !value->is_known ||
 		    (longest && longest->number >= value->number))
@@ -192,8 +187,8 @@ static void say_idle(const struct record *r, double work, struct rows *rows)
 /* Processes and threads.  False: not known. */
 static bool count_tasks(const struct record *r, uint64_t *ret)
 {
-	const struct value *ended = value_of(r, METRIC_TASKS_ENDED),
-			   *live = value_of(r, METRIC_TASKS_LIVE);
+	const struct value *ended = record_value(r, METRIC_TASKS_ENDED),
+			   *live = record_value(r, METRIC_TASKS_LIVE);
 
 	*ret = ended->number + (live->is_known ? live->number : 0);
 	return ended->is_known;
@@ -252,9 +247,9 @@ static void say_number(const struct value *value, const char *one, const char *m
  * that others are charged for: the two would contradict each other, and --full tells them apart. */
 static bool tells_more(const struct record *r, const struct value *largest)
 {
-	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
-	const uint64_t files = MAX(value_of(r, METRIC_MEMORY_FILE_PEAK)->number,
-				   value_of(r, METRIC_MEMORY_SHMEM_PEAK)->number);
+	const struct value *peak = record_value(r, METRIC_MEMORY_PEAK);
+	const uint64_t files = MAX(record_value(r, METRIC_MEMORY_FILE_PEAK)->number,
+				   record_value(r, METRIC_MEMORY_SHMEM_PEAK)->number);
 
 	return !peak->is_known ||
 	       (files <= peak->number && largest->number <= peak->number - files);
@@ -262,10 +257,10 @@ static bool tells_more(const struct record *r, const struct value *largest)
 
 static void add_processes(const struct record *r, struct rows *rows)
 {
-	const struct value *crashed = value_of(r, METRIC_TASKS_CRASHED),
-			   *killed = value_of(r, METRIC_MEMORY_OOM_KILLS),
-			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK),
-			   *peak = value_of(r, METRIC_MEMORY_PEAK);
+	const struct value *crashed = record_value(r, METRIC_TASKS_CRASHED),
+			   *killed = record_value(r, METRIC_MEMORY_OOM_KILLS),
+			   *largest = record_value(r, METRIC_MEMORY_PROCESS_PEAK),
+			   *peak = record_value(r, METRIC_MEMORY_PEAK);
 	const char *bound = bound_of(r, rows);
 	uint64_t count;
 	bool is_known = count_tasks(r, &count);
@@ -286,34 +281,39 @@ static void add_processes(const struct record *r, struct rows *rows)
 
 #define SURVIVORS_SHOWN 8
 
-void efficiency_rows(const struct record *r, const struct analysis *a, struct rows *rows)
+void efficiency_rows(const struct record *r, const struct analysis *a, bool is_short,
+		     struct rows *rows)
 {
-	add_cpu(r, &a->efficiency.uses[RESOURCE_CORES], rows);
+	const struct use *cores = &a->efficiency.uses[RESOURCE_CORES];
+
+	add_cpu(r, cores, rows);
+	if (!is_short && cores->used.is_known)
+		say_waited(r, cores, rows);
 	add_memory(r, &a->efficiency.uses[RESOURCE_MEMORY], rows);
 }
 
 /* All that is known of files without BPF: what calls moved, of files, pipes and terminals alike. */
 static void add_io(const struct record *r, struct rows *rows)
 {
-	const struct value *read = value_of(r, METRIC_IO_CHARS_READ),
-			   *written = value_of(r, METRIC_IO_CHARS_WRITTEN);
+	const struct value *read = record_value(r, METRIC_IO_CHARS_READ),
+			   *written = record_value(r, METRIC_IO_CHARS_WRITTEN);
 
 	if (r->reading.has_mounts || !read->is_known || !written->is_known)
 		return;
 	rows_begin(rows, ROWS_FIRST, "Read, written");
 	rows_say(rows, "", "%s%s read in %s calls, %s%s written in %s (files, pipes, terminals)",
 		 rows_bound(rows), humanize_bytes(read->number).text,
-		 humanize_count(value_of(r, METRIC_IO_CALLS_READ)->number).text, rows_bound(rows),
-		 humanize_bytes(written->number).text,
-		 humanize_count(value_of(r, METRIC_IO_CALLS_WRITTEN)->number).text);
+		 humanize_count(record_value(r, METRIC_IO_CALLS_READ)->number).text,
+		 rows_bound(rows), humanize_bytes(written->number).text,
+		 humanize_count(record_value(r, METRIC_IO_CALLS_WRITTEN)->number).text);
 }
 
 /* What a process had in memory that is not charged to the job was there before: files, which it
  * mapped or its libraries are.  Of a job that was not measured from its start it may be its own. */
 static uint64_t mapped_before(const struct record *r)
 {
-	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK),
-			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+	const struct value *peak = record_value(r, METRIC_MEMORY_PEAK),
+			   *largest = record_value(r, METRIC_MEMORY_PROCESS_PEAK);
 
 	return peak->is_known && largest->is_known && largest->number > peak->number &&
 			       r->merged_records <= 1 &&
@@ -342,12 +342,8 @@ static void add_mapped(const struct record *r, struct rows *rows)
 void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
 	const char *text = record_note(r, RECORD_NOTE_METERING "about ");
-	const struct use *cores = &a->efficiency.uses[RESOURCE_CORES];
 
-	add_cpu(r, cores, rows);
-	if (cores->used.is_known)
-		say_waited(r, cores, rows);
-	add_memory(r, &a->efficiency.uses[RESOURCE_MEMORY], rows);
+	efficiency_rows(r, a, false, rows);
 	add_work(r, rows);
 	add_io(r, rows);
 	add_mapped(r, rows);

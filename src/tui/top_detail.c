@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tui/top_detail.h"
+#include "tui/top_draw.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,7 +12,6 @@
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "tui/top.h"
-#include "tui/top_detail.h"
 #include "tui/top_node.h"
 #include "basic/utf8.h"
 
@@ -210,12 +209,11 @@ static void draw_row(const struct top *t, const struct top_row *row, struct grid
 	}
 }
 
-static void draw_selected(const struct top *t, struct grid *g, unsigned int row)
+static void draw_selected(struct grid *g, unsigned int row)
 {
 	if (grid_at(g, row, 0)->character == ' ')
 		grid_put(g, row, 0, 1, STYLE_SELECTED, ">");
 	grid_paint(g, row, 0, g->columns, STYLE_SELECTED);
-	(void)t;
 }
 
 static void draw_list(struct top *t, struct grid *g, unsigned int begin, unsigned int end)
@@ -236,7 +234,7 @@ static void draw_list(struct top *t, struct grid *g, unsigned int begin, unsigne
 	for (unsigned int i = 0; i < room && t->first + i < t->row_count; i++) {
 		draw_row(t, &t->rows[t->first + i], g, begin + i);
 		if (t->first + i == t->selected)
-			draw_selected(t, g, begin + i);
+			draw_selected(g, begin + i);
 	}
 	if (!t->row_count && room)
 		grid_put(g, begin, 1, g->columns, STYLE_DIM,
@@ -406,7 +404,7 @@ void top_draw(struct top *t, struct grid *g)
 			grid_print(g, row, 1, STYLE_PLAIN, "%-17s  %s", top_columns[i].title,
 				   top_columns[i].help);
 			if (i == t->chosen)
-				draw_selected(t, g, row);
+				draw_selected(g, row);
 		}
 	} else {
 		draw_main(t, g);

@@ -7,6 +7,7 @@
 
 struct grid;
 struct top;
+struct top_job;
 
 /* The least that something is drawn at. */
 #define TOP_COLUMNS_MIN 20
@@ -26,3 +27,8 @@ unsigned int top_text_columns(const struct top *t, unsigned int columns);
 bool top_find_row(const struct top *t, const struct grid *g, unsigned int row, size_t *ret);
 bool top_find_column(const struct top *t, const struct grid *g, unsigned int row,
 		     unsigned int column, size_t *ret);
+
+/* The details of one job (core time, findings, mounts, and curves over time), in the rows from
+ * @first to before @end.  Returns the row behind the last that was drawn. */
+unsigned int top_detail_draw(const struct top *t, const struct top_job *job, struct grid *g,
+			     unsigned int first, unsigned int end);

@@ -11,47 +11,7 @@
 
 #define F(number) (TOP_KEY_F + (number))
 
-/* ---- moving ---- */
-
-static void move_up(struct top *t)
-{
-	top_select(t, t->selected ? t->selected - 1 : 0);
-}
-
-static void move_down(struct top *t)
-{
-	top_select(t, t->selected + 1);
-}
-
-static void page_up(struct top *t)
-{
-	size_t page = MAX(t->page, 1u);
-
-	top_select(t, t->selected > page ? t->selected - page : 0);
-}
-
-static void page_down(struct top *t)
-{
-	top_select(t, t->selected + MAX(t->page, 1u));
-}
-
-static void move_baseline(struct top *t)
-{
-	top_select(t, 0);
-}
-
-static void move_end(struct top *t)
-{
-	top_select(t, SIZE_MAX);
-}
-
 /* ---- what is shown ---- */
-
-static void show_help(struct top *t)
-{
-	t->mode = TOP_HELP;
-	t->help_first = 0;
-}
 
 static void zoom_in(struct top *t)
 {
@@ -96,7 +56,7 @@ static void tag(struct top *t)
 
 	if (row)
 		row->job->is_tagged = !row->job->is_tagged;
-	move_down(t);
+	top_select(t, t->selected + 1);
 }
 
 static void fold(struct top *t)
@@ -122,22 +82,6 @@ static void untag_all(struct top *t)
 	for (size_t i = 0; i < t->job_count; i++)
 		t->jobs[i].is_tagged = false;
 	t->is_tagged_only = false;
-}
-
-static void choose_sort(struct top *t)
-{
-	t->mode = TOP_SORT;
-	t->chosen = t->column;
-}
-
-static void step_back(struct top *t)
-{
-	t->step--;
-}
-
-static void step_on(struct top *t)
-{
-	t->step++;
 }
 
 static void quit(struct top *t)
@@ -230,28 +174,39 @@ static void refuse(struct top *t)
 
 #define AT(member) offsetof(struct top, member)
 
-/* What a key does: a function, or a switch that it turns, or a text that it begins to type. */
+enum { ROW = 1, PAGE, ALL };
+
+static void move(struct top *t, int by)
+{
+	const size_t rows[] = { [ROW] = 1, [PAGE] = MAX(t->page, 1u), [ALL] = t->row_count };
+
+	top_select(t, by > 0 ? t->selected + rows[by] : t->selected - MIN(t->selected, rows[-by]));
+}
+
+/* What a key does: a function, a switch that it turns, a move, a step, or a mode that it begins. */
 static const struct binding {
 	uint32_t keys[4];
 	const char *shown, *help;
 	void (*run)(struct top *t);
 	size_t turns; /* a bool of struct top */
 	enum { READS_NEVER, READS_ON, READS_OFF } reads; /* at once, when the switch is so */
-	enum top_mode types; /* 0: nothing */
+	int moves; /* the selection, by a ROW, PAGE or ALL, down or (below 0) up */
+	int steps; /* in a recording */
+	enum top_mode begins;
 	size_t text; /* what is there to begin with, in struct top; 0: nothing */
 } bindings[] = {
 	/* clang-format off */
-	{ { F(1), 'h', '?' }, "F1 h ?", "this help", show_help },
-	{ { F(3), '/' }, "F3 /", "search: select what has a text in it", .types = TOP_SEARCH },
+	{ { F(1), 'h', '?' }, "F1 h ?", "this help", .begins = TOP_HELP },
+	{ { F(3), '/' }, "F3 /", "search: select what has a text in it", .begins = TOP_SEARCH },
 	{ { 'n' }, "n", "search on", find_next },
 	{ { 0 }, "0-9", "go to the id that begins with these digits", NULL }, /* see press_digit() */
-	{ { F(4), '\\' }, "F4 \\", "filter: show only what has a text in it", .types = TOP_FILTER, .text = AT(filter) },
+	{ { F(4), '\\' }, "F4 \\", "filter: show only what has a text in it", .begins = TOP_FILTER, .text = AT(filter) },
 	{ { F(5), 't' }, "F5 t", "tree: job, step, task, process", .turns = AT(is_tree), .reads = READS_ON },
 	{ { '-' }, "-", "fold: of a job in the tree no parts", fold },
 	{ { '+' }, "+", "unfold it", unfold },
-	{ { F(6), '>', '<' }, "F6 < >", "choose the column to sort by", choose_sort },
+	{ { F(6), '>', '<' }, "F6 < >", "choose the column to sort by", .begins = TOP_SORT },
 	{ { 'I' }, "I", "turn the order around", .turns = AT(is_inverted) },
-	{ { 'u' }, "u", "jobs of one user (nothing: of all)", .types = TOP_USER, .text = AT(user) },
+	{ { 'u' }, "u", "jobs of one user (nothing: of all)", .begins = TOP_USER, .text = AT(user) },
 	{ { TOP_KEY_ENTER }, "Enter", "zoom into the job: its processes and what is known of it", zoom_in },
 	{ { TOP_KEY_BACKSPACE, TOP_KEY_ESCAPE }, "Esc Bksp", "back", go_back },
 	{ { 'd' }, "d", "details of the selected job, below the list", .turns = AT(has_detail), .reads = READS_ON },
@@ -261,14 +216,14 @@ static const struct binding {
 	{ { 'i' }, "i", "hide jobs that do nothing now, or show all", .turns = AT(hides_idle) },
 	{ { 'F' }, "F", "follow: the selection stays with its job", .turns = AT(is_following) },
 	{ { 'Z', 'p' }, "Z p", "pause, and go on", .turns = AT(is_paused), .reads = READS_OFF },
-	{ { TOP_KEY_LEFT, '[' }, "Left [", "of a recording: a tick back", step_back },
-	{ { TOP_KEY_RIGHT, ']' }, "Right ]", "of a recording: a tick on", step_on },
-	{ { TOP_KEY_UP, 'k' }, "Up Down", "move; also PgUp, PgDn, Home, End, k, j, g, G, the wheel, a click", move_up },
-	{ { TOP_KEY_DOWN, 'j' }, NULL, NULL, move_down }, /* the row above documents these */
-	{ { TOP_KEY_PAGE_UP }, NULL, NULL, page_up },
-	{ { TOP_KEY_PAGE_DOWN }, NULL, NULL, page_down },
-	{ { TOP_KEY_HOME, 'g' }, NULL, NULL, move_baseline },
-	{ { TOP_KEY_END, 'G' }, NULL, NULL, move_end },
+	{ { TOP_KEY_LEFT, '[' }, "Left [", "of a recording: a tick back", .steps = -1 },
+	{ { TOP_KEY_RIGHT, ']' }, "Right ]", "of a recording: a tick on", .steps = 1 },
+	{ { TOP_KEY_UP, 'k' }, "Up Down", "move; also PgUp, PgDn, Home, End, k, j, g, G, the wheel, a click", .moves = -ROW },
+	{ { TOP_KEY_DOWN, 'j' }, NULL, NULL, .moves = ROW }, /* the row above documents these */
+	{ { TOP_KEY_PAGE_UP }, NULL, NULL, .moves = -PAGE },
+	{ { TOP_KEY_PAGE_DOWN }, NULL, NULL, .moves = PAGE },
+	{ { TOP_KEY_HOME, 'g' }, NULL, NULL, .moves = -ALL },
+	{ { TOP_KEY_END, 'G' }, NULL, NULL, .moves = ALL },
 	{ { F(10), 'q' }, "F10 q", "leave", quit },
 	{ { F(2), F(7), F(8), F(9) }, NULL, NULL, refuse }, /* which htop has, and we never will */
 	/* clang-format on */
@@ -286,13 +241,23 @@ bool top_binding(size_t i, const char **ret_keys, const char **ret_help)
 	return false;
 }
 
-static bool is_bound(const struct binding *b, uint32_t key)
+static const struct binding *find_binding(uint32_t key)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(b->keys); i++) {
-		if (key && b->keys[i] == key)
-			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++) {
+		for (size_t k = 0; key && k < ARRAY_SIZE(bindings[i].keys); k++) {
+			if (bindings[i].keys[k] == key)
+				return &bindings[i];
+		}
 	}
-	return false;
+	return NULL;
+}
+
+static void begin(struct top *t, const struct binding *b)
+{
+	t->mode = b->begins;
+	t->help_first = 0;
+	t->chosen = t->column;
+	snprintf(t->typed, sizeof(t->typed), "%s", b->text ? (const char *)t + b->text : "");
 }
 
 /* To the first job or process with a number that begins with the typed digits. */
@@ -315,32 +280,31 @@ static void press_digit(struct top *t, uint32_t key)
 
 static void press_list(struct top *t, uint32_t key)
 {
+	const struct binding *b = find_binding(key);
+
 	if (key >= '0' && key <= '9') {
 		press_digit(t, key);
 		return;
 	}
 	*t->digits = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++) {
-		if (is_bound(&bindings[i], key)) {
-			const struct binding *b = &bindings[i];
-			bool *is_on = (bool *)((char *)t + b->turns);
-
-			if (b->run) {
-				b->run(t);
-			} else if (b->turns) {
-				*is_on = !*is_on;
-				if (b->reads)
-					t->wants_reading = *is_on == (b->reads == READS_ON);
-			} else {
-				t->mode = b->types;
-				snprintf(t->typed, sizeof(t->typed), "%s",
-					 b->text ? (const char *)t + b->text : "");
-			}
-			return;
-		}
-	}
-	if (key < 0x80 && column_find((char)key) < column_count)
+	if (!b && key < 0x80 && column_find((char)key) < column_count)
 		sort_by(t, column_find((char)key));
+	if (!b)
+		return;
+	if (b->run) {
+		b->run(t);
+	} else if (b->turns) {
+		bool *is_on = (bool *)((char *)t + b->turns);
+
+		*is_on = !*is_on;
+		if (b->reads)
+			t->wants_reading = *is_on == (b->reads == READS_ON);
+	} else if (b->moves) {
+		move(t, b->moves);
+	} else if (b->begins) {
+		begin(t, b);
+	}
+	t->step += b->steps;
 }
 
 static void press_help(struct top *t, uint32_t key)

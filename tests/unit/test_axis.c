@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/axis.h"
+#include "report/plot.h"
 #include "basic/macro.h"
 #include "test.h"
 
@@ -70,12 +70,12 @@ TEST(of_nothing_there_is_zero_alone)
 
 TEST(a_tick_is_told_with_its_unit)
 {
-	ASSERT_STREQ(wire_snapshot_format(0, AXIS_TIME).text, "0");
-	ASSERT_STREQ(wire_snapshot_format(0.25, AXIS_TIME).text, "250 ms");
-	ASSERT_STREQ(wire_snapshot_format(90, AXIS_TIME).text, "1 m 30 s");
-	ASSERT_STREQ(wire_snapshot_format(7200, AXIS_TIME).text, "2 h");
-	ASSERT_STREQ(wire_snapshot_format(129600, AXIS_TIME).text, "1 d 12 h");
-	ASSERT_STREQ(wire_snapshot_format(512 * mib, AXIS_BYTES).text, "512 MiB");
-	ASSERT_STREQ(wire_snapshot_format(2 * kib, AXIS_RATE).text, "2 KiB/s");
-	ASSERT_STREQ(wire_snapshot_format(2.5, AXIS_NUMBER).text, "2.5");
+	ASSERT_STREQ(axis_format(0, AXIS_TIME).text, "0");
+	ASSERT_STREQ(axis_format(0.25, AXIS_TIME).text, "250 ms");
+	ASSERT_STREQ(axis_format(90, AXIS_TIME).text, "1 m 30 s");
+	ASSERT_STREQ(axis_format(7200, AXIS_TIME).text, "2 h");
+	ASSERT_STREQ(axis_format(129600, AXIS_TIME).text, "1 d 12 h");
+	ASSERT_STREQ(axis_format(512 * mib, AXIS_BYTES).text, "512 MiB");
+	ASSERT_STREQ(axis_format(2 * kib, AXIS_RATE).text, "2 KiB/s");
+	ASSERT_STREQ(axis_format(2.5, AXIS_NUMBER).text, "2.5");
 }

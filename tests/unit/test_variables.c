@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/cause.h"
 #include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 #include "made.h"
 #include "test.h"
 #include "analysis/variables.h"
@@ -277,4 +280,49 @@ TEST(cores_that_were_never_used_want_to_be_known)
 	ASSERT(number(r, "cores_unused") == 1);
 	r->cores.balance = (struct value){ 7500, true };
 	ASSERT(is_near(number(r, "cores_balance"), 0.75));
+}
+
+TEST(a_launcher_is_found_behind_programs_that_run_the_rest_of_their_line)
+{
+	static const struct {
+		double is_launcher;
+		const char *line;
+	} lines[] = {
+		{ 1, "mpirun -n 4 ./made" },
+		{ 1, "/opt/made/bin/mpiexec.hydra ./made" },
+		{ 1, "env -u B --chdir /tmp A=1 srun ./made" },
+		{ 1, "timeout --signal TERM 60 mpirun ./made" },
+		{ 1, "timeout --signal=TERM -k5 60 mpirun ./made" },
+		{ 1, "timeout -k 5 --foreground 60 mpirun ./made" },
+		{ 1, "nice -n 5 nice --adjustment 5 mpirun ./made" },
+		{ 1, "taskset -c 0-3 mpirun ./made" },
+		{ 1, "taskset --cpu-list 0-3 mpirun ./made" },
+		{ 1, "numactl --membind 0 -N 1 --localalloc mpirun ./made" },
+		{ 1, "chrt --fifo 10 mpirun ./made" },
+		{ 1, "sudo -E --user made A=1 -- mpirun ./made" },
+		{ 1, "strace -f -o file --trace open mpirun ./made" },
+		{ 1, "perf stat -e cycles --output file -- mpirun ./made" },
+		{ 1, "perf record --call-graph dwarf -g mpirun ./made" },
+		{ 1, "time -f %e stdbuf --output L nohup setsid ionice -c 3 prun ./made" },
+		{ 0, "./made mpirun" },
+		{ 0, "timeout --signal mpirun 60 ./made" },
+		{ 0, "perf stat -o mpirun ./made" },
+		{ 0, "timeout 60" },
+		{ 0, "timeout --signal" },
+		{ 0, "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		_cleanup_(record_freep) struct record *r = made_record(0);
+		char text[96], *rest = text, *word, *words[16] = {}, **command = r->job.command;
+		size_t count = 0;
+
+		snprintf(text, sizeof(text), "%s", lines[i].line);
+		while (count + 1 < ARRAY_SIZE(words) && (word = parse_next_word(&rest)))
+			words[count++] = word;
+		r->job.command = words;
+		test_true(number(r, "is_launcher") == lines[i].is_launcher, lines[i].line, __FILE__,
+			  __LINE__);
+		r->job.command = command;
+	}
 }

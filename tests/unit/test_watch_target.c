@@ -2,11 +2,13 @@
 #include "cli/watch_target.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "basic/error.h"
 #include "basic/macro.h"
+#include "client/client.h"
 #include "test.h"
 
 TEST(ids_stand_alone_or_behind_their_manager)
@@ -68,14 +70,13 @@ TEST(a_step_stands_behind_the_last_point)
 
 static int choose(const char *text, size_t *ret, struct error *err)
 {
-	static const struct watch_candidate candidates[] = { { "run", "7" },
-							     { "slurm", "7" },
-							     { "slurm", "8.0" } };
+	char run[] = "run", slurm[] = "slurm", seven[] = "7", step[] = "8.0";
+	const struct client_job jobs[] = { { run, seven }, { slurm, seven }, { slurm, step } };
 	struct watch_targets t = {};
 	int r = watch_targets_parse(text, &t, err);
 
 	if (r == 0)
-		r = watch_target_choose(&t.items[0], candidates, ARRAY_SIZE(candidates), ret, err);
+		r = watch_target_choose(&t.items[0], jobs, ARRAY_SIZE(jobs), ret, err);
 	watch_targets_clear(&t);
 	return r;
 }
@@ -96,14 +97,16 @@ TEST(one_that_several_managers_have_must_be_named_whole)
 
 TEST(an_unknown_one_is_told_with_what_there_is)
 {
-	static const struct watch_candidate many[9] = { { "a", "1" }, { "a", "2" }, { "a", "3" },
-							{ "a", "4" }, { "a", "5" }, { "a", "6" },
-							{ "a", "7" }, { "a", "8" }, { "a", "9" } };
-	char id[] = "10";
+	char manager[] = "a", id[] = "10", ids[9][2];
+	struct client_job many[9];
 	struct watch_target target = { .id = id };
 	struct error err = {};
 	size_t chosen;
 
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
+		snprintf(ids[i], sizeof(ids[i]), "%zu", i + 1);
+		many[i] = (struct client_job){ manager, ids[i] };
+	}
 	ASSERT_ERR(choose("pbs/7", &chosen, &err), -ENOENT);
 	ASSERT_STREQ(err.text,
 		     "there is no job 'pbs/7' of yours here; there are run/7, slurm/7, slurm/8.0");
