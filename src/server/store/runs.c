@@ -34,6 +34,7 @@ const struct run_field run_fields[] = {
 	{ "account", "account", RUN_TEXT, AT(account), true },
 	{ "partition", "partition_name", RUN_TEXT, AT(partition), true },
 	{ "qos", "qos", RUN_TEXT, AT(qos), true },
+	{ "reservation", "reservation", RUN_TEXT, AT(reservation), true },
 	{ "name", "name", RUN_TEXT, AT(name), true },
 	{ "submit", "submitted_ns", RUN_MOMENT, AT(submit) },
 	{ "eligible", "eligible_ns", RUN_MOMENT, AT(eligible) },
