@@ -115,6 +115,7 @@ BEGIN {
 	put_text("account", "SLURM_JOB_ACCOUNT")
 	put_text("partition", "SLURM_JOB_PARTITION")
 	put_text("qos", "SLURM_JOB_QOS")
+	put_text("reservation", "SLURM_JOB_RESERVATION")
 	put_text("name", "SLURM_JOB_NAME")
 	# "4(x2)": on each of two nodes.  "4,2" does not say which is ours: the cgroup will.
 	cores = ENVIRON["SLURM_JOB_CPUS_PER_NODE"]

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* classes - the kinds of a job: each class that holds, with its share. */
+/* classes - the kinds of a job ("cpu-bound"): each class of the rules (share/insights.yaml) that
+ * holds, with its share. */
 #pragma once
 
 #include <stddef.h>

@@ -20,7 +20,7 @@ struct job {
 	int64_t uid; /* -1: not known yet */
 	uint64_t group_id; /* of its top cgroup, as the kernel numbers them, live or not; 0: not
 			      known */
-	char *account, *partition, *name, *qos;
+	char *account, *partition, *name, *qos, *reservation;
 	char *label, *command; /* where it has no name: see job_command.h */
 	char *array_id; /* the job that this one is an element of; NULL: of none */
 	int64_t array_index; /* -1: of none */

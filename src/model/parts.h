@@ -9,8 +9,7 @@
 #pragma once
 
 #include "model/section.h"
-
-#define PARTS_MAX 8 /* sections with section.counted */
+#include "model/sections.h"
 
 struct parts { /* begins as {} */
 	const void *items[PARTS_MAX]; /* in the order of sections[]; NULL: it was never put */

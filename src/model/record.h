@@ -62,7 +62,7 @@ struct record {
 
 	struct {
 		char *manager, *id, *sluid, *array_id, *name, *user, *account, *partition, *qos,
-			*state;
+			*reservation, *state;
 		int64_t array_index, het_offset; /* -1: absent */
 		char **command; /* NULL-ended argv */
 		char *cpus_allowed; /* a CPU list, such as "0-3,8": what allocated_cores was counted

@@ -33,6 +33,7 @@ const struct record_field record_fields[] = {
 	{ "job", "account", FIELD_STRING, AT(job.account), 0, true, "Account that the manager charges.", JOB(account), TOLD | FACT_LIST },
 	{ "job", "partition", FIELD_STRING, AT(job.partition), 0, true, "The manager's partition or queue.", JOB(partition), TOLD | FACT_LIST },
 	{ "job", "qos", FIELD_STRING, AT(job.qos), 0, false, "The manager's quality of service.", JOB(qos), TOLD | FACT_COLUMN },
+	{ "job", "reservation", FIELD_STRING, AT(job.reservation), 0, false, "The reservation of nodes in which it ran.", JOB(reservation), TOLD | FACT_LIST | FACT_COLUMN },
 	{ "job", "state", FIELD_STRING, AT(job.state), 0, false, "State of the job, or how it ended." },
 	{ "job", "exit_code", FIELD_INT, AT(job.exit_code), -1, false, "The command's exit status; absent if a signal killed it." },
 	{ "job", "signal", FIELD_INT, AT(job.signal), 0, false, "The signal that killed the command; with an exit code other than 0: SIGTERM, which it got in the 30 s before it failed." },

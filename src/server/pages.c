@@ -270,7 +270,7 @@ static struct store_who who_asks(struct server *s, const struct http_request *re
 	caller_of_peer(s, &request->peer, &caller);
 	if (caller.sees_all)
 		caller_audit(s, &caller, request, "seen as operator");
-	return may_see(&caller);
+	return caller_who(&caller);
 }
 
 static int fail(int code, const struct error *err, struct http_answer *ret)

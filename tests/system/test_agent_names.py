@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from agent_pages import await_page
+from agent_pages import ask, await_page
 from job_groups import OWN_ONLY, TOP
 from repository import REPOSITORY
 
@@ -79,3 +79,17 @@ def test_a_job_whose_cgroup_has_its_sluid_has_its_number(start_agent, bench, sle
     agent.kill()
     agent.start()  # it is in the state
     await_page(agent, lambda page: known(page).keys() == set(SLUIDS.values()))
+
+
+def test_a_reservation_is_a_fact_of_the_job(start_agent, bench, sleep, report):
+    write_prolog(bench.folder / "agent/run/jobs", SLURM_JOB_ID="9021", SLURM_JOB_RESERVATION="maintenance 7")
+    sleep("made_9021")
+    agent = start_agent(rules=RULES)
+    await_page(agent, lambda page: known(page).keys() == {"9021"})
+    assert report(agent, "9021")["reservation"] == "maintenance 7"
+    assert [job["reservation"] for job in ask(agent, "/v1/jobs")["jobs"] if job["id"] == "9021"] == ["maintenance 7"]
+    (bench.folder / "agent/run/jobs/slurm-9021.json").unlink()
+    agent.kill()
+    agent.start()  # it is in the state
+    await_page(agent, lambda page: known(page).keys() == {"9021"})
+    assert report(agent, "9021")["reservation"] == "maintenance 7"

@@ -98,13 +98,13 @@ def test_all_that_slurm_may_tell(scripts):
     before = int(time.time())
     scripts.run("prolog", SLURM_JOB_ID="7", SLURM_ARRAY_JOB_ID="5", SLURM_ARRAY_TASK_ID="0", SLURM_HET_JOB_OFFSET="1",
                 SLURM_JOB_USER="alice", SLURM_JOB_UID="1000", SLURM_JOB_ACCOUNT="physics", SLURM_JOB_PARTITION="gpu",
-                SLURM_JOB_QOS="high", SLURM_JOB_NAME="train", SLURM_JOB_CPUS_PER_NODE="4(x2)",
+                SLURM_JOB_QOS="high", SLURM_JOB_RESERVATION="course", SLURM_JOB_NAME="train", SLURM_JOB_CPUS_PER_NODE="4(x2)",
                 SLURM_MEM_PER_NODE="8193", SLURM_JOB_GPUS="0-1,4")
     facts = scripts.facts()
     assert before <= facts.pop("start") <= time.time()
     assert facts == {
         "schema": "jobmeter.job/1", "manager": "slurm", "id": "7", "array_id": "5", "array_index": 0, "het_offset": 1,
-        "user": "alice", "uid": 1000, "account": "physics", "partition": "gpu", "qos": "high", "name": "train",
+        "user": "alice", "uid": 1000, "account": "physics", "partition": "gpu", "qos": "high", "reservation": "course", "name": "train",
         "cores": 4, "memory_limit_bytes": 8193 << 20, "gpus": [0, 1, 4]}
     mode = scripts.file("7").stat()
     assert (mode.st_mode & 0o7777, mode.st_uid) == (0o644, os.geteuid())

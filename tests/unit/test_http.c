@@ -221,6 +221,7 @@ SERVED(a_route_answers_with_query_and_header)
 	ASSERT_STREQ(client_body(plain), "hello nobody");
 	ASSERT_STREQ(client_body(named), "hi a b");
 	ASSERT(!w->peer.is_known);
+	ASSERT_EQ(w->peer.uid, (uid_t)-1); /* no user, and not root */
 	ASSERT_EQ(w->answered[200], 2u);
 }
 

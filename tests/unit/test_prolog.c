@@ -27,7 +27,7 @@ TEST(what_the_prolog_says_is_taken)
 	_cleanup_(job_unrefp) struct job *job = job_new("slurm", "42");
 
 	ASSERT_OK(parse(
-		"{\"user\": \"ada\", \"uid\": 1000, \"account\": \"physics\", \"partition\": \"long\", \"qos\": \"normal\","
+		"{\"user\": \"ada\", \"uid\": 1000, \"account\": \"physics\", \"partition\": \"long\", \"qos\": \"normal\", \"reservation\": \"course\","
 		" \"name\": \"a \\\"name\\\"\\n\", \"array_id\": \"40\", \"array_index\": 2, \"cores\": 4.5,"
 		" \"memory_limit_bytes\": 17179869184, \"gpus\": [3, 0, 1], \"what\": {\"comes\": [\"later\"]}}",
 		job, NULL));
@@ -36,6 +36,7 @@ TEST(what_the_prolog_says_is_taken)
 	ASSERT_STREQ(job->account, "physics");
 	ASSERT_STREQ(job->partition, "long");
 	ASSERT_STREQ(job->qos, "normal");
+	ASSERT_STREQ(job->reservation, "course");
 	ASSERT_STREQ(job->name, "a \"name\"\n");
 	ASSERT_STREQ(job->array_id, "40");
 	ASSERT_EQ(job->array_index, (int64_t)2);

@@ -109,7 +109,7 @@ static int pebbles_begin(void *ret, unsigned int counted UNUSED)
 }
 
 static const struct section pebbles_section = {
-	.name = "pebbles",
+	.name = "cpu.pebbles", /* within a map: "pebbles" */
 	.size = sizeof(struct marbles),
 	.counted = COUNTED_BY_SOURCE,
 	.begin = pebbles_begin,

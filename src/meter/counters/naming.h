@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * naming - the names of a place of the kernel side.
+ * naming - the mount's name of a place: of a superblock as the kernel side numbers it, or of a row
+ * that is no mount.
  *
  * A superblock is named by our own mountinfo, by its root's mount point or the shortest, if a task
  * of our mount namespace saw it first and mountinfo shows it both before and now, or where it was
  * seen.  Else by where it was seen: in the job's own mount namespace, or mounted only in between,
- * nothing else is known.
+ * nothing else is known.  place_names.h keeps these names, and has the site's.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place_names - stable names of places: a place keeps its name as long as rows need it, whatever is
- * mounted or unmounted later, so that no counter of a mount ever falls.
+ * place_names - stable names of places (see naming.h), the site's own where it gave a mount one: a
+ * place keeps its name as long as rows need it, whatever is mounted or unmounted later, so that no
+ * counter of a mount ever falls.
  */
 #pragma once
 

@@ -357,12 +357,20 @@ static void saved_clear(struct saved *s)
 	registry_job_free(s->job);
 }
 
+/* A section that is kept, by its key as parts_format() writes it. */
+static bool is_kept(const char *key, bool is_of_step)
+{
+	for (size_t i = 0; i < section_count; i++) {
+		if (sections[i]->counted && strcmp(section_key(sections[i]), key) == 0)
+			return !is_of_step || sections[i]->is_of_steps;
+	}
+	return false;
+}
+
 static bool is_of_step(const char *key)
 {
-	const struct section *section = section_find(key);
-
 	return shape_has_key(&step_shape, key) || shape_has_key(&ranks_shape, key) ||
-	       (section && section->counted && section->is_of_steps);
+	       is_kept(key, true);
 }
 
 static bool is_of_job(const char *key)
@@ -379,7 +387,7 @@ static bool is_of_job(const char *key)
 		if (strcmp(job_keys[i], key) == 0)
 			return true;
 	}
-	return section_find(key) && section_find(key)->counted;
+	return is_kept(key, false);
 }
 
 static int check_keys(const struct place *place, const json_t *map, bool (*is_key)(const char *key))

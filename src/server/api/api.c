@@ -619,7 +619,7 @@ int server_api_answer(void *context, const struct http_request *request, struct 
 	if (caller && caller->sees_all)
 		caller_audit(context, caller, request, "seen as operator");
 	if (caller)
-		call.who = may_see(caller);
+		call.who = caller_who(caller);
 	call.id = id;
 	return answer_call(&call, ret);
 }

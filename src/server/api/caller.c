@@ -37,7 +37,7 @@
 #define KNOWN 4096 /* tokens: the newest of a site */
 #define STRANGER UINT32_MAX /* all callers without a known credential share one budget */
 
-struct store_who may_see(const struct caller *caller)
+struct store_who caller_who(const struct caller *caller)
 {
 	struct store_who who = { .sees_all = caller->sees_all, .uid = caller->uid };
 

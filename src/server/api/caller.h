@@ -43,7 +43,7 @@ struct known_tokens *caller_known_new(void); /* NULL: no memory.  The caller fre
 void caller_learn_tokens(struct server *s);
 
 /* The one place that decides which jobs a caller sees: every query of the store carries it. */
-struct store_who may_see(const struct caller *caller);
+struct store_who caller_who(const struct caller *caller);
 
 /* The other end of the Unix socket.  Safe in any thread. */
 void caller_of_peer(struct server *s, const struct http_peer *peer, struct caller *ret);

@@ -324,7 +324,7 @@ static bool may_open(const struct site_page *page, const struct caller *caller, 
 static void put_navigation(struct server *s, const struct site_document *document, struct html *h)
 {
 	const struct caller *caller = document->caller;
-	const struct store_who who = caller ? may_see(caller) : (struct store_who){};
+	const struct store_who who = caller ? caller_who(caller) : (struct store_who){};
 	const bool sees_others = caller && store_sees_others(s->store, &who);
 
 	html_begin_class(h, "div", "site");
@@ -448,7 +448,7 @@ int site_answer(void *context, const struct http_request *request, struct http_a
 	if (!putting.page || !utf8_is_valid(request->path))
 		r = error_set(&err, -ENOENT, "there is no such page");
 	if (r == 0) {
-		call.api.who = may_see(caller);
+		call.api.who = caller_who(caller);
 		call.sees_others = store_sees_others(s->store, &call.api.who);
 		if (!may_open(putting.page, caller, call.sees_others))
 			r = error_set(&err, -ENOENT, "there is no such page");

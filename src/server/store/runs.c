@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/store/runs.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "basic/fnv.h"
 #include "model/document.h"
 #include "model/record.h"
+#include "model/record_field.h"
 #include "server/store/store_internal.h"
 
 #define NS_PLACES 9
@@ -32,6 +34,7 @@ const struct run_field run_fields[] = {
 	{ "account", "account", RUN_TEXT, AT(account), true },
 	{ "partition", "partition_name", RUN_TEXT, AT(partition), true },
 	{ "qos", "qos", RUN_TEXT, AT(qos), true },
+	{ "reservation", "reservation", RUN_TEXT, AT(reservation), true },
 	{ "name", "name", RUN_TEXT, AT(name), true },
 	{ "submit", "submitted_ns", RUN_MOMENT, AT(submit) },
 	{ "eligible", "eligible_ns", RUN_MOMENT, AT(eligible) },
@@ -258,44 +261,46 @@ struct statement *store_read_run(struct store *s, uint64_t job, struct store_run
 	return row;
 }
 
-#define JOB(member) offsetof(struct record, job.member)
-static const struct {
-	size_t from, to;
-} texts[] = {
-	{ AT(cluster), offsetof(struct record, cluster) },
-	{ AT(manager), JOB(manager) },
-	{ AT(id), JOB(id) },
-	{ AT(sluid), JOB(sluid) },
-	{ AT(array_id), JOB(array_id) },
-	{ AT(name), JOB(name) },
-	{ AT(user), JOB(user) },
-	{ AT(account), JOB(account) },
-	{ AT(partition), JOB(partition) },
-	{ AT(qos), JOB(qos) },
-};
+static int set_text(const char *text, char **to)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	if (!copy)
+		return text ? -ENOMEM : 0;
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+/* A fact of the job, where a record has it: by its key. */
+static int apply_field(const struct store_run *run, const struct run_field *field,
+		       struct record *record)
+{
+	for (size_t i = 0; i < record_field_count; i++) {
+		const struct record_field *fact = &record_fields[i];
+
+		if (!fact->in_job || strcmp(fact->key, field->key) != 0)
+			continue;
+		if (fact->type == FIELD_STRING)
+			return set_text(*text_of(run, field), record_field_ref(fact, record));
+		if (value_of(run, field)->is_known)
+			*(int64_t *)record_field_ref(fact, record) =
+				(int64_t)value_of(run, field)->number;
+	}
+	return 0;
+}
 
 /* What the manager says wins. */
 int store_run_apply(const struct store_run *run, struct record *record)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		const char *text =
-			*(const char *const *)(const void *)((const char *)run + texts[i].from);
-		char **to = (char **)(void *)((char *)record + texts[i].to), *copy;
-
-		if (!text)
-			continue;
-		copy = strdup(text);
-		if (!copy)
+	if (set_text(run->cluster, &record->cluster) < 0 ||
+	    set_text(run->manager, &record->job.manager) < 0 ||
+	    set_text(run->id, &record->job.id) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < run_field_count; i++) {
+		if (apply_field(run, &run_fields[i], record) < 0)
 			return -ENOMEM;
-		free(*to);
-		*to = copy;
 	}
-	if (run->uid.is_known)
-		record->job.uid = (int64_t)run->uid.number;
-	if (run->array_index.is_known)
-		record->job.array_index = (int64_t)run->array_index.number;
-	if (run->het_offset.is_known)
-		record->job.het_offset = (int64_t)run->het_offset.number;
 	if (run->cores.is_known && !record->reading.values[METRIC_CPU_ALLOCATED].is_known)
 		reading_set(&record->reading, METRIC_CPU_ALLOCATED, run->cores.number * 1000);
 	return 0;

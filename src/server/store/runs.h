@@ -21,7 +21,7 @@ struct store;
 struct store_run { /* texts: the caller's; NULL: absent */
 	const char *cluster, *manager, *id; /* never NULL */
 	const char *sluid, *array_id, *array_tasks, *state, *wait_reason, *user, *account,
-		*partition, *qos, *name, *node_list, *workdir, *comment;
+		*partition, *qos, *reservation, *name, *node_list, *workdir, *comment;
 	/* moments: ns since the epoch; durations: ns; memory: bytes */
 	struct value submit, eligible, start, end; /* end: of one that has ended */
 	struct value elapsed, suspended, time_limit; /* elapsed: without suspended time */

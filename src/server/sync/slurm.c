@@ -116,6 +116,7 @@ static const struct value_field fields[] = {
 	{ "Account", value_take_text, RUN_AT(account) },
 	{ "Partition", value_take_text, RUN_AT(partition) },
 	{ "QOS", value_take_word, RUN_AT(qos) },
+	{ "Reservation", value_take_text, RUN_AT(reservation) },
 	{ "State", take_state, RUN_AT(state) },
 	{ "ExitCode", take_exit, 0 },
 	{ "DerivedExitCode", take_derived, RUN_AT(derived_exit_code) },
