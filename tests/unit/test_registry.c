@@ -459,6 +459,56 @@ TEST(a_cgroup_waits_for_the_grace_and_for_its_tasks)
 	ASSERT_EQ(fold(r, 300), (size_t)1); /* some day it is enough */
 }
 
+static void feed_after_unseen(struct registry *r, const struct cgroup_tasks *tasks,
+			      uint64_t unseen_ends)
+{
+	const struct registry_feed f = { .tasks = tasks,
+					 .task_count = 1,
+					 .name_place = name_by_number,
+					 .counted = COUNTED_TASKS,
+					 .unseen_ends = unseen_ends };
+
+	ASSERT_OK(registry_feed(r, &f));
+}
+
+TEST(after_an_end_that_was_not_seen_a_cgroup_waits_for_the_freeing_of_its_tasks)
+{
+	struct cgroup_tasks tasks = tasks_of(1, 9, 0, 2);
+	const struct group_life live = life(1, 0, 110, 0, JOB), dead = life(1, 0, 110, 140, JOB);
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn(r, 130, &live, 1);
+	learn(r, 141, &dead, 1);
+	feed_after_unseen(r, &tasks, 1);
+	ASSERT_EQ(fold_and_forget(r, 141), (size_t)0);
+	s = snap(r, 141);
+	ASSERT(!s->jobs[0].is_live); /* it has ended */
+	ASSERT(!registry_job_is_whole(registry_find(r, "slurm", "42")));
+	tasks.ended++; /* it was freed */
+	feed_after_unseen(r, &tasks, 1);
+	ASSERT_EQ(fold(r, 142), (size_t)1);
+	ASSERT(registry_job_is_whole(registry_find(r, "slurm", "42"))); /* to be forgotten, too */
+	ASSERT_EQ(fold_and_forget(r, 142), (size_t)0);
+	s = snap(r, 142);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_ENDED), (uint64_t)3);
+	ASSERT(registry_job_is_whole(registry_find(r, "slurm", "42")));
+}
+
+TEST(an_end_that_was_not_seen_long_ago_delays_nothing)
+{
+	const struct cgroup_tasks tasks = tasks_of(1, 9, 0, 2);
+	const struct group_life live = life(1, 0, 110, 0, JOB), dead = life(1, 0, 110, 140, JOB);
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+
+	learn(r, 130, &live, 1);
+	feed_after_unseen(r, &tasks, 7);
+	ASSERT_EQ(fold(r, 131), (size_t)0);
+	learn(r, 141, &dead, 1);
+	feed_after_unseen(r, &tasks, 7);
+	ASSERT_EQ(fold(r, 141), (size_t)1);
+}
+
 TEST(the_least_that_is_shown_is_what_was_shown)
 {
 	const struct cgroup_tasks more[] = { tasks_of(4, 100, 5, 9) },
