@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is made of traced calls: Chrome's JSON, stacks, lines and the summary. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "cli/commands.h"

@@ -11,7 +11,6 @@
 #include "selftest/checkup.h"
 #include "basic/cleanup.h"
 #include "model/document.h"
-#include "basic/macro.h"
 #include "report/page.h"
 #include "cgroup/placement.h"
 #include "made.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/document.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "tui/grid.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "made.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/error.h"
 #include "made.h"
 #include "model/sections/network.h"
 #include "model/parts.h"

@@ -17,7 +17,6 @@
 #include "export/exposition.h"
 #include "basic/file.h"
 #include "lives.h"
-#include "basic/macro.h"
 #include "model/record.h"
 #include "node/sampled_job.h"
 #include "service/syscall_filter.h"

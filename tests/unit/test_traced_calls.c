@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/error.h"
 #include "made.h"
 #include "model/record.h"
 #include "model/rows.h"

@@ -2,7 +2,6 @@
 #include "cli/watch_target.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/error.h"
