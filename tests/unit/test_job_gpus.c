@@ -65,7 +65,7 @@ TEST(an_instance_has_a_card)
 TEST(a_record_comes_back_as_it_was)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
-	_cleanup_free_ char *text = NULL, *again = NULL, *csv = NULL;
+	_cleanup_free_ char *text = NULL, *csv = NULL;
 	struct error err = {};
 
 	add(of(r), "GPU-1", 10, 3, 7);
@@ -73,8 +73,7 @@ TEST(a_record_comes_back_as_it_was)
 	text = made_json(r);
 	back = made_again(text, &err);
 	ASSERT(back);
-	again = made_json(back);
-	ASSERT_STREQ(text, again);
+	ASSERT_TEXT(made_json(back), text);
 	ASSERT_EQ(of(back)->count, 2);
 	ASSERT(!job_gpu_get(get(of(back), "GPU-1"), METRIC_GPU_ENERGY).is_known);
 	csv = made_csv(r, ROWS_GPU);
@@ -123,7 +122,6 @@ TEST(a_report_has_a_line_and_a_table)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
 	struct rows *rows = rows_new();
-	_cleanup_free_ char *text = NULL;
 
 	r->time.elapsed_ns = 20 * SECOND;
 	add(of(r), "GPU-1", 20, 5, 7);
@@ -131,7 +129,6 @@ TEST(a_report_has_a_line_and_a_table)
 	job_gpu_add(get(of(r), "GPU-1"), METRIC_GPU_MEMORY_TOTAL, 80 * GIB);
 	gpu_row(r, rows);
 	gpus_rows(r, rows);
-	text = reported_rows(rows, ROWS_TEXT, 200);
-	ASSERT_CONTAINS(text, "1 x H100, at most 7 GiB of 80 GiB, 10 % without a process");
-	ASSERT_CONTAINS(text, "25 %");
+	ASSERT_TOLD(reported_rows(rows, ROWS_TEXT, 200),
+		    "1 x H100, at most 7 GiB of 80 GiB, 10 % without a process", "25 %");
 }

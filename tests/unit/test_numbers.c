@@ -193,13 +193,11 @@ TEST(numbers_are_written_and_what_is_not_known_is_null)
 {
 	_cleanup_(record_freep) struct record *now = new_job(S, 500);
 	struct numbers n = numbers_of_job(now, NULL, 0.5);
-	_cleanup_free_ char *text = NULL;
 	struct made_text t = {};
 
 	numbers_format(&n, made_text_document(&t, DOCUMENT_ONE_LINE));
-	text = made_text_end(&t);
-	ASSERT_STREQ(
-		text,
+	ASSERT_TEXT(
+		made_text_end(&t),
 		"{\"seconds\":0.5,\"cores\":2,\"waiting\":null,\"blocked\":null,\"read_bytes\":1000,"
 		"\"write_bytes\":0,\"meta_calls\":100,\"received_bytes\":null,\"sent_bytes\":null,\"watts\":null,"
 		"\"gpus\":null,\"gpus_held\":null,"

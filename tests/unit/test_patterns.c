@@ -618,7 +618,7 @@ TEST(a_document_has_times_numbers_and_a_sentence)
 	struct made_rates rates = made_rates(400);
 	_cleanup_(record_freep) struct record *r = NULL;
 	struct patterns patterns, nothing = {};
-	_cleanup_free_ char *text = NULL, *none = NULL;
+	_cleanup_free_ char *text = NULL;
 	json_t *json, *tail;
 
 	set(rates.on_cpu, 200, 400, 0);
@@ -637,8 +637,7 @@ TEST(a_document_has_times_numbers_and_a_sentence)
 	ASSERT_STREQ(json_string_value(json_object_get(tail, "text")),
 		     "Nothing was done in the last 13 m 20 s (50 %), from 13 m 20 s on.");
 	json_decref(json);
-	none = written(&nothing);
-	ASSERT_STREQ(none, "null\n");
+	ASSERT_TEXT(written(&nothing), "null\n");
 }
 
 TEST(each_pattern_has_a_sentence)
@@ -646,11 +645,9 @@ TEST(each_pattern_has_a_sentence)
 	struct chance chance = chance_of(1);
 	struct made_rates rates = made_checkpoints(60, 0, &chance);
 	struct patterns patterns = find(&rates);
-	_cleanup_free_ char *text = NULL;
 
 	ASSERT_EQ((uint64_t)patterns.count, (uint64_t)1);
-	text = pattern_text(&patterns, &patterns.items[0]);
-	ASSERT_STREQ(text,
-		     "8 bursts of writes, one each 1 m 00 s: 600 MiB in 3 s; they cost 18 s in "
-		     "all (4 %).");
+	ASSERT_TEXT(pattern_text(&patterns, &patterns.items[0]),
+		    "8 bursts of writes, one each 1 m 00 s: 600 MiB in 3 s; they cost 18 s in "
+		    "all (4 %).");
 }

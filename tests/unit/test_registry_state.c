@@ -360,10 +360,9 @@ TEST(system_calls_are_not_known_if_an_agent_in_between_did_not_count_them)
 TEST(what_is_on_demand_is_known_of_a_job_that_did_nothing_while_it_is_counted)
 {
 	_cleanup_(registry_freep) struct registry *r = make();
-	_cleanup_free_ char *with = format(r, "slurm", "42"), *without_any = NULL;
+	_cleanup_free_ char *without_any = NULL;
 
-	ASSERT_CONTAINS(with, "\"syscalls\": []");
-	ASSERT_CONTAINS(with, "\"hot\": []");
+	ASSERT_TOLD(format(r, "slurm", "42"), "\"syscalls\": []", "\"hot\": []");
 	feed_details(r, COUNTED_SYSCALLS);
 	without_any = format(r, "slurm", "42");
 	ASSERT_CONTAINS(without_any, "\"syscalls\": []");
@@ -409,15 +408,14 @@ TEST(what_was_written_down_comes_back)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
 	_cleanup_free_ char *slurm = format(before, "slurm", "42"),
-			    *run = format(before, "run", "9"), *again = NULL;
+			    *run = format(before, "run", "9");
 	_cleanup_(reading_clear) struct reading reading = {};
 	uint64_t *cgroups = NULL;
 	size_t count;
 
 	parse(after, slurm);
 	parse(after, run);
-	again = format(after, "slurm", "42");
-	ASSERT_STREQ(again, slurm);
+	ASSERT_TEXT(format(after, "slurm", "42"), slurm);
 	ASSERT_OK(registry_folded(after, &cgroups, &count));
 	ASSERT_EQ(count, (size_t)1);
 	ASSERT_EQ(cgroups[0], (uint64_t)3);
@@ -565,9 +563,9 @@ TEST(what_a_trace_told_is_added_once_and_comes_back)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
 	struct registry_job *j = registry_find(before, "slurm", "42");
-	_cleanup_free_ char *none = format(before, "slurm", "42"), *text = NULL, *again = NULL;
+	_cleanup_free_ char *text = NULL;
 
-	ASSERT_LACKS(none, "trace");
+	ASSERT_UNTOLD(format(before, "slurm", "42"), "trace");
 	registry_job_saved(j);
 	ASSERT_OK(tell(j, 3, 13, 0));
 	ASSERT(registry_job_is_changed(j));
@@ -578,8 +576,7 @@ TEST(what_a_trace_told_is_added_once_and_comes_back)
 	text = format(before, "slurm", "42");
 	parse(after, text);
 	j = registry_find(after, "slurm", "42");
-	again = format(after, "slurm", "42");
-	ASSERT_STREQ(again, text);
+	ASSERT_TEXT(format(after, "slurm", "42"), text);
 	ASSERT_OK(tell(j, 3, 17, 0));
 	ASSERT_EQ(traced(j), 24u);
 	ASSERT_OK(tell(j, 5, 18, 0));

@@ -122,7 +122,7 @@ static int parse(const char *text, struct rows *ret, struct error *err)
 TEST(it_comes_back_as_it_was_written)
 {
 	_cleanup_(clear) struct rows r = { .ns = 2500000000 }, back = {};
-	_cleanup_free_ char *text = NULL, *again = NULL;
+	_cleanup_free_ char *text = NULL;
 
 	add(&r, "b", 3, 5, 0);
 	add(&r, "a", 7, 11, 13);
@@ -137,8 +137,7 @@ TEST(it_comes_back_as_it_was_written)
 		"{\"name\":\"b\",\"place\":\"here\",\"calls\":3,\"errors\":0,\"seconds\":0.000000003,"
 		"\"longest_seconds\":null}]}\n");
 	ASSERT_OK(parse(text, &back, NULL));
-	again = text_of(&back);
-	ASSERT_STREQ(again, text);
+	ASSERT_TEXT(text_of(&back), text);
 }
 
 #define ROW(name, rest) "{\"name\":\"" name "\",\"place\":\"x\"," rest "}"

@@ -389,13 +389,12 @@ TEST(unknown_and_missing_sections_are_stored_whole)
 		"\"job\":{\"manager\":\"run\",\"id\":\"9\",\"new\":true},\"time\":{\"start\":\"2026-02-03T04:05:06Z\"}}";
 	_cleanup_(store_closep) struct store *s = open_store("unknown");
 	const struct store_question question = { .id = "9" };
-	_cleanup_free_ char *before = NULL, *after = NULL, *back = NULL;
+	_cleanup_free_ char *before = NULL, *back = NULL;
 
 	ASSERT_EQ(put_text_at(s, line, NOW), 't');
 	before = dump_index("unknown");
 	reindex(s);
-	after = dump_index("unknown");
-	ASSERT_STREQ(after, before);
+	ASSERT_TEXT(dump_index("unknown"), before);
 	back = read_lines(s, &question, &all);
 	back[strcspn(back, "\n")] = '\0';
 	ASSERT_STREQ(back, line);
@@ -552,7 +551,6 @@ TEST(each_sees_his_own_and_nobody_what_is_nobodys)
 	const struct store_who first = { .uid = 1000 }, second = { .uid = 1001 },
 			       nobody = { .uid = UINT32_MAX };
 	const struct store_question seven = { .id = "7" }, eight = { .id = "8", .node = "a" };
-	_cleanup_free_ char *own = NULL, *others = NULL, *none = NULL, *theirs = NULL;
 	struct record *record = made_job("8", "a", 0);
 	struct error missing = {}, hidden = {};
 	struct id_list ids = {};
@@ -570,14 +568,10 @@ TEST(each_sees_his_own_and_nobody_what_is_nobodys)
 	ASSERT_LIST(s, &second, "", .user = "1000");
 	ASSERT_LIST(s, &second, "", .text = "made");
 	ASSERT_LIST(s, &second, "", .text = "' OR 1 = 1 --");
-	own = read_lines(s, &seven, &first);
-	ASSERT_CONTAINS(own, "\"id\":\"7\"");
-	others = read_lines(s, &seven, &second);
-	ASSERT_STREQ(others, "");
-	none = read_lines(s, &eight, &nobody);
-	ASSERT_STREQ(none, "");
-	theirs = read_lines(s, &eight, &all);
-	ASSERT_CONTAINS(theirs, "\"id\":\"8\"");
+	ASSERT_TOLD(read_lines(s, &seven, &first), "\"id\":\"7\"");
+	ASSERT_TEXT(read_lines(s, &seven, &second), "");
+	ASSERT_TEXT(read_lines(s, &eight, &nobody), "");
+	ASSERT_TOLD(read_lines(s, &eight, &all), "\"id\":\"8\"");
 	ASSERT_ERR(store_find_records(s, &seven, &second, &ids, &hidden), -ENOENT);
 	ASSERT_ERR(store_find_records(s, &(struct store_question){ .id = "9" }, &second, &ids,
 				      &missing),
@@ -654,15 +648,14 @@ TEST(of_several_jobs_of_an_id_the_newest_is_meant)
 {
 	_cleanup_(store_closep) struct store *s = open_store("newest");
 	const struct store_question newest = { .id = "7" }, node = { .id = "7", .node = "a" };
-	_cleanup_free_ char *found = NULL, *older = NULL;
+	_cleanup_free_ char *found = NULL;
 
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
 	ASSERT_EQ(put(s, made_job("7", "b", 900)), 't');
 	found = read_lines(s, &newest, &all);
 	ASSERT_CONTAINS(found, "\"node\":\"b\"");
 	ASSERT_LACKS(found, "\"node\":\"a\"");
-	older = read_lines(s, &node, &all);
-	ASSERT_CONTAINS(older, "\"node\":\"a\"");
+	ASSERT_TOLD(read_lines(s, &node, &all), "\"node\":\"a\"");
 }
 
 TEST(a_job_is_found_by_each_of_its_names)
@@ -788,7 +781,7 @@ static void put_by_clock(struct store *s, const char *node, int64_t offset_ns)
 TEST(nodes_whose_clocks_differ_have_the_same_times)
 {
 	_cleanup_(store_closep) struct store *s = open_store("clocks");
-	_cleanup_free_ char *before = NULL, *after = NULL;
+	_cleanup_free_ char *before = NULL;
 
 	put_by_clock(s, "a", 0);
 	put_by_clock(s, "b", 300 * (int64_t)SECOND);
@@ -802,8 +795,7 @@ TEST(nodes_whose_clocks_differ_have_the_same_times)
 		"b|the node's clock is 300000 ms ahead\nc|the node's clock is 300000 ms behind\n");
 	before = dump_index("clocks");
 	reindex(s);
-	after = dump_index("clocks");
-	ASSERT_STREQ(after, before);
+	ASSERT_TEXT(dump_index("clocks"), before);
 }
 
 /* ---- what is deleted ---- */
@@ -817,13 +809,11 @@ TEST(timelines_go_first_and_records_later)
 		"{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"job\":{\"manager\":\"slurm\",\"id\":\"old\"},"
 		"\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},\"timeline\":" TIMELINE
 		"},\"final\":true}";
-	_cleanup_free_ char *back = NULL;
 
 	ASSERT_EQ(put_text_at(s, line, NOW - 10), 't');
 	ASSERT_EQ(put_at(s, made_job("new", "a", 0), NOW - 3), 't');
 	work(s, &upkeep);
-	back = read_lines(s, &question, &all);
-	ASSERT_CONTAINS(back, "\"timeline\":null,\"final\":true}\n");
+	ASSERT_TOLD(read_lines(s, &question, &all), "\"timeline\":null,\"final\":true}\n");
 	ASSERT_EQ(put_text_at(s, line, NOW), 'k'); /* it is still known by its bytes */
 	upkeep.records_ns = NOW - 5;
 	work(s, &upkeep);
@@ -968,23 +958,21 @@ static void fill(struct store *s)
 TEST(the_index_made_anew_is_the_same)
 {
 	struct store *s = open_store("reindex");
-	_cleanup_free_ char *before = NULL, *again = NULL, *from_nothing = NULL;
+	_cleanup_free_ char *before = NULL;
 
 	fill(s);
 	before = dump_index("reindex");
 	ASSERT_CONTAINS(before, "INCOMPLETE");
 	reindex(s);
 	check_rollups(s);
-	again = dump_index("reindex");
-	ASSERT_STREQ(again, before);
+	ASSERT_TEXT(dump_index("reindex"), before);
 	store_close(s);
 	place_execute("reindex", "DROP TABLE jobs; DROP TABLE job_mounts; DROP TABLE job_steps");
 	s = open_store("reindex");
 	reindex(s);
 	work(s, &(struct store_upkeep){ .now_ns = NOW });
 	check_rollups(s);
-	from_nothing = dump_index("reindex");
-	ASSERT_STREQ(from_nothing, before);
+	ASSERT_TEXT(dump_index("reindex"), before);
 	store_close(s);
 }
 
@@ -1208,9 +1196,9 @@ static int move(struct store *from, struct store *to, char **ret, struct error *
 TEST(a_database_is_moved_whole)
 {
 	_cleanup_(store_closep) struct store *from = open_store("old"), *to = NULL;
-	_cleanup_free_ char *before = NULL, *after = NULL, *told = NULL, *again = NULL;
+	_cleanup_free_ char *before = NULL, *told = NULL, *again = NULL;
 	const struct store_question question = { .id = "101" };
-	_cleanup_free_ char *line = NULL, *same = NULL;
+	_cleanup_free_ char *line = NULL;
 	struct error err = {};
 
 	fill(from);
@@ -1219,11 +1207,9 @@ TEST(a_database_is_moved_whole)
 		printf("  %s\n", err.text);
 	ASSERT_CONTAINS(told, "records             131 rows");
 	before = dump_index("old");
-	after = dump_index("new");
-	ASSERT_STREQ(after, before);
+	ASSERT_TEXT(dump_index("new"), before);
 	line = read_lines(from, &question, &all);
-	same = read_lines(to, &question, &all);
-	ASSERT_STREQ(same, line);
+	ASSERT_TEXT(read_lines(to, &question, &all), line);
 	ASSERT_ERR(move(from, to, &again, &err), -EEXIST);
 	store_close(TAKE_PTR(to));
 	to = open_store("new"); /* numbers go on behind those that came */
