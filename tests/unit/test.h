@@ -59,6 +59,18 @@ void test_golden(const char *text, const char *name, const char *file, int line)
 	}                                                              \
 	static void test_##what(void)
 
+/* A test that has a @thing of that type, which @begin makes and @end clears. */
+#define TEST_WITH(what, type, thing, begin, end)             \
+	static void with_##what(type *thing);                \
+	TEST(what)                                           \
+	{                                                    \
+		__attribute__((cleanup(end))) type own = {}; \
+                                                             \
+		begin(&own);                                 \
+		with_##what(&own);                           \
+	}                                                    \
+	static void with_##what(type *thing)
+
 #define ASSERT(expression) test_true((expression), #expression, __FILE__, __LINE__)
 #define ASSERT_EQ(a, b)                    \
 	_Generic((a), uint64_t             \
