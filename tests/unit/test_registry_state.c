@@ -68,19 +68,6 @@ static struct registry *make(void)
 	const struct cgroup_block blocks[] = { cgroup_block_of(3, BLOCK_WRITE, 503),
 					       cgroup_block_of(2, BLOCK_WRITE, 7),
 					       cgroup_block_of(3, BLOCK_WRITE, 11) };
-	const struct registry_feed f = { .tasks = tasks,
-					 .task_count = 2,
-					 .rows = rows,
-					 .row_count = 3,
-					 .cores = cores,
-					 .core_count = 3,
-					 .blocks = blocks,
-					 .block_count = 3,
-					 .name_place = name_by_number,
-					 .counted = COUNTED_DETAILS | COUNTED_TASKS |
-						    COUNTED_NETWORK | COUNTED_CONNECTIONS |
-						    COUNTED_BLOCK | COUNTED_FILES | COUNTED_CLOCK |
-						    COUNTED_SYSCALLS | COUNTED_HOT_FILES };
 	const struct thermal_moment warm = { .cpus = 3,
 					     .frequency_hz = 2900000000,
 					     .frequency_min_hz = 1300000000,
@@ -99,7 +86,11 @@ static struct registry *make(void)
 	tasks[1].network.min_rtt_ns = 31000;
 	tasks[1].network.rtt_distribution.counts[7] = 13;
 	learn(r, 121, lives, 3);
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .tasks = tasks, .task_count = 2, .rows = rows, .row_count = 3, .cores = cores,
+	     .core_count = 3, .blocks = blocks, .block_count = 3,
+	     .counted = COUNTED_DETAILS | COUNTED_TASKS | COUNTED_NETWORK | COUNTED_CONNECTIONS |
+			COUNTED_BLOCK | COUNTED_FILES | COUNTED_CLOCK | COUNTED_SYSCALLS |
+			COUNTED_HOT_FILES);
 	registry_job_facts(registry_find(r, "slurm", "42"))->account = strdup("physics");
 	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
 	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
@@ -182,17 +173,13 @@ static void check_threads(struct registry *r)
 static const struct network *network_after(struct registry *r, struct snapshot **ret)
 {
 	struct cgroup_tasks tasks[] = { tasks_of(2, 6, 1, 0) };
-	const struct registry_feed f = { .tasks = tasks,
-					 .task_count = 1,
-					 .name_place = name_by_number,
-					 .counted = COUNTED_TASKS | COUNTED_NETWORK |
-						    COUNTED_CONNECTIONS | COUNTED_DETAILS |
-						    COUNTED_FILES };
 
 	*network_number_ref(&tasks[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 2003;
 	tasks[0].network.min_rtt_ns = 37000;
 	tasks[0].network.rtt_distribution.counts[7] = 17;
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .tasks = tasks, .task_count = 1,
+	     .counted = COUNTED_TASKS | COUNTED_NETWORK | COUNTED_CONNECTIONS | COUNTED_DETAILS |
+			COUNTED_FILES);
 	*ret = snap(r, 132);
 	return network_of(&snapshot_find(*ret, "slurm", "42")->parts);
 }
@@ -279,10 +266,7 @@ static uint64_t kept(struct registry *r, const char *manager, const char *id, co
 
 static void feed_details(struct registry *r, unsigned int counted)
 {
-	const struct registry_feed f = { .name_place = name_by_number,
-					 .counted = COUNTED_FILES | counted };
-
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .counted = COUNTED_FILES | counted);
 }
 
 static struct cgroup_part part_of(uint64_t cgroup, struct syscall_row *row)
