@@ -136,21 +136,6 @@ TEST(a_record_comes_back_as_it_was_written)
 	ASSERT_TEXT(made_json(again), text);
 }
 
-TEST(records_are_merged_and_subtracted_with_their_devices)
-{
-	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(0), *sum = NULL,
-					      *rest = NULL;
-	const struct record *both[] = { a, b };
-	struct error err;
-
-	add(&a->reading.block, "sda", BLOCK_READ, 1000, 10);
-	add(&b->reading.block, "sda", BLOCK_READ, 300, 3);
-	ASSERT_OK(record_merge(both, 2, &sum));
-	ASSERT_EQ(bytes_of(&sum->reading.block, "sda", BLOCK_READ), (uint64_t)1300);
-	ASSERT_OK(record_subtract(a, b, &rest, &err));
-	ASSERT_EQ(bytes_of(&rest->reading.block, "sda", BLOCK_READ), (uint64_t)700);
-}
-
 TEST(a_difference_without_mounts_keeps_its_devices)
 {
 	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(0),

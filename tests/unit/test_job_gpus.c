@@ -97,27 +97,6 @@ TEST(records_of_nodes_merge_by_uuid)
 	job_gpus_clear(&b);
 }
 
-TEST(a_difference_has_what_came_since_and_no_old_peak)
-{
-	struct job_gpus later = {}, earlier = {};
-	struct strings notes = {};
-
-	add(&earlier, "GPU-1", 10, 3, 7);
-	add(&earlier, "GPU-2", 10, 3, 7);
-	add(&later, "GPU-1", 15, 4, 7);
-	add(&later, "GPU-2", 10, 3, 7);
-	add(&later, "GPU-3", 1, 1, 1);
-	ASSERT_OK(section_subtract(&gpu_section, &later, &earlier, &notes));
-	ASSERT_EQ(later.count, 2); /* not the second: no time came */
-	ASSERT_EQ(job_gpu_get(get(&later, "GPU-1"), METRIC_GPU_HELD).number, 5 * SECOND);
-	ASSERT(!job_gpu_get(get(&later, "GPU-1"), METRIC_GPU_MEMORY_PEAK).is_known);
-	ASSERT_EQ(notes.count, 0);
-	ASSERT_OK(section_subtract(&gpu_section, &later, &earlier, &notes)); /* fell */
-	ASSERT(!later.is_known && notes.count == 1);
-	strings_clear(&notes);
-	job_gpus_clear(&earlier);
-}
-
 TEST(a_report_has_a_line_and_a_table)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
