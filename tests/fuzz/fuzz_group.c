@@ -4,7 +4,6 @@
  * its scale, and absent where that finds none.
  */
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 

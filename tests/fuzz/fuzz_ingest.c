@@ -6,7 +6,6 @@
  */
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whatever a file of models holds: what is taken can be asked, and each walk through its trees
  * ends. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"

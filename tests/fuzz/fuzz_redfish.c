@@ -4,7 +4,6 @@
  * are asked, all of paths that may be asked for, and what is found can be read.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/error.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Whatever a server may answer to a question for jobs: it is taken whole, or told in a line. */
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"

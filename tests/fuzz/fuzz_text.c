@@ -5,7 +5,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "basic/cleanup.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Run a fuzz target over the files of directories: its corpus as a test, with any compiler. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

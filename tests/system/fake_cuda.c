@@ -4,7 +4,6 @@
  * three files of one source. Nothing is computed.  As in the real ones, the run-time library learns
  * the driver's functions by their addresses, and gives the driver handles of its own.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -16,7 +16,6 @@
 #include <time.h>
 
 #include "basic/clock.h"
-#include "basic/macro.h"
 #include "basic/parse.h"
 #include "model/record.h"
 #include "sources/sources.h"

@@ -9,7 +9,6 @@
  * process VICTIM. A line each: "NAME done" or "NAME ERRNO-NAME".
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -9,7 +9,6 @@
  * is killed, and one that goes on after its process was stopped.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "content.h"
-#include "basic/macro.h"
 #include "passing.h"
 #include "uring.h"
 

@@ -26,6 +26,10 @@ struct cgroup_row row_of(uint64_t cgroup, uint64_t place, unsigned int op, unsig
 void feed(struct registry *r, const struct cgroup_tasks *tasks, size_t task_count,
 	  const struct cgroup_row *rows, size_t row_count);
 const struct snapshot_mount *name_by_number(void *context, uint64_t place);
+/* A feed of what is named: FEED(r, .tasks = tasks, .task_count = 2, .counted = COUNTED_TASKS). */
+#define FEED(registry, ...)                                                \
+	ASSERT_OK(registry_feed((registry), &(const struct registry_feed){ \
+						    .name_place = name_by_number, __VA_ARGS__ }))
 
 /* registry_fold() at @second, and registry_forget(); how many. */
 size_t fold(struct registry *r, uint64_t second);

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "basic/macro.h"
-
 #include "model/sections/block.h"
 #include "model/sections/trace.h"
 #include "model/section.h"

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "basic/error.h"
+#include "server/store/pg.h"
+#include "server/store/store.h"
 #include "test.h"
 
 static const char *url(void)
@@ -114,6 +117,17 @@ static void ask_server(const char *where, const char *question, FILE *out)
 	}
 	PQclear(rows);
 	PQfinish(connection);
+}
+
+struct store *place_open(const char *name)
+{
+	struct store *s = NULL;
+	struct error err = {};
+
+	if (store_open_any(place_of(name), STORE_WRITE, &s, &err) < 0)
+		printf("  %s\n", err.text);
+	ASSERT(s);
+	return s;
 }
 
 char *place_ask(const char *name, const char *question)

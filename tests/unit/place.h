@@ -9,10 +9,15 @@
 
 #include <stdbool.h>
 
+struct store;
+
 bool place_is_file(void);
 
 /* For store_open_any(); holds until the next call. */
 const char *place_of(const char *name);
+
+/* A store there that is written to.  Never NULL. */
+struct store *place_open(const char *name);
 
 /* All that a question gives, a row a line, "-" for NULL; the caller frees. */
 char *place_ask(const char *name, const char *question);

@@ -77,6 +77,19 @@ void test_contains(const char *text, const char *part, bool is_wanted, const cha
 	fail(file, line);
 }
 
+void test_told(char *text, const char *const parts[], bool is_wanted, const char *file, int line)
+{
+	for (size_t i = 0; parts[i]; i++)
+		test_contains(text, parts[i], is_wanted, file, line);
+	free(text);
+}
+
+void test_text(char *text, const char *wanted, const char *expression, const char *file, int line)
+{
+	test_string(text, wanted, expression, file, line);
+	free(text);
+}
+
 uint64_t test_below(uint64_t end)
 {
 	static uint64_t seed = 88172645463325252u;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct test {
@@ -26,6 +27,9 @@ void test_uint(uint64_t a, uint64_t b, const char *a_text, const char *b_text, c
 	       int line);
 void test_string(const char *a, const char *b, const char *a_text, const char *file, int line);
 void test_contains(const char *text, const char *part, bool is_wanted, const char *file, int line);
+/* Of a text that is freed: @parts, up to NULL, stand in it or do not; it is @wanted. */
+void test_told(char *text, const char *const parts[], bool is_wanted, const char *file, int line);
+void test_text(char *text, const char *wanted, const char *expression, const char *file, int line);
 
 /* A directory of this program's own that is removed at its end. */
 const char *test_dir(void);
@@ -55,6 +59,18 @@ void test_golden(const char *text, const char *name, const char *file, int line)
 	}                                                              \
 	static void test_##what(void)
 
+/* A test that has a @thing of that type, which @begin makes and @end clears. */
+#define TEST_WITH(what, type, thing, begin, end)             \
+	static void with_##what(type *thing);                \
+	TEST(what)                                           \
+	{                                                    \
+		__attribute__((cleanup(end))) type own = {}; \
+                                                             \
+		begin(&own);                                 \
+		with_##what(&own);                           \
+	}                                                    \
+	static void with_##what(type *thing)
+
 #define ASSERT(expression) test_true((expression), #expression, __FILE__, __LINE__)
 #define ASSERT_EQ(a, b)                    \
 	_Generic((a), uint64_t             \
@@ -67,3 +83,9 @@ void test_golden(const char *text, const char *name, const char *file, int line)
 #define ASSERT_STREQ(a, b) test_string((a), (b), #a, __FILE__, __LINE__)
 #define ASSERT_CONTAINS(text, part) test_contains((text), (part), true, __FILE__, __LINE__)
 #define ASSERT_LACKS(text, part) test_contains((text), (part), false, __FILE__, __LINE__)
+/* The same of texts that are allocated, which are freed. */
+#define ASSERT_TEXT(text, wanted) test_text((text), (wanted), #text, __FILE__, __LINE__)
+#define ASSERT_TOLD(text, ...) \
+	test_told((text), (const char *const[]){ __VA_ARGS__, NULL }, true, __FILE__, __LINE__)
+#define ASSERT_UNTOLD(text, ...) \
+	test_told((text), (const char *const[]){ __VA_ARGS__, NULL }, false, __FILE__, __LINE__)

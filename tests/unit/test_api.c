@@ -81,11 +81,14 @@ static void get_push(void *push, struct push_status *ret)
 						 .oldest_ns = UINT64_C(7000000000) } };
 }
 
-static void node_open(const char *name, struct node *n)
+static void node_open(struct node *n)
 {
+	static unsigned int number;
 	struct api_options options;
 	struct snapshot_job *job;
+	char name[16];
 
+	snprintf(name, sizeof(name), "node-%u", number++);
 	*n = (struct node){ .root_fd = tree_open(name) };
 	n->hierarchy = (struct hierarchy){
 		.is_v2 = true, .v2_mount = mount_point, .v2_own = top, .v2_root = top
@@ -119,12 +122,14 @@ static void node_close(struct node *n)
 	close(n->root_fd);
 }
 
-/* The text of the answer, which the caller frees; pieces of @piece bytes are asked for. */
-static unsigned int ask_by(struct node *n, struct http_request *request, size_t piece, char **ret)
+/* The text of the answer, which has that @status; the caller frees.  Pieces of @piece bytes are
+ * asked for. */
+static char *ask_by(struct node *n, struct http_request *request, size_t piece, unsigned int status)
 {
 	const struct http_route *found = NULL;
 	struct http_answer answer = {};
 	_cleanup_free_ char *buffer = malloc(piece);
+	char *text = NULL;
 	size_t size = 0;
 	ssize_t got;
 	FILE *out;
@@ -139,11 +144,10 @@ static unsigned int ask_by(struct node *n, struct http_request *request, size_t 
 	}
 	ASSERT(found);
 	ASSERT_OK(found->answer(n->api, request, &answer));
-	if (!answer.next) {
-		*ret = answer.text;
-		return answer.status;
-	}
-	out = open_memstream(ret, &size);
+	ASSERT_EQ(answer.status, status);
+	if (!answer.next)
+		return answer.text;
+	out = open_memstream(&text, &size);
 	while ((got = answer.next(answer.context, buffer, piece)) > 0) {
 		ASSERT((size_t)got <= piece);
 		fwrite(buffer, 1, (size_t)got, out);
@@ -151,25 +155,27 @@ static unsigned int ask_by(struct node *n, struct http_request *request, size_t 
 	ASSERT_EQ(got, 0);
 	answer.done(answer.context);
 	fclose(out);
-	return answer.status;
+	return text;
 }
 
-static unsigned int ask(struct node *n, const char *method, const char *path, uid_t uid, char **ret)
+static char *ask(struct node *n, const char *method, const char *path, uid_t uid,
+		 unsigned int status)
 {
 	struct http_request request = { .method = method,
 					.path = path,
 					.peer = { true, uid, uid, getpid() } };
 
-	return ask_by(n, &request, 4096, ret);
+	return ask_by(n, &request, 4096, status);
 }
 
-TEST(a_list_holds_the_callers_jobs_and_no_other)
-{
-	_cleanup_free_ char *first = NULL, *second = NULL, *third = NULL, *root = NULL;
-	_cleanup_(node_close) struct node n;
+/* A test of a made node @n. */
+#define NODE(what) TEST_WITH(what, struct node, n, node_open, node_close)
 
-	node_open("list", &n);
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", FIRST, &first), 200u);
+NODE(a_list_holds_the_callers_jobs_and_no_other)
+{
+	_cleanup_free_ char *first = NULL, *second = NULL;
+
+	first = ask(n, "GET", "/v1/jobs", FIRST, 200);
 	ASSERT_CONTAINS(
 		first,
 		"{\"schema\":\"jobmeter.jobs/1\",\"time\":\"2026-02-03T04:05:06.123456789Z\"");
@@ -179,19 +185,17 @@ TEST(a_list_holds_the_callers_jobs_and_no_other)
 	ASSERT_CONTAINS(first, "\"cpu\":{\"user_seconds\":0.000000007,\"system_seconds\":null,");
 	ASSERT_LACKS(first, "124");
 	ASSERT_LACKS(first, "units");
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", SECOND, &second), 200u);
+	second = ask(n, "GET", "/v1/jobs", SECOND, 200);
 	ASSERT_CONTAINS(second, "\"id\":\"124\"");
 	ASSERT_LACKS(second, "\"id\":\"123\"");
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", 4711, &third), 200u);
-	ASSERT_CONTAINS(third, "\"jobs\":[]}\n");
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", 0, &root), 200u);
-	ASSERT_CONTAINS(root, "\"manager\":\"units\"");
-	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS);
-	ASSERT(!sampler_double_wants_commands(n.sampler));
+	ASSERT_TOLD(ask(n, "GET", "/v1/jobs", 4711, 200), "\"jobs\":[]}\n");
+	ASSERT_TOLD(ask(n, "GET", "/v1/jobs", 0, 200), "\"manager\":\"units\"");
+	ASSERT_EQ(sampler_double_asked_age(n->sampler), API_LIST_AGE_NS);
+	ASSERT(!sampler_double_wants_commands(n->sampler));
 }
 
-static unsigned int ask_snapshot(struct node *n, const char *key, const char *value, uid_t uid,
-				 char **ret)
+static char *ask_snapshot(struct node *n, const char *key, const char *value, uid_t uid,
+			  unsigned int status)
 {
 	struct query_double query[2] = { { key, value } };
 	struct http_request request = { .method = "GET",
@@ -199,61 +203,57 @@ static unsigned int ask_snapshot(struct node *n, const char *key, const char *va
 					.peer = { true, uid, uid, 1 },
 					.connection = query };
 
-	return ask_by(n, &request, 331, ret);
+	return ask_by(n, &request, 331, status);
 }
 
-TEST(a_wire_snapshot_holds_records_of_the_callers_jobs_and_no_other)
+NODE(a_wire_snapshot_holds_records_of_the_callers_jobs_and_no_other)
 {
 	_cleanup_free_ char *first = NULL, *ended = NULL, *root = NULL;
 	struct tick tick = {}, all = {};
-	_cleanup_(node_close) struct node n;
 
-	node_open("tick", &n);
-	n.snapshot->boot_ns = UINT64_C(1009000000000);
-	n.snapshot->took_ns = 7000000;
-	n.snapshot->jobs[1].job->end_boot_ns = n.snapshot->boot_ns - UINT64_C(5000000000);
-	ASSERT_EQ(ask_snapshot(&n, NULL, NULL, FIRST, &first), 200u);
+	n->snapshot->boot_ns = UINT64_C(1009000000000);
+	n->snapshot->took_ns = 7000000;
+	n->snapshot->jobs[1].job->end_boot_ns = n->snapshot->boot_ns - UINT64_C(5000000000);
+	first = ask_snapshot(n, NULL, NULL, FIRST, 200);
 	ASSERT_OK(wire_snapshot_parse(first, strlen(first), NULL, &tick, NULL));
-	ASSERT_EQ(tick.boot_ns, n.snapshot->boot_ns);
-	ASSERT_EQ(tick.real_ns, n.snapshot->real_ns);
-	ASSERT_EQ(tick.took_ns, n.snapshot->took_ns);
+	ASSERT_EQ(tick.boot_ns, n->snapshot->boot_ns);
+	ASSERT_EQ(tick.real_ns, n->snapshot->real_ns);
+	ASSERT_EQ(tick.took_ns, n->snapshot->took_ns);
 	ASSERT_EQ((uint64_t)tick.jobs.count, (uint64_t)1);
 	ASSERT_STREQ(tick.jobs.items[0]->job.id, "41");
 	ASSERT_STREQ(tick.jobs.items[0]->node, "made-node");
 	ASSERT_EQ((uint64_t)tick.jobs.items[0]->reading.values[METRIC_CPU_USER].number,
 		  (uint64_t)7);
 	wire_snapshot_clear(&tick);
-	ASSERT_EQ(ask_snapshot(&n, "ended", "5.5", FIRST, &ended), 200u);
+	ended = ask_snapshot(n, "ended", "5.5", FIRST, 200);
 	ASSERT_OK(wire_snapshot_parse(ended, strlen(ended), NULL, &tick, NULL));
 	ASSERT_EQ((uint64_t)tick.jobs.count, (uint64_t)2);
 	ASSERT(tick.jobs.items[1]->is_final);
 	wire_snapshot_clear(&tick);
-	ASSERT_EQ(ask_snapshot(&n, NULL, NULL, 0, &root), 200u);
+	root = ask_snapshot(n, NULL, NULL, 0, 200);
 	ASSERT_OK(wire_snapshot_parse(root, strlen(root), NULL, &all, NULL));
 	ASSERT_EQ((uint64_t)all.jobs.count, (uint64_t)3);
 	wire_snapshot_clear(&all);
 }
 
-TEST(who_has_a_wire_snapshot_is_told_in_a_word_of_jobs_that_did_nothing_since)
+NODE(who_has_a_wire_snapshot_is_told_in_a_word_of_jobs_that_did_nothing_since)
 {
-	_cleanup_free_ char *first = NULL, *second = NULL, *wrong = NULL;
+	_cleanup_free_ char *first = NULL, *second = NULL;
 	_cleanup_(wire_snapshot_clear) struct tick tick = {}, next = {};
-	_cleanup_(node_close) struct node n;
 
-	node_open("since", &n);
-	n.snapshot->boot_ns = UINT64_C(1009000000000);
-	n.snapshot->jobs[0].changed_ns = n.snapshot->jobs[3].changed_ns = UINT64_C(1007000000000);
-	n.snapshot->jobs[2].changed_ns = UINT64_C(1007000000001);
-	ASSERT_EQ(ask_snapshot(&n, NULL, NULL, 0, &first), 200u);
+	n->snapshot->boot_ns = UINT64_C(1009000000000);
+	n->snapshot->jobs[0].changed_ns = n->snapshot->jobs[3].changed_ns = UINT64_C(1007000000000);
+	n->snapshot->jobs[2].changed_ns = UINT64_C(1007000000001);
+	first = ask_snapshot(n, NULL, NULL, 0, 200);
 	ASSERT_LACKS(first, "unchanged");
 	ASSERT_OK(wire_snapshot_parse(first, strlen(first), NULL, &tick, NULL));
-	ASSERT_EQ(ask_snapshot(&n, "since", "1007", 0, &second), 200u);
+	second = ask_snapshot(n, "since", "1007", 0, 200);
 	ASSERT_CONTAINS(second, "{\"unchanged\":true,\"manager\":\"run\",\"id\":\"41\",");
 	ASSERT_OK(wire_snapshot_parse(second, strlen(second), &tick, &next, NULL));
 	ASSERT_EQ((uint64_t)next.jobs.count, (uint64_t)3);
 	for (size_t i = 0; i < 3; i++)
 		ASSERT_EQ(next.jobs.items[i] == tick.jobs.items[i], i != 1);
-	ASSERT_EQ(ask_snapshot(&n, "since", "x", 0, &wrong), 400u);
+	free(ask_snapshot(n, "since", "x", 0, 400));
 }
 
 /* All of an answer that is made piece by piece. */
@@ -270,17 +270,14 @@ static size_t length_of(struct http_answer *answer)
 	return length;
 }
 
-TEST(a_job_on_many_mounts_is_short_where_sums_of_them_do)
+NODE(a_job_on_many_mounts_is_short_where_sums_of_them_do)
 {
 	const struct job_record_node of_node = { .node = "made-node" };
 	struct api_view view = { .peer = { true, 0, 0, 1 } };
-	_cleanup_free_ char *refused = NULL;
 	struct snapshot large = {};
 	size_t lengths[2];
-	_cleanup_(node_close) struct node n;
 
-	node_open("short", &n);
-	view.permission = n.permission;
+	view.permission = n->permission;
 	made_snapshot_fill_large(&large, 10, 8, 3);
 	for (int in_sums = 0; in_sums < 2; in_sums++) {
 		const struct api_wish wish = { .in_sums = in_sums };
@@ -292,11 +289,11 @@ TEST(a_job_on_many_mounts_is_short_where_sums_of_them_do)
 	}
 	ASSERT(lengths[0] > 10 * 20000);
 	ASSERT(lengths[1] < 10 * 6000);
-	ASSERT_EQ(ask_snapshot(&n, "files", "rows", 0, &refused), 400u);
+	free(ask_snapshot(n, "files", "rows", 0, 400));
 	made_snapshot_clear(&large);
 }
 
-TEST(a_reading_ahead_is_wanted_once_when_all_of_the_wire_snapshot_has_gone_out)
+NODE(a_reading_ahead_is_wanted_once_when_all_of_the_wire_snapshot_has_gone_out)
 {
 	struct query_double query[] = { { "ahead", "0.1" }, {} };
 	struct http_request request = { .path = "/v1/snapshot",
@@ -306,16 +303,14 @@ TEST(a_reading_ahead_is_wanted_once_when_all_of_the_wire_snapshot_has_gone_out)
 	struct api_ahead ahead = { .uid = 7 };
 	uint64_t age_ns = 7;
 	uid_t uid;
-	_cleanup_(node_close) struct node n;
 
-	node_open("ahead", &n);
 	for (int i = 0; i < 3; i++) {
-		struct api_view view = { n.permission, request.peer };
+		struct api_view view = { n->permission, request.peer };
 		bool is_cut = i == 1, is_wanted = i < 2; /* who does not say so wants none */
 		char buffer[331];
 
 		query[0].key = is_wanted ? "ahead" : NULL;
-		ASSERT_OK(api_wire_snapshot_answer(&ahead, n.sampler, &request, &view, &answer));
+		ASSERT_OK(api_wire_snapshot_answer(&ahead, n->sampler, &request, &view, &answer));
 		while (answer.next(answer.context, buffer, sizeof(buffer)) > 0 && !is_cut)
 			;
 		ASSERT_EQ(ahead.ns, (uint64_t)0);
@@ -324,11 +319,11 @@ TEST(a_reading_ahead_is_wanted_once_when_all_of_the_wire_snapshot_has_gone_out)
 		ASSERT_EQ((uint64_t)ahead.uid, (uint64_t)0);
 		ahead.ns = 0;
 	}
-	ASSERT(!api_wants_ahead(n.api, &age_ns, &uid));
+	ASSERT(!api_wants_ahead(n->api, &age_ns, &uid));
 	ASSERT_EQ(age_ns, (uint64_t)0);
 }
 
-TEST(a_wire_snapshot_is_as_fresh_as_it_is_asked_for)
+NODE(a_wire_snapshot_is_as_fresh_as_it_is_asked_for)
 {
 	static const struct row {
 		const char *age;
@@ -338,40 +333,30 @@ TEST(a_wire_snapshot_is_as_fresh_as_it_is_asked_for)
 		     { "0", API_RECORD_AGE_NS },
 		     { "0.01", API_RECORD_AGE_NS },
 		     { "60", UINT64_C(60000000000) } };
-	_cleanup_(node_close) struct node n;
 
-	node_open("fresh", &n);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text = NULL;
-
-		ASSERT_EQ(ask_snapshot(&n, rows[i].age ? "max_age" : NULL, rows[i].age, FIRST,
-				       &text),
-			  200u);
-		ASSERT_EQ(sampler_double_asked_age(n.sampler), rows[i].ns);
-		ASSERT(sampler_double_wants_commands(n.sampler));
+		free(ask_snapshot(n, rows[i].age ? "max_age" : NULL, rows[i].age, FIRST, 200));
+		ASSERT_EQ(sampler_double_asked_age(n->sampler), rows[i].ns);
+		ASSERT(sampler_double_wants_commands(n->sampler));
 	}
 	for (size_t i = 0; i < 2; i++) {
-		_cleanup_free_ char *text = NULL;
+		_cleanup_free_ char *text = ask_snapshot(n, i ? "max_age" : "ended", "-1", FIRST,
+							 400);
 
-		ASSERT_EQ(ask_snapshot(&n, i ? "max_age" : "ended", "-1", FIRST, &text), 400u);
 		ASSERT_CONTAINS(text,
 				"'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
 	}
 }
 
-TEST(a_list_is_json_whatever_a_name_holds_and_however_it_is_cut)
+NODE(a_list_is_json_whatever_a_name_holds_and_however_it_is_cut)
 {
-	_cleanup_(node_close) struct node n;
-
-	node_open("pieces", &n);
 	for (size_t piece = 1; piece < 700; piece += 37) {
 		struct http_request request = { .method = "GET",
 						.path = "/v1/jobs",
 						.peer = { true, 0, 0, 1 } };
-		_cleanup_free_ char *text = NULL;
+		_cleanup_free_ char *text = ask_by(n, &request, piece, 200);
 		json_t *json, *jobs;
 
-		ASSERT_EQ(ask_by(&n, &request, piece, &text), 200u);
 		json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 		jobs = json_object_get(json, "jobs");
 		ASSERT_EQ((uint64_t)json_array_size(jobs), (uint64_t)4);
@@ -381,20 +366,17 @@ TEST(a_list_is_json_whatever_a_name_holds_and_however_it_is_cut)
 	}
 }
 
-TEST(sums_over_mounts_leave_mappings_and_kernel_threads_out)
+NODE(sums_over_mounts_leave_mappings_and_kernel_threads_out)
 {
-	_cleanup_free_ char *text = NULL;
-	_cleanup_(node_close) struct node n;
 	struct snapshot_job *job;
 
-	node_open("sums", &n);
-	n.snapshot->has_mounts = true;
-	n.snapshot->mounts = calloc(2, sizeof(*n.snapshot->mounts));
-	n.snapshot->mount_count = 2;
-	n.snapshot->mounts[0] = (struct snapshot_mount){ .kind = ROW_MOUNT, .name = strdup("/a") };
-	n.snapshot->mounts[1] = (struct snapshot_mount){ .kind = ROW_KERNEL,
-							 .name = strdup("(kernel)") };
-	job = &n.snapshot->jobs[2];
+	n->snapshot->has_mounts = true;
+	n->snapshot->mounts = calloc(2, sizeof(*n->snapshot->mounts));
+	n->snapshot->mount_count = 2;
+	n->snapshot->mounts[0] = (struct snapshot_mount){ .kind = ROW_MOUNT, .name = strdup("/a") };
+	n->snapshot->mounts[1] = (struct snapshot_mount){ .kind = ROW_KERNEL,
+							  .name = strdup("(kernel)") };
+	job = &n->snapshot->jobs[2];
 	job->rows = snapshot_rows_new(5);
 	job->row_count = 5;
 	job->rows[0] = (struct snapshot_row){
@@ -409,31 +391,26 @@ TEST(sums_over_mounts_leave_mappings_and_kernel_threads_out)
 	};
 	job->rows[4] =
 		(struct snapshot_row){ 1, OP_WRITE, INTERFACE_CALL, 0, { .calls = 5, .bytes = 5 } };
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", SECOND, &text), 200u);
-	ASSERT_CONTAINS(
-		text,
+	ASSERT_TOLD(
+		ask(n, "GET", "/v1/jobs", SECOND, 200),
 		"\"io\":{\"read\":{\"bytes\":3034,\"calls\":4,\"errors\":1},"
 		"\"write\":{\"bytes\":0,\"calls\":0,\"errors\":0},\"meta\":{\"calls\":11,\"errors\":2}}");
 }
 
-TEST(a_record_is_given_to_its_owner_and_to_root)
+NODE(a_record_is_given_to_its_owner_and_to_root)
 {
-	_cleanup_free_ char *live = NULL, *ended = NULL, *odd = NULL;
-	_cleanup_(node_close) struct node n;
+	_cleanup_free_ char *odd = NULL;
 
-	node_open("record", &n);
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/run/41", FIRST, &live), 200u);
-	ASSERT_CONTAINS(live, "\"schema\":\"jobmeter.record/1\"");
-	ASSERT_CONTAINS(live, "\"final\":false");
-	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_RECORD_AGE_NS);
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/slurm/123", FIRST, &ended), 200u);
-	ASSERT_CONTAINS(ended, "\"final\":true");
-	ASSERT_EQ(ask(&n, "GET", ("/v1/jobs/units/" ODD_ID), 0, &odd), 200u); /* the id holds a
+	ASSERT_TOLD(ask(n, "GET", "/v1/jobs/run/41", FIRST, 200),
+		    "\"schema\":\"jobmeter.record/1\"", "\"final\":false");
+	ASSERT_EQ(sampler_double_asked_age(n->sampler), API_RECORD_AGE_NS);
+	ASSERT_TOLD(ask(n, "GET", "/v1/jobs/slurm/123", FIRST, 200), "\"final\":true");
+	odd = ask(n, "GET", ("/v1/jobs/units/" ODD_ID), 0, 200); /* the id holds a
 										 slash */
 	ASSERT_CONTAINS(odd, "\"manager\":\"units\"");
 }
 
-TEST(not_yours_and_not_there_are_the_same_answer)
+NODE(not_yours_and_not_there_are_the_same_answer)
 {
 	static const char *const paths[] = {
 		"/v1/jobs/slurm/124", "/v1/jobs/slurm/9999",
@@ -442,42 +419,33 @@ TEST(not_yours_and_not_there_are_the_same_answer)
 		"/v1/jobs/",	      "/v1/jobs//123",
 		"/v1/jobs/../../etc", "/v1/jobs/slurm/../run/41",
 	};
-	_cleanup_free_ char *wanted = NULL, *long_path = NULL, *long_text = NULL;
-	_cleanup_(node_close) struct node n;
+	_cleanup_free_ char *wanted = NULL, *long_path = NULL;
 
-	node_open("hidden", &n);
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/slurm/0", FIRST, &wanted), 404u);
+	wanted = ask(n, "GET", "/v1/jobs/slurm/0", FIRST, 404);
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		_cleanup_free_ char *text = NULL;
+		_cleanup_free_ char *text = ask(n, "GET", paths[i], FIRST, 404);
 
-		ASSERT_EQ(ask(&n, "GET", paths[i], FIRST, &text), 404u);
 		ASSERT_STREQ(text, wanted);
-		ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS); /* nothing is read
+		ASSERT_EQ(sampler_double_asked_age(n->sampler), API_LIST_AGE_NS); /* nothing is read
 										    for that */
 	}
 	ASSERT(asprintf(&long_path, "/v1/jobs/slurm/%05000d", 1) > 0);
-	ASSERT_EQ(ask(&n, "GET", long_path, FIRST, &long_text), 404u);
-	ASSERT_STREQ(long_text, wanted);
+	ASSERT_TEXT(ask(n, "GET", long_path, FIRST, 404), wanted);
 }
 
-TEST(a_peer_that_is_not_known_gets_nothing)
+NODE(a_peer_that_is_not_known_gets_nothing)
 {
 	struct http_request request = { .method = "GET", .path = "/v1/jobs" };
-	_cleanup_free_ char *list = NULL, *record = NULL, *health = NULL;
-	_cleanup_(node_close) struct node n;
 
-	node_open("unknown", &n);
-	ASSERT_EQ(ask_by(&n, &request, 4096, &list), 200u);
-	ASSERT_CONTAINS(list, "\"jobs\":[]");
+	ASSERT_TOLD(ask_by(n, &request, 4096, 200), "\"jobs\":[]");
 	request.path = "/v1/jobs/run/41";
-	ASSERT_EQ(ask_by(&n, &request, 4096, &record), 404u);
+	free(ask_by(n, &request, 4096, 404));
 	request.path = "/health";
-	ASSERT_EQ(ask_by(&n, &request, 4096, &health), 200u);
-	ASSERT_CONTAINS(health, "\"status\": \"ok\"");
+	ASSERT_TOLD(ask_by(n, &request, 4096, 200), "\"status\": \"ok\"");
 }
 
-static unsigned int ask_group(struct node *n, const char *key, const char *value, uid_t uid,
-			      char **ret)
+static char *ask_group(struct node *n, const char *key, const char *value, uid_t uid,
+		       unsigned int status)
 {
 	struct query_double query[2] = { { key, value } };
 	struct http_request request = { .method = "GET",
@@ -485,25 +453,20 @@ static unsigned int ask_group(struct node *n, const char *key, const char *value
 					.peer = { true, uid, uid, 1 },
 					.connection = query };
 
-	return ask_by(n, &request, 4096, ret);
+	return ask_by(n, &request, 4096, status);
 }
 
-TEST(a_process_and_a_group_lead_to_their_job)
+NODE(a_process_and_a_group_lead_to_their_job)
 {
-	_cleanup_free_ char *by_path = NULL, *by_pid = NULL, *below = NULL;
-	_cleanup_(node_close) struct node n;
-
-	node_open("numbers", &n);
-	tree_write(n.root_fd, "proc/77/cgroup", "0::/slurm/uid_1000/job_123/step_batch/task_0\n");
-	ASSERT_EQ(ask_group(&n, "path", "/a/jobmeter-run-41", FIRST, &by_path), 200u);
-	ASSERT_CONTAINS(by_path, "\"manager\":\"run\",\"id\":\"41\",\"step\":null");
-	ASSERT_EQ(ask_group(&n, "pid", "77", FIRST, &by_pid), 200u);
-	ASSERT_CONTAINS(by_pid,
-			"\"manager\":\"slurm\",\"id\":\"123\",\"step\":\"batch\",\"task\":\"0\"");
-	ASSERT_EQ(ask_group(&n, "path", "/a/jobmeter-run-41/below", FIRST, &below), 200u);
+	tree_write(n->root_fd, "proc/77/cgroup", "0::/slurm/uid_1000/job_123/step_batch/task_0\n");
+	ASSERT_TOLD(ask_group(n, "path", "/a/jobmeter-run-41", FIRST, 200),
+		    "\"manager\":\"run\",\"id\":\"41\",\"step\":null");
+	ASSERT_TOLD(ask_group(n, "pid", "77", FIRST, 200),
+		    "\"manager\":\"slurm\",\"id\":\"123\",\"step\":\"batch\",\"task\":\"0\"");
+	free(ask_group(n, "path", "/a/jobmeter-run-41/below", FIRST, 200));
 }
 
-TEST(a_group_of_another_is_like_one_that_is_no_jobs)
+NODE(a_group_of_another_is_like_one_that_is_no_jobs)
 {
 	static const struct row {
 		const char *key, *value;
@@ -524,31 +487,28 @@ TEST(a_group_of_another_is_like_one_that_is_no_jobs)
 		{ "path", "", 400 },
 		{ "other", "1", 400 },
 	};
-	_cleanup_(node_close) struct node n;
 
-	node_open("groups", &n);
-	tree_write(n.root_fd, "proc/78/cgroup", "0::/slurm/uid_1001/job_124/step_0\n");
-	tree_write(n.root_fd, "proc/79/cgroup", "rubbish\n");
+	tree_write(n->root_fd, "proc/78/cgroup", "0::/slurm/uid_1001/job_124/step_0\n");
+	tree_write(n->root_fd, "proc/79/cgroup", "rubbish\n");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text = NULL;
+		_cleanup_free_ char *text = ask_group(n, rows[i].key, rows[i].value, FIRST,
+						      rows[i].status);
 
-		ASSERT_EQ(ask_group(&n, rows[i].key, rows[i].value, FIRST, &text), rows[i].status);
 		if (rows[i].status == 404)
 			ASSERT_STREQ(text, "that is part of no job, or of one that is not yours");
 	}
-	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS); /* nothing is read for
+	ASSERT_EQ(sampler_double_asked_age(n->sampler), API_LIST_AGE_NS); /* nothing is read for
 									    that... */
-	tree_write(n.root_fd, "proc/80/cgroup", "0::/slurm/uid_1000/job_125\n");
-	tree_write(n.root_fd, "proc/80/status",
+	tree_write(n->root_fd, "proc/80/cgroup", "0::/slurm/uid_1000/job_125\n");
+	tree_write(n->root_fd, "proc/80/status",
 		   "Name:\tx\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\n");
-	_cleanup_free_ char *text = NULL;
-
-	ASSERT_EQ(ask_group(&n, "pid", "80", FIRST, &text), 404u);
-	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_RECORD_AGE_NS); /* ...but for one's own
+	free(ask_group(n, "pid", "80", FIRST, 404));
+	ASSERT_EQ(sampler_double_asked_age(n->sampler), API_RECORD_AGE_NS); /* ...but for one's own
 									      process */
 }
 
-static unsigned int post(struct node *n, const char *path, uid_t uid, const char *body, char **ret)
+static char *post(struct node *n, const char *path, uid_t uid, const char *body,
+		  unsigned int status)
 {
 	struct http_request request = { .method = "POST",
 					.path = path,
@@ -556,7 +516,7 @@ static unsigned int post(struct node *n, const char *path, uid_t uid, const char
 					.body = body,
 					.body_length = body ? strlen(body) : 0 };
 
-	return ask_by(n, &request, 4096, ret);
+	return ask_by(n, &request, 4096, status);
 }
 
 static void write_process(const struct node *n, int pid, int parent, unsigned int uid)
@@ -572,93 +532,76 @@ static void write_process(const struct node *n, int pid, int parent, unsigned in
 	tree_write(n->root_fd, path, text);
 }
 
-TEST(a_run_begins_and_ends)
+NODE(a_run_begins_and_ends)
 {
-	_cleanup_free_ char *begun = NULL, *ended = NULL, *again = NULL;
-	_cleanup_(node_close) struct node n;
-
-	node_open("run", &n);
-	write_process(&n, 51, 50, FIRST);
-	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
-	ASSERT_CONTAINS(begun, "\"manager\":\"run\",\"id\":\"41\",\"path\":\"/a/jobmeter-run-41\"");
-	ASSERT_EQ(post(&n, "/v1/runs/41/end", FIRST, NULL, &ended), 200u);
-	ASSERT_CONTAINS(ended, "\"schema\":\"jobmeter.record/1\"");
-	ASSERT_EQ(sampler_double_asked_age(n.sampler), (uint64_t)0);
-	ASSERT_EQ(n.begun, 1);
-	ASSERT_EQ(n.ended, 1);
-	ASSERT_EQ(post(&n, "/v1/runs/41/end", FIRST, NULL, &again), 404u);
-	ASSERT_EQ(n.ended, 1);
+	write_process(n, 51, 50, FIRST);
+	ASSERT_TOLD(post(n, "/v1/runs", FIRST, "{\"pid\": 51}", 200),
+		    "\"manager\":\"run\",\"id\":\"41\",\"path\":\"/a/jobmeter-run-41\"");
+	ASSERT_TOLD(post(n, "/v1/runs/41/end", FIRST, NULL, 200),
+		    "\"schema\":\"jobmeter.record/1\"");
+	ASSERT_EQ(sampler_double_asked_age(n->sampler), (uint64_t)0);
+	ASSERT_EQ(n->begun, 1);
+	ASSERT_EQ(n->ended, 1);
+	free(post(n, "/v1/runs/41/end", FIRST, NULL, 404));
+	ASSERT_EQ(n->ended, 1);
 }
 
-TEST(the_group_of_a_run_is_where_its_process_is)
+NODE(the_group_of_a_run_is_where_its_process_is)
 {
-	_cleanup_free_ char *begun = NULL;
-	_cleanup_(node_close) struct node n;
-
-	node_open("where", &n);
-	n.tells_no_path = true;
-	write_process(&n, 51, 50, FIRST);
-	tree_write(n.root_fd, "proc/51/cgroup", "0::/b/jobmeter-run-41\n");
-	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
-	ASSERT_CONTAINS(begun, "\"path\":\"/b/jobmeter-run-41\"");
+	n->tells_no_path = true;
+	write_process(n, 51, 50, FIRST);
+	tree_write(n->root_fd, "proc/51/cgroup", "0::/b/jobmeter-run-41\n");
+	ASSERT_TOLD(post(n, "/v1/runs", FIRST, "{\"pid\": 51}", 200),
+		    "\"path\":\"/b/jobmeter-run-41\"");
 }
 
-TEST(a_run_is_the_one_in_its_group_and_no_other_of_its_number)
+NODE(a_run_is_the_one_in_its_group_and_no_other_of_its_number)
 {
-	_cleanup_free_ char *begun = NULL, *ended = NULL;
 	static const struct row {
 		const char *group;
 		unsigned int status;
 	} rows[] = {
 		{ "9007199254740993", 200 }, { "9007199254740992", 404 }, { "x", 404 }, { "0", 200 }
 	};
-	_cleanup_(node_close) struct node n;
 
-	node_open("own-group", &n);
-	n.group_id = RUN_GROUP + 1; /* that one is in no reading yet */
-	write_process(&n, 51, 50, FIRST);
-	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
-	ASSERT_CONTAINS(begun, "\"group\":\"9007199254740994\"");
-	ASSERT_EQ(post(&n, "/v1/runs/41/end", FIRST, NULL, &ended), 404u);
-	ASSERT_EQ(n.ended, 1);
+	n->group_id = RUN_GROUP + 1; /* that one is in no reading yet */
+	write_process(n, 51, 50, FIRST);
+	ASSERT_TOLD(post(n, "/v1/runs", FIRST, "{\"pid\": 51}", 200),
+		    "\"group\":\"9007199254740994\"");
+	free(post(n, "/v1/runs/41/end", FIRST, NULL, 404));
+	ASSERT_EQ(n->ended, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct query_double query[] = { { "group", rows[i].group }, {} };
 		struct http_request request = { .method = "GET",
 						.path = "/v1/jobs/run/41",
 						.peer = { true, FIRST, FIRST, 1 },
 						.connection = query };
-		_cleanup_free_ char *text = NULL;
-
-		ASSERT_EQ(ask_by(&n, &request, 100, &text), rows[i].status);
+		free(ask_by(n, &request, 100, rows[i].status));
 	}
 }
 
 /* An agent before this one began it: a run has its client's number. */
-TEST(a_run_of_before_is_ended_by_its_client)
+NODE(a_run_of_before_is_ended_by_its_client)
 {
 	static const struct row {
 		pid_t pid;
 		uid_t uid;
 		unsigned int status;
 	} rows[] = { { 50, FIRST, 404 }, { 41, SECOND, 404 }, { 41, FIRST, 200 } };
-	_cleanup_(node_close) struct node n;
 
-	node_open("inherited", &n);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct http_request request = { .method = "POST", .path = "/v1/runs/41/end" };
-		_cleanup_free_ char *text = NULL;
 
 		request.peer = (struct http_peer){ .is_known = true,
 						   .uid = rows[i].uid,
 						   .pid = rows[i].pid };
-		ASSERT_EQ(ask_by(&n, &request, 100, &text), rows[i].status);
-		ASSERT_EQ(n.ended, rows[i].status == 200);
+		free(ask_by(n, &request, 100, rows[i].status));
+		ASSERT_EQ(n->ended, rows[i].status == 200);
 	}
 }
 
-TEST(only_who_began_a_run_ends_it)
+NODE(only_who_began_a_run_ends_it)
 {
-	_cleanup_free_ char *begun = NULL;
 	static const struct row {
 		const char *path;
 		uid_t uid;
@@ -668,21 +611,18 @@ TEST(only_who_began_a_run_ends_it)
 		{ "/v1/runs/end", FIRST },     { "/v1/runs/41", FIRST },
 		{ "/v1/runs/", FIRST },	       { "/v1/runs/41/endx", FIRST },
 	};
-	_cleanup_(node_close) struct node n;
 
-	node_open("owner", &n);
-	write_process(&n, 51, 50, FIRST);
-	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
+	write_process(n, 51, 50, FIRST);
+	free(post(n, "/v1/runs", FIRST, "{\"pid\": 51}", 200));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text = NULL;
+		_cleanup_free_ char *text = post(n, rows[i].path, rows[i].uid, NULL, 404);
 
-		ASSERT_EQ(post(&n, rows[i].path, rows[i].uid, NULL, &text), 404u);
 		ASSERT_STREQ(text, "there is no such run, or it is not yours");
 	}
-	ASSERT_EQ(n.ended, 0);
+	ASSERT_EQ(n->ended, 0);
 }
 
-TEST(only_an_own_child_can_be_run)
+NODE(only_an_own_child_can_be_run)
 {
 	static const struct row {
 		const char *body;
@@ -704,37 +644,29 @@ TEST(only_an_own_child_can_be_run)
 		{ "{\"pid\": 51", 400 },
 		{ "{\"pid\": 51, \"pid\": 52}", 400 },
 	};
-	_cleanup_(node_close) struct node n;
 
-	node_open("child", &n);
-	write_process(&n, 51, 50, FIRST);
-	write_process(&n, 52, 1, FIRST);
-	write_process(&n, 53, 50, SECOND);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text = NULL;
-
-		ASSERT_EQ(post(&n, "/v1/runs", FIRST, rows[i].body, &text), rows[i].status);
-	}
-	ASSERT_EQ(n.begun, 0);
+	write_process(n, 51, 50, FIRST);
+	write_process(n, 52, 1, FIRST);
+	write_process(n, 53, 50, SECOND);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		free(post(n, "/v1/runs", FIRST, rows[i].body, rows[i].status));
+	ASSERT_EQ(n->begun, 0);
 }
 
-TEST(without_a_helper_or_a_group_there_is_no_run_and_words_for_it)
+NODE(without_a_helper_or_a_group_there_is_no_run_and_words_for_it)
 {
-	_cleanup_free_ char *refused = NULL, *none = NULL;
 	struct api_options options;
-	_cleanup_(node_close) struct node n;
 
-	node_open("helpless", &n);
-	write_process(&n, 51, 50, FIRST);
-	n.cannot_begin = true;
-	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &refused), 503u);
-	ASSERT_STREQ(refused, "there can be no group for the run: his group is not his");
-	api_close(n.api);
-	options = (struct api_options){ .sampler = n.sampler,
-					.permission = n.permission,
-					.root_fd = n.root_fd };
-	ASSERT_OK(api_open(&options, &n.api));
-	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &none), 503u);
+	write_process(n, 51, 50, FIRST);
+	n->cannot_begin = true;
+	ASSERT_TEXT(post(n, "/v1/runs", FIRST, "{\"pid\": 51}", 503),
+		    "there can be no group for the run: his group is not his");
+	api_close(n->api);
+	options = (struct api_options){ .sampler = n->sampler,
+					.permission = n->permission,
+					.root_fd = n->root_fd };
+	ASSERT_OK(api_open(&options, &n->api));
+	free(post(n, "/v1/runs", FIRST, "{\"pid\": 51}", 503));
 }
 
 /* A number that no process has any more. */
@@ -748,42 +680,32 @@ static pid_t dead_pid(void)
 	return pid;
 }
 
-TEST(one_user_cannot_take_all_runs_and_those_of_dead_clients_are_forgotten)
+NODE(one_user_cannot_take_all_runs_and_those_of_dead_clients_are_forgotten)
 {
-	_cleanup_free_ char *over = NULL, *after = NULL;
 	pid_t dead = dead_pid();
 	struct http_request request = {
 		.method = "POST", .path = "/v1/runs", .body = "{\"pid\": 51}", .body_length = 11
 	};
-	_cleanup_(node_close) struct node n;
 
-	node_open("many", &n);
 	request.peer =
 		(struct http_peer){ .is_known = true, .uid = FIRST, .gid = FIRST, .pid = getpid() };
-	write_process(&n, 51, getpid(), FIRST);
-	for (int i = 0; i < API_RUNS_OF_USER_MAX; i++) {
-		_cleanup_free_ char *text = NULL;
-
-		ASSERT_EQ(ask_by(&n, &request, 4096, &text), 200u);
-	}
-	ASSERT_EQ(ask_by(&n, &request, 4096, &over), 503u);
-	ASSERT_STREQ(over, "too many runs are under way");
+	write_process(n, 51, getpid(), FIRST);
+	for (int i = 0; i < API_RUNS_OF_USER_MAX; i++)
+		free(ask_by(n, &request, 4096, 200));
+	ASSERT_TEXT(ask_by(n, &request, 4096, 503), "too many runs are under way");
 	request.peer.uid = SECOND;
 	request.peer.pid = dead;
-	write_process(&n, 51, dead, SECOND);
-	for (int i = 0; i < API_RUNS_OF_USER_MAX; i++) {
-		_cleanup_free_ char *text = NULL;
-
-		ASSERT_EQ(ask_by(&n, &request, 4096, &text), 200u);
-	}
-	ASSERT_EQ(ask_by(&n, &request, 4096, &after), 200u);
+	write_process(n, 51, dead, SECOND);
+	for (int i = 0; i < API_RUNS_OF_USER_MAX; i++)
+		free(ask_by(n, &request, 4096, 200));
+	free(ask_by(n, &request, 4096, 200));
 }
 
 #define TRACE(group, more)                                                             \
 	"{\"schema\": \"jobmeter.trace/1\", \"group\": \"" group "\", \"id\": \"3\", " \
 	"\"trace\": {\"process_seconds\": 1, \"functions\": [" more "]}}"
 
-TEST(root_alone_tells_what_was_traced)
+NODE(root_alone_tells_what_was_traced)
 {
 	static const struct {
 		uid_t uid;
@@ -795,53 +717,40 @@ TEST(root_alone_tells_what_was_traced)
 		{ 0, TRACE("x", ""), 400 },	   { 0, "", 400 },
 		{ FIRST, TRACE("1009", ""), 403 },
 	};
-	_cleanup_(node_close) struct node n;
 
-	node_open("traces", &n);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		_cleanup_free_ char *answer = NULL;
-
-		ASSERT_EQ(post(&n, "/v1/traces", words[i].uid, words[i].body, &answer),
-			  words[i].status);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		free(post(n, "/v1/traces", words[i].uid, words[i].body, words[i].status));
 }
 
-TEST(the_agent_tells_of_itself)
+NODE(the_agent_tells_of_itself)
 {
-	_cleanup_free_ char *agent = NULL, *whole = NULL, *metrics = NULL;
-	_cleanup_(node_close) struct node n;
+	_cleanup_free_ char *agent = NULL;
 
-	node_open("agent", &n);
-	ASSERT_EQ(ask(&n, "GET", "/v1/agent", FIRST, &agent), 200u);
+	agent = ask(n, "GET", "/v1/agent", FIRST, 200);
 	ASSERT_CONTAINS(agent, "\"readings\":41,");
 	ASSERT_CONTAINS(agent, "\"missing\":[\"made: by a double\"]");
 	ASSERT_CONTAINS(agent, "\"jobs_live\":1,\"jobs_ended\":1,"); /* his own */
 	ASSERT(!strstr(agent, "\"groups\"") && !strstr(agent, "\"lost_events\"") &&
 	       !strstr(agent, "\"push\""));
-	ASSERT_EQ(ask(&n, "GET", "/v1/agent", 0, &whole), 200u);
-	ASSERT_CONTAINS(whole, "\"jobs_live\":3,\"jobs_ended\":1,");
-	ASSERT_CONTAINS(whole, "\"lost_events\":0");
-	ASSERT_CONTAINS(whole, "\"push\":{\"server\":\"https://s\",\"finals_unsent\":3,");
-	ASSERT_CONTAINS(whole, "\"oldest\":\"1970-01-01T00:00:07.000000000Z\",\"answered\":null,"
-			       "\"http_status\":503,\"taken\":5,");
-	ASSERT_EQ(ask(&n, "GET", "/metrics", FIRST, &metrics), 404u);
+	ASSERT_TOLD(ask(n, "GET", "/v1/agent", 0, 200), "\"jobs_live\":3,\"jobs_ended\":1,",
+		    "\"lost_events\":0", "\"push\":{\"server\":\"https://s\",\"finals_unsent\":3,",
+		    "\"oldest\":\"1970-01-01T00:00:07.000000000Z\",\"answered\":null,"
+		    "\"http_status\":503,\"taken\":5,");
+	free(ask(n, "GET", "/metrics", FIRST, 404));
 }
 
-TEST(without_a_reading_the_answer_says_why)
+NODE(without_a_reading_the_answer_says_why)
 {
-	_cleanup_free_ char *list = NULL, *record = NULL;
 	struct api_options options;
-	_cleanup_(node_close) struct node n;
 
-	node_open("blind", &n);
-	sampler_double_free(n.sampler);
-	n.sampler = sampler_double_new(NULL);
-	api_close(n.api);
-	options = (struct api_options){ .sampler = n.sampler,
-					.permission = n.permission,
-					.root_fd = n.root_fd };
-	ASSERT_OK(api_open(&options, &n.api));
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", FIRST, &list), 503u);
-	ASSERT_STREQ(list, "there is no reading: the double has none");
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/run/41", FIRST, &record), 503u);
+	sampler_double_free(n->sampler);
+	n->sampler = sampler_double_new(NULL);
+	api_close(n->api);
+	options = (struct api_options){ .sampler = n->sampler,
+					.permission = n->permission,
+					.root_fd = n->root_fd };
+	ASSERT_OK(api_open(&options, &n->api));
+	ASSERT_TEXT(ask(n, "GET", "/v1/jobs", FIRST, 503),
+		    "there is no reading: the double has none");
+	free(ask(n, "GET", "/v1/jobs/run/41", FIRST, 503));
 }

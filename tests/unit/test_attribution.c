@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "basic/macro.h"
 #include "energy/idle_power.h"
 #include "energy/sensor_total.h"
 #include "test.h"

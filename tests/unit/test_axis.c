@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <string.h>
 
 #include "report/plot.h"
 #include "basic/macro.h"
 #include "test.h"
 
 static const double kib = 1024, mib = 1024.0 * 1024;
-
-static bool is_near(double a, double b)
-{
-	return fabs(a - b) <= 1e-9 * fmax(1, fabs(b));
-}
 
 TEST(steps_are_round_numbers)
 {
@@ -39,7 +33,7 @@ TEST(steps_are_round_numbers)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct ticks ticks = ticks_of(rows[i].most, rows[i].kind, 3);
 
-		ASSERT(is_near(ticks.step, rows[i].step));
+		ASSERT(test_is_near(ticks.step, rows[i].step));
 		ASSERT_EQ(ticks.count, rows[i].count);
 		ASSERT(ticks.values[0] == 0 &&
 		       ticks.values[ticks.count - 1] <= rows[i].most * 1.000001);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/sections/block.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,13 +118,11 @@ TEST(each_metric_has_its_operation_and_number)
 TEST(a_record_comes_back_as_it_was_written)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
-	_cleanup_free_ char *unknown = made_json(r), *none = NULL, *text = NULL,
-			    *written_again = NULL;
+	_cleanup_free_ char *unknown = made_json(r), *text = NULL;
 
 	ASSERT(!strstr(unknown, "\"block\""));
 	r->reading.block.is_known = true;
-	none = made_json(r);
-	ASSERT_CONTAINS(none, "\"block\": []");
+	ASSERT_TOLD(made_json(r), "\"block\": []");
 	add(&r->reading.block, "nvme0n1", BLOCK_READ, 10007, 101);
 	add(&r->reading.block, "nvme0n1", BLOCK_FLUSH, 0, 3);
 	add(&r->reading.block, "sda", BLOCK_DISCARD, 4096, 1);
@@ -136,23 +133,7 @@ TEST(a_record_comes_back_as_it_was_written)
 	ASSERT_EQ(memcmp(again->reading.block.items, r->reading.block.items,
 			 2 * sizeof(struct block_device)),
 		  0);
-	written_again = made_json(again);
-	ASSERT_STREQ(written_again, text);
-}
-
-TEST(records_are_merged_and_subtracted_with_their_devices)
-{
-	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(0), *sum = NULL,
-					      *rest = NULL;
-	const struct record *both[] = { a, b };
-	struct error err;
-
-	add(&a->reading.block, "sda", BLOCK_READ, 1000, 10);
-	add(&b->reading.block, "sda", BLOCK_READ, 300, 3);
-	ASSERT_OK(record_merge(both, 2, &sum));
-	ASSERT_EQ(bytes_of(&sum->reading.block, "sda", BLOCK_READ), (uint64_t)1300);
-	ASSERT_OK(record_subtract(a, b, &rest, &err));
-	ASSERT_EQ(bytes_of(&rest->reading.block, "sda", BLOCK_READ), (uint64_t)700);
+	ASSERT_TEXT(made_json(again), text);
 }
 
 TEST(a_difference_without_mounts_keeps_its_devices)
@@ -173,7 +154,7 @@ TEST(a_difference_without_mounts_keeps_its_devices)
 TEST(csv_has_a_row_a_device_or_the_sums)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
-	_cleanup_free_ char *unknown = made_csv(r, ROWS_DEVICE), *rows = NULL, *sums = NULL;
+	_cleanup_free_ char *unknown = made_csv(r, ROWS_DEVICE);
 
 	ASSERT_CONTAINS(
 		unknown,
@@ -183,11 +164,10 @@ TEST(csv_has_a_row_a_device_or_the_sums)
 	add(&r->reading.block, "sda", BLOCK_READ, 1000, 10);
 	add(&r->reading.block, "sdb", BLOCK_READ, 300, 3);
 	add(&r->reading.block, "sdb", BLOCK_FLUSH, 0, 7);
-	rows = made_csv(r, ROWS_DEVICE);
-	ASSERT_CONTAINS(rows, ",sda,1000,10,1,0.00001009,0,0,0,0,0,0,0,0,0,0,0\n");
-	ASSERT_CONTAINS(rows, ",sdb,300,3,1,0.000003027,0,0,0,0,0,0,0,0,7,1,0.000007063\n");
-	sums = made_csv(r, ROWS_RECORD);
-	ASSERT_CONTAINS(sums, ",1300,13,2,0.000013117,0,0,0,0,0,0,0,0,7,1,0.000007063\n");
+	ASSERT_TOLD(made_csv(r, ROWS_DEVICE), ",sda,1000,10,1,0.00001009,0,0,0,0,0,0,0,0,0,0,0\n",
+		    ",sdb,300,3,1,0.000003027,0,0,0,0,0,0,0,0,7,1,0.000007063\n");
+	ASSERT_TOLD(made_csv(r, ROWS_RECORD),
+		    ",1300,13,2,0.000013117,0,0,0,0,0,0,0,0,7,1,0.000007063\n");
 }
 
 static char *report(const struct record *r)
@@ -201,9 +181,9 @@ static char *report(const struct record *r)
 TEST(reports_tell_the_busiest_device_first_and_nothing_where_there_is_none)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
-	_cleanup_free_ char *none = report(r), *some = NULL;
+	_cleanup_free_ char *some = NULL;
 
-	ASSERT_STREQ(none, "");
+	ASSERT_TEXT(report(r), "");
 	add(&r->reading.block, "sda", BLOCK_READ, 1000, 10);
 	add(&r->reading.block, "sdb", BLOCK_WRITE, 3000, 3);
 	some = report(r);

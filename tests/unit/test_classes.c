@@ -243,18 +243,14 @@ TEST(without_causes_their_classes_are_unknown)
 	_cleanup_(rules_freep) struct rules *rules = built_in();
 	_cleanup_(record_freep) struct record *r = made(300);
 	_cleanup_(classes_clear) struct classes classes = {};
-	_cleanup_free_ char *text = NULL;
 	struct made_text t = {};
 
 	r->reading.values[METRIC_BLOCKED_LOCK].is_known = false;
 	ASSERT_OK(classes_find(rules, r, NULL, &classes));
 	ASSERT_EQ((uint64_t)classes.count, (uint64_t)1);
 	classes_format(&classes, made_text_document(&t, DOCUMENT_ONE_LINE));
-	text = made_text_end(&t);
-	ASSERT_CONTAINS(text, "\"primary\":\"cpu-bound\"");
-	ASSERT_CONTAINS(text, "\"share\":0.75");
-	ASSERT_CONTAINS(
-		text,
+	ASSERT_TOLD(
+		made_text_end(&t), "\"primary\":\"cpu-bound\"", "\"share\":0.75",
 		"\"unknown\":[\"io-bound\",\"metadata-bound\",\"lock-bound\","
 		"\"network-bound\",\"memory-pressured\",\"memory-stalled\",\"mixed\",\"balanced\"]");
 }

@@ -4,13 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"
@@ -134,9 +131,7 @@ TEST(what_is_no_answer_is_told_and_leaves_the_result_alone)
 
 TEST(a_refusals_words_are_found)
 {
-	_cleanup_free_ char *why = client_parse_error("{\"error\": \"no\"}", 15);
-
-	ASSERT_STREQ(why, "no");
+	ASSERT_TEXT(client_parse_error("{\"error\": \"no\"}", 15), "no");
 	ASSERT(!client_parse_error("{\"error\": 1}", 12));
 	ASSERT(!client_parse_error("<html>", 6));
 }
@@ -172,7 +167,7 @@ TEST(odd_ids_arrive_as_they_are)
 TEST(a_record_comes_back)
 {
 	_cleanup_(record_freep) struct record *made = made_record(0), *back = NULL;
-	_cleanup_free_ char *json = made_json(made), *text = NULL, *again = NULL;
+	_cleanup_free_ char *json = made_json(made), *text = NULL;
 	_cleanup_(client_closep) struct client *c = NULL;
 	const char *answers[] = { HEALTHY, NULL, NULL };
 	char path[100];
@@ -187,8 +182,7 @@ TEST(a_record_comes_back)
 	ASSERT_OK(client_open(NULL, &c, NULL));
 	unsetenv("JOBMETER_SOCKET");
 	ASSERT_OK(client_get_record(c, "run", "1", &back, NULL));
-	again = made_json(back);
-	ASSERT_STREQ(again, json);
+	ASSERT_TEXT(made_json(back), json);
 	waitpid(pid, NULL, 0);
 	fclose(log);
 	close(fd);

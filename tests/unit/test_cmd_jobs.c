@@ -10,28 +10,20 @@
 #include "test.h"
 #include "typed.h"
 
-static int jobs(const char *line, char **ret)
-{
-	setenv("TZ", "UTC", 1);
-	return typed(&cmd_jobs, line, ret);
-}
-
 TEST(a_row_stands_in_columns)
 {
-	_cleanup_free_ char *text = NULL;
+	const char *text = ASSERT_TYPED(cmd_jobs, CLI_WELL, "--database DATA/made-train.json",
+					"ID      USER       NAME", "  2 m 14 s  ");
 
-	ASSERT_EQ(jobs("--database DATA/made-train.json", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "ID      USER       NAME");
 	ASSERT_CONTAINS(text, "\nmade-1  made-user  train.sh  "); /* its command */
-	ASSERT_CONTAINS(text, "  2 m 14 s  ");
 	ASSERT_LACKS(text, " \n"); /* no blanks at an end */
 }
 
 TEST(a_directory_is_a_list_newest_first)
 {
-	_cleanup_free_ char *text = NULL;
+	const char *text = ASSERT_TYPED(cmd_jobs, CLI_WELL,
+					"--database DATA -o id,start,end --no-legend");
 
-	ASSERT_EQ(jobs("--database DATA -o id,start,end --no-legend", &text), CLI_WELL);
 	ASSERT(strstr(text, "2026-02-03 04:05:06") < strstr(text, "2026-02-02 04:05:06"));
 	ASSERT(strstr(text, "2026-02-02 04:05:06") != NULL);
 	ASSERT_LACKS(text, "ID");
@@ -39,52 +31,45 @@ TEST(a_directory_is_a_list_newest_first)
 
 TEST(columns_have_sacct_names_too)
 {
-	_cleanup_free_ char *ours = NULL, *theirs = NULL;
+	const char *ours, *theirs;
 
-	ASSERT_EQ(jobs("--database DATA/made-train.json -o id,name,memory_peak,cores,read,cpu_time "
-		       "-f csv",
-		       &ours),
-		  CLI_WELL);
-	ASSERT_CONTAINS(ours, "id,name,memory_peak,cores,read,cpu_time\nmade-1,");
-	ASSERT_EQ(jobs("--database DATA/made-train.json "
-		       "-o JobID%20,jobname,MaxRSS,AllocCPUS,MaxDiskRead,TotalCPU --format=csv",
-		       &theirs),
-		  CLI_WELL);
+	ours = ASSERT_TYPED(
+		cmd_jobs, CLI_WELL,
+		"--database DATA/made-train.json -o id,name,memory_peak,cores,read,cpu_time "
+		"-f csv",
+		"id,name,memory_peak,cores,read,cpu_time\nmade-1,");
+	theirs = ASSERT_TYPED(
+		cmd_jobs, CLI_WELL,
+		"--database DATA/made-train.json "
+		"-o JobID%20,jobname,MaxRSS,AllocCPUS,MaxDiskRead,TotalCPU --format=csv");
 	ASSERT_STREQ(theirs, ours);
 }
 
 TEST(a_column_may_be_any_number)
 {
-	_cleanup_free_ char *text = NULL, *table = NULL;
-
-	ASSERT_EQ(
-		jobs("--database DATA/made-train.json -f csv -o id,io.read.calls,tasks.rchar_bytes",
-		     &text),
-		CLI_WELL);
-	ASSERT_CONTAINS(text, "id,io.read.calls,tasks.rchar_bytes\nmade-1,");
-	ASSERT_EQ(jobs("--database DATA/made-train.json -o io.read.calls", &table), CLI_WELL);
-	ASSERT_CONTAINS(table, "io.read.calls\n");
+	ASSERT_TYPED(cmd_jobs, CLI_WELL,
+		     "--database DATA/made-train.json -f csv -o id,io.read.calls,tasks.rchar_bytes",
+		     "id,io.read.calls,tasks.rchar_bytes\nmade-1,");
+	ASSERT_TYPED(cmd_jobs, CLI_WELL, "--database DATA/made-train.json -o io.read.calls",
+		     "io.read.calls\n");
 }
 
 TEST(json_has_all_that_a_row_says)
 {
-	_cleanup_free_ char *json = NULL, *lines = NULL;
+	const char *lines;
 
-	ASSERT_EQ(jobs("--database DATA/made-train.json --json", &json), CLI_WELL);
-	ASSERT_CONTAINS(json, "\"schema\": \"jobmeter.job_list/1\"");
-	ASSERT_CONTAINS(json, "\"cpu_efficiency\": 0.");
-	ASSERT_CONTAINS(json, "\"reason\": \"");
-	ASSERT_CONTAINS(json, "\"io.read.bytes\": ");
-	ASSERT_EQ(jobs("--database DATA -f ndjson", &lines), CLI_WELL);
-	ASSERT_CONTAINS(lines, "{\"cluster\":");
+	ASSERT_TYPED(cmd_jobs, CLI_WELL, "--database DATA/made-train.json --json",
+		     "\"schema\": \"jobmeter.job_list/1\"", "\"cpu_efficiency\": 0.",
+		     "\"reason\": \"", "\"io.read.bytes\": ");
+	lines = ASSERT_TYPED(cmd_jobs, CLI_WELL, "--database DATA -f ndjson", "{\"cluster\":");
 	ASSERT_LACKS(lines, "schema");
 }
 
 TEST(names_of_others_steer_no_terminal)
 {
-	_cleanup_free_ char *text = NULL;
+	const char *text = ASSERT_TYPED(cmd_jobs, CLI_WELL,
+					"--database DATA/made-nasty.json -o id,name,node");
 
-	ASSERT_EQ(jobs("--database DATA/made-nasty.json -o id,name,node", &text), CLI_WELL);
 	ASSERT_LACKS(text, "\x1b");
 	ASSERT_LACKS(text, "\a");
 }
@@ -108,11 +93,11 @@ TEST(filters_choose)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text = NULL;
 		char line[300];
+		const char *text;
 
 		snprintf(line, sizeof(line), "--database DATA -o id %s", rows[i].options);
-		ASSERT_EQ(jobs(line, &text), CLI_WELL);
+		text = ASSERT_TYPED(cmd_jobs, CLI_WELL, line);
 		ASSERT_EQ((int)i * 10 + (strstr(text, "made-0") != NULL),
 			  (int)i * 10 + rows[i].has_before);
 		ASSERT_EQ((int)i * 10 + (strstr(text, "made-3") != NULL),
@@ -123,7 +108,8 @@ TEST(filters_choose)
 /* Another one of the same key, and not newer: a copy that somebody changed. */
 TEST(a_record_that_a_directory_has_twice_is_said)
 {
-	_cleanup_free_ char *text = NULL, *record = test_data("made-train.json"), *dir = NULL;
+	_cleanup_free_ char *record = test_data("made-train.json"), *dir = NULL;
+	const char *text;
 	static const char *const names[] = { "a.json", "b.json" };
 
 	ASSERT(asprintf(&dir, "%s/twice", test_dir()) > 0);
@@ -138,22 +124,21 @@ TEST(a_record_that_a_directory_has_twice_is_said)
 		ASSERT(fputs(record, file) >= 0 && fclose(file) == 0);
 		memcpy(strstr(record, "made-user"), "MADE", 4);
 	}
-	ASSERT_EQ(jobs("--database OUT/twice -o user --no-legend", &text), CLI_FAILED);
-	ASSERT_CONTAINS(text, "/twice: another record has this key and sequence\n");
-	ASSERT_CONTAINS(text, "made-user\n");
+	text = ASSERT_TYPED(cmd_jobs, CLI_FAILED, "--database OUT/twice -o user --no-legend",
+			    "/twice: another record has this key and sequence\n", "made-user\n");
 	ASSERT_LACKS(text, "MADE-user\n");
 }
 
 TEST(what_is_left_out_is_said)
 {
-	_cleanup_free_ char *none = NULL, *some = NULL, *quiet = NULL;
+	const char *quiet;
 
-	ASSERT_EQ(jobs("--database DATA --name nothing", &none), CLI_WELL);
-	ASSERT_CONTAINS(none, "jobmeter jobs: no job matches\n");
-	ASSERT_EQ(jobs("--database DATA --limit 2", &some), CLI_WELL);
-	ASSERT_CONTAINS(some, "jobmeter jobs: these are the newest 2 that match; '--limit' shows "
-			      "more\n");
-	ASSERT_EQ(jobs("--database DATA --limit 2 -f csv", &quiet), CLI_WELL);
+	ASSERT_TYPED(cmd_jobs, CLI_WELL, "--database DATA --name nothing",
+		     "jobmeter jobs: no job matches\n");
+	ASSERT_TYPED(cmd_jobs, CLI_WELL, "--database DATA --limit 2",
+		     "jobmeter jobs: these are the newest 2 that match; '--limit' shows "
+		     "more\n");
+	quiet = ASSERT_TYPED(cmd_jobs, CLI_WELL, "--database DATA --limit 2 -f csv");
 	ASSERT_LACKS(quiet, "newest");
 }
 
@@ -177,31 +162,18 @@ TEST(what_is_wrong_is_told_in_a_line_with_its_code)
 	typed_rows(&cmd_jobs, rows, ARRAY_SIZE(rows));
 }
 
-static int report(const char *line, char **ret)
-{
-	return typed(&cmd_report, line, ret);
-}
-
 TEST(reports_take_a_job_of_a_database_by_its_id)
 {
-	_cleanup_free_ char *text = NULL, *none = NULL, *nothing = NULL, *of_node = NULL;
-
-	ASSERT_EQ(report("made-0 --database DATA", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "train.sh   OK, 2 m 00 s");
-	ASSERT_EQ(report("--database DATA made-99", &none), CLI_FAILED);
-	ASSERT_CONTAINS(none, "jobmeter report: '" TEST_DATA "': there is no job 'made-99'\n");
-	ASSERT_EQ(report("--database DATA", &nothing), CLI_FAILED);
-	ASSERT_CONTAINS(nothing,
-			"'--database', '--server' and '--cluster' go with the id of a job\n");
-	ASSERT_EQ(report("run/made-0@made-node17 --database DATA", &of_node), CLI_WELL);
+	ASSERT_TYPED(cmd_report, CLI_WELL, "made-0 --database DATA", "train.sh   OK, 2 m 00 s");
+	ASSERT_TYPED(cmd_report, CLI_FAILED, "--database DATA made-99",
+		     "jobmeter report: '" TEST_DATA "': there is no job 'made-99'\n");
+	ASSERT_TYPED(cmd_report, CLI_FAILED, "--database DATA",
+		     "'--database', '--server' and '--cluster' go with the id of a job\n");
+	ASSERT_TYPED(cmd_report, CLI_WELL, "run/made-0@made-node17 --database DATA");
 }
 
 TEST(compare_and_insights_take_them_too)
 {
-	_cleanup_free_ char *compared = NULL, *insights = NULL;
-
-	ASSERT_EQ(typed(&cmd_compare, "--database DATA made-0 made-4", &compared), CLI_WELL);
-	ASSERT_CONTAINS(compared, "made-4");
-	ASSERT_EQ(typed(&cmd_insights, "--database DATA made-0", &insights), CLI_WELL);
-	ASSERT_CONTAINS(insights, "CPU efficiency ");
+	ASSERT_TYPED(cmd_compare, CLI_WELL, "--database DATA made-0 made-4", "made-4");
+	ASSERT_TYPED(cmd_insights, CLI_WELL, "--database DATA made-0", "CPU efficiency ");
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <stddef.h>
 
 #include "basic/macro.h"
 #include "test.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
@@ -113,15 +112,14 @@ TEST(mounts_are_compared_by_name_and_one_that_is_new_was_not_touched_before)
 TEST(a_document_tells_what_fell)
 {
 	_cleanup_(pair_clear) struct pair p = made_pair();
-	_cleanup_free_ char *text = NULL;
 	struct made_text t = {};
 
 	p.after->time.elapsed_ns = p.before->time.elapsed_ns = 100000000000;
 	p.after->time.elapsed_ns -= 50500000000;
 	ASSERT_OK(comparison_make(p.variables, p.before, p.after, &p.comparison));
 	comparison_format(&p.comparison, made_text_document(&t, DOCUMENT_INDENTED));
-	text = made_text_end(&t);
-	ASSERT_CONTAINS(text, "{\"name\": \"elapsed_seconds\", \"before\": 100, \"after\": 49.5, "
-			      "\"difference\": -50.5, "
-			      "\"ratio\": 0.495, \"is_large\": true}");
+	ASSERT_TOLD(made_text_end(&t),
+		    "{\"name\": \"elapsed_seconds\", \"before\": 100, \"after\": 49.5, "
+		    "\"difference\": -50.5, "
+		    "\"ratio\": 0.495, \"is_large\": true}");
 }

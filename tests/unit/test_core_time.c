@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"

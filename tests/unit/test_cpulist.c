@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "basic/cleanup.h"
 #include "test.h"
 
 TEST(ranges_and_single_cpus_are_counted)
@@ -33,21 +32,17 @@ TEST(what_is_no_list_is_refused_and_leaves_the_result_alone)
 TEST(a_union_is_written_in_the_kernels_own_form)
 {
 	struct cpulist a, b;
-	_cleanup_free_ char *text = NULL;
 
 	ASSERT_OK(cpulist_parse("0-1,63", &a));
 	ASSERT_OK(cpulist_parse("2,64,100-101", &b));
 	cpulist_add(&a, &b);
-	text = cpulist_format(&a);
-	ASSERT_STREQ(text, "0-2,63-64,100-101");
+	ASSERT_TEXT(cpulist_format(&a), "0-2,63-64,100-101");
 }
 
 TEST(the_last_cpu_can_be_written)
 {
 	struct cpulist list = {};
-	_cleanup_free_ char *text = NULL;
 
 	cpulist_set(&list, CPULIST_MAX - 1);
-	text = cpulist_format(&list);
-	ASSERT_STREQ(text, "8191");
+	ASSERT_TEXT(cpulist_format(&list), "8191");
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/credential.h"
 
-#include <errno.h>
-
-#include "basic/error.h"
 #include "test.h"
 
 TEST(a_host_is_known_by_each_of_its_names_and_by_their_first_part)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/document.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,43 +60,38 @@ static void write_all(struct document *d)
 
 TEST(json_is_indented_but_for_what_is_flat)
 {
-	_cleanup_free_ char *text = written(FORM_JSON, write_all);
-
-	ASSERT_STREQ(text, "{\n"
-			   "  \"name\": \"x\",\n"
-			   "  \"none\": null,\n"
-			   "  \"list\": [\n"
-			   "    18446744073709551615,\n"
-			   "    -3,\n"
-			   "    12.345678901,\n"
-			   "    true\n"
-			   "  ],\n"
-			   "  \"flat\": [{\"a\": 1}, null],\n"
-			   "  \"empty\": {}\n"
-			   "}\n");
+	ASSERT_TEXT(written(FORM_JSON, write_all), "{\n"
+						   "  \"name\": \"x\",\n"
+						   "  \"none\": null,\n"
+						   "  \"list\": [\n"
+						   "    18446744073709551615,\n"
+						   "    -3,\n"
+						   "    12.345678901,\n"
+						   "    true\n"
+						   "  ],\n"
+						   "  \"flat\": [{\"a\": 1}, null],\n"
+						   "  \"empty\": {}\n"
+						   "}\n");
 }
 
 TEST(json_can_stand_on_one_line)
 {
-	_cleanup_free_ char *text = written(FORM_LINE, write_all);
-
-	ASSERT_STREQ(text, "{\"name\":\"x\",\"none\":null,\"list\":[18446744073709551615,-3,"
-			   "12.345678901,true],\"flat\":[{\"a\":1},null],\"empty\":{}}\n");
+	ASSERT_TEXT(written(FORM_LINE, write_all),
+		    "{\"name\":\"x\",\"none\":null,\"list\":[18446744073709551615,-3,"
+		    "12.345678901,true],\"flat\":[{\"a\":1},null],\"empty\":{}}\n");
 }
 
 TEST(yaml_is_blocks_but_for_what_is_flat)
 {
-	_cleanup_free_ char *text = written(FORM_YAML, write_all);
-
-	ASSERT_STREQ(text, "name: x\n"
-			   "none: null\n"
-			   "list:\n"
-			   "- 18446744073709551615\n"
-			   "- -3\n"
-			   "- 12.345678901\n"
-			   "- true\n"
-			   "flat: [{a: 1}, null]\n"
-			   "empty: {}\n");
+	ASSERT_TEXT(written(FORM_YAML, write_all), "name: x\n"
+						   "none: null\n"
+						   "list:\n"
+						   "- 18446744073709551615\n"
+						   "- -3\n"
+						   "- 12.345678901\n"
+						   "- true\n"
+						   "flat: [{a: 1}, null]\n"
+						   "empty: {}\n");
 }
 
 static const char *const nasty[] = {

@@ -7,11 +7,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "basic/macro.h"
 #include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"

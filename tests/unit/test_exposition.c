@@ -76,7 +76,7 @@ TEST(a_made_snapshot_is_as_it_should_be_in_both_formats)
 {
 	_cleanup_(made_snapshot_clear) struct snapshot s = {};
 	struct exposition_options options = { .snapshot = &s };
-	_cleanup_free_ char *text = NULL, *openmetrics = NULL, *wanted = NULL;
+	_cleanup_free_ char *text = NULL, *openmetrics = NULL;
 
 	made_snapshot_fill(&s);
 	made_samples_fill(&options.samples);
@@ -85,8 +85,7 @@ TEST(a_made_snapshot_is_as_it_should_be_in_both_formats)
 	made_samples_fill(&options.samples);
 	openmetrics = page_in(&options, 16384);
 	ASSERT_GOLDEN(openmetrics, "made-exposition.openmetrics");
-	wanted = text_format_of(openmetrics);
-	ASSERT_STREQ(text, wanted);
+	ASSERT_TEXT(text_format_of(openmetrics), text);
 }
 
 TEST(names_may_begin_otherwise)
@@ -185,7 +184,7 @@ TEST(names_of_the_site_make_one_series_of_several_mounts)
 TEST(what_is_not_known_has_no_series)
 {
 	_cleanup_(made_snapshot_clear) struct snapshot s = {};
-	_cleanup_free_ char *timeless = NULL, *fileless = NULL, *empty = NULL, *nothing = NULL;
+	_cleanup_free_ char *timeless = NULL, *fileless = NULL;
 
 	made_snapshot_fill(&s);
 	s.has_seconds = false;
@@ -197,10 +196,8 @@ TEST(what_is_not_known_has_no_series)
 	fileless = page_of(&s, EXPOSITION_TEXT);
 	ASSERT_LACKS(fileless, "mount=");
 	ASSERT_CONTAINS(fileless, "jobmeter_job_cpu_seconds_total{");
-	nothing = page_of(NULL, EXPOSITION_TEXT);
-	ASSERT_STREQ(nothing, "");
-	empty = page_of(NULL, EXPOSITION_OPENMETRICS);
-	ASSERT_STREQ(empty, "# EOF\n");
+	ASSERT_TEXT(page_of(NULL, EXPOSITION_TEXT), "");
+	ASSERT_TEXT(page_of(NULL, EXPOSITION_OPENMETRICS), "# EOF\n");
 }
 
 static bool is_adas(void *context, const struct snapshot_job *job)

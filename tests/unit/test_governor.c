@@ -2,7 +2,6 @@
 #include "node/governor.h"
 
 #include "basic/cleanup.h"
-#include "basic/macro.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)

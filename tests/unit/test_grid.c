@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tui/grid.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "basic/cleanup.h"
 #include "made.h"
 #include "test.h"
@@ -19,29 +16,24 @@ static char *text_of(const struct grid *g)
 TEST(what_is_put_stands_there_and_no_more_than_fits)
 {
 	_cleanup_(grid_freep) struct grid *g = grid_new(8, 3, false);
-	_cleanup_free_ char *text = NULL;
 
 	ASSERT_EQ(grid_put(g, 0, 0, 8, STYLE_BOLD, "abc"), 3u);
 	ASSERT_EQ(grid_put(g, 1, 5, 100, STYLE_PLAIN, "defghi"), 8u);
 	ASSERT_EQ(grid_put(g, 2, 1, 2, STYLE_PLAIN, "xyz"), 3u);
 	ASSERT_EQ(grid_put(g, 3, 0, 8, STYLE_PLAIN, "below"), 0u);
 	ASSERT_EQ(grid_put(g, 0, 9, 8, STYLE_PLAIN, "beside"), 9u);
-	text = text_of(g);
-	ASSERT_STREQ(text, "abc\n     def\n xy\n");
+	ASSERT_TEXT(text_of(g), "abc\n     def\n xy\n");
 	ASSERT(grid_at(g, 0, 2)->style == STYLE_BOLD && grid_at(g, 0, 3)->style == STYLE_PLAIN);
 }
 
 TEST(no_escape_and_no_half_of_a_wide_character_gets_in)
 {
 	_cleanup_(grid_freep) struct grid *g = grid_new(6, 2, false), *ascii = grid_new(6, 2, true);
-	_cleanup_free_ char *text = NULL, *plain = NULL;
 
 	grid_put(g, 0, 0, 6, STYLE_PLAIN, "a\x1b[2J\n");
 	ASSERT_EQ(grid_put(g, 1, 0, 4, STYLE_PLAIN, "x漢字"), 3u); /* the second one would be cut in
 								      half */
-	text = text_of(g);
-	ASSERT_STREQ(text, "a?[2J?\nx漢\n");
+	ASSERT_TEXT(text_of(g), "a?[2J?\nx漢\n");
 	grid_put(ascii, 0, 0, 6, STYLE_PLAIN, "└─é▼█");
-	plain = text_of(ascii);
-	ASSERT_STREQ(plain, "`-?v#\n\n");
+	ASSERT_TEXT(text_of(ascii), "`-?v#\n\n");
 }

@@ -2,10 +2,8 @@
 #include "cgroup/group_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"

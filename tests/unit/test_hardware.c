@@ -2,7 +2,6 @@
 #include "sources/hardware.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <linux/perf_event.h>

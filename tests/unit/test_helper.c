@@ -154,8 +154,7 @@ TEST(a_users_process_is_put_below_its_own_group_and_nowhere_else)
 {
 	struct helper_group group = {};
 	struct helper *helper = start_or_skip(&group);
-	_cleanup_free_ char *before = NULL, *after = NULL, *beside = NULL, *baseline = NULL,
-			    *wanted = NULL;
+	_cleanup_free_ char *before = NULL, *after = NULL, *beside = NULL, *wanted = NULL;
 	struct error err = {};
 	pid_t pid, other;
 
@@ -176,8 +175,7 @@ TEST(a_users_process_is_put_below_its_own_group_and_nowhere_else)
 	/* What lives in it goes back; the group goes. */
 	ASSERT_OK(helper_remove_group(helper, group.token, &err));
 	wait_until_gone(helper, after);
-	baseline = path_of(pid);
-	ASSERT_STREQ(baseline, before);
+	ASSERT_TEXT(path_of(pid), before);
 	stop(pid);
 	stop(other);
 	helper_stop(helper);
@@ -226,7 +224,7 @@ TEST(anothers_process_is_refused)
 {
 	struct helper_group group = {};
 	struct helper *helper = start_or_skip(&group);
-	_cleanup_free_ char *before = NULL, *after = NULL;
+	_cleanup_free_ char *before = NULL;
 	struct error err = {};
 	char wanted[64];
 	pid_t pid;
@@ -238,8 +236,7 @@ TEST(anothers_process_is_refused)
 	ASSERT_ERR(helper_make_group(helper, pid, USER, 1, &group, &err), -EPERM);
 	snprintf(wanted, sizeof(wanted), "process %d is not user %d's", pid, USER);
 	ASSERT_STREQ(err.text, wanted);
-	after = path_of(pid);
-	ASSERT_STREQ(after, before);
+	ASSERT_TEXT(path_of(pid), before);
 	ASSERT_ERR(helper_make_group(helper, getpid(), USER, 1, &group, &err), -EPERM);
 	ASSERT_ERR(helper_make_group(helper, 1, 0, 1, &group, &err), -EBADMSG);
 	stop(pid);

@@ -37,19 +37,17 @@ static char *escaped(const char *text)
 
 TEST(signs_of_markup_mean_nothing)
 {
-	_cleanup_free_ char *text = escaped("</p><script>alert('1' & \"2\")</script>&amp;");
-
-	ASSERT_STREQ(text, "&lt;/p&gt;&lt;script&gt;alert(&#39;1&#39; &amp; "
-			   "&quot;2&quot;)&lt;/script&gt;&amp;amp;");
+	ASSERT_TEXT(escaped("</p><script>alert('1' & \"2\")</script>&amp;"),
+		    "&lt;/p&gt;&lt;script&gt;alert(&#39;1&#39; &amp; "
+		    "&quot;2&quot;)&lt;/script&gt;&amp;amp;");
 }
 
 TEST(what_is_no_printable_character_is_replaced)
 {
-	_cleanup_free_ char *text = escaped("a\x1b[31mb\xff"
-					    "c\u202ed\xef\xbf\xbf"
-					    "e\tf\ng\u00e9");
-
-	ASSERT_STREQ(text, "a\ufffd[31mb\ufffdc\ufffdd\ufffde f g\u00e9");
+	ASSERT_TEXT(escaped("a\x1b[31mb\xff"
+			    "c\u202ed\xef\xbf\xbf"
+			    "e\tf\ng\u00e9"),
+		    "a\ufffd[31mb\ufffdc\ufffdd\ufffde f g\u00e9");
 }
 
 TEST(what_is_too_long_loses_its_middle)
@@ -69,7 +67,6 @@ TEST(what_is_too_long_loses_its_middle)
 
 TEST(elements_end_in_the_order_in_which_they_began)
 {
-	_cleanup_free_ char *text = NULL;
 	struct made m;
 
 	begin(&m);
@@ -80,8 +77,7 @@ TEST(elements_end_in_the_order_in_which_they_began)
 	html_end(&m.html);
 	html_element(&m.html, "b", NULL, "%s", "");
 	html_end(&m.html);
-	text = end(&m);
-	ASSERT_STREQ(text, "<p class=\"a&quot;b\" title=\"5 %\">x<br/><b></b>\n</p>\n");
+	ASSERT_TEXT(end(&m), "<p class=\"a&quot;b\" title=\"5 %\">x<br/><b></b>\n</p>\n");
 	ASSERT(m.html.depth == 0);
 }
 

@@ -227,15 +227,11 @@ SERVED(a_route_answers_with_query_and_header)
 
 SERVED(a_connection_takes_several_requests)
 {
-	_cleanup_free_ char *answers = client_ask(h,
-						  "GET /hello?name=one HTTP/1.1\r\nHost: x\r\n\r\n"
-						  "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
-						  "GET /hello?name=two HTTP/1.1\r\nHost: x\r\n"
-						  "Connection: close\r\n\r\n");
-
-	ASSERT_CONTAINS(answers, "hello one");
-	ASSERT_CONTAINS(answers, " 404 ");
-	ASSERT_CONTAINS(answers, "hello two");
+	ASSERT_TOLD(client_ask(h, "GET /hello?name=one HTTP/1.1\r\nHost: x\r\n\r\n"
+				  "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
+				  "GET /hello?name=two HTTP/1.1\r\nHost: x\r\n"
+				  "Connection: close\r\n\r\n"),
+		    "hello one", " 404 ", "hello two");
 }
 
 SERVED(head_is_an_answer_without_a_body)
@@ -277,19 +273,15 @@ SERVED(failures_are_json_or_text_as_the_route_is)
 
 SERVED(what_is_no_http_is_refused)
 {
-	_cleanup_free_ char *rubbish = client_ask(h, "\x16\x03\x01 what\r\n\r\n");
-	_cleanup_free_ char *length =
-		client_ask(h, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n");
-	_cleanup_free_ char *after = get(h, "/hello", "");
-
-	ASSERT_LACKS(rubbish, " 200 ");
-	ASSERT_LACKS(length, " 200 ");
-	ASSERT_CONTAINS(after, " 200 ");
+	ASSERT_UNTOLD(client_ask(h, "\x16\x03\x01 what\r\n\r\n"), " 200 ");
+	ASSERT_UNTOLD(client_ask(h, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n"),
+		      " 200 ");
+	ASSERT_TOLD(get(h, "/hello", ""), " 200 ");
 }
 
 SERVED(a_body_has_a_bound)
 {
-	_cleanup_free_ char *most = NULL, *request = malloc(70000), *large = NULL, *chunked = NULL;
+	_cleanup_free_ char *request = malloc(70000);
 	_cleanup_free_ char *small = client_ask(
 		h,
 		"POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde");
@@ -300,67 +292,58 @@ SERVED(a_body_has_a_bound)
 	ASSERT_STREQ(client_body(small), "5:abcde");
 	memset(request + head, 'y', 65536);
 	request[head + 65536] = '\0';
-	most = client_ask(h, request);
-	ASSERT_CONTAINS(most, "\r\n65536:yyyy");
-	large = client_ask(h, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n");
-	ASSERT_CONTAINS(large, "HTTP/1.1 413 ");
+	ASSERT_TOLD(client_ask(h, request), "\r\n65536:yyyy");
+	ASSERT_TOLD(client_ask(h,
+			       "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n"),
+		    "HTTP/1.1 413 ");
 	head = (size_t)sprintf(request, "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 					"Transfer-Encoding: chunked\r\n\r\n10001\r\n");
 	memset(request + head, 'z', 65537);
 	strcpy(request + head + 65537, "\r\n0\r\n\r\n");
-	chunked = client_ask(h, request);
-	ASSERT_CONTAINS(chunked, "HTTP/1.1 413 ");
+	ASSERT_TOLD(client_ask(h, request), "HTTP/1.1 413 ");
 }
 
 SERVED(a_route_may_take_more)
 {
-	_cleanup_free_ char *request = malloc(201000), *most = NULL, *large = NULL, *larger = NULL;
+	_cleanup_free_ char *request = malloc(201000);
 	size_t head = (size_t)sprintf(request,
 				      "POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 				      "Content-Length: 200003\r\n\r\n");
 
 	memset(request + head, 'y', 200003);
 	request[head + 200003] = '\0';
-	most = client_ask(h, request);
-	ASSERT_CONTAINS(most, "\r\n200003:yyyy");
-	larger = client_ask(h, "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 800013\r\n\r\n");
-	ASSERT_CONTAINS(larger, "HTTP/1.1 413 ");
-	ASSERT_CONTAINS(larger, "the body is larger than 200003 bytes");
+	ASSERT_TOLD(client_ask(h, request), "\r\n200003:yyyy");
+	ASSERT_TOLD(client_ask(h,
+			       "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 800013\r\n\r\n"),
+		    "HTTP/1.1 413 ", "the body is larger than 200003 bytes");
 	/* It is read whole before it is refused: who sends it can read the answer. */
 	head = (size_t)sprintf(request, "POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 					"Content-Length: 200004\r\n\r\n");
 	memset(request + head, 'z', 200004);
 	request[head + 200004] = '\0';
-	large = client_ask(h, request);
-	ASSERT_CONTAINS(large, "HTTP/1.1 413 ");
-	ASSERT_CONTAINS(large, "the body is larger than 200003 bytes");
+	ASSERT_TOLD(client_ask(h, request), "HTTP/1.1 413 ",
+		    "the body is larger than 200003 bytes");
 }
 
 SERVED(a_failure_may_say_when_to_come_again)
 {
-	_cleanup_free_ char *busy = get(h, "/busy", "");
-
-	ASSERT_CONTAINS(busy, "HTTP/1.1 503 ");
-	ASSERT_CONTAINS(busy, "Retry-After: 17\r\n");
+	ASSERT_TOLD(get(h, "/busy", ""), "HTTP/1.1 503 ", "Retry-After: 17\r\n");
 }
 
 SERVED(a_head_has_a_bound)
 {
-	_cleanup_free_ char *header = malloc(100000), *fits = NULL, *large = NULL, *huge = NULL;
+	_cleanup_free_ char *header = malloc(100000);
 
 	memset(header, 'h', 100000);
 	memcpy(header, "X-A: ", 5);
 	strcpy(header + 7000, "\r\n");
-	fits = get(h, "/hello", header);
-	ASSERT_CONTAINS(fits, " 200 ");
+	ASSERT_TOLD(get(h, "/hello", header), " 200 ");
 	memset(header + 7000, 'h', 3);
 	strcpy(header + 9000, "\r\n");
-	large = get(h, "/hello", header);
-	ASSERT_CONTAINS(large, " 431 ");
+	ASSERT_TOLD(get(h, "/hello", header), " 431 ");
 	memset(header + 9000, 'h', 3);
 	strcpy(header + 99000, "\r\n");
-	huge = get(h, "/hello", header);
-	ASSERT_LACKS(huge, " 200 ");
+	ASSERT_UNTOLD(get(h, "/hello", header), " 200 ");
 }
 
 TEST(a_token_is_asked_for_but_where_a_route_is_open)
@@ -383,12 +366,10 @@ TEST(a_token_is_asked_for_but_where_a_route_is_open)
 		ASSERT_CONTAINS(answer, "HTTP/1.1 401 ");
 		ASSERT_CONTAINS(answer, "WWW-Authenticate: Bearer");
 	}
-	_cleanup_free_ char *right = get(h, "/secret", "authorization: bearer token\r\n");
-	_cleanup_free_ char *open = get(h, "/hello", ""), *none = get(h, "/nowhere", "");
 
-	ASSERT_CONTAINS(right, " 200 ");
-	ASSERT_CONTAINS(open, " 200 ");
-	ASSERT_CONTAINS(none, " 401 ");
+	ASSERT_TOLD(get(h, "/secret", "authorization: bearer token\r\n"), " 200 ");
+	ASSERT_TOLD(get(h, "/hello", ""), " 200 ");
+	ASSERT_TOLD(get(h, "/nowhere", ""), " 401 ");
 }
 
 static void expect_long(const char *text, size_t length)
@@ -432,8 +413,7 @@ SERVED(gzip_is_used_where_it_is_taken)
 	static const char request[] =
 		"GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept-Encoding: deflate, gzip;q=0.5\r\n\r\n";
 	int fd = client_connect(h);
-	_cleanup_free_ char *answer = NULL, *body = NULL, *text = NULL, *small = NULL,
-			    *refused = NULL;
+	_cleanup_free_ char *answer = NULL, *body = NULL, *text = NULL, *small = NULL;
 	size_t length = 0;
 
 	client_send(h, fd, request);
@@ -449,8 +429,7 @@ SERVED(gzip_is_used_where_it_is_taken)
 	small = get(h, "/hello", "Accept-Encoding: gzip\r\n");
 	ASSERT_STREQ(client_body(small), "hello nobody");
 	w->given = LONG_BYTES - 10;
-	refused = get(h, "/long", "Accept-Encoding: gzip;q=0, *\r\n");
-	ASSERT_LACKS(refused, "Content-Encoding");
+	ASSERT_UNTOLD(get(h, "/long", "Accept-Encoding: gzip;q=0, *\r\n"), "Content-Encoding");
 }
 
 SERVED(a_body_that_breaks_off_does_not_look_whole)
@@ -478,14 +457,13 @@ SERVED(a_slow_reader_keeps_nobody_waiting_and_is_cut)
 {
 	static const char request[] = "GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 	int slow = client_connect(h), watch = client_connect(h);
-	_cleanup_free_ char *meanwhile = NULL, *silent = NULL, *begun = NULL;
+	_cleanup_free_ char *silent = NULL, *begun = NULL;
 	size_t length;
 
 	client_send(h, slow, request);
 	client_settle(h);
 	ASSERT_EQ(w->done, 0u);
-	meanwhile = get(h, "/hello", "");
-	ASSERT_CONTAINS(meanwhile, " 200 ");
+	ASSERT_TOLD(get(h, "/hello", ""), " 200 ");
 	silent = client_receive(h, watch, &length); /* says nothing, and is cut */
 	ASSERT_EQ(length, 0u);
 	while (!w->done) /* reads nothing, and is cut */
@@ -521,9 +499,8 @@ TEST(those_who_only_connect_keep_nobody_out)
 		idle[i] = client_connect(h);
 		client_settle(h);
 	}
-	_cleanup_free_ char *answer = get(h, "/hello", "");
 
-	ASSERT_CONTAINS(answer, " 200 ");
+	ASSERT_TOLD(get(h, "/hello", ""), " 200 ");
 	for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
 		close(idle[i]);
 }
@@ -550,9 +527,8 @@ TEST(who_is_over_the_budget_waits_and_who_brings_the_token_does_not)
 	for (int i = 0; i < 3; i++)
 		http_charge(h, STRANGERS, 260000000);
 	int fds[] = { ask_open(h), ask_open(h) };
-	_cleanup_free_ char *answer = get(h, "/secret", "Authorization: Bearer sesame\r\n");
 
-	ASSERT_CONTAINS(answer, " 200 ");
+	ASSERT_TOLD(get(h, "/secret", "Authorization: Bearer sesame\r\n"), " 200 ");
 	ASSERT_EQ(w.answered[200], 1u);
 	ASSERT(http_timeout_ms(h) > 0);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
@@ -633,22 +609,20 @@ static void tell(const struct world *w, const char *text)
 
 TEST(what_comes_by_and_by_keeps_nobody_waiting)
 {
-	_cleanup_free_ char *hello = NULL, *later = NULL, *answer = NULL, *body = NULL;
+	_cleanup_free_ char *answer = NULL, *body = NULL;
 	struct world w;
 	size_t length;
 	int fd;
 	_cleanup_(http_closep) struct http *h = listen_for_coming(&w, NULL, &fd);
 
-	hello = get(h, "/hello", "");
-	ASSERT_CONTAINS(hello, "hello nobody");
+	ASSERT_TOLD(get(h, "/hello", ""), "hello nobody");
 	ASSERT_EQ(w.answered[200], 1u); /* it is not known yet what the other one is */
 	tell(&w, "2");
 	client_settle(h);
 	ASSERT_EQ(w.answered[200], 2u);
 	tell(&w, "one ");
 	client_settle(h);
-	later = get(h, "/hello", "");
-	ASSERT_CONTAINS(later, "hello nobody");
+	ASSERT_TOLD(get(h, "/hello", ""), "hello nobody");
 	tell(&w, "two");
 	close(w.coming[1]);
 	answer = client_receive(h, fd, &length);
@@ -823,13 +797,11 @@ TEST(over_a_unix_socket_the_peer_is_known)
 	struct http *h = listen_with(&options);
 	struct stat st;
 	int fd = client_connect_unix(path);
-	_cleanup_free_ char *answer = NULL;
 
 	ASSERT_OK(stat(path, &st));
 	ASSERT_EQ(st.st_mode & 07777, 0666u);
 	client_send(h, fd, request);
-	answer = client_receive(h, fd, NULL);
-	ASSERT_CONTAINS(answer, " 200 ");
+	ASSERT_TOLD(client_receive(h, fd, NULL), " 200 ");
 	ASSERT(w.peer.is_known);
 	ASSERT_EQ(w.peer.uid, getuid());
 	ASSERT_EQ(w.peer.pid, getpid());

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/ingest.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,10 +60,9 @@ static char *take_text(struct store *s, const char *text)
 TEST(each_line_is_answered_in_its_order)
 {
 	_cleanup_(store_closep) struct store *s = open_store("order");
-	_cleanup_free_ char *answers = take_text(s, LINE("1") "\n" LINE("2") "\n\n[]\n" LINE("1"));
 
-	ASSERT_STREQ(
-		answers, TAKEN TAKEN
+	ASSERT_TEXT(
+		take_text(s, LINE("1") "\n" LINE("2") "\n\n[]\n" LINE("1")), TAKEN TAKEN
 		"{\"answer\":\"refused\",\"reason\":\"column 0: '[' or '{' expected near end of "
 		"file\"}\n"
 		"{\"answer\":\"refused\",\"reason\":\"it names no schema\"}\n" KNOWN);
@@ -75,7 +73,7 @@ TEST(gzip_members_are_one_text)
 	_cleanup_(store_closep) struct store *s = open_store("gzip");
 	_cleanup_free_ void *first = NULL, *second = NULL;
 	size_t first_length, second_length;
-	_cleanup_free_ char *answers = NULL, *again = NULL, *both = NULL, *torn = NULL;
+	_cleanup_free_ char *both = NULL;
 
 	ASSERT_OK(gzip_member_pack(LINE("1") "\n", strlen(LINE("1")) + 1, GZIP_FAST, &first,
 				   &first_length));
@@ -84,43 +82,35 @@ TEST(gzip_members_are_one_text)
 	both = malloc(first_length + second_length);
 	memcpy(both, first, first_length);
 	memcpy(both + first_length, second, second_length);
-	answers = take(s, both, first_length + second_length, "gzip");
-	ASSERT_STREQ(answers, TAKEN TAKEN);
-	again = take(s, both, first_length + second_length, "GZIP");
-	ASSERT_STREQ(again, KNOWN KNOWN);
-	torn = take(s, both, first_length + second_length - 1, "gzip");
-	ASSERT_STREQ(torn, "it is no gzip, or not whole");
+	ASSERT_TEXT(take(s, both, first_length + second_length, "gzip"), TAKEN TAKEN);
+	ASSERT_TEXT(take(s, both, first_length + second_length, "GZIP"), KNOWN KNOWN);
+	ASSERT_TEXT(take(s, both, first_length + second_length - 1, "gzip"),
+		    "it is no gzip, or not whole");
 }
 
 TEST(what_is_too_much_is_not_begun)
 {
 	_cleanup_(store_closep) struct store *s = open_store("bounds");
-	_cleanup_free_ char *lines = malloc(INGEST_LINES_MAX + 1), *many = NULL, *most = NULL,
-			    *coding = NULL, *none = NULL;
+	_cleanup_free_ char *lines = malloc(INGEST_LINES_MAX + 1);
 
 	memset(lines, '\n', INGEST_LINES_MAX + 1);
-	many = take(s, lines, INGEST_LINES_MAX + 1, NULL);
-	ASSERT_STREQ(many, "it has more than 1024 lines");
-	most = take(s, lines, INGEST_LINES_MAX, NULL);
-	ASSERT_CONTAINS(most, "refused");
-	coding = take(s, "", 0, "br");
-	ASSERT_STREQ(coding, "the content coding 'br' is not known here: gzip is");
-	none = take(s, "", 0, NULL);
-	ASSERT_STREQ(none, "");
+	ASSERT_TEXT(take(s, lines, INGEST_LINES_MAX + 1, NULL), "it has more than 1024 lines");
+	ASSERT_TOLD(take(s, lines, INGEST_LINES_MAX, NULL), "refused");
+	ASSERT_TEXT(take(s, "", 0, "br"), "the content coding 'br' is not known here: gzip is");
+	ASSERT_TEXT(take(s, "", 0, NULL), "");
 }
 
 TEST(a_line_that_is_too_long_is_refused_by_itself)
 {
 	_cleanup_(store_closep) struct store *s = open_store("long");
 	size_t length = RECORD_FILE_MAX + 1;
-	_cleanup_free_ char *text = malloc(length + sizeof(LINE("1")) + 1), *answers = NULL;
+	_cleanup_free_ char *text = malloc(length + sizeof(LINE("1")) + 1);
 
 	memset(text, ' ', length);
 	text[length] = '\n';
 	strcpy(text + length + 1, LINE("1"));
-	answers = take_text(s, text);
-	ASSERT_STREQ(
-		answers,
+	ASSERT_TEXT(
+		take_text(s, text),
 		"{\"answer\":\"refused\",\"reason\":\"the line has 16777217 bytes, and may have "
 		"16777216\"}\n" TAKEN);
 }
@@ -130,30 +120,28 @@ TEST(a_line_of_too_many_values_is_refused_by_itself)
 {
 	_cleanup_(store_closep) struct store *s = open_store("values");
 	const size_t count = 2 << 20;
-	_cleanup_free_ char *text = malloc(3 * count + sizeof(LINE("1")) + 8), *answers = NULL;
+	_cleanup_free_ char *text = malloc(3 * count + sizeof(LINE("1")) + 8);
 	char *at = stpcpy(text, "[{}");
 
 	for (size_t i = 1; i < count; i++)
 		at = stpcpy(at, ",{}");
 	stpcpy(at, "]\n" LINE("1"));
-	answers = take_text(s, text);
-	ASSERT_STREQ(answers, "{\"answer\":\"refused\",\"reason\":\"the line has more than 1048576 "
-			      "values\"}\n" TAKEN);
+	ASSERT_TEXT(take_text(s, text),
+		    "{\"answer\":\"refused\",\"reason\":\"the line has more than 1048576 "
+		    "values\"}\n" TAKEN);
 }
 
 /* The index stands for whatever keeps the row of one job from being made. */
 TEST(a_job_whose_row_cannot_be_made_keeps_no_record_from_being_stored)
 {
 	_cleanup_(store_closep) struct store *s = open_store("odd");
-	_cleanup_free_ char *first = NULL, *second = NULL, *waiting = NULL;
 
-	first = take_text(s, JOB_LINE("1", "a") "\n" JOB_LINE("1", "b"));
-	ASSERT_STREQ(first, TAKEN TAKEN);
+	ASSERT_TEXT(take_text(s, JOB_LINE("1", "a") "\n" JOB_LINE("1", "b")), TAKEN TAKEN);
 	place_execute("odd", "CREATE UNIQUE INDEX odd ON jobs (nodes) WHERE nodes = 2");
-	second = take_text(s, JOB_LINE("2", "a") "\n" LINE("3") "\n" JOB_LINE("2", "b"));
-	ASSERT_STREQ(second, TAKEN TAKEN TAKEN);
-	waiting = place_ask("odd", "SELECT job_id, is_stale FROM jobs ORDER BY job_id");
-	ASSERT_STREQ(waiting, "1|0\n2|2\n3|2\n");
+	ASSERT_TEXT(take_text(s, JOB_LINE("2", "a") "\n" LINE("3") "\n" JOB_LINE("2", "b")),
+		    TAKEN TAKEN TAKEN);
+	ASSERT_TEXT(place_ask("odd", "SELECT job_id, is_stale FROM jobs ORDER BY job_id"),
+		    "1|0\n2|2\n3|2\n");
 }
 
 /* What each is refused for; the line behind it is taken. */
@@ -237,14 +225,12 @@ TEST(a_nul_and_deep_nesting_are_refused)
 {
 	_cleanup_(store_closep) struct store *s = open_store("deep");
 	static const char nul[] = "{\"schema\":\"jobmeter.record/1\",\"node\":\"a\0b\"}";
-	_cleanup_free_ char *deep = malloc(100001), *of_nul = NULL, *of_deep = NULL;
+	_cleanup_free_ char *deep = malloc(100001);
 
-	of_nul = take(s, nul, sizeof(nul) - 1, NULL);
-	ASSERT_CONTAINS(of_nul, "refused");
+	ASSERT_TOLD(take(s, nul, sizeof(nul) - 1, NULL), "refused");
 	memset(deep, '[', 100000);
 	deep[100000] = '\0';
-	of_deep = take_text(s, deep);
-	ASSERT_CONTAINS(of_deep, "maximum parsing depth reached");
+	ASSERT_TOLD(take_text(s, deep), "maximum parsing depth reached");
 }
 
 TEST(words_of_the_database_are_words)
@@ -253,7 +239,7 @@ TEST(words_of_the_database_are_words)
 	_cleanup_(store_closep) struct store *s = open_store("words");
 	const struct store_who all = { .sees_all = true };
 	const struct store_question question = { .id = words };
-	_cleanup_free_ char *text = NULL, *answers = NULL;
+	_cleanup_free_ char *text = NULL;
 	struct id_list ids = {};
 	struct error err;
 
@@ -263,8 +249,7 @@ TEST(words_of_the_database_are_words)
 		       "\"job\":{\"manager\":\"%s\",\"id\":\"%s\",\"user\":\"%s\",\"name\":\"%s\"},"
 		       "\"time\":{\"start\":\"2026-02-03T04:05:06Z\"}}",
 		       words, words, words, words, words, words, words) > 0);
-	answers = take_text(s, text);
-	ASSERT_STREQ(answers, TAKEN);
+	ASSERT_TEXT(take_text(s, text), TAKEN);
 	ASSERT_OK(store_find_records(s, &question, &all, &ids, &err));
 	ASSERT_EQ(ids.count, (size_t)1);
 	id_list_clear(&ids);

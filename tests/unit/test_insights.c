@@ -869,18 +869,14 @@ TEST(a_document_has_the_evidence)
 	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
 	_cleanup_(record_freep) struct record *r = made_calm();
 	_cleanup_(insights_clear) struct insights insights = {};
-	_cleanup_free_ char *text = NULL;
 	struct made_text t = {};
 
 	make_over(r, "throttled");
 	ASSERT_OK(ask(rules, r, &insights));
 	insights_format(&insights, made_text_document(&t, DOCUMENT_INDENTED));
-	text = made_text_end(&t);
-	ASSERT_CONTAINS(text, "\"id\": \"throttled\"");
-	ASSERT_CONTAINS(text, "\"lost_seconds\": 19");
-	ASSERT_CONTAINS(text,
-			"\"evidence\": {\"cpu_throttled_seconds\": 19, \"throttled_share\": 0.05");
-	ASSERT_CONTAINS(text, "\"condition\": \"cpu_throttled_seconds > 0\"");
+	ASSERT_TOLD(made_text_end(&t), "\"id\": \"throttled\"", "\"lost_seconds\": 19",
+		    "\"evidence\": {\"cpu_throttled_seconds\": 19, \"throttled_share\": 0.05",
+		    "\"condition\": \"cpu_throttled_seconds > 0\"");
 }
 
 TEST(of_one_group_only_the_most_exact_speaks)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/job.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"

@@ -65,7 +65,7 @@ TEST(an_instance_has_a_card)
 TEST(a_record_comes_back_as_it_was)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
-	_cleanup_free_ char *text = NULL, *again = NULL, *csv = NULL;
+	_cleanup_free_ char *text = NULL, *csv = NULL;
 	struct error err = {};
 
 	add(of(r), "GPU-1", 10, 3, 7);
@@ -73,8 +73,7 @@ TEST(a_record_comes_back_as_it_was)
 	text = made_json(r);
 	back = made_again(text, &err);
 	ASSERT(back);
-	again = made_json(back);
-	ASSERT_STREQ(text, again);
+	ASSERT_TEXT(made_json(back), text);
 	ASSERT_EQ(of(back)->count, 2);
 	ASSERT(!job_gpu_get(get(of(back), "GPU-1"), METRIC_GPU_ENERGY).is_known);
 	csv = made_csv(r, ROWS_GPU);
@@ -98,32 +97,10 @@ TEST(records_of_nodes_merge_by_uuid)
 	job_gpus_clear(&b);
 }
 
-TEST(a_difference_has_what_came_since_and_no_old_peak)
-{
-	struct job_gpus later = {}, earlier = {};
-	struct strings notes = {};
-
-	add(&earlier, "GPU-1", 10, 3, 7);
-	add(&earlier, "GPU-2", 10, 3, 7);
-	add(&later, "GPU-1", 15, 4, 7);
-	add(&later, "GPU-2", 10, 3, 7);
-	add(&later, "GPU-3", 1, 1, 1);
-	ASSERT_OK(section_subtract(&gpu_section, &later, &earlier, &notes));
-	ASSERT_EQ(later.count, 2); /* not the second: no time came */
-	ASSERT_EQ(job_gpu_get(get(&later, "GPU-1"), METRIC_GPU_HELD).number, 5 * SECOND);
-	ASSERT(!job_gpu_get(get(&later, "GPU-1"), METRIC_GPU_MEMORY_PEAK).is_known);
-	ASSERT_EQ(notes.count, 0);
-	ASSERT_OK(section_subtract(&gpu_section, &later, &earlier, &notes)); /* fell */
-	ASSERT(!later.is_known && notes.count == 1);
-	strings_clear(&notes);
-	job_gpus_clear(&earlier);
-}
-
 TEST(a_report_has_a_line_and_a_table)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
 	struct rows *rows = rows_new();
-	_cleanup_free_ char *text = NULL;
 
 	r->time.elapsed_ns = 20 * SECOND;
 	add(of(r), "GPU-1", 20, 5, 7);
@@ -131,7 +108,6 @@ TEST(a_report_has_a_line_and_a_table)
 	job_gpu_add(get(of(r), "GPU-1"), METRIC_GPU_MEMORY_TOTAL, 80 * GIB);
 	gpu_row(r, rows);
 	gpus_rows(r, rows);
-	text = reported_rows(rows, ROWS_TEXT, 200);
-	ASSERT_CONTAINS(text, "1 x H100, at most 7 GiB of 80 GiB, 10 % without a process");
-	ASSERT_CONTAINS(text, "25 %");
+	ASSERT_TOLD(reported_rows(rows, ROWS_TEXT, 200),
+		    "1 x H100, at most 7 GiB of 80 GiB, 10 % without a process", "25 %");
 }

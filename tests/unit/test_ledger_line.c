@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "codec/ledger.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,10 +105,10 @@ TEST(each_line_is_taken_once_and_adds_up)
 						  OTHER("unattributed",
 							"109")) "\n" LINE("m", "1",
 									  JOB("7", "1000", "113"));
-	_cleanup_free_ char *first = take(s, lines), *second = take(s, lines), *back = NULL;
+	_cleanup_free_ char *back = NULL;
 
-	ASSERT_STREQ(first, TAKEN TAKEN TAKEN);
-	ASSERT_STREQ(second, KNOWN KNOWN KNOWN);
+	ASSERT_TEXT(take(s, lines), TAKEN TAKEN TAKEN);
+	ASSERT_TEXT(take(s, lines), KNOWN KNOWN KNOWN);
 	back = ask(s, &(struct job_filter){}, &all);
 	ASSERT_EQ(sum(back), (uint64_t)(101 + 103 + 107 + 109 + 113));
 	ASSERT_CONTAINS(
@@ -169,7 +168,6 @@ static const struct {
 TEST(hostile_lines_are_refused_and_the_rest_is_taken)
 {
 	_cleanup_(store_closep) struct store *s = open_store();
-	_cleanup_free_ char *back = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(hostiles); i++) {
 		_cleanup_free_ char *text = NULL, *answers = NULL;
@@ -183,8 +181,7 @@ TEST(hostile_lines_are_refused_and_the_rest_is_taken)
 		ASSERT_CONTAINS(answers, hostiles[i].reason);
 		ASSERT_STREQ(strchr(answers, '\n') + 1, TAKEN);
 	}
-	back = ask(s, &(struct job_filter){}, &all);
-	ASSERT_STREQ(back, "{\"entries\":[],\"more\":false}\n");
+	ASSERT_TEXT(ask(s, &(struct job_filter){}, &all), "{\"entries\":[],\"more\":false}\n");
 }
 
 TEST(words_of_the_database_are_words)
@@ -222,15 +219,12 @@ TEST(each_sees_his_own_and_nobody_what_is_nobodys)
 TEST(a_question_has_bounds)
 {
 	_cleanup_(store_closep) struct store *s = open_store();
-	_cleanup_free_ char *answers = take(
-				    s,
-				    LINE("n", "1",
-					 JOB("7", "1000", "101") "," OTHER(
-						 "idle", "109")) "\n" LINE("m", "1",
-									   OTHER("idle", "113"))),
-			    *of_node = NULL, *before = NULL, *first = NULL;
+	_cleanup_free_ char *of_node = NULL, *before = NULL, *first = NULL;
 
-	ASSERT_STREQ(answers, TAKEN TAKEN);
+	ASSERT_TEXT(take(s,
+			 LINE("n", "1", JOB("7", "1000", "101") "," OTHER("idle", "109")) "\n" LINE(
+				 "m", "1", OTHER("idle", "113"))),
+		    TAKEN TAKEN);
 	of_node = ask(s, &(struct job_filter){ .node = "m" }, &all);
 	ASSERT_EQ(sum(of_node), (uint64_t)113);
 	before = ask(s, &(struct job_filter){ .until_ns = 1000 }, &all);
@@ -243,13 +237,12 @@ TEST(a_question_has_bounds)
 TEST(times_are_by_our_clock)
 {
 	_cleanup_(store_closep) struct store *s = open_store();
-	_cleanup_free_ char *answers = take_at(s, LINE("n", "1", OTHER("idle", "1")), NOW,
-					       3 * (int64_t)SECOND),
-			    *back = ask(s, &(struct job_filter){}, &all);
 
-	ASSERT_STREQ(answers, TAKEN);
-	ASSERT_CONTAINS(back, "\"start\":\"2026-02-03T03:59:57.000000000Z\"");
-	ASSERT_CONTAINS(back, "\"end\":\"2026-02-03T04:14:57.000000000Z\"");
+	ASSERT_TEXT(take_at(s, LINE("n", "1", OTHER("idle", "1")), NOW, 3 * (int64_t)SECOND),
+		    TAKEN);
+	ASSERT_TOLD(ask(s, &(struct job_filter){}, &all),
+		    "\"start\":\"2026-02-03T03:59:57.000000000Z\"",
+		    "\"end\":\"2026-02-03T04:14:57.000000000Z\"");
 }
 
 TEST(what_is_old_is_deleted_whole)
@@ -257,8 +250,7 @@ TEST(what_is_old_is_deleted_whole)
 	_cleanup_(store_closep) struct store *s = open_store();
 	const struct store_upkeep upkeep = { .now_ns = NOW, .ledger_ns = NOW - 5 };
 	_cleanup_free_ char *old = take_at(s, LINE("n", "1", OTHER("idle", "101")), NOW - 10, 0),
-			    *new = take(s, LINE("n", "2", OTHER("idle", "103"))), *back = NULL,
-			    *again = NULL;
+			    *new = take(s, LINE("n", "2", OTHER("idle", "103"))), *back = NULL;
 	struct store_facts facts;
 	struct error err;
 	bool more = true;
@@ -270,8 +262,7 @@ TEST(what_is_old_is_deleted_whole)
 	ASSERT_OK(store_read_facts(s, false, &facts, &err));
 	ASSERT_EQ(facts.deleted_ledger, (uint64_t)1);
 	ASSERT_STREQ(old, new);
-	again = take(s, LINE("n", "2", OTHER("idle", "103")));
-	ASSERT_STREQ(again, KNOWN);
+	ASSERT_TEXT(take(s, LINE("n", "2", OTHER("idle", "103"))), KNOWN);
 }
 
 TEST(what_a_forgotten_user_took_still_adds_up_and_is_nobodys)
@@ -279,11 +270,11 @@ TEST(what_a_forgotten_user_took_still_adds_up_and_is_nobodys)
 	_cleanup_(store_closep) struct store *s = open_store();
 	static const char line[] = LINE("n", "1",
 					JOB("7", "1000", "101") "," JOB("8", "1001", "103"));
-	_cleanup_free_ char *answers = take(s, line), *back = NULL, *his = NULL, *again = NULL;
+	_cleanup_free_ char *back = NULL, *his = NULL;
 	uint64_t records;
 	struct error err;
 
-	ASSERT_STREQ(answers, TAKEN);
+	ASSERT_TEXT(take(s, line), TAKEN);
 	ASSERT_OK(store_forget(s, "made-user", 1000, NOW, &records, &err));
 	back = ask(s, &(struct job_filter){}, &all);
 	ASSERT_EQ(sum(back), (uint64_t)(101 + 103));
@@ -291,6 +282,5 @@ TEST(what_a_forgotten_user_took_still_adds_up_and_is_nobodys)
 	ASSERT_LACKS(back, "1000");
 	his = ask(s, &(struct job_filter){}, &(struct store_who){ .uid = 1000 });
 	ASSERT_EQ(sum(his), (uint64_t)0);
-	again = take(s, line);
-	ASSERT_STREQ(again, KNOWN);
+	ASSERT_TEXT(take(s, line), KNOWN);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sources/machine.h"
 
-#include <stdlib.h>
-
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "test.h"

@@ -49,23 +49,18 @@ TEST(a_ticket_has_it_in_short)
 
 TEST(signs_of_markdown_mean_nothing)
 {
-	_cleanup_free_ char *text = escaped(markdown_put,
-					    "a|b`c`*d*<e>&lt;[f](g)\n# h\x1b\xff~~i~~");
-	_cleanup_free_ char *code = escaped(markdown_put_code, "a`b\nc");
-
-	ASSERT_STREQ(text, "a\\|b\\`c\\`\\*d\\*\\<e\\>\\&lt;\\[f\\](g) \\# h \ufffd\\~\\~i\\~\\~");
-	ASSERT_STREQ(code, "`a b c`");
+	ASSERT_TEXT(escaped(markdown_put, "a|b`c`*d*<e>&lt;[f](g)\n# h\x1b\xff~~i~~"),
+		    "a\\|b\\`c\\`\\*d\\*\\<e\\>\\&lt;\\[f\\](g) \\# h \ufffd\\~\\~i\\~\\~");
+	ASSERT_TEXT(escaped(markdown_put_code, "a`b\nc"), "`a b c`");
 }
 
 TEST(a_name_cannot_break_a_table)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
-	_cleanup_free_ char *text = NULL;
 
 	free(r->reading.mounts[0].mount);
 	r->reading.mounts[0].mount = strdup("/a|b\n| c `d`");
-	text = text_of(r);
-	ASSERT_CONTAINS(text, "\n| /a\\|b \\| c \\`d\\` | ");
+	ASSERT_TOLD(text_of(r), "\n| /a\\|b \\| c \\`d\\` | ");
 }
 
 TEST(over_time_is_a_line_of_bars)
@@ -84,7 +79,6 @@ TEST(over_time_is_a_line_of_bars)
 TEST(each_step_has_a_line_with_what_it_sent_where_that_is_known)
 {
 	_cleanup_(record_freep) struct record *r = record_new();
-	_cleanup_free_ char *text = NULL;
 	struct step *step = steps_add(&r->steps, "batch");
 
 	step->values[METRIC_MEMORY_PEAK] = (struct value){ 4096, true };
@@ -92,8 +86,7 @@ TEST(each_step_has_a_line_with_what_it_sent_where_that_is_known)
 	step->network.is_known = true;
 	*network_number_ref(&step->network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 1000;
 	*network_number_ref(&step->network, SOCKET_UDP, METRIC_NETWORK_SENT_BYTES) = 9;
-	text = text_of(r);
-	ASSERT_CONTAINS(text, "\n| step | elapsed | CPU time | memory | sent | received |\n");
-	ASSERT_CONTAINS(text, "\n| batch | - | - | 4 KiB | - | - |\n");
-	ASSERT_CONTAINS(text, "\n| 0 | - | - | - | 1009 B | 0 B |\n");
+	ASSERT_TOLD(text_of(r), "\n| step | elapsed | CPU time | memory | sent | received |\n",
+		    "\n| batch | - | - | 4 KiB | - | - |\n",
+		    "\n| 0 | - | - | - | 1009 B | 0 B |\n");
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "load/named_types.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include <bpf/btf.h>
 
 #include "basic/cleanup.h"

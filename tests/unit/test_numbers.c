@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "model/cause.h"
 #include "basic/cleanup.h"
@@ -33,24 +32,19 @@ static struct record *new_job(uint64_t user_ns, uint64_t read)
 	return r;
 }
 
-static bool is_near(double a, double b)
-{
-	return fabs(a - b) < 1e-9 * (1 + fabs(b));
-}
-
 TEST(rates_are_differences_over_the_time_between)
 {
 	_cleanup_(record_freep) struct record *before = new_job(7 * S, 100),
 					      *now = new_job(10 * S, 1109);
 	struct numbers n = numbers_of_job(now, before, 2);
 
-	ASSERT(is_near(n.cores, 1.5));
-	ASSERT(is_near(n.read, 504.5));
-	ASSERT(is_near(n.write, 0));
-	ASSERT(is_near(n.meta, 50));
+	ASSERT(test_is_near(n.cores, 1.5));
+	ASSERT(test_is_near(n.read, 504.5));
+	ASSERT(test_is_near(n.write, 0));
+	ASSERT(test_is_near(n.meta, 50));
 	ASSERT_EQ((uint64_t)n.mount_count, (uint64_t)1);
 	ASSERT_STREQ(n.mounts[0].mount, "/a");
-	ASSERT(is_near(n.mounts[0].meta, 50));
+	ASSERT(test_is_near(n.mounts[0].meta, 50));
 }
 
 static void hold(struct record *r, const char *uuid, uint64_t held_s, uint64_t busy_s)
@@ -74,8 +68,8 @@ TEST(cards_kept_busy_are_told_with_those_held)
 	hold(now, "GPU-1", 104, 83);
 	hold(now, "GPU-2", 2, 0); /* since then */
 	n = numbers_of_job(now, before, 4);
-	ASSERT(is_near(n.gpus, 0.75));
-	ASSERT(is_near(n.gpus_held, 1.5));
+	ASSERT(test_is_near(n.gpus, 0.75));
+	ASSERT(test_is_near(n.gpus_held, 1.5));
 }
 
 TEST(what_began_meanwhile_began_with_nothing)
@@ -83,8 +77,8 @@ TEST(what_began_meanwhile_began_with_nothing)
 	_cleanup_(record_freep) struct record *now = new_job(S, 500);
 	struct numbers n = numbers_of_job(now, NULL, 0.5);
 
-	ASSERT(is_near(n.cores, 2));
-	ASSERT(is_near(n.read, 1000));
+	ASSERT(test_is_near(n.cores, 2));
+	ASSERT(test_is_near(n.read, 1000));
 }
 
 TEST(without_time_or_a_counter_nothing_is_known_and_nothing_is_zero)
@@ -118,13 +112,13 @@ TEST(of_a_step_sockets_are_told_but_not_files)
 	*network_number_ref(&now.network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 1103;
 	*network_number_ref(&now.network, SOCKET_UDP, METRIC_NETWORK_SENT_BYTES) = 4;
 	n = numbers_of_step(&now, &before, 2);
-	ASSERT(is_near(n.cores, 1.5));
-	ASSERT(is_near(n.sent, 503));
-	ASSERT(is_near(n.received, 0));
+	ASSERT(test_is_near(n.cores, 1.5));
+	ASSERT(test_is_near(n.sent, 503));
+	ASSERT(test_is_near(n.received, 0));
 	ASSERT(isnan(n.read) && isnan(n.meta));
 	before.network.is_known = false;
 	ASSERT(isnan(numbers_of_step(&now, &before, 2).sent));
-	ASSERT(is_near(numbers_of_step(&now, NULL, 2).sent, 553.5));
+	ASSERT(test_is_near(numbers_of_step(&now, NULL, 2).sent, 553.5));
 }
 
 TEST(what_fell_is_not_known)
@@ -149,7 +143,7 @@ TEST(blocked_is_time_that_was_lost_and_the_greatest_cause_is_named)
 	reading_set(&now->reading, METRIC_BLOCKED_LOCK, 2 * S);
 	reading_set(&now->reading, METRIC_BLOCKED_FILE_READ, 4 * S);
 	n = numbers_of_job(now, before, 2);
-	ASSERT(is_near(n.blocked, 2));
+	ASSERT(test_is_near(n.blocked, 2));
 	ASSERT_EQ((uint64_t)n.cause, (uint64_t)CAUSE_FILE_READ);
 	now->reading.values[METRIC_BLOCKED_SYNC].is_known = false;
 	ASSERT(isnan(numbers_of_job(now, before, 2).blocked)); /* of a part the sum is not the sum
@@ -172,8 +166,8 @@ TEST(of_many_mounts_the_busiest_are_kept)
 	n = numbers_of_job(now, NULL, 1);
 	ASSERT_EQ((uint64_t)n.mount_count, (uint64_t)NUMBERS_MOUNTS);
 	for (size_t i = 0; i < n.mount_count; i++)
-		ASSERT(is_near(n.mounts[i].meta, 39 - (double)i));
-	ASSERT(is_near(n.meta, 39 * 40 / 2));
+		ASSERT(test_is_near(n.mounts[i].meta, 39 - (double)i));
+	ASSERT(test_is_near(n.meta, 39 * 40 / 2));
 }
 
 TEST(what_went_through_sockets_is_told_by_the_second)
@@ -186,21 +180,19 @@ TEST(what_went_through_sockets_is_told_by_the_second)
 	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 2003;
 	*network_number_ref(n, SOCKET_UNIX_STREAM, METRIC_NETWORK_SENT_BYTES) = 1000;
 	*network_number_ref(&before->reading.network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 3;
-	ASSERT(is_near(numbers_of_job(now, before, 2).sent, 1500));
-	ASSERT(is_near(numbers_of_job(now, before, 2).received, 0));
+	ASSERT(test_is_near(numbers_of_job(now, before, 2).sent, 1500));
+	ASSERT(test_is_near(numbers_of_job(now, before, 2).received, 0));
 }
 
 TEST(numbers_are_written_and_what_is_not_known_is_null)
 {
 	_cleanup_(record_freep) struct record *now = new_job(S, 500);
 	struct numbers n = numbers_of_job(now, NULL, 0.5);
-	_cleanup_free_ char *text = NULL;
 	struct made_text t = {};
 
 	numbers_format(&n, made_text_document(&t, DOCUMENT_ONE_LINE));
-	text = made_text_end(&t);
-	ASSERT_STREQ(
-		text,
+	ASSERT_TEXT(
+		made_text_end(&t),
 		"{\"seconds\":0.5,\"cores\":2,\"waiting\":null,\"blocked\":null,\"read_bytes\":1000,"
 		"\"write_bytes\":0,\"meta_calls\":100,\"received_bytes\":null,\"sent_bytes\":null,\"watts\":null,"
 		"\"gpus\":null,\"gpus_held\":null,"
@@ -263,15 +255,15 @@ TEST(sums_say_of_files_what_rows_do)
 			       same = numbers_of_job(after[i & 1], before[i >> 1], 2);
 
 		ASSERT(n.read > 0 && n.write > 0 && n.meta > 0);
-		ASSERT(is_near(n.read, same.read) && is_near(n.write, same.write) &&
-		       is_near(n.meta, same.meta));
+		ASSERT(test_is_near(n.read, same.read) && test_is_near(n.write, same.write) &&
+		       test_is_near(n.meta, same.meta));
 		ASSERT_EQ(n.mount_count, (size_t)NUMBERS_MOUNTS);
 		ASSERT_EQ(same.mount_count, (size_t)NUMBERS_MOUNTS);
 		for (size_t m = 0; m < n.mount_count; m++) {
 			ASSERT_STREQ(n.mounts[m].mount, same.mounts[m].mount);
-			ASSERT(is_near(n.mounts[m].read, same.mounts[m].read) &&
-			       is_near(n.mounts[m].write, same.mounts[m].write) &&
-			       is_near(n.mounts[m].meta, same.mounts[m].meta));
+			ASSERT(test_is_near(n.mounts[m].read, same.mounts[m].read) &&
+			       test_is_near(n.mounts[m].write, same.mounts[m].write) &&
+			       test_is_near(n.mounts[m].meta, same.mounts[m].meta));
 		}
 	}
 	ASSERT(!after[1]->reading.has_mounts);

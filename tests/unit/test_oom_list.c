@@ -96,7 +96,7 @@ TEST(what_was_there_before_can_be_taken_out)
 
 TEST(they_come_back_from_a_record)
 {
-	_cleanup_free_ char *text = NULL, *again = NULL;
+	_cleanup_free_ char *text = NULL;
 	struct oom_kill oom_kill = oom_kill_of(1, 4711, 4187593114);
 	struct oom_list v = {}, back = {}, none = {};
 	struct error err;
@@ -110,8 +110,7 @@ TEST(they_come_back_from_a_record)
 		"[{\"time\":\"2026-01-01T00:00:01.000000000Z\",\"pid\":4711,\"uid\":1000,\"command\":\"a \\\"b\\\"\\n\","
 		"\"rss_bytes\":4187593114,\"anon_bytes\":4187593114,\"file_bytes\":0,\"shmem_bytes\":null}]\n");
 	ASSERT_OK(parse(text, &back, &err));
-	again = format(&back);
-	ASSERT_STREQ(again, text);
+	ASSERT_TEXT(format(&back), text);
 	ASSERT_ERR(parse("[{\"pid\": -1}]", &none, &err), -EINVAL);
 	ASSERT_EQ(none.count, (size_t)0); /* what is odd is not taken */
 }

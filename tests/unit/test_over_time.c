@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "report/over_time.h"
@@ -31,11 +30,6 @@ static struct record *made(void)
 	return r;
 }
 
-static bool is_near(double a, double b)
-{
-	return fabs(a - b) < 1e-6;
-}
-
 TEST(edges_are_those_of_buckets_within_the_job)
 {
 	_cleanup_(record_freep) struct record *r = made();
@@ -43,8 +37,9 @@ TEST(edges_are_those_of_buckets_within_the_job)
 
 	ASSERT(over_time_of(r, &t));
 	ASSERT_EQ(t.count, (size_t)5);
-	ASSERT(is_near(t.span, 4) && !t.has_gaps);
-	ASSERT(is_near(t.edges[0], 0) && is_near(t.edges[1], 0.5) && is_near(t.edges[5], 4));
+	ASSERT(test_is_near(t.span, 4) && !t.has_gaps);
+	ASSERT(test_is_near(t.edges[0], 0) && test_is_near(t.edges[1], 0.5) &&
+	       test_is_near(t.edges[5], 4));
 }
 
 TEST(a_short_bucket_has_the_rate_of_its_part)
@@ -56,9 +51,9 @@ TEST(a_short_bucket_has_the_rate_of_its_part)
 	ASSERT(over_time_of(r, &t));
 	ASSERT(over_time_values(&t, r, METRIC_CPU_USER, values));
 	for (size_t i = 0; i < t.count; i++)
-		ASSERT(is_near(values[i], 1));
+		ASSERT(test_is_near(values[i], 1));
 	ASSERT(over_time_sum_up(&t, values, &mean, &most));
-	ASSERT(is_near(mean, 1) && is_near(most, 1));
+	ASSERT(test_is_near(mean, 1) && test_is_near(most, 1));
 }
 
 TEST(where_nobody_looked_nothing_is_known)
@@ -71,7 +66,7 @@ TEST(where_nobody_looked_nothing_is_known)
 	ASSERT(over_time_values(&t, r, METRIC_MEMORY_USAGE, values));
 	ASSERT(isnan(values[0]) && !isnan(values[4]));
 	ASSERT(over_time_sum_up(&t, values, &mean, &most));
-	ASSERT(is_near(most, 8 * 4096));
+	ASSERT(test_is_near(most, 8 * 4096));
 	ASSERT(!over_time_values(&t, r, METRIC_CPU_THROTTLED, values));
 	ASSERT(!over_time_values(&t, r, METRIC_MEMORY_PEAK, values)); /* no series at all */
 }
@@ -84,7 +79,7 @@ TEST(time_before_the_timeline_is_a_gap)
 	r->time.start_ns -= 10 * SECOND;
 	r->time.elapsed_ns += 10 * SECOND;
 	ASSERT(over_time_of(r, &t));
-	ASSERT(t.has_gaps && is_near(t.edges[0], 9.5));
+	ASSERT(t.has_gaps && test_is_near(t.edges[0], 9.5));
 }
 
 TEST(who_began_to_watch_later_sees_the_time_since_then)
@@ -95,7 +90,7 @@ TEST(who_began_to_watch_later_sees_the_time_since_then)
 	r->time.measured_from_ns = r->time.start_ns;
 	r->time.start_ns -= 100 * SECOND;
 	ASSERT(over_time_of(r, &t));
-	ASSERT(!t.has_gaps && is_near(t.edges[1], 0.5) && is_near(t.edges[5], 4));
+	ASSERT(!t.has_gaps && test_is_near(t.edges[1], 0.5) && test_is_near(t.edges[5], 4));
 }
 
 TEST(without_a_timeline_there_is_nothing)

@@ -32,16 +32,12 @@ static void print_nasty(struct page *page)
 
 TEST(nothing_that_steers_a_terminal_comes_out)
 {
-	_cleanup_free_ char *text = printed(wide, print_nasty);
-
-	ASSERT_STREQ(text, "a?[31mb?c\uFFFD??? é日…≥µ\n");
+	ASSERT_TEXT(printed(wide, print_nasty), "a?[31mb?c\uFFFD??? é日…≥µ\n");
 }
 
 TEST(ascii_is_as_wide_as_what_it_stands_for)
 {
-	_cleanup_free_ char *text = printed(ascii, print_nasty);
-
-	ASSERT_STREQ(text, "a?[31mb?c???? ???~>=u\n");
+	ASSERT_TEXT(printed(ascii, print_nasty), "a?[31mb?c???? ???~>=u\n");
 }
 
 TEST(colour_is_closed_again)
@@ -70,9 +66,7 @@ static void print_padded(struct page *page)
 
 TEST(lines_have_no_blanks_at_their_ends)
 {
-	_cleanup_free_ char *text = printed(wide, print_padded);
-
-	ASSERT_STREQ(text, "label       x\n\na label too long x  y\n");
+	ASSERT_TEXT(printed(wide, print_padded), "label       x\n\na label too long x  y\n");
 }
 
 static void print_paragraph(struct page *page)
@@ -83,12 +77,11 @@ static void print_paragraph(struct page *page)
 
 TEST(paragraphs_are_broken_between_words)
 {
-	_cleanup_free_ char *text = printed(narrow, print_paragraph);
-
-	ASSERT_STREQ(text, "not seen    one two three four five six\n"
-			   "            seven eight\n"
-			   "long        averyverylongwordthatfitsnowhereatall\n"
-			   "            x\n");
+	ASSERT_TEXT(printed(narrow, print_paragraph),
+		    "not seen    one two three four five six\n"
+		    "            seven eight\n"
+		    "long        averyverylongwordthatfitsnowhereatall\n"
+		    "            x\n");
 }
 
 static void print_bars(struct page *page)
@@ -103,10 +96,8 @@ static void print_bars(struct page *page)
 
 TEST(bars_are_as_long_as_they_should_be)
 {
-	_cleanup_free_ char *text = printed(wide, print_bars), *plain = printed(ascii, print_bars);
-
-	ASSERT_STREQ(text, "····\n██··\n██▏·\n████\n████\n····\n");
-	ASSERT_STREQ(plain, "....\n##..\n##:.\n####\n####\n....\n");
+	ASSERT_TEXT(printed(wide, print_bars), "····\n██··\n██▏·\n████\n████\n····\n");
+	ASSERT_TEXT(printed(ascii, print_bars), "....\n##..\n##:.\n####\n####\n....\n");
 }
 
 static void print_levels(struct page *page)
@@ -120,11 +111,8 @@ static void print_levels(struct page *page)
 
 TEST(levels_are_as_high_as_they_should_be)
 {
-	_cleanup_free_ char *text = printed(wide, print_levels),
-			    *plain = printed(ascii, print_levels);
-
-	ASSERT_STREQ(text, "·▁▁▂▄███· █\n");
-	ASSERT_STREQ(plain, ".__,=###. #\n");
+	ASSERT_TEXT(printed(wide, print_levels), "·▁▁▂▄███· █\n");
+	ASSERT_TEXT(printed(ascii, print_levels), ".__,=###. #\n");
 }
 
 static const struct rows_column columns[] = {
@@ -154,21 +142,18 @@ static void print_table(struct page *page)
 
 TEST(a_table_aligns_its_columns)
 {
-	_cleanup_free_ char *text = printed(wide, print_table);
-
-	ASSERT_STREQ(text, "files       mount                           read   mean    p99\n"
-			   "            /                              1 MiB  4 KiB   3 ms\n"
-			   "            /a/very/long/name/of/a/mount  12 GiB  1 MiB  12 ms\n");
+	ASSERT_TEXT(printed(wide, print_table),
+		    "files       mount                           read   mean    p99\n"
+		    "            /                              1 MiB  4 KiB   3 ms\n"
+		    "            /a/very/long/name/of/a/mount  12 GiB  1 MiB  12 ms\n");
 }
 
 TEST(a_narrow_table_gives_long_names_a_line_of_their_own_and_drops_columns)
 {
-	_cleanup_free_ char *text = printed(narrow, print_table);
-
-	ASSERT_STREQ(text, "files       mount            read    p99\n"
-			   "            /               1 MiB   3 ms\n"
-			   "            /a/very/long/name/of/a/mount\n"
-			   "                           12 GiB  12 ms\n");
+	ASSERT_TEXT(printed(narrow, print_table), "files       mount            read    p99\n"
+						  "            /               1 MiB   3 ms\n"
+						  "            /a/very/long/name/of/a/mount\n"
+						  "                           12 GiB  12 ms\n");
 }
 
 static void print_empty_table(struct page *page)
@@ -181,7 +166,5 @@ static void print_empty_table(struct page *page)
 
 TEST(a_table_without_rows_is_not_there)
 {
-	_cleanup_free_ char *text = printed(wide, print_empty_table);
-
-	ASSERT_STREQ(text, "");
+	ASSERT_TEXT(printed(wide, print_empty_table), "");
 }

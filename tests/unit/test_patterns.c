@@ -54,6 +54,20 @@ static int count(const struct patterns *patterns, enum pattern_kind kind)
 	return patterns->counts[kind].is_known ? (int)patterns->counts[kind].number : -1;
 }
 
+static int count_of(const struct record *r, enum pattern_kind kind)
+{
+	const struct patterns patterns = find_in(r);
+
+	return count(&patterns, kind);
+}
+
+static int count_in(const struct made_rates *rates, enum pattern_kind kind)
+{
+	const struct patterns patterns = find(rates);
+
+	return count(&patterns, kind);
+}
+
 static double number(const struct patterns *patterns, enum pattern_number n)
 {
 	return patterns->numbers[n].is_known ? patterns->numbers[n].number : NAN;
@@ -121,8 +135,7 @@ TEST(phases_of_io_alone_are_phases)
 	ASSERT(is_near(begin_of(&patterns, PATTERN_PHASE, 1), 40, 0));
 	ASSERT(is_near(begin_of(&patterns, PATTERN_PHASE, 2), 80, 0));
 	set(rates.write, 40, 80, 0.5 * MIB); /* too little for a phase */
-	patterns = find(&rates);
-	ASSERT_EQ(count(&patterns, PATTERN_PHASE), 0);
+	ASSERT_EQ(count_in(&rates, PATTERN_PHASE), 0);
 }
 
 TEST(a_gap_is_no_phase)
@@ -131,26 +144,22 @@ TEST(a_gap_is_no_phase)
 	struct patterns patterns;
 
 	set(rates.on_cpu, 40, 80, NAN);
-	patterns = find(&rates);
-	ASSERT_EQ(count(&patterns, PATTERN_PHASE), 0);
+	ASSERT_EQ(count_in(&rates, PATTERN_PHASE), 0);
 	set(rates.on_cpu, 80, 128, 1); /* an edge within the gap begins behind it */
 	patterns = find(&rates);
 	ASSERT_EQ(count(&patterns, PATTERN_PHASE), 2);
 	ASSERT(is_near(begin_of(&patterns, PATTERN_PHASE, 1), 80, 0));
 	set(rates.on_cpu, 20, 128, NAN); /* of so few nothing is said */
-	patterns = find(&rates);
-	ASSERT_EQ(count(&patterns, PATTERN_PHASE), -1);
+	ASSERT_EQ(count_in(&rates, PATTERN_PHASE), -1);
 }
 
 TEST(a_slow_rise_is_no_phase)
 {
 	struct made_rates rates = made_rates(200);
-	struct patterns patterns;
 
 	for (size_t i = 0; i < 200; i++)
 		rates.on_cpu[i] = 4.0 * (double)i / 200;
-	patterns = find(&rates);
-	ASSERT_EQ(count(&patterns, PATTERN_PHASE), 0);
+	ASSERT_EQ(count_in(&rates, PATTERN_PHASE), 0);
 }
 
 TEST(a_short_burst_is_no_phase_and_no_period)
@@ -321,12 +330,10 @@ TEST(an_idle_tail_begins_where_work_ended)
 	r->is_final = true;
 	r->job.exit_code = -1;
 	r->job.signal = 15;
-	patterns = find_in(r);
-	ASSERT_EQ(count(&patterns, PATTERN_HANG), 1);
+	ASSERT_EQ(count_of(r, PATTERN_HANG), 1);
 	r->job.signal = 0; /* where nobody saw its exit code, its state may tell */
 	r->job.state = strdup("COMPLETED");
-	patterns = find_in(r);
-	ASSERT_EQ(count(&patterns, PATTERN_HANG), 0);
+	ASSERT_EQ(count_of(r, PATTERN_HANG), 0);
 }
 
 /* The tail of the job before, with one thing different. */
@@ -363,14 +370,12 @@ TEST(a_tenth_of_a_percent_of_many_cores_is_work)
 {
 	struct made_rates rates = made_rates(400);
 	_cleanup_(record_freep) struct record *r = NULL;
-	struct patterns patterns;
 
 	set(rates.on_cpu, 0, 200, 200);
 	set(rates.on_cpu, 200, 400, 0.9); /* 0.35 % of 256, and nearly a whole one */
 	r = made_rates_record(&rates, 2);
 	reading_set(&r->reading, METRIC_CPU_ALLOCATED, 256000);
-	patterns = find_in(r);
-	ASSERT_EQ(count(&patterns, PATTERN_IDLE_TAIL), 0);
+	ASSERT_EQ(count_of(r, PATTERN_IDLE_TAIL), 0);
 }
 
 TEST(a_pause_in_the_middle_is_a_hang_that_passed)
@@ -399,8 +404,7 @@ TEST(what_nobody_saw_is_not_idle)
 	set(rates.on_cpu, 320, 330, NAN); /* from there on it is too short */
 	r = made_rates_record(&rates, 2);
 	r->is_final = false;
-	patterns = find_in(r);
-	ASSERT_EQ(count(&patterns, PATTERN_IDLE_TAIL), 0);
+	ASSERT_EQ(count_of(r, PATTERN_IDLE_TAIL), 0);
 	set(rates.on_cpu, 399, 400, NAN);
 	blind = made_rates_record(&rates, 2);
 	patterns = find_in(blind);
@@ -473,7 +477,6 @@ TEST(memory_that_is_filled_once_is_no_leak)
 {
 	struct made_rates step = made_rates(400), early = made_rates(400), saw = made_rates(400);
 	_cleanup_(record_freep) struct record *of_step = NULL, *of_early = NULL, *of_saw = NULL;
-	struct patterns patterns;
 
 	set(step.memory, 300, 400, 8 * GIB);
 	for (size_t i = 0; i < 400; i++) {
@@ -483,30 +486,24 @@ TEST(memory_that_is_filled_once_is_no_leak)
 	of_step = made_rates_record(&step, 2);
 	of_early = made_rates_record(&early, 2);
 	of_saw = made_rates_record(&saw, 2);
-	patterns = find_in(of_step);
-	ASSERT_EQ(count(&patterns, PATTERN_LEAK), 0);
-	patterns = find_in(of_early);
-	ASSERT_EQ(count(&patterns, PATTERN_LEAK), 0);
-	patterns = find_in(of_saw);
-	ASSERT_EQ(count(&patterns, PATTERN_LEAK), 0);
+	ASSERT_EQ(count_of(of_step, PATTERN_LEAK), 0);
+	ASSERT_EQ(count_of(of_early, PATTERN_LEAK), 0);
+	ASSERT_EQ(count_of(of_saw, PATTERN_LEAK), 0);
 }
 
 TEST(a_leak_is_seen_through_a_gap)
 {
 	struct made_rates rates = made_rates(400);
 	_cleanup_(record_freep) struct record *r = NULL, *blind = NULL;
-	struct patterns patterns;
 
 	for (size_t i = 0; i < 400; i++)
 		rates.memory[i] = 2 * GIB + MIB * 4 * (double)i;
 	set(rates.memory, 300, 307, NAN);
 	r = made_rates_record(&rates, 2);
-	patterns = find_in(r);
-	ASSERT_EQ(count(&patterns, PATTERN_LEAK), 1);
+	ASSERT_EQ(count_of(r, PATTERN_LEAK), 1);
 	set(rates.memory, 220, 380, NAN);
 	blind = made_rates_record(&rates, 2);
-	patterns = find_in(blind);
-	ASSERT_EQ(count(&patterns, PATTERN_LEAK), -1);
+	ASSERT_EQ(count_of(blind, PATTERN_LEAK), -1);
 }
 
 /* ---- what is not known ---- */
@@ -618,7 +615,7 @@ TEST(a_document_has_times_numbers_and_a_sentence)
 	struct made_rates rates = made_rates(400);
 	_cleanup_(record_freep) struct record *r = NULL;
 	struct patterns patterns, nothing = {};
-	_cleanup_free_ char *text = NULL, *none = NULL;
+	_cleanup_free_ char *text = NULL;
 	json_t *json, *tail;
 
 	set(rates.on_cpu, 200, 400, 0);
@@ -637,8 +634,7 @@ TEST(a_document_has_times_numbers_and_a_sentence)
 	ASSERT_STREQ(json_string_value(json_object_get(tail, "text")),
 		     "Nothing was done in the last 13 m 20 s (50 %), from 13 m 20 s on.");
 	json_decref(json);
-	none = written(&nothing);
-	ASSERT_STREQ(none, "null\n");
+	ASSERT_TEXT(written(&nothing), "null\n");
 }
 
 TEST(each_pattern_has_a_sentence)
@@ -646,11 +642,9 @@ TEST(each_pattern_has_a_sentence)
 	struct chance chance = chance_of(1);
 	struct made_rates rates = made_checkpoints(60, 0, &chance);
 	struct patterns patterns = find(&rates);
-	_cleanup_free_ char *text = NULL;
 
 	ASSERT_EQ((uint64_t)patterns.count, (uint64_t)1);
-	text = pattern_text(&patterns, &patterns.items[0]);
-	ASSERT_STREQ(text,
-		     "8 bursts of writes, one each 1 m 00 s: 600 MiB in 3 s; they cost 18 s in "
-		     "all (4 %).");
+	ASSERT_TEXT(pattern_text(&patterns, &patterns.items[0]),
+		    "8 bursts of writes, one each 1 m 00 s: 600 MiB in 3 s; they cost 18 s in "
+		    "all (4 %).");
 }

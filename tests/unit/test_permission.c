@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "basic/error.h"
 #include "basic/cleanup.h"

@@ -62,7 +62,7 @@ static struct ports make(uint64_t sent, uint64_t received)
 TEST(ports_come_back_as_they_were_written)
 {
 	struct ports p = make(1048583, 17), back = {};
-	_cleanup_free_ char *text = NULL, *again = NULL;
+	_cleanup_free_ char *text = NULL;
 	struct error err = {};
 
 	set(ports_add(&p, "hfi1_0", "2"), METRIC_NODE_PORT_LINK_FAILURES, 3);
@@ -75,8 +75,7 @@ TEST(ports_come_back_as_they_were_written)
 	ASSERT_CONTAINS(text, "\"link_failures\":3}");
 	ASSERT_OK(parse(text, &back, &err));
 	ASSERT_EQ(back.count, (size_t)2);
-	again = text_of(&back);
-	ASSERT_STREQ(again, text);
+	ASSERT_TEXT(text_of(&back), text);
 }
 
 TEST(ports_of_two_nodes_are_added_by_their_names)

@@ -2,7 +2,6 @@
 #include "tui/processes.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

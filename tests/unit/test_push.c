@@ -2,7 +2,6 @@
 #include "agent/push.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "model/record.h"
 #include "test.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/reading.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "test.h"

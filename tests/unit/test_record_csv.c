@@ -69,12 +69,10 @@ TEST(values_stand_in_their_units_and_mounts_are_summed)
 TEST(a_name_is_no_formula)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
-	_cleanup_free_ char *text = NULL;
 
 	free(r->job.name);
 	r->job.name = strdup("=1+1");
-	text = made_csv(r, ROWS_RECORD);
-	ASSERT_CONTAINS(text, ",'=1+1,");
+	ASSERT_TOLD(made_csv(r, ROWS_RECORD), ",'=1+1,");
 }
 
 TEST(a_mount_has_columns_of_every_operation_and_interface)
@@ -96,13 +94,10 @@ TEST(a_mount_has_columns_of_every_operation_and_interface)
 TEST(text_is_quoted_where_it_has_to_be)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
-	_cleanup_free_ char *text = NULL;
 
 	r->job.name = strdup("a, \"b\"\nc\xff");
-	text = made_csv(r, ROWS_MOUNT);
-	ASSERT_CONTAINS(text, ",\"a, \"\"b\"\"\nc\uFFFD\",");
-	ASSERT_CONTAINS(text, ",/scratch,lustre,,8160437862,1900007,1,50.700000017,");
-	ASSERT_CONTAINS(text, ",(pipe),,,4096,");
+	ASSERT_TOLD(made_csv(r, ROWS_MOUNT), ",\"a, \"\"b\"\"\nc\uFFFD\",",
+		    ",/scratch,lustre,,8160437862,1900007,1,50.700000017,", ",(pipe),,,4096,");
 }
 
 TEST(what_is_not_known_is_empty)

@@ -239,11 +239,9 @@ TEST(a_merged_record_comes_back)
 {
 	struct record *records[] = { made_record(0), made_record(1), made_record(2) };
 	_cleanup_(record_freep) struct record *merged = NULL;
-	_cleanup_free_ char *json = NULL;
 
 	ASSERT_OK(record_merge((const struct record *const *)records, 3, &merged));
-	json = made_json(merged);
-	ASSERT_CONTAINS(json, "\"merged\": {\"records\": 3, \"nodes\": 2}");
+	ASSERT_TOLD(made_json(merged), "\"merged\": {\"records\": 3, \"nodes\": 2}");
 	rtt(merged);
 	for (int i = 0; i < 3; i++)
 		record_free(records[i]);

@@ -3,7 +3,6 @@
 #include "sources/redfish.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "basic/error.h"

@@ -210,11 +210,7 @@ static struct cgroup_tasks sender_of(uint64_t cgroup, uint64_t sent)
 
 static void feed_senders(struct registry *r, const struct cgroup_tasks *tasks, size_t count)
 {
-	const struct registry_feed f = { .tasks = tasks,
-					 .task_count = count,
-					 .counted = COUNTED_TASKS | COUNTED_NETWORK };
-
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .tasks = tasks, .task_count = count, .counted = COUNTED_TASKS | COUNTED_NETWORK);
 }
 
 static uint64_t sent_of(const struct network *n)
@@ -269,12 +265,8 @@ TEST(what_a_step_sent_is_known_of_those_steps_alone_of_which_all_was_fed)
 
 static void feed_times(struct registry *r, const struct cgroup_tasks *tasks, bool has_times)
 {
-	const struct registry_feed f = { .tasks = tasks,
-					 .task_count = tasks ? 1 : 0,
-					 .counted = COUNTED_TASKS |
-						    (has_times ? COUNTED_TIMES : 0) };
-
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .tasks = tasks, .task_count = tasks ? 1 : 0,
+	     .counted = COUNTED_TASKS | (has_times ? COUNTED_TIMES : 0));
 }
 
 TEST(time_by_cause_is_known_only_where_it_is_fed_and_never_falls)
@@ -350,13 +342,8 @@ TEST(a_step_without_tasks_of_its_own_is_the_users_where_he_has_any_process_in_it
 static void feed_cores(struct registry *r, const struct cgroup_tasks *tasks,
 		       const struct cgroup_core *cores, size_t count)
 {
-	const struct registry_feed f = { .tasks = tasks,
-					 .task_count = tasks ? 1 : 0,
-					 .cores = cores,
-					 .core_count = count,
-					 .counted = COUNTED_TASKS | COUNTED_TIMES };
-
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .tasks = tasks, .task_count = tasks ? 1 : 0, .cores = cores, .core_count = count,
+	     .counted = COUNTED_TASKS | COUNTED_TIMES);
 }
 
 static void expect_cores(struct registry *r, uint64_t second, uint64_t count, uint64_t balance,
@@ -457,6 +444,51 @@ TEST(a_cgroup_waits_for_the_grace_and_for_its_tasks)
 	feed(r, &tasks, 1, NULL, 0);
 	ASSERT_EQ(fold(r, 141), (size_t)0);
 	ASSERT_EQ(fold(r, 300), (size_t)1); /* some day it is enough */
+}
+
+static void feed_after_unseen(struct registry *r, const struct cgroup_tasks *tasks,
+			      uint64_t unseen_ends)
+{
+	FEED(r, .tasks = tasks, .task_count = 1, .counted = COUNTED_TASKS,
+	     .unseen_ends = unseen_ends);
+}
+
+TEST(after_an_end_that_was_not_seen_a_cgroup_waits_for_the_freeing_of_its_tasks)
+{
+	struct cgroup_tasks tasks = tasks_of(1, 9, 0, 2);
+	const struct group_life live = life(1, 0, 110, 0, JOB), dead = life(1, 0, 110, 140, JOB);
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn(r, 130, &live, 1);
+	learn(r, 141, &dead, 1);
+	feed_after_unseen(r, &tasks, 1);
+	ASSERT_EQ(fold_and_forget(r, 141), (size_t)0);
+	s = snap(r, 141);
+	ASSERT(!s->jobs[0].is_live); /* it has ended */
+	ASSERT(!registry_job_is_whole(registry_find(r, "slurm", "42")));
+	tasks.ended++; /* it was freed */
+	feed_after_unseen(r, &tasks, 1);
+	ASSERT_EQ(fold(r, 142), (size_t)1);
+	ASSERT(registry_job_is_whole(registry_find(r, "slurm", "42"))); /* to be forgotten, too */
+	ASSERT_EQ(fold_and_forget(r, 142), (size_t)0);
+	s = snap(r, 142);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_ENDED), (uint64_t)3);
+	ASSERT(registry_job_is_whole(registry_find(r, "slurm", "42")));
+}
+
+TEST(an_end_that_was_not_seen_long_ago_delays_nothing)
+{
+	const struct cgroup_tasks tasks = tasks_of(1, 9, 0, 2);
+	const struct group_life live = life(1, 0, 110, 0, JOB), dead = life(1, 0, 110, 140, JOB);
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+
+	learn(r, 130, &live, 1);
+	feed_after_unseen(r, &tasks, 7);
+	ASSERT_EQ(fold(r, 131), (size_t)0);
+	learn(r, 141, &dead, 1);
+	feed_after_unseen(r, &tasks, 7);
+	ASSERT_EQ(fold(r, 141), (size_t)1);
 }
 
 TEST(the_least_that_is_shown_is_what_was_shown)
@@ -979,6 +1011,19 @@ TEST(oom_kills_are_counted_once_whether_groups_count_their_own_or_all_below)
 	}
 }
 
+/* Job 42 and its only step, which ended. */
+static void expect_to_end(struct registry *r, const struct group_life *ended)
+{
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 7, 0, 1), tasks_of(2, 11, 0, 1) };
+
+	learn(r, 150, ended, 2);
+	feed(r, tasks, 2, NULL, 0);
+	feed(r, tasks, 2, NULL, 0);
+	ASSERT_EQ(fold_and_forget(r, 160), (size_t)2);
+	ASSERT_EQ(number_of(snap(r, 161), "slurm", "42", METRIC_CPU_USER), (uint64_t)18);
+	ASSERT(registry_job_is_to_report(registry_find(r, "slurm", "42")));
+}
+
 /* A walk may come by a step before its job. */
 TEST(a_group_that_is_learned_after_those_below_it_ends_all_the_same)
 {
@@ -986,17 +1031,11 @@ TEST(a_group_that_is_learned_after_those_below_it_ends_all_the_same)
 				step = life(2, 1, 110, 0, JOB "/step_0");
 	const struct group_life ended[] = { life(1, 0, 110, 150, JOB),
 					    life(2, 1, 110, 149, JOB "/step_0") };
-	const struct cgroup_tasks tasks[] = { tasks_of(1, 7, 0, 1), tasks_of(2, 11, 0, 1) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	learn(r, 120, &step, 1);
 	learn(r, 121, &job, 1);
-	learn(r, 150, ended, 2);
-	feed(r, tasks, 2, NULL, 0);
-	feed(r, tasks, 2, NULL, 0);
-	ASSERT_EQ(fold_and_forget(r, 160), (size_t)2);
-	ASSERT_EQ(number_of(snap(r, 161), "slurm", "42", METRIC_CPU_USER), (uint64_t)18);
-	ASSERT(registry_job_is_to_report(registry_find(r, "slurm", "42")));
+	expect_to_end(r, ended);
 }
 
 /* As a user can make them in what was delegated to him. */
@@ -1006,16 +1045,10 @@ TEST(a_job_that_a_path_names_twice_ends)
 					    life(2, 1, 110, 0, JOB "/step_0" JOB "/step_1") };
 	const struct group_life ended[] = { life(1, 0, 110, 150, JOB),
 					    life(2, 1, 110, 149, JOB "/step_0" JOB "/step_1") };
-	const struct cgroup_tasks tasks[] = { tasks_of(1, 7, 0, 1), tasks_of(2, 11, 0, 1) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	learn(r, 120, lives, 2);
-	learn(r, 150, ended, 2);
-	feed(r, tasks, 2, NULL, 0);
-	feed(r, tasks, 2, NULL, 0);
-	ASSERT_EQ(fold_and_forget(r, 160), (size_t)2);
-	ASSERT_EQ(number_of(snap(r, 161), "slurm", "42", METRIC_CPU_USER), (uint64_t)18);
-	ASSERT(registry_job_is_to_report(registry_find(r, "slurm", "42")));
+	expect_to_end(r, ended);
 }
 
 TEST(a_group_waits_for_those_below_it)
@@ -1278,15 +1311,15 @@ TEST(odd_names_of_jobs_and_mounts_become_text)
 						 "/pbs_jobs.service/jobs/\xfe\n\"x") };
 	const struct cgroup_row rows[] = { row_of(1, 1, OP_READ, INTERFACE_CALL, 1, 1),
 					   row_of(1, 2, OP_READ, INTERFACE_CALL, 2, 1) };
-	const struct registry_feed f = {
-		.rows = rows, .row_count = 2, .name_place = name_oddly, .counted = COUNTED_FILES
-	};
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
 	learn(r, 115, lives, 2);
 	ASSERT_EQ(count_jobs(r), (size_t)2); /* not one, though they look alike */
-	ASSERT_OK(registry_feed(r, &f));
+	ASSERT_OK(registry_feed(r, &(struct registry_feed){ .rows = rows,
+							    .row_count = 2,
+							    .name_place = name_oddly,
+							    .counted = COUNTED_FILES }));
 	s = snap(r, 115);
 	ASSERT_EQ(s->job_count, (size_t)1);
 	ASSERT_STREQ(s->jobs[0].job->id, "\xef\xbf\xbd\n\"x");
@@ -1326,13 +1359,7 @@ TEST(what_is_inherited_of_cgroups_that_live_is_the_jobs_for_good)
 
 static void feed_some(struct registry *r, const struct cgroup_row *rows, size_t count)
 {
-	const struct registry_feed f = { .rows = rows,
-					 .row_count = count,
-					 .is_partial = true,
-					 .name_place = name_by_number,
-					 .counted = COUNTED_FILES };
-
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .rows = rows, .row_count = count, .is_partial = true, .counted = COUNTED_FILES);
 }
 
 /* The cgroups that are to be read after those of @changed did something, as text. */

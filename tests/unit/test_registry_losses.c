@@ -28,11 +28,8 @@ static void feed_losses(struct registry *r, const struct cgroup_loss *losses, si
 			uint64_t clock_nowhere)
 {
 	const struct losses nowhere = { .counts = { [LOST_CLOCK] = clock_nowhere } };
-	const struct registry_feed f = { .losses = losses,
-					 .loss_count = count,
-					 .nowhere = &nowhere };
 
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .losses = losses, .loss_count = count, .nowhere = &nowhere);
 }
 
 static uint64_t lost(struct registry *r, const char *manager, const char *id, size_t reason)

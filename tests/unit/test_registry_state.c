@@ -68,19 +68,6 @@ static struct registry *make(void)
 	const struct cgroup_block blocks[] = { cgroup_block_of(3, BLOCK_WRITE, 503),
 					       cgroup_block_of(2, BLOCK_WRITE, 7),
 					       cgroup_block_of(3, BLOCK_WRITE, 11) };
-	const struct registry_feed f = { .tasks = tasks,
-					 .task_count = 2,
-					 .rows = rows,
-					 .row_count = 3,
-					 .cores = cores,
-					 .core_count = 3,
-					 .blocks = blocks,
-					 .block_count = 3,
-					 .name_place = name_by_number,
-					 .counted = COUNTED_DETAILS | COUNTED_TASKS |
-						    COUNTED_NETWORK | COUNTED_CONNECTIONS |
-						    COUNTED_BLOCK | COUNTED_FILES | COUNTED_CLOCK |
-						    COUNTED_SYSCALLS | COUNTED_HOT_FILES };
 	const struct thermal_moment warm = { .cpus = 3,
 					     .frequency_hz = 2900000000,
 					     .frequency_min_hz = 1300000000,
@@ -99,7 +86,11 @@ static struct registry *make(void)
 	tasks[1].network.min_rtt_ns = 31000;
 	tasks[1].network.rtt_distribution.counts[7] = 13;
 	learn(r, 121, lives, 3);
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .tasks = tasks, .task_count = 2, .rows = rows, .row_count = 3, .cores = cores,
+	     .core_count = 3, .blocks = blocks, .block_count = 3,
+	     .counted = COUNTED_DETAILS | COUNTED_TASKS | COUNTED_NETWORK | COUNTED_CONNECTIONS |
+			COUNTED_BLOCK | COUNTED_FILES | COUNTED_CLOCK | COUNTED_SYSCALLS |
+			COUNTED_HOT_FILES);
 	registry_job_facts(registry_find(r, "slurm", "42"))->account = strdup("physics");
 	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
 	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
@@ -182,17 +173,13 @@ static void check_threads(struct registry *r)
 static const struct network *network_after(struct registry *r, struct snapshot **ret)
 {
 	struct cgroup_tasks tasks[] = { tasks_of(2, 6, 1, 0) };
-	const struct registry_feed f = { .tasks = tasks,
-					 .task_count = 1,
-					 .name_place = name_by_number,
-					 .counted = COUNTED_TASKS | COUNTED_NETWORK |
-						    COUNTED_CONNECTIONS | COUNTED_DETAILS |
-						    COUNTED_FILES };
 
 	*network_number_ref(&tasks[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 2003;
 	tasks[0].network.min_rtt_ns = 37000;
 	tasks[0].network.rtt_distribution.counts[7] = 17;
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .tasks = tasks, .task_count = 1,
+	     .counted = COUNTED_TASKS | COUNTED_NETWORK | COUNTED_CONNECTIONS | COUNTED_DETAILS |
+			COUNTED_FILES);
 	*ret = snap(r, 132);
 	return network_of(&snapshot_find(*ret, "slurm", "42")->parts);
 }
@@ -279,10 +266,7 @@ static uint64_t kept(struct registry *r, const char *manager, const char *id, co
 
 static void feed_details(struct registry *r, unsigned int counted)
 {
-	const struct registry_feed f = { .name_place = name_by_number,
-					 .counted = COUNTED_FILES | counted };
-
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .counted = COUNTED_FILES | counted);
 }
 
 static struct cgroup_part part_of(uint64_t cgroup, struct syscall_row *row)
@@ -360,10 +344,9 @@ TEST(system_calls_are_not_known_if_an_agent_in_between_did_not_count_them)
 TEST(what_is_on_demand_is_known_of_a_job_that_did_nothing_while_it_is_counted)
 {
 	_cleanup_(registry_freep) struct registry *r = make();
-	_cleanup_free_ char *with = format(r, "slurm", "42"), *without_any = NULL;
+	_cleanup_free_ char *without_any = NULL;
 
-	ASSERT_CONTAINS(with, "\"syscalls\": []");
-	ASSERT_CONTAINS(with, "\"hot\": []");
+	ASSERT_TOLD(format(r, "slurm", "42"), "\"syscalls\": []", "\"hot\": []");
 	feed_details(r, COUNTED_SYSCALLS);
 	without_any = format(r, "slurm", "42");
 	ASSERT_CONTAINS(without_any, "\"syscalls\": []");
@@ -409,15 +392,14 @@ TEST(what_was_written_down_comes_back)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
 	_cleanup_free_ char *slurm = format(before, "slurm", "42"),
-			    *run = format(before, "run", "9"), *again = NULL;
+			    *run = format(before, "run", "9");
 	_cleanup_(reading_clear) struct reading reading = {};
 	uint64_t *cgroups = NULL;
 	size_t count;
 
 	parse(after, slurm);
 	parse(after, run);
-	again = format(after, "slurm", "42");
-	ASSERT_STREQ(again, slurm);
+	ASSERT_TEXT(format(after, "slurm", "42"), slurm);
 	ASSERT_OK(registry_folded(after, &cgroups, &count));
 	ASSERT_EQ(count, (size_t)1);
 	ASSERT_EQ(cgroups[0], (uint64_t)3);
@@ -565,9 +547,9 @@ TEST(what_a_trace_told_is_added_once_and_comes_back)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
 	struct registry_job *j = registry_find(before, "slurm", "42");
-	_cleanup_free_ char *none = format(before, "slurm", "42"), *text = NULL, *again = NULL;
+	_cleanup_free_ char *text = NULL;
 
-	ASSERT_LACKS(none, "trace");
+	ASSERT_UNTOLD(format(before, "slurm", "42"), "trace");
 	registry_job_saved(j);
 	ASSERT_OK(tell(j, 3, 13, 0));
 	ASSERT(registry_job_is_changed(j));
@@ -578,8 +560,7 @@ TEST(what_a_trace_told_is_added_once_and_comes_back)
 	text = format(before, "slurm", "42");
 	parse(after, text);
 	j = registry_find(after, "slurm", "42");
-	again = format(after, "slurm", "42");
-	ASSERT_STREQ(again, text);
+	ASSERT_TEXT(format(after, "slurm", "42"), text);
 	ASSERT_OK(tell(j, 3, 17, 0));
 	ASSERT_EQ(traced(j), 24u);
 	ASSERT_OK(tell(j, 5, 18, 0));

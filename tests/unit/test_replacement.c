@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,7 +45,6 @@ static int count_files(void)
 
 TEST(the_old_file_stands_until_the_new_one_is_whole)
 {
-	_cleanup_free_ char *before = NULL, *after = NULL;
 	struct replacement file = {};
 	struct error err;
 	int files;
@@ -56,17 +54,14 @@ TEST(the_old_file_stands_until_the_new_one_is_whole)
 	ASSERT_OK(replacement_open(test_path("a"), 0640, &file, &err));
 	fputs("new", file.stream);
 	fflush(file.stream);
-	before = read_all(test_path("a"));
-	ASSERT_STREQ(before, "old");
+	ASSERT_TEXT(read_all(test_path("a")), "old");
 	ASSERT_OK(replacement_commit(&file, &err));
-	after = read_all(test_path("a"));
-	ASSERT_STREQ(after, "new");
+	ASSERT_TEXT(read_all(test_path("a")), "new");
 	ASSERT_EQ(count_files(), files);
 }
 
 TEST(what_must_be_new_takes_no_place_and_is_whole_when_it_is_seen)
 {
-	_cleanup_free_ char *seen = NULL;
 	struct replacement first = {}, second = {};
 	int files = count_files();
 	struct error err;
@@ -79,8 +74,7 @@ TEST(what_must_be_new_takes_no_place_and_is_whole_when_it_is_seen)
 	ASSERT(access(test_path("new"), F_OK) < 0);
 	ASSERT_OK(replacement_commit(&first, &err));
 	ASSERT_ERR(replacement_commit(&second, &err), -EEXIST);
-	seen = read_all(test_path("new"));
-	ASSERT_STREQ(seen, "first");
+	ASSERT_TEXT(read_all(test_path("new")), "first");
 	ASSERT_EQ(count_files(), files + 1);
 }
 

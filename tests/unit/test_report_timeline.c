@@ -61,31 +61,29 @@ static void go_on(struct record *r, double second, uint64_t user_ns, uint64_t by
 TEST(each_second_of_a_short_job_is_some_columns_wide)
 {
 	_cleanup_(record_freep) struct record *r = begin();
-	_cleanup_free_ char *text = NULL;
 
 	go_on(r, 1, 2 * SECOND, 0, 0);
 	go_on(r, 2, 3 * SECOND, 8 << 20, 4096);
 	go_on(r, 10, 3 * SECOND, 8 << 20, 4096);
-	text = report(r, 80);
-	ASSERT_STREQ(text, "  cores   ████▄▄▄▄································ peak 2\n"
-			   "  read    ····████································ peak 8 MiB/s\n"
-			   "  memory      ████████████████████████████████████ peak 4 KiB\n"
-			   "          0 s                                 10 s\n");
+	ASSERT_TEXT(report(r, 80),
+		    "  cores   ████▄▄▄▄································ peak 2\n"
+		    "  read    ····████································ peak 8 MiB/s\n"
+		    "  memory      ████████████████████████████████████ peak 4 KiB\n"
+		    "          0 s                                 10 s\n");
 }
 
 /* On a first screen. */
 TEST(the_curve_is_of_reads_or_writes_whichever_took_longer)
 {
 	_cleanup_(record_freep) struct record *r = begin();
-	_cleanup_free_ char *read = NULL, *written = NULL;
+	_cleanup_free_ char *written = NULL;
 	struct mount_row *row = reading_get_mount(&r->reading, ROW_MOUNT, "/scratch", NULL);
 
 	go_on(r, 1, SECOND, 0, 0);
 	go_on(r, 10, SECOND, 80 << 20, 0);
 	row->has_seconds = true;
 	row->ops[OP_READ] = (struct op_counts){ .calls = 7, .ns = 13 };
-	read = first_screen(r);
-	ASSERT_CONTAINS(read, "  read    ");
+	ASSERT_TOLD(first_screen(r), "  read    ");
 	row->ops[OP_WRITE] = (struct op_counts){ .calls = 7, .ns = 17 };
 	written = first_screen(r);
 	ASSERT_LACKS(written, "  read    "); /* nor of writes, since there were no bytes */
@@ -95,26 +93,21 @@ TEST(the_curve_is_of_reads_or_writes_whichever_took_longer)
 TEST(a_second_in_which_it_ran_in_part_is_no_slow_one)
 {
 	_cleanup_(record_freep) struct record *r = begin();
-	_cleanup_free_ char *text = NULL;
 
 	go_on(r, 9.25, 9250 * SECOND / 1000, 0, 0);
-	text = report(r, 80);
-	ASSERT_STREQ(text, "  cores   ████████████████████████████████████████ peak 1\n"
-			   "          0 s                                9.3 s\n");
+	ASSERT_TEXT(report(r, 80), "  cores   ████████████████████████████████████████ peak 1\n"
+				   "          0 s                                9.3 s\n");
 }
 
 TEST(many_buckets_share_a_column)
 {
 	_cleanup_(record_freep) struct record *r = begin();
-	_cleanup_free_ char *text = NULL, *narrow = NULL;
+	_cleanup_free_ char *narrow = NULL;
 
 	for (unsigned int second = 1; second <= 4000; second++)
 		go_on(r, second, second * SECOND, second < 2000 ? 0 : (second - 2000) << 20,
 		      1 << 20);
-	text = report(r, 80);
-	ASSERT_CONTAINS(text, " 1\n");
-	ASSERT_CONTAINS(text, " 1 MiB/s\n");
-	ASSERT_CONTAINS(text, "1 h 06 m\n");
+	ASSERT_TOLD(report(r, 80), " 1\n", " 1 MiB/s\n", "1 h 06 m\n");
 	narrow = report(r, 60);
 	for (const char *line = narrow; *line; line = strchr(line, '\n') + 1) {
 		_cleanup_free_ char *one = strndup(line, strcspn(line, "\n"));
@@ -126,17 +119,13 @@ TEST(many_buckets_share_a_column)
 TEST(what_is_too_short_or_not_known_is_not_drawn)
 {
 	_cleanup_(record_freep) struct record *r = begin(), *none = record_new(), *idle = begin();
-	_cleanup_free_ char *text = NULL, *nothing = NULL, *still = NULL;
 	struct value values[TIMELINE_SERIES] = {};
 
 	go_on(r, 7, SECOND, 0, 0);
-	text = report(r, 80);
-	ASSERT_STREQ(text, "");
-	nothing = report(none, 80);
-	ASSERT_STREQ(nothing, "");
+	ASSERT_TEXT(report(r, 80), "");
+	ASSERT_TEXT(report(none, 80), "");
 	ASSERT_OK(timeline_feed(&idle->timeline, 0, 100 * SECOND, values));
-	still = report(idle, 80);
-	ASSERT_STREQ(still, "");
+	ASSERT_TEXT(report(idle, 80), "");
 }
 
 static char *report_patterns_of(const struct made_rates *rates, unsigned int shift)
@@ -155,19 +144,17 @@ static char *report_patterns_of(const struct made_rates *rates, unsigned int shi
 TEST(patterns_are_marked_below_the_curves)
 {
 	struct made_rates tail = made_rates(480), steps = made_rates(480), calm = made_rates(480);
-	_cleanup_free_ char *text = NULL, *regular = NULL, *nothing = NULL;
 
 	for (size_t i = 0; i < 480; i++) {
 		tail.on_cpu[i] = i < 100 ? 1 : i < 240 ? 4 : 0;
 		steps.write[i] = i % 60 < 3 ? 100 << 20 : 0;
 	}
-	text = report_patterns_of(&tail, 2);
-	ASSERT_CONTAINS(text, "  marks             |             |iiiiiiiiiiiiiiiiiiiiiii\n"
-			      "          0 s ");
-	ASSERT_CONTAINS(text, "          | phase   i idle   x died inside\n");
-	regular = report_patterns_of(&steps, 0);
-	ASSERT_CONTAINS(regular, "  marks   c     c     c     c     c     c     c     c\n");
-	ASSERT_CONTAINS(regular, "          c checkpoint\n");
-	nothing = report_patterns_of(&calm, 0);
-	ASSERT_LACKS(nothing, "marks");
+	ASSERT_TOLD(report_patterns_of(&tail, 2),
+		    "  marks             |             |iiiiiiiiiiiiiiiiiiiiiii\n"
+		    "          0 s ",
+		    "          | phase   i idle   x died inside\n");
+	ASSERT_TOLD(report_patterns_of(&steps, 0),
+		    "  marks   c     c     c     c     c     c     c     c\n",
+		    "          c checkpoint\n");
+	ASSERT_UNTOLD(report_patterns_of(&calm, 0), "marks");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "selftest/rights.h"
 
-#include <errno.h>
 #include <linux/capability.h>
 
 #include "basic/cleanup.h"

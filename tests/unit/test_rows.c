@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "report/html.h"
@@ -57,14 +56,14 @@ static struct rows *make_lines(void)
 
 TEST(each_form_has_its_lines)
 {
-	_cleanup_free_ char *text = reported_rows(make_lines(), ROWS_TEXT, 80),
-			    *ticket = markdown(make_lines()), *page = html(make_lines());
+	_cleanup_free_ char *page = html(make_lines());
 
-	ASSERT_STREQ(text, "secret      for the terminal alone\n"
-			   "memory      3 GiB\n"
-			   "            two were killed\n");
-	ASSERT_STREQ(ticket,
-		     "\n**Memory**: 3 GiB. Two were killed.\n\n**Not seen**: a \\<b\\>; 2 more.\n");
+	ASSERT_TEXT(reported_rows(make_lines(), ROWS_TEXT, 80),
+		    "secret      for the terminal alone\n"
+		    "memory      3 GiB\n"
+		    "            two were killed\n");
+	ASSERT_TEXT(markdown(make_lines()),
+		    "\n**Memory**: 3 GiB. Two were killed.\n\n**Not seen**: a \\<b\\>; 2 more.\n");
 	ASSERT_LACKS(page, "Empty");
 	ASSERT_CONTAINS(page, "<h2>Memory</h2>");
 	ASSERT_CONTAINS(page, "<dt>memory</dt>\n<dd>3 GiB</dd>");
@@ -96,13 +95,12 @@ TEST(a_label_is_never_cut)
 TEST(a_path_loses_its_beginning_and_a_line_is_broken)
 {
 	struct rows *rows = rows_new();
-	_cleanup_free_ char *text = NULL;
 
 	rows_line(rows, ROWS_TEXT, "read again", "most: 1 MiB of 2 MiB from");
 	rows_path(rows, "/a/very/long/name/of/a/file/in/a/corner");
-	text = reported_rows(rows, ROWS_TEXT, 40);
-	ASSERT_STREQ(text, "read again  most: 1 MiB of 2 MiB from\n"
-			   "            …/name/of/a/file/in/a/corner\n");
+	ASSERT_TEXT(reported_rows(rows, ROWS_TEXT, 40),
+		    "read again  most: 1 MiB of 2 MiB from\n"
+		    "            …/name/of/a/file/in/a/corner\n");
 }
 
 static struct rows *make_table(void)
@@ -135,14 +133,15 @@ static struct rows *make_table(void)
 
 TEST(each_form_has_its_columns_and_rows)
 {
-	_cleanup_free_ char *text = reported_rows(make_table(), ROWS_TEXT, 80),
-			    *ticket = markdown(make_table()), *page = html(make_table());
+	_cleanup_free_ char *page = html(make_table());
 
-	ASSERT_STREQ(text, "files       mount       read  kind\n"
-			   "            /scratch  ≥4 KiB  a|b\n"
-			   "            and 1 more\n");
-	ASSERT_STREQ(ticket, "\n| mount | read | calls | kind |\n|---|---:|---:|---|\n"
-			     "| /scratch | ≥4 KiB | 0 | a\\|b |\n\nAnd 1 more.\n");
+	ASSERT_TEXT(reported_rows(make_table(), ROWS_TEXT, 80),
+		    "files       mount       read  kind\n"
+		    "            /scratch  ≥4 KiB  a|b\n"
+		    "            and 1 more\n");
+	ASSERT_TEXT(markdown(make_table()),
+		    "\n| mount | read | calls | kind |\n|---|---:|---:|---|\n"
+		    "| /scratch | ≥4 KiB | 0 | a\\|b |\n\nAnd 1 more.\n");
 	ASSERT_CONTAINS(page, "colspan=\"2\">read</th>");
 	ASSERT_CONTAINS(page, "colspan=\"1\">written</th>");
 	ASSERT_CONTAINS(page, "<span class=\"type\"> ext4</span>");

@@ -212,12 +212,9 @@ static void feed_marbles(struct registry *r, unsigned int counted, uint64_t of_2
 	const struct marbles marbles[] = { { true, &of_2 }, { true, &of_3 } };
 	const struct cgroup_part parts[] = { { 3, &marbles_section, &marbles[1] },
 					     { 2, &marbles_section, &marbles[0] } };
-	const struct registry_feed f = { .parts = parts,
-					 .part_count = ARRAY_SIZE(parts),
-					 .counted = COUNTED_TASKS | counted,
-					 .name_place = name_by_number };
 
-	ASSERT_OK(registry_feed(r, &f));
+	FEED(r, .parts = parts, .part_count = ARRAY_SIZE(parts),
+	     .counted = COUNTED_TASKS | counted);
 }
 
 static void learn_groups(struct registry *r, uint64_t now, uint64_t died)

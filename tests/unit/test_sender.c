@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -179,19 +178,20 @@ static enum sender_outcome send_all(struct bench *b)
 	return outcome;
 }
 
-TEST(what_the_server_takes_leaves_the_spool)
-{
-	_cleanup_bench_ struct bench b;
-	const struct sender_status *status = &b.status;
+/* A test of a bench @b. */
+#define BENCH(what) TEST_WITH(what, struct bench, b, bench_open, bench_close)
 
-	bench_open(&b);
-	ASSERT_EQ((int)sender_round(b.sender), (int)SENDER_IDLE);
-	ASSERT_EQ(b.server.requests, (size_t)0);
-	put_many(&b, 600);
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(left(&b, "."), (size_t)0);
-	ASSERT_EQ(b.server.taken, (size_t)600);
-	ASSERT_EQ(b.server.requests, (size_t)3);
+BENCH(what_the_server_takes_leaves_the_spool)
+{
+	const struct sender_status *status = &b->status;
+
+	ASSERT_EQ((int)sender_round(b->sender), (int)SENDER_IDLE);
+	ASSERT_EQ(b->server.requests, (size_t)0);
+	put_many(b, 600);
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(left(b, "."), (size_t)0);
+	ASSERT_EQ(b->server.taken, (size_t)600);
+	ASSERT_EQ(b->server.requests, (size_t)3);
 	ASSERT_EQ(status->answers[ANSWER_TAKEN], (uint64_t)600);
 	ASSERT_EQ(status->records[false] + status->records[true], (uint64_t)0);
 	ASSERT(status->oldest_ns == 0 && status->answered_ns && !*status->text);
@@ -224,61 +224,53 @@ TEST(a_status_of_the_request_drops_nothing_and_is_told)
 	}
 }
 
-TEST(what_is_too_large_is_halved_until_it_fits_and_grows_again)
+BENCH(what_is_too_large_is_halved_until_it_fits_and_grows_again)
 {
-	_cleanup_bench_ struct bench b;
-
-	bench_open(&b);
-	put_many(&b, 500);
-	b.server.lines_max = 20;
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(b.server.taken, (size_t)500);
-	b.server.lines_max = 0;
-	put_many(&b, 500);
-	b.server.requests = 0;
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(b.server.taken, (size_t)1000);
-	ASSERT(b.server.requests < 12);
+	put_many(b, 500);
+	b->server.lines_max = 20;
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(b->server.taken, (size_t)500);
+	b->server.lines_max = 0;
+	put_many(b, 500);
+	b->server.requests = 0;
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(b->server.taken, (size_t)1000);
+	ASSERT(b->server.requests < 12);
 }
 
 /* One that the server does not take alone keeps nobody from being sent. */
-TEST(a_record_too_large_alone_waits_and_others_go)
+BENCH(a_record_too_large_alone_waits_and_others_go)
 {
-	_cleanup_bench_ struct bench b;
-
-	bench_open(&b);
-	put_many(&b, 5);
-	b.server.status = 413;
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(left(&b, "."), (size_t)5);
-	ASSERT_CONTAINS(b.status.text, "413");
-	b.server.status = 200;
-	put(&b, "new", true);
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(left(&b, "."), (size_t)5);
-	ASSERT_EQ(b.server.taken, (size_t)1);
-	free(b.sender);
-	open_sender(&b);
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(b.server.taken, (size_t)6);
+	put_many(b, 5);
+	b->server.status = 413;
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(left(b, "."), (size_t)5);
+	ASSERT_CONTAINS(b->status.text, "413");
+	b->server.status = 200;
+	put(b, "new", true);
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(left(b, "."), (size_t)5);
+	ASSERT_EQ(b->server.taken, (size_t)1);
+	free(b->sender);
+	open_sender(b);
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(b->server.taken, (size_t)6);
 }
 
-TEST(what_is_refused_is_set_aside_with_its_reason_and_the_rest_goes)
+BENCH(what_is_refused_is_set_aside_with_its_reason_and_the_rest_goes)
 {
-	_cleanup_bench_ struct bench b;
 	_cleanup_(spool_list_clear) struct spool_list list = {};
 	_cleanup_close_ int refused = -EBADF, reason = -EBADF;
 	char file[SPOOL_NAME_SIZE + 8], text[64] = "";
 
-	bench_open(&b);
-	put_many(&b, 9);
-	b.server.refused = "job-4";
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(b.server.taken, (size_t)8);
-	ASSERT_EQ(left(&b, "."), (size_t)0);
-	ASSERT_EQ(b.status.answers[ANSWER_REFUSED], (uint64_t)1);
-	ASSERT_STREQ(b.status.reason, "it is odd");
-	refused = openat(b.dir_fd, SPOOL_REFUSED, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	put_many(b, 9);
+	b->server.refused = "job-4";
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(b->server.taken, (size_t)8);
+	ASSERT_EQ(left(b, "."), (size_t)0);
+	ASSERT_EQ(b->status.answers[ANSWER_REFUSED], (uint64_t)1);
+	ASSERT_STREQ(b->status.reason, "it is odd");
+	refused = openat(b->dir_fd, SPOOL_REFUSED, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ASSERT_OK(spool_list_read(refused, false, &list));
 	ASSERT_EQ(list.count, (size_t)1);
 	snprintf(file, sizeof(file), "%s.reason", list.files[0].name);
@@ -287,33 +279,27 @@ TEST(what_is_refused_is_set_aside_with_its_reason_and_the_rest_goes)
 	ASSERT_STREQ(text, "it is odd\n");
 }
 
-TEST(what_is_set_aside_is_bounded)
+BENCH(what_is_set_aside_is_bounded)
 {
-	_cleanup_bench_ struct bench b;
-
-	bench_open(&b);
-	put_many(&b, SENDER_REFUSED_MAX + 100);
-	b.server.refused = "job-";
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(left(&b, SPOOL_REFUSED), (size_t)SENDER_REFUSED_MAX);
-	ASSERT_EQ(b.status.answers[ANSWER_REFUSED], (uint64_t)SENDER_REFUSED_MAX + 100);
+	put_many(b, SENDER_REFUSED_MAX + 100);
+	b->server.refused = "job-";
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(left(b, SPOOL_REFUSED), (size_t)SENDER_REFUSED_MAX);
+	ASSERT_EQ(b->status.answers[ANSWER_REFUSED], (uint64_t)SENDER_REFUSED_MAX + 100);
 }
 
-TEST(of_a_cut_answer_the_whole_lines_hold)
+BENCH(of_a_cut_answer_the_whole_lines_hold)
 {
-	_cleanup_bench_ struct bench b;
-
-	bench_open(&b);
-	put_many(&b, 9);
-	b.server.answered_max = 4;
-	b.server.breaks = true;
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
-	ASSERT_EQ(left(&b, "."), (size_t)5);
-	ASSERT_CONTAINS(b.status.text, "4 of 9");
-	b.server.answered_max = SIZE_MAX;
-	b.server.breaks = false;
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(b.server.taken, (size_t)9);
+	put_many(b, 9);
+	b->server.answered_max = 4;
+	b->server.breaks = true;
+	ASSERT_EQ((int)send_all(b), (int)SENDER_LATER);
+	ASSERT_EQ(left(b, "."), (size_t)5);
+	ASSERT_CONTAINS(b->status.text, "4 of 9");
+	b->server.answered_max = SIZE_MAX;
+	b->server.breaks = false;
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(b->server.taken, (size_t)9);
 }
 
 TEST(an_answer_that_lies_is_not_believed)
@@ -358,53 +344,45 @@ static void send_until_taken(struct bench *b, size_t taken)
 	}
 }
 
-TEST(what_the_server_cannot_store_stays_and_keeps_no_other_from_being_sent)
+BENCH(what_the_server_cannot_store_stays_and_keeps_no_other_from_being_sent)
 {
-	_cleanup_bench_ struct bench b;
-
-	bench_open(&b);
-	put_many(&b, 40);
-	b.server.unstorable = "job-7\""; /* among the first */
-	send_until_taken(&b, 39);
+	put_many(b, 40);
+	b->server.unstorable = "job-7\""; /* among the first */
+	send_until_taken(b, 39);
 	for (unsigned int i = 0; i < 10; i++)
-		ASSERT((int)send_all(&b) != (int)SENDER_MORE);
-	ASSERT_EQ(left(&b, "."), (size_t)1);
-	put(&b, "new", true);
-	send_until_taken(&b, 40);
-	b.server.unstorable = NULL;
-	send_until_taken(&b, 41);
-	ASSERT_EQ(left(&b, "."), (size_t)0);
+		ASSERT((int)send_all(b) != (int)SENDER_MORE);
+	ASSERT_EQ(left(b, "."), (size_t)1);
+	put(b, "new", true);
+	send_until_taken(b, 40);
+	b->server.unstorable = NULL;
+	send_until_taken(b, 41);
+	ASSERT_EQ(left(b, "."), (size_t)0);
 }
 
-TEST(while_a_server_fails_all_stays_and_all_goes_when_it_is_back)
+BENCH(while_a_server_fails_all_stays_and_all_goes_when_it_is_back)
 {
-	_cleanup_bench_ struct bench b;
-
-	bench_open(&b);
-	put_many(&b, 40);
-	b.server.status = 503;
+	put_many(b, 40);
+	b->server.status = 503;
 	for (unsigned int i = 0; i < 80; i++)
-		ASSERT_EQ((int)sender_round(b.sender), (int)SENDER_LATER);
-	ASSERT_EQ(left(&b, "."), (size_t)40);
-	b.server.status = 200;
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(b.server.taken, (size_t)40);
-	ASSERT_EQ(left(&b, "."), (size_t)0);
+		ASSERT_EQ((int)sender_round(b->sender), (int)SENDER_LATER);
+	ASSERT_EQ(left(b, "."), (size_t)40);
+	b->server.status = 200;
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(b->server.taken, (size_t)40);
+	ASSERT_EQ(left(b, "."), (size_t)0);
 }
 
-TEST(the_delay_doubles_is_bounded_and_no_shorter_than_the_server_asks_for)
+BENCH(the_delay_doubles_is_bounded_and_no_shorter_than_the_server_asks_for)
 {
-	_cleanup_bench_ struct bench b;
 	uint64_t least = UINT64_MAX, most = 0;
 
-	bench_open(&b);
-	put_many(&b, 1);
-	b.server.status = 503;
+	put_many(b, 1);
+	b->server.status = 503;
 	for (unsigned int i = 0; i < 20; i++) {
 		uint64_t delay;
 
-		ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
-		delay = sender_delay_ms(b.sender);
+		ASSERT_EQ((int)send_all(b), (int)SENDER_LATER);
+		delay = sender_delay_ms(b->sender);
 		if (i == 0)
 			ASSERT(delay >= 1000 && delay <= 3000);
 		if (i > 10) {
@@ -413,50 +391,45 @@ TEST(the_delay_doubles_is_bounded_and_no_shorter_than_the_server_asks_for)
 		}
 	}
 	ASSERT(least >= 150000 && most <= 450000 && least != most);
-	b.server.retry_after_s = 1000;
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
-	ASSERT(sender_delay_ms(b.sender) >= 1000000 && sender_delay_ms(b.sender) <= 1100000);
-	b.server.status = 200;
-	b.server.retry_after_s = 0;
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	put_many(&b, 1);
-	b.server.status = 500;
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
-	ASSERT(sender_delay_ms(b.sender) <= 3000);
+	b->server.retry_after_s = 1000;
+	ASSERT_EQ((int)send_all(b), (int)SENDER_LATER);
+	ASSERT(sender_delay_ms(b->sender) >= 1000000 && sender_delay_ms(b->sender) <= 1100000);
+	b->server.status = 200;
+	b->server.retry_after_s = 0;
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	put_many(b, 1);
+	b->server.status = 500;
+	ASSERT_EQ((int)send_all(b), (int)SENDER_LATER);
+	ASSERT(sender_delay_ms(b->sender) <= 3000);
 }
 
 /* As a loss of power leaves it: a name, and not all that belongs there. */
-TEST(a_torn_file_is_removed_and_counted_and_others_go)
+BENCH(a_torn_file_is_removed_and_counted_and_others_go)
 {
-	_cleanup_bench_ struct bench b;
 	_cleanup_(spool_list_clear) struct spool_list list = {};
 
-	bench_open(&b);
-	put_many(&b, 4);
-	ASSERT_OK(spool_list_read(b.dir_fd, true, &list));
+	put_many(b, 4);
+	ASSERT_OK(spool_list_read(b->dir_fd, true, &list));
 	for (size_t i = 0; i < list.count; i++) {
-		_cleanup_close_ int fd = openat(b.dir_fd, list.files[i].name, O_RDWR | O_CLOEXEC);
+		_cleanup_close_ int fd = openat(b->dir_fd, list.files[i].name, O_RDWR | O_CLOEXEC);
 
 		ASSERT(fd >= 0);
 		if (i < 2)
 			ASSERT_OK(ftruncate(fd, i ? 20 : 0));
 	}
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(b.server.taken, (size_t)2);
-	ASSERT_EQ(b.status.torn, (uint64_t)2);
-	ASSERT_EQ(b.status.records[false] + b.status.records[true], (uint64_t)0);
-	ASSERT_EQ(left(&b, "."), (size_t)0);
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(b->server.taken, (size_t)2);
+	ASSERT_EQ(b->status.torn, (uint64_t)2);
+	ASSERT_EQ(b->status.records[false] + b->status.records[true], (uint64_t)0);
+	ASSERT_EQ(left(b, "."), (size_t)0);
 }
 
-TEST(of_two_records_of_a_job_the_better_one_is_sent)
+BENCH(of_two_records_of_a_job_the_better_one_is_sent)
 {
-	_cleanup_bench_ struct bench b;
-
-	bench_open(&b);
-	put(&b, "7", true);
-	put(&b, "7", false); /* it goes on: requeued */
-	put(&b, "8", false);
-	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
-	ASSERT_EQ(b.server.taken, (size_t)2);
-	ASSERT_EQ(left(&b, "."), (size_t)0);
+	put(b, "7", true);
+	put(b, "7", false); /* it goes on: requeued */
+	put(b, "8", false);
+	ASSERT_EQ((int)send_all(b), (int)SENDER_IDLE);
+	ASSERT_EQ(b->server.taken, (size_t)2);
+	ASSERT_EQ(left(b, "."), (size_t)0);
 }

@@ -48,7 +48,7 @@ TEST(its_jobs_come_back_as_records)
 	_cleanup_(session_clear) struct session s = made_session(2);
 	_cleanup_(record_freep) struct record *sum = NULL;
 	_cleanup_(records_clear) struct records back = {};
-	_cleanup_free_ char *text = NULL, *before = NULL, *after = NULL;
+	_cleanup_free_ char *text = NULL, *before = NULL;
 
 	ASSERT_OK(session_sum(&s, &sum));
 	text = json_of(&s, sum);
@@ -60,8 +60,7 @@ TEST(its_jobs_come_back_as_records)
 	ASSERT_OK(records_parse(text, strlen(text), "made", &back, NULL));
 	ASSERT_EQ((uint64_t)back.count, (uint64_t)2);
 	before = made_json(s.jobs.items[1]);
-	after = made_json(back.items[1]);
-	ASSERT_STREQ(after, before);
+	ASSERT_TEXT(made_json(back.items[1]), before);
 }
 
 TEST(the_sum_is_of_the_sessions_time_and_says_what_is_counted_twice)

@@ -122,7 +122,7 @@ static int parse(const char *text, struct rows *ret, struct error *err)
 TEST(it_comes_back_as_it_was_written)
 {
 	_cleanup_(clear) struct rows r = { .ns = 2500000000 }, back = {};
-	_cleanup_free_ char *text = NULL, *again = NULL;
+	_cleanup_free_ char *text = NULL;
 
 	add(&r, "b", 3, 5, 0);
 	add(&r, "a", 7, 11, 13);
@@ -137,8 +137,7 @@ TEST(it_comes_back_as_it_was_written)
 		"{\"name\":\"b\",\"place\":\"here\",\"calls\":3,\"errors\":0,\"seconds\":0.000000003,"
 		"\"longest_seconds\":null}]}\n");
 	ASSERT_OK(parse(text, &back, NULL));
-	again = text_of(&back);
-	ASSERT_STREQ(again, text);
+	ASSERT_TEXT(text_of(&back), text);
 }
 
 #define ROW(name, rest) "{\"name\":\"" name "\",\"place\":\"x\"," rest "}"
@@ -223,16 +222,19 @@ TEST(a_difference_has_what_came_since)
 
 	add(&earlier, "same", 2, 20, 0);
 	add(&earlier, "x", 3, 20, 7);
+	add(&earlier, "y", 3, 20, 0);
 	add(&later, "new", 0, 0, 0);
 	add(&later, "same", 2, 20, 0);
 	add(&later, "x", 8, 20, 18);
+	add(&later, "y", 7, 30, 0);
 	ASSERT(shape_subtract(&shape, &later, &earlier));
 	ASSERT_EQ(later.ns, 5u);
-	ASSERT_EQ(later.count, 2u); /* nothing came to the same one */
+	ASSERT_EQ(later.count, 3u); /* nothing came to the same one */
 	ASSERT_STREQ(later.items[0].name, "new");
 	ASSERT_EQ(number(&later, "x", METRIC_SYSCALL_CALLS), 5u);
 	ASSERT_EQ(get(&later, "x")->latencies.counts[3], 11u);
 	ASSERT(!shape_number(&shape, get(&later, "x"), METRIC_SYSCALL_LONGEST).is_known);
+	ASSERT_EQ(number(&later, "y", METRIC_SYSCALL_LONGEST), 30u); /* it rose */
 	ASSERT(!shape_subtract(&shape, &later, &earlier)); /* it fell, and one is gone */
 	ASSERT_EQ(number(&later, "x", METRIC_SYSCALL_CALLS), 2u);
 	ASSERT(!shape_is_empty(&shape, &later));

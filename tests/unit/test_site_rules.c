@@ -82,55 +82,46 @@ TEST(the_site_stands_above_what_is_built_in_and_the_user_above_the_site)
 
 TEST(a_broken_file_is_one_line_and_the_others_hold)
 {
-	_cleanup_free_ char *text = NULL, *compared = NULL;
+	const char *text;
 	const char *line;
 
 	write_site("rules:\n  - id: cpu-low\n    thresholds: {enuf: %s}\n", "5 %");
 	write_users(CHANGE, "40 %");
-	ASSERT_EQ(typed(&cmd_report, "DATA/made-train.json", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "jobmeter report: a file of rules is ignored: /");
+	text = ASSERT_TYPED(cmd_report, CLI_WELL, "DATA/made-train.json",
+			    "jobmeter report: a file of rules is ignored: /");
 	line = strstr(
 		text,
 		"/site.yaml:3: thresholds: 'cpu-low' has no 'enuf'; it has enough, waiting\n");
 	ASSERT(line != NULL);
 	ASSERT(!strstr(line, "is ignored")); /* told once */
 	ASSERT_LACKS(text, "2.1 of 4 cores were"); /* 53 % are enough for this user */
-	ASSERT_EQ(typed(&cmd_compare, "DATA/made-train.json DATA/made-train-before.json",
-			&compared),
-		  CLI_WELL);
-	ASSERT_CONTAINS(compared, "jobmeter compare: a file of rules is ignored: ");
+	ASSERT_TYPED(cmd_compare, CLI_WELL, "DATA/made-train.json DATA/made-train-before.json",
+		     "jobmeter compare: a file of rules is ignored: ");
 	remove_users();
 }
 
 TEST(reports_say_what_the_sites_rules_say)
 {
-	_cleanup_free_ char *text = NULL, *json = NULL, *compared = NULL;
-
 	write_site("variables: {cores_wasted: cpu_allocated_cores - cores_busy}\nrules:\n  - id: "
 		   "ours\n"
 		   "    severity: critical\n    source: us\n    when: cores_wasted > %s\n"
 		   "    text: \"{cores_wasted} cores were wasted.\"\n",
 		   "1");
-	ASSERT_EQ(typed(&cmd_report, "DATA/made-train.json", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "\n  1.9 cores were wasted.\n");
-	ASSERT_EQ(typed(&cmd_report, "--json DATA/made-train.json", &json), CLI_WELL);
-	ASSERT_CONTAINS(json, "\"evidence\": {\"cores_wasted\": 1.");
-	ASSERT_EQ(typed(&cmd_compare, "--all DATA/made-train.json DATA/made-train-before.json",
-			&compared),
-		  CLI_WELL);
-	ASSERT_CONTAINS(compared, "cores wasted");
+	ASSERT_TYPED(cmd_report, CLI_WELL, "DATA/made-train.json", "\n  1.9 cores were wasted.\n");
+	ASSERT_TYPED(cmd_report, CLI_WELL, "--json DATA/made-train.json",
+		     "\"evidence\": {\"cores_wasted\": 1.");
+	ASSERT_TYPED(cmd_compare, CLI_WELL,
+		     "--all DATA/made-train.json DATA/made-train-before.json", "cores wasted");
 	remove_users();
 }
 
 TEST(a_file_that_others_may_write_to_is_not_read)
 {
-	_cleanup_free_ char *text = NULL;
-
 	write_site(CHANGE, "50 %");
 	ASSERT_OK(chmod(getenv("JOBMETER_INSIGHTS"), 0666));
 	ASSERT(load() == 0.65);
-	ASSERT_EQ(typed(&cmd_insights, "--list", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "is not read: others may write to it (chmod go-w)\n");
+	ASSERT_TYPED(cmd_insights, CLI_WELL, "--list",
+		     "is not read: others may write to it (chmod go-w)\n");
 	ASSERT_OK(chmod(getenv("JOBMETER_INSIGHTS"), 0644));
 	ASSERT(load() == 0.5);
 	remove_users();
@@ -152,13 +143,10 @@ TEST(a_file_of_another_user_is_not_read)
 
 TEST(a_directory_and_an_endless_file_are_refused)
 {
-	_cleanup_free_ char *dir = NULL, *device = NULL;
-
 	setenv("JOBMETER_INSIGHTS", "/", 1);
-	ASSERT_EQ(typed(&cmd_insights, "--list", &dir), CLI_WELL);
-	ASSERT_CONTAINS(dir, "cannot read '/': it is no plain file\n");
-	ASSERT_EQ(typed(&cmd_insights, "--check /dev/zero", &device), CLI_FAILED);
-	ASSERT_CONTAINS(device, "cannot read '/dev/zero': File too large\n");
+	ASSERT_TYPED(cmd_insights, CLI_WELL, "--list", "cannot read '/': it is no plain file\n");
+	ASSERT_TYPED(cmd_insights, CLI_FAILED, "--check /dev/zero",
+		     "cannot read '/dev/zero': File too large\n");
 	remove_users();
 }
 
@@ -176,29 +164,25 @@ TEST(a_file_that_was_asked_for_must_be_there_and_right)
 
 TEST(the_score_is_by_what_the_site_bills)
 {
-	_cleanup_free_ char *text = NULL, *told = NULL, *markdown = NULL, *html = NULL;
+	const char *text;
 
 	write_site("billing: {'*': 'CPU=1,Mem=%s'}\n", "0.25G"); /* 4 cores, 16 GiB */
-	ASSERT_EQ(typed(&cmd_report, "DATA/made-train.json", &text), CLI_WELL);
+	text = ASSERT_TYPED(cmd_report, CLI_WELL, "DATA/made-train.json");
 	ASSERT_CONTAINS(text, "score 36 of 100, as billed\n"); /* the mean of 53 and 19 */
-	ASSERT_EQ(typed(&cmd_insights, "DATA/made-train.json", &told), CLI_WELL);
-	ASSERT_CONTAINS(told, "\nbill        CPU=1,Mem=0.25G: cores 50 %, memory 50 %\n");
-	ASSERT_EQ(typed(&cmd_report, "--format markdown DATA/made-train.json", &markdown),
-		  CLI_WELL);
-	ASSERT_CONTAINS(markdown, ", score 36 of 100, as billed\n");
-	ASSERT_EQ(typed(&cmd_report, "--format html DATA/made-train.json", &html), CLI_WELL);
-	ASSERT_CONTAINS(html, " · score 36 of 100, as billed");
+	ASSERT_TYPED(cmd_insights, CLI_WELL, "DATA/made-train.json",
+		     "\nbill        CPU=1,Mem=0.25G: cores 50 %, memory 50 %\n");
+	ASSERT_TYPED(cmd_report, CLI_WELL, "--format markdown DATA/made-train.json",
+		     ", score 36 of 100, as billed\n");
+	ASSERT_TYPED(cmd_report, CLI_WELL, "--format html DATA/made-train.json",
+		     " · score 36 of 100, as billed");
 	remove_users();
 }
 
 TEST(the_example_is_right)
 {
-	_cleanup_free_ char *text = NULL;
-
-	ASSERT_EQ(typed(&cmd_insights, "--check DATA/../../share/site-insights.yaml", &text),
-		  CLI_WELL);
-	ASSERT_CONTAINS(text, "site-insights.yaml: ok\nrules: 1 new, 2 changed, 1 disabled\n"
-			      "classes: 0 new, 1 changed, 0 disabled\n"
-			      "patterns: 0 new, 1 changed, 1 disabled\n"
-			      "billing: 2 partitions\nvariables: 2\n");
+	ASSERT_TYPED(cmd_insights, CLI_WELL, "--check DATA/../../share/site-insights.yaml",
+		     "site-insights.yaml: ok\nrules: 1 new, 2 changed, 1 disabled\n"
+		     "classes: 0 new, 1 changed, 0 disabled\n"
+		     "patterns: 0 new, 1 changed, 1 disabled\n"
+		     "billing: 2 partitions\nvariables: 2\n");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "load/sizing.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <linux/bpf.h>
 #include <stdio.h>

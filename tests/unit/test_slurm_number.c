@@ -2,7 +2,6 @@
 #include "jobs/slurm_number.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "basic/cleanup.h"

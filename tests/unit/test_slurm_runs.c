@@ -7,7 +7,6 @@
  * edited.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +32,6 @@
 	"Cluster\n"
 
 static const struct store_who all = { .sees_all = true };
-
-static struct store *open_store(const char *name)
-{
-	struct store *s = NULL;
-	struct error err = {};
-
-	if (store_open_any(place_of(name), STORE_WRITE, &s, &err) < 0)
-		printf("  %s\n", err.text);
-	ASSERT(s);
-	return s;
-}
 
 /* How many runs said something new; or what open() said. */
 static int put_answer(struct store *s, const char *text)
@@ -141,7 +129,7 @@ static char *list(struct store *s)
 
 TEST(every_row_of_the_capture_is_a_job)
 {
-	_cleanup_(store_closep) struct store *s = open_store("capture");
+	_cleanup_(store_closep) struct store *s = place_open("capture");
 	_cleanup_free_ char *text = test_data(CAPTURED);
 
 	ASSERT_EQ(put_answer(s, text), 22);
@@ -175,7 +163,7 @@ TEST(every_row_of_the_capture_is_a_job)
 
 TEST(records_that_have_a_sluid_alone_find_their_run)
 {
-	_cleanup_(store_closep) struct store *s = open_store("sluid");
+	_cleanup_(store_closep) struct store *s = place_open("sluid");
 	_cleanup_free_ char *text = test_data(CAPTURED);
 	/* as agents that never learned the number say it, in whatever order both come */
 	static const struct {
@@ -214,7 +202,7 @@ static void work(struct store *s)
 
 TEST(the_index_is_made_again_of_records_and_runs)
 {
-	_cleanup_(store_closep) struct store *s = open_store("again");
+	_cleanup_(store_closep) struct store *s = place_open("again");
 	_cleanup_free_ char *text = test_data(CAPTURED), *before = NULL;
 	struct error err = {};
 	uint64_t count;
@@ -233,7 +221,7 @@ TEST(the_index_is_made_again_of_records_and_runs)
 
 TEST(who_is_forgotten_has_no_runs)
 {
-	_cleanup_(store_closep) struct store *s = open_store("forgotten");
+	_cleanup_(store_closep) struct store *s = place_open("forgotten");
 	_cleanup_free_ char *text = test_data(CAPTURED);
 	struct error err = {};
 	uint64_t count;
@@ -247,7 +235,7 @@ TEST(who_is_forgotten_has_no_runs)
 
 TEST(a_requeue_without_sluids_is_told_apart_by_time)
 {
-	_cleanup_(store_closep) struct store *s = open_store("requeue");
+	_cleanup_(store_closep) struct store *s = place_open("requeue");
 
 	/* 3 s apart: records alone are one job */
 	put_record(s, "12", NULL, DAY + 100 * SECOND, DAY + 110 * SECOND);
@@ -278,7 +266,7 @@ TEST(a_requeue_without_sluids_is_told_apart_by_time)
 
 TEST(an_array_that_waits_is_one_row_and_leaves_none)
 {
-	_cleanup_(store_closep) struct store *s = open_store("array");
+	_cleanup_(store_closep) struct store *s = place_open("array");
 
 	ASSERT_EQ(put_answer(s,
 			     HEAD "9_[3-5%2]\x1f"
@@ -310,7 +298,7 @@ TEST(an_array_that_waits_is_one_row_and_leaves_none)
 
 TEST(an_answer_that_is_not_whole_changes_nothing)
 {
-	_cleanup_(store_closep) struct store *s = open_store("broken");
+	_cleanup_(store_closep) struct store *s = place_open("broken");
 	_cleanup_free_ char *text = test_data(CAPTURED);
 
 	for (size_t length = strlen(text) - 1; length > 900; length -= 371) {
@@ -326,7 +314,7 @@ TEST(an_answer_that_is_not_whole_changes_nothing)
 
 TEST(bytes_of_no_character_and_long_texts_are_taken)
 {
-	_cleanup_(store_closep) struct store *s = open_store("bytes");
+	_cleanup_(store_closep) struct store *s = place_open("bytes");
 	_cleanup_free_ char *text = NULL;
 	char name[3000];
 

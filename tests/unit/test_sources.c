@@ -17,7 +17,6 @@
 #include "export/exposition.h"
 #include "basic/file.h"
 #include "lives.h"
-#include "basic/macro.h"
 #include "model/record.h"
 #include "node/sampled_job.h"
 #include "service/syscall_filter.h"
@@ -187,18 +186,15 @@ TEST(a_number_of_the_node_goes_from_its_file_to_the_page)
 {
 	_cleanup_close_ int root_fd = tree_open("node");
 	_cleanup_(sources_freep) struct sources *s = NULL;
-	_cleanup_free_ char *page = NULL, *later = NULL;
 
 	tree_write(root_fd, EXAMPLE "/value", "1009\n");
 	s = open_one(&example, root_fd, true);
 	ASSERT_OK(sources_sample(s, 1));
-	page = page_of(s);
-	ASSERT_CONTAINS(page, "\njobmeter_node_procs_running 1009\n");
+	ASSERT_TOLD(page_of(s), "\njobmeter_node_procs_running 1009\n");
 	expect_missing(s, "");
 	unlinkat(root_fd, EXAMPLE "/value", 0);
 	ASSERT_OK(sources_sample(s, 2));
-	later = page_of(s);
-	ASSERT_LACKS(later, "jobmeter_node_procs_running");
+	ASSERT_UNTOLD(page_of(s), "jobmeter_node_procs_running");
 	expect_missing(s, "examples: none can be read");
 }
 
@@ -207,7 +203,6 @@ TEST(numbers_that_jobs_need_are_read_at_each_reading_and_others_when_they_are_as
 	_cleanup_close_ int root_fd = tree_open("unwanted");
 	struct source of_jobs = example;
 	_cleanup_(sources_freep) struct sources *s = NULL, *t = NULL;
-	_cleanup_free_ char *of_node = NULL, *of_reading = NULL;
 
 	tree_write(root_fd, EXAMPLE "/value", "7\n");
 	of_jobs.is_for_jobs = true;
@@ -220,10 +215,8 @@ TEST(numbers_that_jobs_need_are_read_at_each_reading_and_others_when_they_are_as
 	ASSERT(!sources_find(t, "another"));
 	ASSERT(!sources_are_sampled(s) && sources_are_sampled(t) && !sources_are_sampled(NULL));
 	tree_write(root_fd, EXAMPLE "/value", "11\n");
-	of_node = page_of(s);
-	of_reading = page_of(t);
-	ASSERT_CONTAINS(of_node, "\njobmeter_node_procs_running 11\n");
-	ASSERT_CONTAINS(of_reading, "\njobmeter_node_procs_running 7\n");
+	ASSERT_TOLD(page_of(s), "\njobmeter_node_procs_running 11\n");
+	ASSERT_TOLD(page_of(t), "\njobmeter_node_procs_running 7\n");
 }
 
 TEST(what_is_switched_off_or_not_there_is_said_and_not_read)
@@ -430,7 +423,6 @@ TEST(a_slow_source_is_not_waited_for_and_its_sample_comes_with_a_later_reading)
 	_cleanup_close_ int root_fd = tree_open("slow");
 	struct sources *s = open_slow(&patient, root_fd);
 	struct source_attachments a = {};
-	_cleanup_free_ char *page = NULL;
 
 	ASSERT_OK(sources_sample(s, 1));
 	sources_ask(s);
@@ -442,9 +434,8 @@ TEST(a_slow_source_is_not_waited_for_and_its_sample_comes_with_a_later_reading)
 	sem_post(&may_end);
 	read_until_there(s);
 	ASSERT_EQ(sampled(s, &a, "0"), (uint64_t)3);
-	page = page_of(s);
-	ASSERT_CONTAINS(page, "\njobmeter_node_procs_running 1013\n");
-	ASSERT_CONTAINS(page, "\njobmeter_agent_source_late_samples_total{source=\"slow\"} 0\n");
+	ASSERT_TOLD(page_of(s), "\njobmeter_node_procs_running 1013\n",
+		    "\njobmeter_agent_source_late_samples_total{source=\"slow\"} 0\n");
 	expect_missing(s, "");
 	expect_missing_of_job(s, false, "examples: too short");
 	sources_ask(s); /* what it said last holds until the next */

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "basic/cleanup.h"
 #include "model/document.h"
@@ -54,7 +53,7 @@ static int parse(const char *text, struct steps *ret, struct error *err)
 TEST(steps_come_back_as_they_were_written)
 {
 	_cleanup_steps_ struct steps steps = {}, back = {};
-	_cleanup_free_ char *text = NULL, *again = NULL;
+	_cleanup_free_ char *text = NULL;
 	struct step *step = steps_add(&steps, "batch");
 	struct error err = {};
 
@@ -75,8 +74,7 @@ TEST(steps_come_back_as_they_were_written)
 	ASSERT_EQ(sent_of(&back.items[0], SOCKET_UNIX_DGRAM), 10007U);
 	ASSERT_EQ(back.items[0].network.min_rtt_ns, 31000U);
 	ASSERT(!back.items[1].network.is_known);
-	again = text_of(&back);
-	ASSERT_STREQ(again, text);
+	ASSERT_TEXT(text_of(&back), text);
 }
 
 TEST(steps_of_two_nodes_become_one_by_their_ids)

@@ -27,17 +27,6 @@ static const struct store_who all = { .sees_all = true };
 
 /* ---- a store and lines for it ---- */
 
-static struct store *open_store(const char *name)
-{
-	struct store *s = NULL;
-	struct error err = {};
-
-	if (store_open_any(place_of(name), STORE_WRITE, &s, &err) < 0)
-		printf("  %s\n", err.text);
-	ASSERT(s);
-	return s;
-}
-
 static void set(char **text, const char *value)
 {
 	free(*text);
@@ -242,7 +231,7 @@ TEST(a_line_comes_back_byte_for_byte)
 					     "made-hot.json", "made-ways.json" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		_cleanup_(store_closep) struct store *s = open_store(names[i]);
+		_cleanup_(store_closep) struct store *s = place_open(names[i]);
 		_cleanup_free_ char *text = one_line(names[i]), *back = NULL, *wanted = NULL;
 		json_t *root = json_loads(text, 0, NULL);
 		struct store_question question = {
@@ -272,7 +261,7 @@ TEST(a_timeline_stands_apart_wherever_it_stood)
 		("{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"job\":{\"manager\":\"run\",\"id\":\"3\"},"
 		 "\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},\"timeline\":null}"),
 	};
-	_cleanup_(store_closep) struct store *s = open_store("apart");
+	_cleanup_(store_closep) struct store *s = place_open("apart");
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		const char id[] = { (char)('1' + i), '\0' };
@@ -292,7 +281,7 @@ TEST(a_timeline_stands_apart_wherever_it_stood)
 
 TEST(a_newer_version_replaces_and_an_older_one_is_known)
 {
-	_cleanup_(store_closep) struct store *s = open_store("versions");
+	_cleanup_(store_closep) struct store *s = place_open("versions");
 	struct record *record = made_checkpoint("7", "n");
 
 	ASSERT_EQ(put(s, record), 't');
@@ -313,7 +302,7 @@ TEST(a_newer_version_replaces_and_an_older_one_is_known)
 
 TEST(a_final_record_stands_against_checkpoints_and_not_against_a_newer_one)
 {
-	_cleanup_(store_closep) struct store *s = open_store("finals");
+	_cleanup_(store_closep) struct store *s = place_open("finals");
 	struct record *record = made_job("7", "n", 0);
 
 	ASSERT_EQ(put(s, record), 't');
@@ -329,7 +318,7 @@ TEST(a_final_record_stands_against_checkpoints_and_not_against_a_newer_one)
 
 TEST(what_has_no_key_is_refused)
 {
-	_cleanup_(store_closep) struct store *s = open_store("keys");
+	_cleanup_(store_closep) struct store *s = place_open("keys");
 	struct record *record = made_job("7", NULL, 0);
 
 	ASSERT_EQ(put(s, record), 'r');
@@ -346,7 +335,7 @@ TEST(what_has_no_key_is_refused)
 
 TEST(a_job_that_ran_before_its_agent_counts_from_when_it_was_seen)
 {
-	_cleanup_(store_closep) struct store *s = open_store("earlier");
+	_cleanup_(store_closep) struct store *s = place_open("earlier");
 	struct record *record = made_checkpoint("7", "a");
 
 	record->time.measured_from_ns = record->time.start_ns;
@@ -363,7 +352,7 @@ TEST(a_job_that_ran_before_its_agent_counts_from_when_it_was_seen)
 
 TEST(what_is_abandoned_is_not_there)
 {
-	_cleanup_(store_closep) struct store *s = open_store("abandoned");
+	_cleanup_(store_closep) struct store *s = place_open("abandoned");
 	struct record *record = made_job("7", "n", 0);
 	_cleanup_free_ char *text = line_of(record);
 	struct store_line line = { .text = text, .length = strlen(text), .arrived_ns = NOW };
@@ -387,15 +376,14 @@ TEST(unknown_and_missing_sections_are_stored_whole)
 	static const char line[] =
 		"{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"from_tomorrow\":{\"x\":[1,2.50,{}]},"
 		"\"job\":{\"manager\":\"run\",\"id\":\"9\",\"new\":true},\"time\":{\"start\":\"2026-02-03T04:05:06Z\"}}";
-	_cleanup_(store_closep) struct store *s = open_store("unknown");
+	_cleanup_(store_closep) struct store *s = place_open("unknown");
 	const struct store_question question = { .id = "9" };
-	_cleanup_free_ char *before = NULL, *after = NULL, *back = NULL;
+	_cleanup_free_ char *before = NULL, *back = NULL;
 
 	ASSERT_EQ(put_text_at(s, line, NOW), 't');
 	before = dump_index("unknown");
 	reindex(s);
-	after = dump_index("unknown");
-	ASSERT_STREQ(after, before);
+	ASSERT_TEXT(dump_index("unknown"), before);
 	back = read_lines(s, &question, &all);
 	back[strcspn(back, "\n")] = '\0';
 	ASSERT_STREQ(back, line);
@@ -407,7 +395,7 @@ TEST(unknown_and_missing_sections_are_stored_whole)
 
 TEST(nodes_of_a_job_are_summed)
 {
-	_cleanup_(store_closep) struct store *s = open_store("nodes");
+	_cleanup_(store_closep) struct store *s = place_open("nodes");
 
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
 	ASSERT_EQ(put(s, made_job("7", "b", 3)), 't');
@@ -422,7 +410,7 @@ TEST(nodes_of_a_job_are_summed)
 TEST(the_id_of_a_run_is_its_nodes_own)
 {
 	static const char *const nodes[] = { "a", "b" };
-	_cleanup_(store_closep) struct store *s = open_store("runs");
+	_cleanup_(store_closep) struct store *s = place_open("runs");
 
 	for (size_t i = 0; i < 2; i++) {
 		struct record *record = made_job("7", nodes[i], 0);
@@ -435,7 +423,7 @@ TEST(the_id_of_a_run_is_its_nodes_own)
 
 TEST(times_that_lie_within_a_minute_are_one_job)
 {
-	_cleanup_(store_closep) struct store *s = open_store("minute");
+	_cleanup_(store_closep) struct store *s = place_open("minute");
 
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
 	ASSERT_EQ(put(s, made_job("7", "b", 161)), 't'); /* it began 61 s after the other's end */
@@ -454,7 +442,7 @@ TEST(times_that_lie_within_a_minute_are_one_job)
 
 TEST(another_user_or_cluster_is_another_job)
 {
-	_cleanup_(store_closep) struct store *s = open_store("others");
+	_cleanup_(store_closep) struct store *s = place_open("others");
 	struct record *record = made_job("7", "b", 0);
 
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
@@ -468,7 +456,7 @@ TEST(another_user_or_cluster_is_another_job)
 
 TEST(a_job_on_many_nodes_waits_for_the_upkeep)
 {
-	_cleanup_(store_closep) struct store *s = open_store("many");
+	_cleanup_(store_closep) struct store *s = place_open("many");
 	const struct store_upkeep upkeep = { .now_ns = NOW };
 	struct error err;
 	bool has_more;
@@ -518,7 +506,7 @@ static struct error work_all(struct store *s)
 /* The index stands for whatever keeps the row of one job from being made. */
 TEST(a_job_whose_row_cannot_be_made_is_passed_over_until_it_can)
 {
-	struct store *s = open_store("odd");
+	struct store *s = place_open("odd");
 	struct store_facts facts;
 	struct error said;
 
@@ -538,7 +526,7 @@ TEST(a_job_whose_row_cannot_be_made_is_passed_over_until_it_can)
 	ASSERT_STREQ(said.text, "");
 	place_execute("odd", "DROP INDEX odd");
 	store_close(s);
-	s = open_store("odd");
+	s = place_open("odd");
 	work_all(s);
 	ASSERT_ASKED("odd", "SELECT nodes, is_stale FROM jobs WHERE job_id = '7'", "9|0\n");
 	store_close(s);
@@ -548,11 +536,10 @@ TEST(a_job_whose_row_cannot_be_made_is_passed_over_until_it_can)
 
 TEST(each_sees_his_own_and_nobody_what_is_nobodys)
 {
-	_cleanup_(store_closep) struct store *s = open_store("who");
+	_cleanup_(store_closep) struct store *s = place_open("who");
 	const struct store_who first = { .uid = 1000 }, second = { .uid = 1001 },
 			       nobody = { .uid = UINT32_MAX };
 	const struct store_question seven = { .id = "7" }, eight = { .id = "8", .node = "a" };
-	_cleanup_free_ char *own = NULL, *others = NULL, *none = NULL, *theirs = NULL;
 	struct record *record = made_job("8", "a", 0);
 	struct error missing = {}, hidden = {};
 	struct id_list ids = {};
@@ -570,14 +557,10 @@ TEST(each_sees_his_own_and_nobody_what_is_nobodys)
 	ASSERT_LIST(s, &second, "", .user = "1000");
 	ASSERT_LIST(s, &second, "", .text = "made");
 	ASSERT_LIST(s, &second, "", .text = "' OR 1 = 1 --");
-	own = read_lines(s, &seven, &first);
-	ASSERT_CONTAINS(own, "\"id\":\"7\"");
-	others = read_lines(s, &seven, &second);
-	ASSERT_STREQ(others, "");
-	none = read_lines(s, &eight, &nobody);
-	ASSERT_STREQ(none, "");
-	theirs = read_lines(s, &eight, &all);
-	ASSERT_CONTAINS(theirs, "\"id\":\"8\"");
+	ASSERT_TOLD(read_lines(s, &seven, &first), "\"id\":\"7\"");
+	ASSERT_TEXT(read_lines(s, &seven, &second), "");
+	ASSERT_TEXT(read_lines(s, &eight, &nobody), "");
+	ASSERT_TOLD(read_lines(s, &eight, &all), "\"id\":\"8\"");
 	ASSERT_ERR(store_find_records(s, &seven, &second, &ids, &hidden), -ENOENT);
 	ASSERT_ERR(store_find_records(s, &(struct store_question){ .id = "9" }, &second, &ids,
 				      &missing),
@@ -589,7 +572,7 @@ TEST(each_sees_his_own_and_nobody_what_is_nobodys)
 
 TEST(filters_choose)
 {
-	_cleanup_(store_closep) struct store *s = open_store("filters");
+	_cleanup_(store_closep) struct store *s = place_open("filters");
 	struct record *record = made_job("7", "a", 0);
 	bool has_more = false;
 	struct error err;
@@ -625,7 +608,7 @@ TEST(filters_choose)
 TEST(a_text_of_any_length_is_found)
 {
 	static const size_t lengths[] = { 499, 500, 501, 4001 };
-	_cleanup_(store_closep) struct store *s = open_store("lengths");
+	_cleanup_(store_closep) struct store *s = place_open("lengths");
 	char texts[2 * ARRAY_SIZE(lengths)][4 * 4001 + 1] = {};
 	uint64_t state = 1;
 
@@ -652,23 +635,22 @@ TEST(a_text_of_any_length_is_found)
 
 TEST(of_several_jobs_of_an_id_the_newest_is_meant)
 {
-	_cleanup_(store_closep) struct store *s = open_store("newest");
+	_cleanup_(store_closep) struct store *s = place_open("newest");
 	const struct store_question newest = { .id = "7" }, node = { .id = "7", .node = "a" };
-	_cleanup_free_ char *found = NULL, *older = NULL;
+	_cleanup_free_ char *found = NULL;
 
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
 	ASSERT_EQ(put(s, made_job("7", "b", 900)), 't');
 	found = read_lines(s, &newest, &all);
 	ASSERT_CONTAINS(found, "\"node\":\"b\"");
 	ASSERT_LACKS(found, "\"node\":\"a\"");
-	older = read_lines(s, &node, &all);
-	ASSERT_CONTAINS(older, "\"node\":\"a\"");
+	ASSERT_TOLD(read_lines(s, &node, &all), "\"node\":\"a\"");
 }
 
 TEST(a_job_is_found_by_each_of_its_names)
 {
 	static const char *const names[] = { "4160740", "4160739_207", "sEKNKTV3WPV500" };
-	_cleanup_(store_closep) struct store *s = open_store("names");
+	_cleanup_(store_closep) struct store *s = place_open("names");
 	struct record *r = made_job("4160740", "a", 0);
 
 	set(&r->job.array_id, "4160739");
@@ -700,7 +682,7 @@ static void work(struct store *s, const struct store_upkeep *upkeep)
 
 TEST(a_job_whose_checkpoints_stop_is_closed_until_something_comes)
 {
-	_cleanup_(store_closep) struct store *s = open_store("closed");
+	_cleanup_(store_closep) struct store *s = place_open("closed");
 	struct store_upkeep upkeep = { .now_ns = NOW, .closing_ns = NOW };
 	struct record *record = made_job("7", "a", 0);
 
@@ -721,7 +703,7 @@ TEST(a_job_whose_checkpoints_stop_is_closed_until_something_comes)
 
 TEST(a_node_that_starts_anew_closes_what_it_ran_before)
 {
-	_cleanup_(store_closep) struct store *s = open_store("boots");
+	_cleanup_(store_closep) struct store *s = place_open("boots");
 	struct record *record = made_checkpoint("8", "a");
 
 	ASSERT_EQ(put(s, made_checkpoint("7", "a")), 't');
@@ -743,7 +725,7 @@ TEST(a_node_that_starts_anew_closes_what_it_ran_before)
 
 TEST(a_record_from_the_future_is_noted)
 {
-	_cleanup_(store_closep) struct store *s = open_store("clock");
+	_cleanup_(store_closep) struct store *s = place_open("clock");
 	struct record *record = made_job("7", "a", 0);
 
 	record->sequence = (NOW + 5 * SECOND) / 1000;
@@ -787,8 +769,8 @@ static void put_by_clock(struct store *s, const char *node, int64_t offset_ns)
 
 TEST(nodes_whose_clocks_differ_have_the_same_times)
 {
-	_cleanup_(store_closep) struct store *s = open_store("clocks");
-	_cleanup_free_ char *before = NULL, *after = NULL;
+	_cleanup_(store_closep) struct store *s = place_open("clocks");
+	_cleanup_free_ char *before = NULL;
 
 	put_by_clock(s, "a", 0);
 	put_by_clock(s, "b", 300 * (int64_t)SECOND);
@@ -802,28 +784,25 @@ TEST(nodes_whose_clocks_differ_have_the_same_times)
 		"b|the node's clock is 300000 ms ahead\nc|the node's clock is 300000 ms behind\n");
 	before = dump_index("clocks");
 	reindex(s);
-	after = dump_index("clocks");
-	ASSERT_STREQ(after, before);
+	ASSERT_TEXT(dump_index("clocks"), before);
 }
 
 /* ---- what is deleted ---- */
 
 TEST(timelines_go_first_and_records_later)
 {
-	_cleanup_(store_closep) struct store *s = open_store("retention");
+	_cleanup_(store_closep) struct store *s = place_open("retention");
 	struct store_upkeep upkeep = { .now_ns = NOW, .timelines_ns = NOW - 5 };
 	const struct store_question question = { .id = "old" };
 	static const char line[] =
 		"{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"job\":{\"manager\":\"slurm\",\"id\":\"old\"},"
 		"\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},\"timeline\":" TIMELINE
 		"},\"final\":true}";
-	_cleanup_free_ char *back = NULL;
 
 	ASSERT_EQ(put_text_at(s, line, NOW - 10), 't');
 	ASSERT_EQ(put_at(s, made_job("new", "a", 0), NOW - 3), 't');
 	work(s, &upkeep);
-	back = read_lines(s, &question, &all);
-	ASSERT_CONTAINS(back, "\"timeline\":null,\"final\":true}\n");
+	ASSERT_TOLD(read_lines(s, &question, &all), "\"timeline\":null,\"final\":true}\n");
 	ASSERT_EQ(put_text_at(s, line, NOW), 'k'); /* it is still known by its bytes */
 	upkeep.records_ns = NOW - 5;
 	work(s, &upkeep);
@@ -836,7 +815,7 @@ TEST(timelines_go_first_and_records_later)
 
 TEST(of_a_job_on_two_nodes_the_other_one_stays)
 {
-	_cleanup_(store_closep) struct store *s = open_store("half");
+	_cleanup_(store_closep) struct store *s = place_open("half");
 	const struct store_upkeep upkeep = { .now_ns = NOW, .records_ns = NOW - 5 };
 
 	ASSERT_EQ(put_at(s, made_job("7", "a", 0), NOW - 10), 't');
@@ -848,7 +827,7 @@ TEST(of_a_job_on_two_nodes_the_other_one_stays)
 
 TEST(a_user_is_forgotten_by_name_and_number)
 {
-	_cleanup_(store_closep) struct store *s = open_store("forgotten");
+	_cleanup_(store_closep) struct store *s = place_open("forgotten");
 	struct record *record = made_job("8", "a", 0);
 	uint64_t count = 0;
 	struct error err;
@@ -904,7 +883,7 @@ static struct record *made_usage(const char *id, uint64_t start_ns, unsigned int
 
 TEST(usage_is_exact_whatever_comes_late_or_again)
 {
-	_cleanup_(store_closep) struct store *s = open_store("usage");
+	_cleanup_(store_closep) struct store *s = place_open("usage");
 	const uint64_t day = NOW / (86400 * SECOND) * (86400 * SECOND);
 	struct record *record = made_usage("7", day, 4, 300, 37);
 
@@ -927,7 +906,7 @@ TEST(usage_is_exact_whatever_comes_late_or_again)
 
 TEST(usage_that_cannot_be_made_anew_is_said_and_an_absurd_day_has_its_own)
 {
-	struct store *s = open_store("failing");
+	struct store *s = place_open("failing");
 	struct error err = {};
 
 	ASSERT_EQ(put(s, made_usage("7", INT64_MAX - 200 * SECOND, 4, 300, 37)), 't');
@@ -967,30 +946,28 @@ static void fill(struct store *s)
 
 TEST(the_index_made_anew_is_the_same)
 {
-	struct store *s = open_store("reindex");
-	_cleanup_free_ char *before = NULL, *again = NULL, *from_nothing = NULL;
+	struct store *s = place_open("reindex");
+	_cleanup_free_ char *before = NULL;
 
 	fill(s);
 	before = dump_index("reindex");
 	ASSERT_CONTAINS(before, "INCOMPLETE");
 	reindex(s);
 	check_rollups(s);
-	again = dump_index("reindex");
-	ASSERT_STREQ(again, before);
+	ASSERT_TEXT(dump_index("reindex"), before);
 	store_close(s);
 	place_execute("reindex", "DROP TABLE jobs; DROP TABLE job_mounts; DROP TABLE job_steps");
-	s = open_store("reindex");
+	s = place_open("reindex");
 	reindex(s);
 	work(s, &(struct store_upkeep){ .now_ns = NOW });
 	check_rollups(s);
-	from_nothing = dump_index("reindex");
-	ASSERT_STREQ(from_nothing, before);
+	ASSERT_TEXT(dump_index("reindex"), before);
 	store_close(s);
 }
 
 TEST(a_column_that_is_new_is_empty_until_then)
 {
-	struct store *s = open_store("column");
+	struct store *s = place_open("column");
 	struct error err;
 
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
@@ -999,7 +976,7 @@ TEST(a_column_that_is_new_is_empty_until_then)
 	ASSERT_OK(store_open_any(place_of("column"), STORE_READ, &s, &err));
 	ASSERT_LIST(s, &all, "7@a - 1;");
 	store_close(s);
-	s = open_store("column");
+	s = place_open("column");
 	ASSERT_ASKED("column", "SELECT \"cpu.user_seconds\" FROM jobs", "-\n");
 	reindex(s);
 	ASSERT_ASKED("column", "SELECT \"cpu.user_seconds\" FROM jobs", "190000000001\n");
@@ -1010,7 +987,7 @@ TEST(a_column_that_is_new_is_empty_until_then)
 
 TEST(a_copy_is_a_file_of_its_own_that_can_be_read)
 {
-	_cleanup_(store_closep) struct store *s = open_store("original");
+	_cleanup_(store_closep) struct store *s = place_open("original");
 	_cleanup_free_ char *copy = strdup(place_of("copy"));
 	struct store *other = NULL;
 	struct error err = {};
@@ -1039,7 +1016,7 @@ TEST(a_copy_is_a_file_of_its_own_that_can_be_read)
 
 TEST(the_file_is_its_owners_alone)
 {
-	_cleanup_(store_closep) struct store *s = open_store("private");
+	_cleanup_(store_closep) struct store *s = place_open("private");
 	_cleanup_free_ char *log = NULL;
 	struct stat st;
 
@@ -1079,7 +1056,7 @@ static void check_plan(struct store *s, const char *statement)
 
 TEST(no_statement_reads_a_whole_table)
 {
-	_cleanup_(store_closep) struct store *s = open_store("plans");
+	_cleanup_(store_closep) struct store *s = place_open("plans");
 	const struct store_upkeep upkeep = { .now_ns = NOW };
 	const struct store_question question = { .id = "7" };
 	const struct store_who own = { .uid = 1000 };
@@ -1101,7 +1078,7 @@ TEST(no_statement_reads_a_whole_table)
 TEST(jobs_of_a_node_are_found_by_an_index)
 {
 	static const struct store_who callers[] = { { .sees_all = true }, { .uid = 1000 } };
-	_cleanup_(store_closep) struct store *s = open_store("jobs-of-node");
+	_cleanup_(store_closep) struct store *s = place_open("jobs-of-node");
 	const struct job_filter filter = { .node = "a" };
 
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
@@ -1138,7 +1115,7 @@ static void set_version(const char *name, int version)
 
 TEST(an_older_database_gets_what_it_lacks)
 {
-	struct store *s = open_store("older");
+	struct store *s = place_open("older");
 	struct error err = {};
 
 	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
@@ -1152,7 +1129,7 @@ TEST(an_older_database_gets_what_it_lacks)
 	set_version("older", 1);
 	ASSERT_ERR(store_open_any(place_of("older"), STORE_READ, &s, &err), -EINVAL);
 	ASSERT_CONTAINS(err.text, "older jobmeter-server");
-	s = open_store("older");
+	s = place_open("older");
 	reindex(s);
 	ASSERT_LIST(s, &all, "7@a - 1;");
 	ASSERT_ASKED("older", "SELECT job_id, exit_code FROM jobs", "7|0\n");
@@ -1188,7 +1165,7 @@ TEST(what_is_no_database_of_ours_is_left_alone)
 {
 	place_execute("foreign", "CREATE TABLE mine (x BIGINT)");
 	refuse_to_open("foreign", "is no database of jobmeter");
-	store_close(open_store("tomorrow"));
+	store_close(place_open("tomorrow"));
 	set_version("tomorrow", 5);
 	refuse_to_open("tomorrow", "newer jobmeter-server");
 }
@@ -1207,10 +1184,10 @@ static int move(struct store *from, struct store *to, char **ret, struct error *
 
 TEST(a_database_is_moved_whole)
 {
-	_cleanup_(store_closep) struct store *from = open_store("old"), *to = NULL;
-	_cleanup_free_ char *before = NULL, *after = NULL, *told = NULL, *again = NULL;
+	_cleanup_(store_closep) struct store *from = place_open("old"), *to = NULL;
+	_cleanup_free_ char *before = NULL, *told = NULL, *again = NULL;
 	const struct store_question question = { .id = "101" };
-	_cleanup_free_ char *line = NULL, *same = NULL;
+	_cleanup_free_ char *line = NULL;
 	struct error err = {};
 
 	fill(from);
@@ -1219,21 +1196,19 @@ TEST(a_database_is_moved_whole)
 		printf("  %s\n", err.text);
 	ASSERT_CONTAINS(told, "records             131 rows");
 	before = dump_index("old");
-	after = dump_index("new");
-	ASSERT_STREQ(after, before);
+	ASSERT_TEXT(dump_index("new"), before);
 	line = read_lines(from, &question, &all);
-	same = read_lines(to, &question, &all);
-	ASSERT_STREQ(same, line);
+	ASSERT_TEXT(read_lines(to, &question, &all), line);
 	ASSERT_ERR(move(from, to, &again, &err), -EEXIST);
 	store_close(TAKE_PTR(to));
-	to = open_store("new"); /* numbers go on behind those that came */
+	to = place_open("new"); /* numbers go on behind those that came */
 	ASSERT_EQ(put(to, made_job("900", "z", 0)), 't');
 	ASSERT_LIST(to, &all, "900@z - 1;", .id = "900");
 }
 
 TEST(what_was_half_moved_is_finished_and_takes_nothing_before)
 {
-	_cleanup_(store_closep) struct store *from = open_store("first"), *to = NULL;
+	_cleanup_(store_closep) struct store *from = place_open("first"), *to = NULL;
 	_cleanup_free_ char *told = NULL, *again = NULL;
 	struct error err = {};
 

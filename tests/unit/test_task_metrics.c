@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "counters/task_sums.h"
 
-#include <string.h>
-
 #include "model/cause.h"
 #include "test.h"
 

@@ -2,7 +2,6 @@
 #include "load/tiers.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "basic/error.h"
 #include "test.h"

@@ -471,16 +471,14 @@ static int read_back(const char *text, bool is_saved, struct timeline *ret, stru
 TEST(a_record_tells_it_in_its_units)
 {
 	_cleanup_(timeline_clear) struct timeline t = {};
-	_cleanup_free_ char *text = NULL;
 
 	ASSERT_OK(begin(&t));
 	ASSERT_OK(feed(&t, 2 * SECOND, 3 * SECOND, UINT64_MAX, 4096));
-	text = text_of(&t, false);
-	ASSERT_CONTAINS(text,
-			"{\"start\":\"2026-09-21T14:13:20.000000000Z\",\"interval_seconds\":1,");
-	ASSERT_CONTAINS(text, "\"cpu.user_seconds\":{\"unit\":\"seconds\",\"values\":[1.5,1.5]}");
-	ASSERT_CONTAINS(text, "\"cpu.system_seconds\":{\"unit\":\"seconds\",\"values\":null}");
-	ASSERT_CONTAINS(text, "\"memory.usage_bytes\":{\"unit\":\"bytes\",\"values\":[null,4096]}");
+	ASSERT_TOLD(text_of(&t, false),
+		    "{\"start\":\"2026-09-21T14:13:20.000000000Z\",\"interval_seconds\":1,",
+		    "\"cpu.user_seconds\":{\"unit\":\"seconds\",\"values\":[1.5,1.5]}",
+		    "\"cpu.system_seconds\":{\"unit\":\"seconds\",\"values\":null}",
+		    "\"memory.usage_bytes\":{\"unit\":\"bytes\",\"values\":[null,4096]}");
 }
 
 TEST(what_was_written_comes_back)

@@ -175,16 +175,7 @@ static struct mount_row *stage_of(struct trial *t)
 }
 
 /* A test of a trial @t that went well. */
-#define TRIAL(what)                              \
-	static void try_##what(struct trial *t); \
-	TEST(what)                               \
-	{                                        \
-		_cleanup_trial_ struct trial t;  \
-                                                 \
-		begin(&t);                       \
-		try_##what(&t);                  \
-	}                                        \
-	static void try_##what(struct trial *t)
+#define TRIAL(what) TEST_WITH(what, struct trial, t, begin, clear)
 
 TRIAL(what_was_counted_as_it_was_done_is_believed)
 {

@@ -11,6 +11,7 @@
 #include "basic/cleanup.h"
 #include "basic/cli.h"
 #include "basic/file.h"
+#include "basic/macro.h"
 #include "test.h"
 
 #define ARGUMENTS_MAX 16
@@ -35,6 +36,7 @@ int typed(const struct cli_command *command, const char *line, char **ret)
 		argv[argc] = words[argc];
 		argc++;
 	}
+	setenv("TZ", "UTC", 1);
 	setenv("XDG_STATE_HOME", test_dir(), 1);
 	setenv("XDG_CONFIG_HOME", test_dir(), 1);
 	setenv("JOBMETER_SERVER_SOCKET", "/nonexistent/server.sock", 0);
@@ -54,6 +56,21 @@ int typed(const struct cli_command *command, const char *line, char **ret)
 	if (ret)
 		ASSERT_OK(file_read(AT_FDCWD, path, 1 << 20, ret, NULL));
 	return code;
+}
+
+const char *typed_tells(const struct cli_command *command, int code, const char *const words[],
+			const char *file, int line)
+{
+	static char *printed[8];
+	static size_t count;
+	char **text = &printed[count++ % ARRAY_SIZE(printed)];
+
+	free(*text);
+	*text = NULL;
+	test_int(typed(command, words[0], text), code, words[0], "its code", file, line);
+	for (size_t i = 1; words[i]; i++)
+		test_contains(*text, words[i], true, file, line);
+	return *text;
 }
 
 void typed_rows(const struct cli_command *command, const struct typed_row *rows, size_t count)

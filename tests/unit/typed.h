@@ -10,6 +10,14 @@ struct cli_command;
  * printed to either stream is *ret (may be NULL).  Returns the exit code. */
 int typed(const struct cli_command *command, const char *line, char **ret);
 
+/* The same, which ends in @code and prints all of the texts behind the line in @words, up to NULL.
+ * Returns what it printed, until the eighth call after this one. */
+const char *typed_tells(const struct cli_command *command, int code, const char *const words[],
+			const char *file, int line);
+#define ASSERT_TYPED(command, code, ...)                                                      \
+	typed_tells(&(command), (code), (const char *const[]){ __VA_ARGS__, NULL }, __FILE__, \
+		    __LINE__)
+
 /* What stands in the file of that name in OUT; the caller frees. */
 char *typed_contents(const char *name);
 

@@ -102,6 +102,7 @@ struct registry_feed {
 	const struct cgroup_loss *losses; /* sorted */
 	size_t loss_count;
 	const struct losses *nowhere; /* NULL: what was lost is not known */
+	uint64_t unseen_ends; /* as in meter_unseen_ends(); read before the tasks */
 	bool is_partial;
 	registry_name_place name_place;
 	void *context;
@@ -222,14 +223,17 @@ void registry_save_timelines(struct registry *r);
 
 /*
  * Fold every cgroup that died more than the grace before @boot_ns, a moment before the last feed,
- * and whose tasks are all in.  Their ids, sorted, are in *@ret_cgroups (the caller frees); they are
- * remembered as folded, and what is fed of them is ignored, until registry_forget().  The order is:
- * fold, fold histograms, write down what registry_format_job() gives of each job that changed,
- * erase them on the kernel side, forget.  So whatever is cut off in between is neither lost nor
- * counted twice.  Where writing failed, registry_folded() has them the next time.
+ * and whose tasks are all in.  After an unseen end the grace is longer.  Their ids, sorted, are in
+ * *@ret_cgroups (the caller frees); they are remembered as folded, and what is fed of them is
+ * ignored, until registry_forget().  The order is: fold, fold histograms, write down what
+ * registry_format_job() gives of each job that changed, erase them on the kernel side, forget.  So
+ * whatever is cut off in between is neither lost nor counted twice.  Where writing failed,
+ * registry_folded() has them the next time.
  */
 int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_cgroups, size_t *ret_count);
 int registry_forget(struct registry *r, const uint64_t *cgroups, size_t count);
+/* All that it did is in for good: none of its cgroups is still to be folded. */
+bool registry_job_is_whole(const struct registry_job *j);
 
 /* Keep the histograms of cgroups that were folded, before they are erased; of others, and a second
  * time, nothing is taken.  All of one cgroup come in one call. */

@@ -371,6 +371,7 @@ int registry_feed(struct registry *r, const struct registry_feed *feed)
 	}
 	note_fed(r, feed->is_partial);
 	r->counted = feed->counted;
+	r->unseen_ends = feed->unseen_ends;
 	r->feeds++;
 	return 0;
 }

@@ -106,18 +106,22 @@ bool registry_group_is_folded(const struct registry_group *g)
 	return true;
 }
 
+/* An unseen end may be that of any group's task, which is in once the task is freed. */
 static bool is_settled(const struct registry *r, const struct registry_group *g, uint64_t boot_ns)
 {
-	if (!g->task || r->tasks[g->task - 1].unsettled == 0)
-		return true;
-	return g->died_ns + r->options.grace_ns + PATIENCE_NS <= boot_ns;
+	uint64_t wait_ns = 0;
+
+	if (g->task && r->tasks[g->task - 1].unsettled)
+		wait_ns = PATIENCE_NS;
+	else if (r->unseen_ns && r->unseen_ns + FREEING_NS > boot_ns)
+		wait_ns = FREEING_NS;
+	return g->died_ns + r->options.grace_ns + wait_ns <= boot_ns;
 }
 
 static bool is_ripe(const struct registry *r, const struct registry_group *g, uint64_t boot_ns)
 {
 	return r->has_rows && registry_group_is_touched(g) && g->is_learned && g->died_ns &&
-	       !g->children && !registry_group_is_folded(g) &&
-	       g->died_ns + r->options.grace_ns <= boot_ns && r->feeds > g->died_feed &&
+	       !g->children && !registry_group_is_folded(g) && r->feeds > g->died_feed &&
 	       is_settled(r, g, boot_ns);
 }
 
@@ -288,6 +292,9 @@ int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_cgroups, 
 	size_t at = 0;
 	int code = 0;
 
+	if (r->unseen_ends != r->folded_unseen)
+		r->unseen_ns = boot_ns;
+	r->folded_unseen = r->unseen_ends;
 	for (struct registry_group *g; code == 0 && (g = idmap_next(&r->groups, &at));)
 		code = fold_upwards(r, g, boot_ns, &folded);
 	registry_end_jobs(r, boot_ns);
@@ -339,6 +346,11 @@ int registry_forget(struct registry *r, const uint64_t *cgroups, size_t count)
 		free(g);
 	}
 	return 0;
+}
+
+bool registry_job_is_whole(const struct registry_job *j)
+{
+	return j->groups == j->pending_count;
 }
 
 /* A cgroup that one of its jobs' states tells of and another's does not was to be learned again,

@@ -27,6 +27,9 @@ struct shape;
 #define LACKING_MAX \
 	65536 /* jobs that were not known and lack something; of more it is not remembered */
 #define PATIENCE_NS UINT64_C(60000000000) /* for tasks that never come in */
+#define FREEING_NS                                                                         \
+	UINT64_C(1500000000) /* from a task's end to its freeing, which RCU puts off; less \
+				than a `run` waits for the end of its record */
 
 /* ---- values, by metric ---- */
 
@@ -343,6 +346,9 @@ struct registry {
 
 	unsigned int counted; /* as the feed has it */
 	uint64_t feeds;
+	uint64_t unseen_ends; /* as the last feed had them */
+	uint64_t folded_unseen, unseen_ns; /* as of the last folding, and when that found new ones;
+					      0: never */
 	/* What was fed, from then to the snapshot. */
 	struct cgroup_tasks *tasks;
 	size_t task_count;

@@ -306,21 +306,31 @@ uint64_t meter_lost(const struct meter *m, unsigned int reason)
 	return sum;
 }
 
+static uint64_t count_skipped(int program_fd)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+
+	return program_fd >= 0 && bpf_obj_get_info_by_fd(program_fd, &info, &size) == 0
+		       ? info.recursion_misses
+		       : 0;
+}
+
 uint64_t meter_skipped_runs(const struct meter *m)
 {
 	const struct objects *o = &m->objects;
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < o->hooks.count; i++) {
-		struct bpf_prog_info info = {};
-		uint32_t size = sizeof(info);
-		int fd = o->attachments[i].program_fd;
-
-		if (fd >= 0 && hook_may_be_skipped(&o->hooks.items[i]) &&
-		    bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
-			sum += info.recursion_misses;
+		if (hook_may_be_skipped(&o->hooks.items[i]))
+			sum += count_skipped(o->attachments[i].program_fd);
 	}
 	return sum;
+}
+
+uint64_t meter_unseen_ends(const struct meter *m)
+{
+	return count_skipped(objects_program_fd(&m->objects, "count_exit"));
 }
 
 size_t meter_list_maps(const struct meter *m, struct object_map *ret)

@@ -114,6 +114,9 @@ bool meter_has_any_tier(const struct meter *m);
 uint64_t meter_lost(const struct meter *m, unsigned int reason);
 /* Runs of programs that the kernel skipped. */
 uint64_t meter_skipped_runs(const struct meter *m);
+/* Ends of tasks that the kernel did not show, since the CPU was in another end that had been
+ * preempted; those are counted when the tasks are freed. */
+uint64_t meter_unseen_ends(const struct meter *m);
 /* All maps; @ret has room for MAPS_MAX.  Returns how many. */
 size_t meter_list_maps(const struct meter *m, struct object_map *ret);
 

@@ -365,6 +365,7 @@ static int feed(struct kernel_side *k, uint64_t boot_ns, struct task_bases *base
 		tell_lost_groups(k, boot_ns);
 		feed.losses = losses;
 		feed.nowhere = &nowhere;
+		feed.unseen_ends = meter_unseen_ends(k->meter);
 	}
 	if (r >= 0 && (feed.counted & (COUNTED_TASKS | COUNTED_TIMES | COUNTED_LOOKS)))
 		r = cgroups_read_tasks(k->meter, &tasks, &feed.task_count, bases, err);
