@@ -14,6 +14,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
+#include "basic/dir.h"
 #include "basic/endings.h"
 #include "basic/error.h"
 #include "basic/file.h"
@@ -101,7 +102,7 @@ static size_t list_alive(const struct scope *s, const struct tracer *t)
 
 static ssize_t list_all(const struct scope *s)
 {
-	DIR *proc = opendir("/proc");
+	DIR *proc = dir_open(s->root_fd, "proc");
 	const struct dirent *entry;
 	ssize_t count = 0;
 

@@ -57,6 +57,7 @@ static int add_rows(struct meter *m, struct reading *to, struct error *err)
 		row = mount ? snapshot_mount_row(mount, to) : NULL;
 		if (!row)
 			return -ENOMEM;
+		row->has_seconds = meter_opened_with(m)->has_clock;
 		mount_row_add(row, (enum file_op)key->op, (enum file_interface)key->interface,
 			      &counts);
 	}
