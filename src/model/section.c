@@ -194,7 +194,10 @@ int section_take(const struct section *s, const struct place *place, const json_
 		return s->parse(&here, json, ret);
 	if (!s->is_known)
 		*(bool *)ret = true;
-	return shape_parse(s->shape, &here, json, ret);
+	r = shape_parse(s->shape, &here, json, ret);
+	if (r < 0) /* nothing of what is odd is taken */
+		section_clear(s, ret);
+	return r;
 }
 
 int section_note_fallen(struct strings *notes, const char *what)
