@@ -199,7 +199,7 @@ static bool has_same_rows(const struct snapshot_job *a, const struct snapshot_jo
 bool snapshot_job_is_same(const struct snapshot_job *a, const struct snapshot_job *b)
 {
 	/* facts are made anew when they change, as long as a snapshot holds them */
-	return a->job == b->job && a->is_live == b->is_live &&
+	return a->job == b->job && a->is_live == b->is_live && a->is_settling == b->is_settling &&
 	       has_same_values(a->values, b->values) && has_same_rows(a, b) &&
 	       has_same_steps(a, b) && parts_are_same(&a->parts, &b->parts) &&
 	       memcmp(&a->cores, &b->cores, sizeof(a->cores)) == 0 &&

@@ -60,6 +60,7 @@ struct snapshot_step {
 struct snapshot_job {
 	struct job *job; /* a reference */
 	bool is_live; /* else it has ended, and is shown for a while */
+	bool is_settling; /* it has ended, and its last tasks may still come in */
 	uint64_t groupless_ns; /* since when one that lives has no group, and so does nothing, by
 				  CLOCK_BOOTTIME; 0: it has one, or that is not known */
 	struct value values[METRIC_JOB_COUNT];

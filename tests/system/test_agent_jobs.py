@@ -168,6 +168,22 @@ def jobs_meanwhile(work, groups, first, count=8):
         groups.remove(groups.name(job))
 
 
+@pytest.mark.smoke
+def test_a_kill_loses_nothing(start_agent, bench, work, groups):
+    agent = start_agent()
+    for turn in range(3):
+        work(1, "0", seed=turn)  # lives through all of it
+        work(50 + turn, seed=1)  # ends while nobody looks
+        agent.kill()
+        work(1, "0", seed=10 + turn)
+        jobs_meanwhile(work, groups, 100 * (turn + 1))
+        groups.remove(groups.name(50 + turn))
+        agent.start()
+        assert not wrong_totals(agent, bench)
+    groups.remove(groups.name(1))
+    assert not wrong_totals(agent, bench)
+
+
 def test_a_restart_loses_nothing(start_agent, bench, work, groups):
     """As systemd does it: the agent steps aside for the next one.  One that is stopped leaves nothing in the kernel: what jobs
     that live do until the next one starts is not seen, and the rest adds up."""
@@ -187,17 +203,12 @@ def test_a_restart_loses_nothing(start_agent, bench, work, groups):
     assert not wrong_totals(agent, bench)
 
 
-@pytest.mark.smoke
-def test_a_kill_in_the_midst_of_work_loses_nothing(start_agent, bench, work, groups):
+def test_a_kill_in_the_midst_of_work_loses_nothing(start_agent, bench, groups):
     agent = start_agent()
-    work(50, "0", seed=50)
     argv = [bench.work("--job", job, "--seed", job, "--rounds", 40, "--children", 2).split() for job in (1, 2)]
     running = [groups.start(groups.name(job), *words, env={}) for job, words in enumerate(argv, 1)]
-    for turn in range(3):
+    for _ in range(3):
         agent.kill()
-        if turn == 2:
-            jobs_meanwhile(work, groups, 100)
-            groups.remove(groups.name(50))  # it ends while nobody looks
         agent.start()
     assert [process.wait(120) for process in running] == [0, 0]
     assert not wrong_totals(agent, bench)

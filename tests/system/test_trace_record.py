@@ -11,7 +11,7 @@ import pytest
 
 import mpi_programs
 from agent_pages import ask, await_page, page_of
-from mpi_programs import BARRIERS, ENVIRONMENT, LANGUAGES, MESSAGE, RANKS, REDUCED, STRIDED, moved, mpirun, transfers
+from mpi_programs import BARRIERS, ENVIRONMENT, LANGUAGES, MESSAGE, MPIS, RANKS, REDUCED, STRIDED, moved, mpirun, transfers
 from waiting import until
 
 NUMBERS = ("calls", "failed", "lost", "bytes", "unsized", "seconds", "dropped_probes")
@@ -19,10 +19,16 @@ NUMBERS = ("calls", "failed", "lost", "bytes", "unsized", "seconds", "dropped_pr
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory, demand):
-    """transfers.c with MPICH."""
-    program = mpi_programs.build("mpich", *LANGUAGES["c"], tmp_path_factory.mktemp("mpi"))
-    demand(program, "needs mpicc.mpich")
-    return program
+    """built(mpi): transfers.c with it."""
+    folder, made = tmp_path_factory.mktemp("mpi"), {}
+
+    def get(mpi):
+        if mpi not in made:
+            made[mpi] = mpi_programs.build(mpi, *LANGUAGES["c"], folder)
+        demand(made[mpi], f"needs mpicc.{mpi}")
+        return made[mpi]
+
+    return get
 
 
 def counts(record):
@@ -46,10 +52,11 @@ def are_right(functions, runs=1):
     return found == {name: (runs * calls, runs * size) for name, (calls, size) in known_calls().items()}
 
 
-def test_a_runs_record_has_what_the_program_called_and_the_kernel_counted(programs, built, root, tmp_path):
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_runs_record_has_what_the_program_called_and_the_kernel_counted(programs, built, root, tmp_path, mpi):
     record_path = tmp_path / "record.json"
     done = subprocess.run([programs / "jobmeter", "run", "--standalone", "--trace", "mpi,mpi-io", "--output", record_path,
-                           "--", *mpirun("mpich", built, tmp_path / "file")], env=ENVIRONMENT, capture_output=True, text=True)
+                           "--", *mpirun(mpi, built(mpi), tmp_path / "file")], env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     record = json.loads(record_path.read_text())
     functions = counts(record)
@@ -77,7 +84,7 @@ def test_two_records_of_ranks_add_up(programs, built, root, tmp_path):
     """As under mpirun, where each rank is a run with a trace of its own."""
     records = tmp_path / "records"
     subprocess.run([*mpirun("mpich", programs / "jobmeter", "run", "--standalone", "--quiet", "--trace", "mpi-io", "--output", f"{records}/",
-                            "--", built, tmp_path / "file")], env=ENVIRONMENT, check=True, capture_output=True)
+                            "--", built("mpich"), tmp_path / "file")], env=ENVIRONMENT, check=True, capture_output=True)
     assert len(list(records.iterdir())) == RANKS
     merged = subprocess.run([programs / "jobmeter", "report", records, "--format", "json"], check=True, capture_output=True,
                             text=True).stdout
@@ -154,7 +161,7 @@ def told_by(agent):
 
 def test_traces_of_a_job_add_up_over_restarts_of_the_agent(programs, built, start_agent, groups, tmp_path):
     agent = start_agent()
-    traced = Traced(programs, groups, built, agent, tmp_path)
+    traced = Traced(programs, groups, built("mpich"), agent, tmp_path)
     await_page(agent, lambda page: any(labels["jobid"] == "4729" for labels, _ in page.of("jobmeter_job_info")))
     first, second = traced.trace(), traced.trace()
     until(lambda: told_by(agent) >= 2)  # their first words come when all is on
@@ -180,7 +187,7 @@ def test_traces_of_a_job_add_up_over_restarts_of_the_agent(programs, built, star
 def test_a_run_under_the_agent_has_its_trace_there_too(programs, built, start_agent, tmp_path):
     agent, record_path = start_agent(), tmp_path / "record.json"
     done = subprocess.run([programs / "jobmeter", "run", "--quiet", "--trace", "mpi-io", "--output", record_path, "--",
-                           *mpirun("mpich", built, tmp_path / "file")],
+                           *mpirun("mpich", built("mpich"), tmp_path / "file")],
                           env=ENVIRONMENT | {"JOBMETER_SOCKET": agent.settings["socket"]["path"]}, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     record = json.loads(record_path.read_text())

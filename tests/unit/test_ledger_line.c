@@ -156,6 +156,8 @@ static const struct {
 	{ LINE("n", "1", JOB("7", "-1", "1")), "entries[0].uid is out of range" },
 	{ LINE("n", "1", JOB("7", "4294967296", "1")), "entries[0].uid is out of range" },
 	{ LINE("n", "1", JOB("", "1000", "1")), "entries[0].job is missing" },
+	{ LINE("n", "1", "{\"owner\":\"idle\",\"uid\":-4,\"level\":\"node\",\"microjoules\":1}"),
+	  "entries[0].uid is out of range" },
 	{ LINE("n", "1", OTHER("idle", "-1")), "microjoules is out of range" },
 	{ LINE("n", "1", OTHER("idle", "1.5")), "microjoules is a fraction" },
 	{ LINE("n", "1", OTHER("idle", "null")), "microjoules is missing" },
@@ -182,6 +184,21 @@ TEST(hostile_lines_are_refused_and_the_rest_is_taken)
 		ASSERT_STREQ(strchr(answers, '\n') + 1, TAKEN);
 	}
 	ASSERT_TEXT(ask(s, &(struct job_filter){}, &all), "{\"entries\":[],\"more\":false}\n");
+}
+
+TEST(an_entry_of_no_job_is_nobodys)
+{
+	_cleanup_(store_closep) struct store *s = open_store();
+
+	ASSERT_TEXT(take(s, LINE("n", "1",
+				 "{\"owner\":\"idle\",\"manager\":\"slurm\",\"job\":\"7\","
+				 "\"uid\":1000,\"level\":\"node\",\"source\":\"rapl\","
+				 "\"quality\":\"measured\",\"microjoules\":107}")),
+		    TAKEN);
+	ASSERT_TEXT(ask(s, &(struct job_filter){}, &(struct store_who){ .uid = 1000 }),
+		    "{\"entries\":[],\"more\":false}\n");
+	ASSERT_TOLD(ask(s, &(struct job_filter){}, &all),
+		    "\"owner\":\"idle\",\"manager\":null,\"job\":null");
 }
 
 TEST(words_of_the_database_are_words)

@@ -465,16 +465,15 @@ TEST(after_an_end_that_was_not_seen_a_cgroup_waits_for_the_freeing_of_its_tasks)
 	feed_after_unseen(r, &tasks, 1);
 	ASSERT_EQ(fold_and_forget(r, 141), (size_t)0);
 	s = snap(r, 141);
-	ASSERT(!s->jobs[0].is_live); /* it has ended */
-	ASSERT(!registry_job_is_whole(registry_find(r, "slurm", "42")));
+	ASSERT(!s->jobs[0].is_live && s->jobs[0].is_settling); /* it has ended */
 	tasks.ended++; /* it was freed */
 	feed_after_unseen(r, &tasks, 1);
 	ASSERT_EQ(fold(r, 142), (size_t)1);
-	ASSERT(registry_job_is_whole(registry_find(r, "slurm", "42"))); /* to be forgotten, too */
+	ASSERT(!snap(r, 142)->jobs[0].is_settling); /* to be forgotten, too */
 	ASSERT_EQ(fold_and_forget(r, 142), (size_t)0);
 	s = snap(r, 142);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_ENDED), (uint64_t)3);
-	ASSERT(registry_job_is_whole(registry_find(r, "slurm", "42")));
+	ASSERT(!s->jobs[0].is_settling);
 }
 
 TEST(an_end_that_was_not_seen_long_ago_delays_nothing)

@@ -200,6 +200,24 @@ static void work(struct store *s)
 		ASSERT_OK(store_work(s, &upkeep, &has_more, &err));
 }
 
+TEST(a_database_of_before_a_fact_was_known_shows_the_others)
+{
+	_cleanup_free_ char *text = test_data(CAPTURED);
+	struct store *s = place_open("before");
+	struct made_text t = {};
+	struct error err = {};
+
+	ASSERT_EQ(put_answer(s, text), 22);
+	store_close(s);
+	place_execute("before", "ALTER TABLE runs DROP COLUMN reservation; "
+				"ALTER TABLE jobs DROP COLUMN reservation");
+	ASSERT_OK(store_open_any(place_of("before"), STORE_READ, &s, &err));
+	ASSERT_OK(store_format_jobs(s, &(struct job_filter){ .id = "6" }, &all,
+				    made_text_document(&t, DOCUMENT_ONE_LINE), &err));
+	ASSERT_TOLD(made_text_end(&t), "\"submit\":\"2026-11-", "\"time_limit_seconds\":60");
+	store_close(s);
+}
+
 TEST(the_index_is_made_again_of_records_and_runs)
 {
 	_cleanup_(store_closep) struct store *s = place_open("again");

@@ -232,8 +232,6 @@ void registry_save_timelines(struct registry *r);
  */
 int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_cgroups, size_t *ret_count);
 int registry_forget(struct registry *r, const uint64_t *cgroups, size_t count);
-/* All that it did is in for good: none of its cgroups is still to be folded. */
-bool registry_job_is_whole(const struct registry_job *j);
 
 /* Keep the histograms of cgroups that were folded, before they are erased; of others, and a second
  * time, nothing is taken.  All of one cgroup come in one call. */

@@ -348,11 +348,6 @@ int registry_forget(struct registry *r, const uint64_t *cgroups, size_t count)
 	return 0;
 }
 
-bool registry_job_is_whole(const struct registry_job *j)
-{
-	return j->groups == j->pending_count;
-}
-
 /* A cgroup that one of its jobs' states tells of and another's does not was to be learned again,
  * for the other's sake; it is no more. */
 void registry_drop_halves(struct registry *r)

@@ -490,6 +490,7 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 	int r = put_rows(m, j, parts, count, last, ret);
 
 	ret->is_live = !j->is_ended;
+	ret->is_settling = j->is_ended && j->groups > j->pending_count; /* some are not folded */
 	ret->groupless_ns = ret->is_live && !j->live_groups ? j->last_death_ns : 0;
 	ret->job = job_ref(j->facts);
 	ret->threads = threads_of(j, parts, count);

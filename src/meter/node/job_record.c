@@ -70,7 +70,7 @@ int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 
 	if (!record)
 		return -ENOMEM;
-	record->is_final = !job->is_live;
+	record->is_final = !job->is_live && !job->is_settling;
 	r = set_identity(job->job, node, record);
 	if (r == 0)
 		r = set_text(&record->job.state, job->is_live ? "RUNNING" : "ENDED");

@@ -713,8 +713,6 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	if (!known)
 		return error_set(err, -ENOENT, "there is no such job");
 	r = job_record_make(snapshot, job, &node, false, &record);
-	if (r >= 0)
-		record->is_final &= registry_job_is_whole(known);
 	if (r >= 0 && (job->job->label || job_command_names(job->job->manager)))
 		r = job_record_add_label(job, record);
 	if (r >= 0)

@@ -177,7 +177,8 @@ static void judge_sleep(const struct evidence *e, struct verdict *v)
 	const struct mount_row *pipe = reading_find_mount(e->reading, ROW_PIPE,
 							  row_kind_name(ROW_PIPE), NULL);
 
-	if (pipe && pipe->has_seconds) /* a call that was forgotten has no time */
+	/* a call that was forgotten, or not counted, has no time */
+	if (pipe && pipe->has_seconds && !lacks_interrupted(e))
 		verdict_judge(v, "park_call", pipe->ops[OP_READ].ns,
 			      "the self-test's sleep in a read was not timed");
 	verdict_judge(v, "settle_interrupted_call", !lacks_interrupted(e),

@@ -133,8 +133,8 @@ void store_open_runs(struct store *s, enum store_mode mode)
 
 	if (!out)
 		return store_fail_at(s, -ENOMEM, "cannot open the database");
-	s->has_runs = add_missing(s, "runs", false, mode);
-	s->has_runs &= add_missing(s, "jobs", true, mode);
+	(void)add_missing(s, "runs", false, mode); /* lists read those of jobs */
+	s->has_runs = add_missing(s, "jobs", true, mode);
 	print_set(out,
 		  "INSERT INTO runs (cluster, manager, job_id, submit_ns, digest, changed_ns, job",
 		  ", %s", false);

@@ -118,7 +118,7 @@ struct store {
 	char *roll; /* and of roll-ups */
 	bool has_column[STORE_VALUES_MAX]; /* of jobs: else it is read as NULL */
 	bool has_facts; /* the columns of facts are there, all or none */
-	bool has_runs; /* and those of runs */
+	bool has_runs; /* and those of what the manager said */
 	struct boot { /* of which records were put that are not committed */
 		char cluster[STORE_KEY_MAX_BYTES + 1], node[STORE_KEY_MAX_BYTES + 1];
 		char id[STORE_KEY_MAX_BYTES + 1];
