@@ -40,8 +40,8 @@ struct {
 	__type(value, struct oom_kill_entry);
 } oom_kills_by_task SEC(".maps");
 
-/* f1a7941243c1 "mm: convert mm's rss stats into percpu_counter", Linux 6.2; what CPUs have not told
- * yet is not in it, as in the kernel's own log. */
+/* f1a7941243c1 "mm: convert mm's rss stats into percpu_counter", Linux 6.2; what CPUs have not
+ * added yet is not in it, as in the kernel's own log. */
 struct percpu_counter {
 	__s64 count;
 } __attribute__((preserve_access_index));
