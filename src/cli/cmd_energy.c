@@ -20,7 +20,8 @@
 #include "model/metric.h"
 #include "model/rows.h"
 #include "model/snapshot.h"
-#include "node/node_energy.h"
+#include "energy/node_energy.h"
+#include "sources/machine.h"
 #include "report/page.h"
 #include "report/rows_text.h"
 #include "sources/sources.h"
@@ -66,7 +67,7 @@ static int measure(char **ret, struct error *err)
 		is_wanted[i] = list.items[i]->has_energy;
 	r = sources_open(list, is_wanted, &options, &sources);
 	if (r == 0)
-		r = node_energy_new(root_fd, POLICY_ALLOCATED, &energy);
+		r = node_energy_new(machine_for_energy(root_fd), POLICY_ALLOCATED, &energy);
 	if (r == 0)
 		r = sample(sources, energy);
 	if (r == 0) {

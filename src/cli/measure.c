@@ -29,7 +29,7 @@
 #include "model/section.h"
 #include "model/sections.h"
 #include "model/sections/trace.h"
-#include "node/node_energy.h"
+#include "energy/node_energy.h"
 #include "sources/sources.h"
 
 #define SURVIVORS_NAMED 16
@@ -174,7 +174,7 @@ static int open_sources(struct measurement *m)
 	if (r >= 0)
 		r = sample_sources(m);
 	if (r >= 0)
-		r = node_energy_new(m->root_fd, POLICY_ALLOCATED, &m->energy);
+		r = node_energy_new(machine_for_energy(m->root_fd), POLICY_ALLOCATED, &m->energy);
 	return r < 0 ? r : take_energy(m, NULL);
 }
 

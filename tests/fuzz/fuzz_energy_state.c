@@ -12,7 +12,8 @@
 #include "model/document.h"
 #include "model/sample.h"
 #include "model/snapshot.h"
-#include "node/node_energy.h"
+#include "energy/node_energy.h"
+#include "sources/machine.h"
 
 #define BOOT "boot"
 
@@ -20,7 +21,7 @@ static struct node_energy *make(void)
 {
 	struct node_energy *e = NULL;
 
-	CHECK(node_energy_new(made_root_fd(), POLICY_ALLOCATED, &e) == 0);
+	CHECK(node_energy_new(machine_for_energy(made_root_fd()), POLICY_ALLOCATED, &e) == 0);
 	return e;
 }
 

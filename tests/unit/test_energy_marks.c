@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Intervals that are cut where jobs begin and end.  All times are made. */
-#include "node/node_energy.h"
+#include "energy/node_energy.h"
+#include "sources/machine.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -110,7 +111,7 @@ static struct outcome run(int root, const struct history *h, bool is_backward)
 	struct node_energy *e = NULL;
 	struct outcome o = {};
 
-	ASSERT_OK(node_energy_new(root, POLICY_ALLOCATED, &e));
+	ASSERT_OK(node_energy_new(machine_for_energy(root), POLICY_ALLOCATED, &e));
 	take(e, h, 0, 0, NULL, 0);
 	for (size_t i = 0; i < h->mark_count; i++) {
 		_cleanup_(energy_readings_clear) struct energy_readings readings = {};
@@ -340,7 +341,7 @@ TEST(more_marks_than_there_is_room_for_lose_no_energy)
 	struct node_energy *e = NULL;
 
 	h.idle_uw = 1;
-	ASSERT_OK(node_energy_new(root, POLICY_ALLOCATED, &e));
+	ASSERT_OK(node_energy_new(machine_for_energy(root), POLICY_ALLOCATED, &e));
 	take(e, &h, 0, 0, NULL, 0);
 	for (uint64_t i = 1; i < 199; i++) {
 		_cleanup_(energy_readings_clear) struct energy_readings readings = {};

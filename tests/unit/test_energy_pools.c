@@ -3,7 +3,8 @@
  * Sensors that come late, fall silent, come back, see a part of the node alone or were made of
  * other powers before.  All readings and times are made: 10 s apart, but where a test says so.
  */
-#include "node/node_energy.h"
+#include "energy/node_energy.h"
+#include "sources/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static struct scene open_scene(const char *name, uint64_t memory_kib)
 	tree_write(s.root_fd, "proc/meminfo", text);
 	tree_write(s.root_fd, "proc/stat", "cpu  0 0 0 100 0 0 0 0 0 0\n");
 	tree_write(s.root_fd, "sys/devices/system/cpu/online", "0-3\n");
-	ASSERT_OK(node_energy_new(s.root_fd, POLICY_ALLOCATED, &s.energy));
+	ASSERT_OK(node_energy_new(machine_for_energy(s.root_fd), POLICY_ALLOCATED, &s.energy));
 	return s;
 }
 

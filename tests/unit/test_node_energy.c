@@ -4,7 +4,8 @@
  * trees are layouts, drawn from Documentation/power/powercap/powercap.rst of Linux and its driver
  * (drivers/powercap/intel_rapl_common.c), with the ranges of Intel's and AMD's counters.
  */
-#include "node/node_energy.h"
+#include "energy/node_energy.h"
+#include "sources/machine.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -77,7 +78,7 @@ static struct bench open_bench(int root_fd)
 	is_wanted[sources_index(wanted)] = true;
 	write_busy(root_fd, 0);
 	ASSERT_OK(sources_open(sources_all(), is_wanted, &options, &b.sources));
-	ASSERT_OK(node_energy_new(root_fd, POLICY_ALLOCATED, &b.energy));
+	ASSERT_OK(node_energy_new(machine_for_energy(root_fd), POLICY_ALLOCATED, &b.energy));
 	return b;
 }
 

@@ -26,7 +26,7 @@
 #include "node/job_state.h"
 #include "node/kernel_side.h"
 #include "node/group_edges.h"
-#include "node/node_energy.h"
+#include "energy/node_energy.h"
 #include "sources/machine.h"
 #include "load/meter.h"
 #include "counters/place_names.h"
@@ -276,7 +276,7 @@ static int read_energy(void *context, const char *name UNUSED, const char *text,
 
 	if (r == -EINVAL) { /* nothing of it is valid */
 		s->energy = node_energy_free(s->energy);
-		return node_energy_new(s->options.root_fd,
+		return node_energy_new(machine_for_energy(s->options.root_fd),
 				       (enum energy_policy)s->options.idle_policy, &s->energy) < 0
 			       ? -ENOMEM
 			       : r;
@@ -288,7 +288,7 @@ static int open_energy(struct sampler *s, struct error *err)
 {
 	const enum energy_policy policy = (enum energy_policy)s->options.idle_policy;
 	char dir[PATH_MAX];
-	int r = node_energy_new(s->options.root_fd, policy, &s->energy);
+	int r = node_energy_new(machine_for_energy(s->options.root_fd), policy, &s->energy);
 
 	if (r < 0)
 		return r;

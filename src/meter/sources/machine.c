@@ -134,6 +134,17 @@ int machine_read_busy(int root_fd, uint64_t *ret_ns)
 	return 0;
 }
 
+struct energy_machine machine_for_energy(int root_fd)
+{
+	struct machine machine;
+
+	machine_read(root_fd, &machine);
+	return (struct energy_machine){ .root_fd = root_fd,
+					.cpus = machine.cpus_online,
+					.memory_kib = machine.memory_bytes / 1024,
+					.read_busy = machine_read_busy };
+}
+
 void machine_read(int root_fd, struct machine *ret)
 {
 	struct utsname running;

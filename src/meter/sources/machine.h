@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "energy/node_energy.h"
+#include "sources/machine.h"
+
 struct machine {
 	char node[128], kernel[128], arch[32]; /* "": unknown */
 	bool has_btf; /* the kernel describes its types */
@@ -25,6 +28,9 @@ unsigned int machine_cpus_online(int root_fd);
 
 /* CPU time of all CPUs since boot that was not idle, iowait or stolen, in ns; -ENOENT, -EINVAL. */
 int machine_read_busy(int root_fd, uint64_t *ret_ns);
+
+/* For node_energy_new(); @root_fd outlives that. */
+struct energy_machine machine_for_energy(int root_fd);
 
 /* A "flags" line of cpuinfo has "hypervisor". */
 bool machine_parse_hypervisor(const char *cpuinfo);

@@ -5,7 +5,7 @@
 #include "basic/macro.h"
 #include "codec/ledger.h"
 #include "model/shape.h"
-#include "node/node_energy_internal.h"
+#include "energy/node_energy_internal.h"
 
 #define QUARTER_NS (UINT64_C(900) * 1000000000)
 

@@ -12,7 +12,7 @@
 
 #include "basic/error.h"
 #include "basic/macro.h"
-#include "node/node_energy_internal.h"
+#include "energy/node_energy_internal.h"
 
 #define SCHEMA "jobmeter.energy-state/3" /* changes with the format */
 #define OLD_SCHEMA "jobmeter.energy-state/2" /* without what all parts got */

@@ -4,7 +4,7 @@
 
 #include "energy/attribution.h"
 #include "energy/idle_power.h"
-#include "node/node_energy.h"
+#include "energy/node_energy.h"
 
 /* What was taken in of a sensor. */
 struct taken {
@@ -63,8 +63,7 @@ struct mark {
 #define MARKS_MAX 64
 
 struct node_energy {
-	int root_fd;
-	uint64_t cpus, memory_kib;
+	struct energy_machine machine;
 	struct attribution attribution;
 	struct pool pools[POOL_COUNT];
 	struct energy_readings readings; /* the last */

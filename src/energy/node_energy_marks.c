@@ -2,7 +2,7 @@
 /* Edges of jobs within an interval. */
 #include "basic/macro.h"
 #include "energy/sensor_choice.h"
-#include "node/node_energy_internal.h"
+#include "energy/node_energy_internal.h"
 
 #define NS_OF_A_SECOND 1000000000
 #define NS_OF_A_US 1000

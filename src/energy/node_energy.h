@@ -23,8 +23,18 @@ struct node_energy;
 struct samples;
 struct snapshot;
 
-/* @root_fd outlives it. -ENOMEM. */
-int node_energy_new(int root_fd, enum energy_policy policy, struct node_energy **ret);
+/* The machine whose energy it is: see machine_for_energy(). */
+struct energy_machine {
+	int root_fd; /* outlives it */
+	uint64_t cpus; /* online; 0: not known */
+	uint64_t memory_kib; /* likewise */
+	/* CPU time of all CPUs since boot that was not idle, in ns; negative errno: not known. */
+	int (*read_busy)(int root_fd, uint64_t *ret_ns);
+};
+
+/* -ENOMEM. */
+int node_energy_new(struct energy_machine machine, enum energy_policy policy,
+		    struct node_energy **ret);
 struct node_energy *node_energy_free(struct node_energy *e); /* NULL is fine; returns NULL */
 
 /* Take the last values of all sensors, and set the energy of the jobs of a new snapshot.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "node/node_energy.h"
+#include "energy/node_energy.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,25 +17,21 @@
 #include "model/sections/job_gpus.h"
 #include "model/sections.h"
 #include "model/snapshot.h"
-#include "node/node_energy_internal.h"
-#include "sources/machine.h"
+#include "energy/node_energy_internal.h"
 
 #define NS_OF_A_US 1000
 #define BYTES_OF_A_KIB 1024
 #define SILENCE_MAX_NS UINT64_C(60000000000) /* as of a power that is integrated */
 #define TICKS_SLACK 2 /* times the maximum power, since CPU time comes in ticks */
 
-int node_energy_new(int root_fd, enum energy_policy policy, struct node_energy **ret)
+int node_energy_new(struct energy_machine machine, enum energy_policy policy,
+		    struct node_energy **ret)
 {
 	struct node_energy *e = calloc(1, sizeof(*e));
-	struct machine machine;
 
 	if (!e)
 		return -ENOMEM;
-	machine_read(root_fd, &machine);
-	e->root_fd = root_fd;
-	e->cpus = machine.cpus_online;
-	e->memory_kib = machine.memory_bytes / BYTES_OF_A_KIB;
+	e->machine = machine;
 	e->attribution.policy = policy;
 	*ret = e;
 	return 0;
@@ -219,7 +215,8 @@ static void use_more(struct node_energy *e, const struct snapshot *s,
 	j->cpu_ns = cpu_ns;
 	j->wants_us = cores->is_known || j->owner.is_inside ? 0 : us;
 	if (!j->wants_us)
-		j->owner.cpu.allocated += us * (cores->is_known ? cores->number : e->cpus * 1000);
+		j->owner.cpu.allocated += us * (cores->is_known ? cores->number
+								: e->machine.cpus * 1000);
 	j->owner.memory.allocated += us * (bytes / BYTES_OF_A_KIB);
 	j->owner.gpu.work += gpu_energy(job) - MIN(j->gpu_uj, gpu_energy(job));
 	j->gpu_uj = gpu_energy(job);
@@ -256,7 +253,7 @@ static int take_job(struct node_energy *e, const struct snapshot *s, const struc
  * what is allocated to no other job. */
 static void share_free_cores(struct node_energy *e, uint64_t length_us)
 {
-	unsigned __int128 free = (unsigned __int128)length_us * e->cpus * 1000, wanted = 0;
+	unsigned __int128 free = (unsigned __int128)length_us * e->machine.cpus * 1000, wanted = 0;
 
 	for (size_t i = 0; i < e->job_count; i++) {
 		const struct node_job *j = e->jobs[i];
@@ -269,7 +266,7 @@ static void share_free_cores(struct node_energy *e, uint64_t length_us)
 	}
 	for (size_t i = 0; wanted && i < e->job_count; i++) {
 		struct node_job *j = e->jobs[i];
-		uint64_t most = j->wants_us * e->cpus * 1000;
+		uint64_t most = j->wants_us * e->machine.cpus * 1000;
 
 		if (j->is_seen)
 			j->owner.cpu.allocated += MIN(most,
@@ -299,7 +296,7 @@ static int take_jobs(struct node_energy *e, const struct snapshot *s)
 		r = take_job(e, s, &s->jobs[i]);
 	share_free_cores(e, e->last_ns ? (s->boot_ns - e->last_ns) / NS_OF_A_US : 0);
 	add_work(e);
-	(void)machine_read_busy(e->root_fd, &busy_ns);
+	(void)e->machine.read_busy(e->machine.root_fd, &busy_ns);
 	e->busy_ns = MAX(busy_ns, e->busy_ns);
 	if (!e->last_ns)
 		e->busy_from_ns = e->busy_ns - MIN(e->busy_ns, e->jobs_cpu_ns);
@@ -510,7 +507,8 @@ static int close_pool(struct node_energy *e, enum energy_pool which, const struc
 	};
 	struct energy_interval interval = { .uj = a->uj, .gap_uj = a->gap_uj };
 	const uint64_t busy_ns = busy_at(e, a->until_ns);
-	const unsigned __int128 there = which == POOL_MEMORY ? e->memory_kib : e->cpus * 1000;
+	const unsigned __int128 there = which == POOL_MEMORY ? e->machine.memory_kib
+							     : e->machine.cpus * 1000;
 	uint64_t idle_uw;
 	int index;
 
@@ -520,7 +518,7 @@ static int close_pool(struct node_energy *e, enum energy_pool which, const struc
 		return 0;
 	if (!a->knows_idle)
 		idle_power_learn(&pool->idle, a->uj, ns, busy_ns - MIN(pool->busy_ns, busy_ns),
-				 e->cpus);
+				 e->machine.cpus);
 	idle_uw = a->knows_idle ? a->idle_uw : idle_power_get(&pool->idle);
 	interval.idle_uj = energy_at(idle_uw, ns);
 	interval.capacity = (uint64_t)(there * ns / NS_OF_A_US);
