@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/arguments.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,7 @@ static int find_with_agent(const char *argument, struct record **ret, struct err
 	r = watch_target_choose(&targets.items[0], jobs.items, jobs.count, &chosen, err);
 	if (r < 0)
 		return r;
+	assert(chosen < jobs.count && jobs.items);
 	return client_get_record(client, jobs.items[chosen].manager, jobs.items[chosen].id, ret,
 				 err);
 }

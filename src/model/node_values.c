@@ -7,7 +7,7 @@
 #include "model/shape.h"
 
 /* clang-format off */
-#define ROW(key, value, metric) { key, SHAPE_VALUE, 0, offsetof(struct node_values, values[value]), .first = metric }
+#define ROW(key, value, metric) { key, SHAPE_VALUE, 0, offsetof(struct node_values, values[value]), .first = (metric) }
 static const struct field fields[] = {
 	{ "boot_seconds", SHAPE_NUMBER, 0, offsetof(struct node_values, boot_ns), .unit = UNIT_SECONDS },
 	ROW("cpus", NODE_CPUS, METRIC_NODE_CPUS),

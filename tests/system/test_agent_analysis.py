@@ -131,7 +131,9 @@ def test_a_live_job_is_analysed(jobmeter, burners):
     assert not document["final"]
     check_busy(document)
     alone = jobmeter("insights", f"made/{burners[0]}")
-    assert {i["id"] for i in alone["insights"]} >= {i["id"] for i in document["insights"]} - {"cpu-low"}
+    # it lives: what is said of one moment may be surer than of another, "serial" and "like-serial"
+    then, now = ({i["id"].removeprefix("like-") for i in one["insights"]} for one in (document, alone))
+    assert now >= then - {"cpu-low"}
     assert alone["schema"] == "jobmeter.insights/1"
 
 

@@ -10,6 +10,7 @@ import pytest
 from agent_pages import ask, await_page
 from job_groups import OWN_ONLY, TOP
 from repository import REPOSITORY
+from waiting import until
 
 RULES = [{"name": "slurm", "manager": "slurm", "pattern": TOP + "/made_<job:+>[/step_<step:+>]"}, OWN_ONLY[-1]]
 SLUIDS = {"s5K1KKYAYG5D00": "9001", "sEKNKTV3WPV500": "9011"}  # the second one's prolog did not run
@@ -88,6 +89,8 @@ def test_a_reservation_is_a_fact_of_the_job(start_agent, bench, sleep, report):
     await_page(agent, lambda page: known(page).keys() == {"9021"})
     assert report(agent, "9021")["reservation"] == "maintenance 7"
     assert [job["reservation"] for job in ask(agent, "/v1/jobs")["jobs"] if job["id"] == "9021"] == ["maintenance 7"]
+    state = agent.folder / "state"
+    assert until(lambda: any("maintenance 7" in path.read_text(errors="replace") for path in state.glob("jobs/*.json")))
     (bench.folder / "agent/run/jobs/slurm-9021.json").unlink()
     agent.kill()
     agent.start()  # it is in the state

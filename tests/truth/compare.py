@@ -188,9 +188,8 @@ def hidden_by_disks(record):
 
 
 def named_lost(record):
-    """Events that the record says are missing, in numbers, and those that were not shown."""
-    return sum(int(line.split()[0]) for line in record["coverage"]["missing"]
-               if line[0].isdigit()) + looks_skipped(record) + not_shown(record)
+    """Events that the record says are missing, or weaken a number, each line of them with its number first."""
+    return sum(int(line.split()[0]) for key in ("missing", "notes") for line in record["coverage"][key] if line[0].isdigit())
 
 
 def row_bytes(record, mount, op):

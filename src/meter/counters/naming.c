@@ -14,6 +14,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
+#include "basic/text.h"
 #include "load/pseudo_fs.h"
 
 /* What a place was found to be. */
@@ -134,7 +135,7 @@ static int copy_aliases(const struct naming *n, const struct mount *main,
 	for (size_t i = 0; i < n->now->count && count < MOUNT_ALIASES_MAX; i++) {
 		const struct mount *m = &n->now->items[i];
 
-		if (m->device != main->device || strcmp(m->point, ret->name) == 0)
+		if (m->device != main->device || text_is_equal(m->point, ret->name))
 			continue;
 		ret->aliases[count] = strdup(m->point);
 		if (!ret->aliases[count++])

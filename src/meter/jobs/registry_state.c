@@ -3,6 +3,7 @@
  * What a job's folded cgroups did, written down, and back.  Nothing of a text in which anything is
  * odd is taken.
  */
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -607,6 +608,7 @@ static int place_rows(struct saved_rows *saved, struct registry_job *j)
 {
 	_cleanup_free_ uint32_t *slots = calloc(saved->mount_count + 1, sizeof(*slots));
 
+	assert(j);
 	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < saved->mount_count; i++) {

@@ -111,7 +111,7 @@ static long touch_page(struct fixture *s, const struct case_ *v);
 #define ON_FIXTURE .place = CASE_ON_FIXTURE
 #define BY(hook) .place = CASE_ON_FIXTURE, .placed_by = hook
 #define SEARCHED BY("note_permission") /* where its directory is */
-#define MOVE(how, bytes) .run = how, .arguments = { bytes }
+#define MOVE(how, bytes) .run = (how), .arguments = { (bytes) }
 #define DO(number, ...) .nr = SYS_##number, .arguments = { __VA_ARGS__ }
 #define TO_PIPE .place = CASE_ON_FIXTURE, .is_copy = true, .to = CASE_ON_PIPE
 #define TO_FIXTURE .place = CASE_ON_FIXTURE, .is_copy = true, .to = CASE_ON_FIXTURE

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sources/hardware.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -417,6 +418,7 @@ static int attach(struct source_state *s, const struct source_job *job,
 		free(own);
 		return r;
 	}
+	assert(own->hardware);
 	s->is_user_only = hardware_is_user_only(own->hardware);
 	own->waits = job->pid;
 	own->descriptors = job->pid ? 0 : hardware_descriptors(own->hardware);
