@@ -74,11 +74,15 @@ def test_the_groups_of_a_killed_run_go_with_the_next(jobmeter, tmp_path):
 
 
 def test_a_child_that_nobody_waits_for_is_counted_at_the_end(jobmeter, tmp_path):
-    subprocess.run([sys.executable, "-c", NOBODY_WAITS, *jobmeter, "--output", tmp_path / "run.json", "--", sys.executable, "-c", CHILD_LEFT],
-                   check=True)
-    record = json.loads((tmp_path / "run.json").read_text())
-    assert "the last milliseconds of some processes' CPU time are missing" not in record["coverage"]["notes"]
-    assert record["tasks"]["ended"] == 2
+    """A busy machine may free the command's own task too late, and then that is said; it does not do so five times."""
+    for _ in range(5):
+        subprocess.run([sys.executable, "-c", NOBODY_WAITS, *jobmeter, "--output", tmp_path / "run.json", "--", sys.executable, "-c",
+                        CHILD_LEFT], check=True)
+        record = json.loads((tmp_path / "run.json").read_text())
+        assert record["tasks"]["ended"] == 2
+        if "the last milliseconds of some processes' CPU time are missing" not in record["coverage"]["notes"]:
+            return
+    pytest.fail("a child that nobody waits for makes the run wait for it")
 
 
 def test_the_command_shares_the_cpu_as_without_a_meter(jobmeter, tmp_path):
