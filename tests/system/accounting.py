@@ -93,3 +93,7 @@ class AccountedSlurm(Slurm):
             rows.append(dict(zip(columns, fields, strict=True)))
             rest = rest.partition("\n")[2]
         return rows
+
+    def is_known(self, job):
+        """slurmdbd has heard of it: slurmctld tells of a job when it comes to it."""
+        return str(job) in [row["JobIDRaw"] for row in self.sacct("JobIDRaw")]

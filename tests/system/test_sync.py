@@ -97,7 +97,7 @@ def test_jobs_have_the_states_and_exit_codes_of_sacct(site, slurm):
     ids.append(slurm.submit("true", "-A", "chem", "--mem=900M", user=ANN))  # waits, and does not begin
     slurm.wait_for(lambda: "Resources" in slurm.run("squeue", "-h", "-j", ids[19], "-o", "%r").stdout)
     # one that is cancelled before slurmdbd has heard of it is in no database
-    slurm.wait_for(lambda: str(ids[19]) in [row["JobIDRaw"] for row in slurm.sacct("JobIDRaw")])
+    slurm.wait_for(lambda: slurm.is_known(ids[19]))
     slurm.run("scancel", ids[19], ids[18])
     slurm.wait_until_over()
     site.sync()
@@ -212,9 +212,6 @@ def test_jobs_that_slurm_ends_have_its_state(site, slurm):
         slurm.wait_for((slurm.out / name).exists)
         return number
 
-    def is_known(number):
-        return str(number) in [row["JobIDRaw"] for row in slurm.sacct("JobIDRaw")]
-
     def miss_its_deadline(after_s):
         return slurm.submit("true", "-A", "bio", "-t", "5", f"--deadline=now+{40 + after_s}", "--begin=now+40", user=BOB, name="missed")
     hungry = slurm.submit("python3 -c 'bytearray(300 << 20)'", "-A", "chem", "--mem=64M", user=CARL, name="hungry")
@@ -224,9 +221,9 @@ def test_jobs_that_slurm_ends_have_its_state(site, slurm):
     slurm.submit("true", "-A", "chem", "-p", "urgent", "--mem=900M", user=ANN)
     slurm.wait_for(lambda: slurm.states(low) == {"PREEMPTED"})
     slurm.wait_for(lambda: slurm.states(missed) == {"DEADLINE"})
-    if not is_known(missed):  # a starved slurmctld did not come to it between begin and deadline: then it is in no database
+    if not slurm.is_known(missed):  # a starved slurmctld did not come to it between begin and deadline: then it is in no database
         missed = miss_its_deadline(200)
-        slurm.wait_for(lambda: is_known(missed), 300)
+        slurm.wait_for(lambda: slurm.is_known(missed), 300)
         slurm.wait_for(lambda: slurm.states(missed) == {"DEADLINE"}, 300)
     lost = begun("lost")
     slurm.run("scontrol", "update", f"NodeName={slurm.node}", "State=DOWN", "Reason=made")
@@ -234,7 +231,7 @@ def test_jobs_that_slurm_ends_have_its_state(site, slurm):
     slurm.run("scontrol", "update", f"NodeName={slurm.node}", "State=RESUME", check=False)  # refused if it is there again by itself
     slurm.wait_until_over()
     slurm.wait_for(lambda: "idle" in slurm.run("sinfo", "-h", "-o", "%t").stdout)
-    slurm.wait_for(lambda: all(map(is_known, (hungry, missed, low, lost))))  # slurmctld tells of the last one when it comes to it
+    slurm.wait_for(lambda: all(map(slurm.is_known, (hungry, missed, low, lost))))
     site.sync()
     assert_same(site, slurm)
     ours = {job["id"]: job["state"] for job in site.jobs()}
