@@ -19,7 +19,7 @@ const struct record_field record_fields[] = {
 	{ "", "boot_id", FIELD_STRING, AT(boot_id), 0, false, "The kernel's random id of this boot." },
 	{ "", "agent_version", FIELD_STRING, AT(agent_version), 0, false, "Version of the jobmeter that measured." },
 	{ "", "sequence", FIELD_U64, AT(sequence), 0, false, "Number of this record among those of its job." },
-	{ "", "final", FIELD_BOOL, AT(is_final), 0, false, "False: a checkpoint of a job that was still running, or the last of which was not in yet." },
+	{ "", "final", FIELD_BOOL, AT(is_final), 0, false, "False: a checkpoint; the job was still running, or its last counts had not come yet." },
 
 	{ "job", "manager", FIELD_STRING, AT(job.manager), 0, true, "What gave the job its id: \"run\", \"slurm\".", JOB(manager), FACT_LIST },
 	{ "job", "id", FIELD_STRING, AT(job.id), 0, true, "The job's id.", JOB(id), FACT_LIST },

@@ -585,12 +585,14 @@ static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, s
 
 int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, struct error *err)
 {
-	const struct clock_moment now = clock_now();
 	int r = 0;
 
 	s->is_asked = max_age_ns > 0;
-	if (!s->last || now.boot_ns - s->last->boot_ns > max_age_ns)
+	if (!s->last || clock_now_ns(CLOCK_BOOTTIME) - s->last->boot_ns > max_age_ns) {
+		const struct clock_moment now = clock_now();
+
 		r = take_reading(s, now.boot_ns, now.real_ns, err);
+	}
 	if (r >= 0)
 		*ret = snapshot_ref(s->last);
 	return r;

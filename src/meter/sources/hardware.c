@@ -268,16 +268,6 @@ void hardware_closep(struct hardware **h)
 	hardware_close(*h);
 }
 
-size_t hardware_descriptors(const struct hardware *h)
-{
-	return h->count;
-}
-
-bool hardware_is_user_only(const struct hardware *h)
-{
-	return h->is_user_only;
-}
-
 /* ---- reading ---- */
 
 /* Whether it was counted at all where there was something to count. */
@@ -419,9 +409,9 @@ static int attach(struct source_state *s, const struct source_job *job,
 		return r;
 	}
 	assert(own->hardware);
-	s->is_user_only = hardware_is_user_only(own->hardware);
+	s->is_user_only = own->hardware->is_user_only;
 	own->waits = job->pid;
-	own->descriptors = job->pid ? 0 : hardware_descriptors(own->hardware);
+	own->descriptors = job->pid ? 0 : own->hardware->count;
 	s->descriptors_left -= own->descriptors;
 	*ret = own;
 	return 0;

@@ -57,11 +57,6 @@ int hardware_open_path(const struct hardware_events *events, const struct hardwa
 struct hardware *hardware_close(struct hardware *h); /* NULL is fine; returns NULL */
 void hardware_closep(struct hardware **h);
 
-/* How many it holds. */
-size_t hardware_descriptors(const struct hardware *h);
-/* The kernel's own work for the process is not in. */
-bool hardware_is_user_only(const struct hardware *h);
-
 /* Set the counted ones of @values to their counts since it was opened; they never fall. */
 void hardware_read(struct hardware *h, struct value values[METRIC_JOB_COUNT]);
 
