@@ -116,7 +116,7 @@ class GuestSuite:
     def __init__(self, path, series, files, programs=GUEST_PROGRAMS):
         self.path, self.series, self.files, self.programs = path, series, files, programs
         self.name = f"{path.stem.removeprefix('test_').removesuffix('_in_guests')}-{series}"
-        self.is_daily = series == DAILY and path.stem not in OF_THEIR_OWN
+        self.group = "own" if path.stem in OF_THEIR_OWN else "daily" if series == DAILY else "older"
 
     def key(self, build):
         sources = set().union(*(build.sources_of(program) for program in self.programs))

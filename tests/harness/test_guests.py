@@ -20,19 +20,21 @@ def house(tmp_path, monkeypatch):
     monkeypatch.setattr(keys, "Build", lambda directory: None)
     monkeypatch.setattr(keys.GuestSuite, "key", lambda suite, build: f"key-of-{suite.name}")
     monkeypatch.setattr(lanes, "report_of", lambda suite: tmp_path / f"{suite}.xml")
-    calls = []
+    calls, found = [], []
 
-    def pytest_double(suite, *words, **options):
+    def pytest_double(suite, *words, report, **options):
         calls.append(words)
+        report.write_text(f"<testsuite>{''.join(found)}</testsuite>")
+        found.clear()
         return Counts(passed=1), 0
 
     monkeypatch.setattr(lanes, "pytest", pytest_double)
 
     def run(known, cases=(), **options):
         keys.PASSED.write_text("".join(f"{name} key-of-{name}\n" for name in known))
-        (tmp_path / "kernel.xml").write_text(f"<testsuite>{''.join(CASE.format(*case) for case in cases)}</testsuite>")
+        found.extend(CASE.format(*case) for case in cases)
         with open(tmp_path / "output", "w+") as output:
-            counts = guests.run_due(output=output, **options)
+            counts = guests.run_due(output=output, await_quiet=lambda: calls.append("quiet"), **options)
             output.seek(0)
             return types.SimpleNamespace(counts=counts, calls=calls, output=output.read(), passed=keys.read_passed())
 
@@ -40,7 +42,7 @@ def house(tmp_path, monkeypatch):
 
 
 ALL = [suite.name for suite in keys.guest_suites()]
-DAILY = [suite.name for suite in keys.guest_suites() if suite.is_daily]
+DAILY = [suite.name for suite in keys.guest_suites() if suite.group == "daily"]
 
 
 def test_what_has_passed_is_skipped_aloud(house):
@@ -60,9 +62,10 @@ def test_changed_suites_of_the_daily_kernel_run_and_others_are_due(house):
 
 def test_all_run_when_all_are_asked_for(house):
     done = house(ALL, is_all=True)
-    (words,) = done.calls
-    assert "--series" not in words and len(words) == len({suite.path for suite in keys.guest_suites()})
-    assert done.counts == Counts(passed=1)
+    paths = {name: sorted({suite.path for suite in keys.guest_suites() if suite.group == name}) for name in ("daily", "older", "own")}
+    assert done.calls == [("--series", "6.12", *paths["daily"]), "quiet", ("--series", "5.10,6.1", *paths["older"]),
+                          "quiet", ("--series", "6.1,6.12", *paths["own"])]
+    assert done.counts == Counts(passed=3)
 
 
 def test_keys_are_kept_of_suites_that_passed(house):

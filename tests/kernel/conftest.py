@@ -22,7 +22,7 @@ import disk_guest
 import ipmi_guest
 import slurm_guest
 import systemd_guest
-from guest import BUILD, HERE, OPTIONAL, REPO, REQUIRED, Guest
+from guest import BUILD, HERE, OPTIONAL, REPO, REQUIRED, Guest, time_of
 
 for shared in ("truth", "mounts"):
     sys.path.insert(0, str(REPO / "tests" / shared))
@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(config, items):
     chosen = config.getoption("series", None)
     if chosen:
         left_out = [item for item in items
-                    if getattr(item, "callspec", None) and item.callspec.params.get("kernel", chosen) not in chosen.split(",")]
+                    if getattr(item, "callspec", None) and item.callspec.params.get("kernel") not in (None, *chosen.split(","))]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
 
@@ -119,13 +119,13 @@ def chooses_preemption(kernel):
 
 
 def wanted_cases(session):
-    """{(kernel, command line): the cases that the selected tests want of it}, in the order of the tests."""
+    """{(kernel, command line, options of its time): the cases that the selected tests want of it}, in the order of the tests."""
     wanted = {}
     for item in session.items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
         if "result" in params and "kernel" in params:
             case = params["result"]
-            wanted.setdefault((params["kernel"], case.boot), []).append(case)
+            wanted.setdefault((params["kernel"], case.boot, *time_of(params["kernel"], case.is_timed)), []).append(case)
     return {key: list(dict.fromkeys(cases)) for key, cases in wanted.items()}
 
 
@@ -136,8 +136,8 @@ def work_of(cases):
 
 def wanted_boots(session):
     """[(kernel, command line, cases)] for those kernels that there are, the longest first."""
-    found = [(*key, cases) for key, cases in wanted_cases(session).items()
-             if not fetch(key[0]).returncode and ("preempt=" not in key[1] or chooses_preemption(KERNELS / key[0]))]
+    found = [(kernel, boot, cases) for (kernel, boot, *_), cases in wanted_cases(session).items()
+             if not fetch(kernel).returncode and ("preempt=" not in boot or chooses_preemption(KERNELS / kernel))]
     return sorted(found, key=lambda boot: -work_of(boot[2]))
 
 

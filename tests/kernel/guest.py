@@ -37,7 +37,7 @@ QEMU = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max,erms=o
 # A guest's clock counts its instructions, 2 ns each, and goes on at once where all its processors sleep: its times are the
 # same however little of this machine it gets.
 OWN_TIME = ["-icount", "shift=1,sleep=off"]
-HAVE_OWN_TIME = ["6.12"]  # the older ones hang as they boot, with QEMU 7.2
+HAVE_OWN_TIME = ["6.12"]  # the older ones hang with QEMU 7.2 as they start the second processor
 # On a busy machine the emulated timer may be late for the ten ticks in which the kernel tries whether it works at all.
 COMMAND_LINE = "console=ttyS0 loglevel=5 panic=-1 oops=panic nowatchdog tsc=nowatchdog no_timer_check mitigations=off"
 
@@ -58,6 +58,7 @@ class Case:
     boot: str = ""  # what it wants on the kernel's command line
     limit_s: int = 900
     agent: bool = False  # one agent measures the runs of all cases that want one; else each starts a meter of its own
+    is_timed: bool = False  # its times are compared: it has OWN_TIME, and one processor where the kernel hangs with two
 
 
 @dataclass
@@ -196,6 +197,13 @@ def result_of(files):
                          if name.startswith("out/")})
 
 
+def time_of(series, is_timed):
+    """QEMU's options for it."""
+    if series in HAVE_OWN_TIME:
+        return OWN_TIME
+    return [*OWN_TIME, "-smp", "1"] if is_timed else []
+
+
 class Guest:
     """@kernel: a folder that fetch-kernels made.  @programs: {name in the guest's /bin: path here};
     the libraries that they need come along.  @modules can be loaded in it."""
@@ -210,7 +218,7 @@ class Guest:
         cases = sorted(cases, key=lambda case: not case.agent)
         with tempfile.TemporaryDirectory(prefix="jobmeter-guest-") as folder:
             run = Run(Path(folder), self.kernel, self.base + cases_part(cases), cmdline_extra)
-            run.command = [*before, *run.command, *(devices or (OWN_TIME if self.kernel.name in HAVE_OWN_TIME else []))]
+            run.command = [*before, *run.command, *(devices or time_of(self.kernel.name, any(case.is_timed for case in cases)))]
             end = run.boot(PATIENCE_S)
             console = (run.folder / "console").read_text(errors="replace")
             found = results_by_number((run.folder / "results").read_bytes())

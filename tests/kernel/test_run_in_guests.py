@@ -62,7 +62,7 @@ def is_what_getrusage_says(record, burn):
         close(record["cpu"]["system_seconds"], system, user + system)
 
 
-@pytest.mark.parametrize("result", [Case(BURN.format(mode=mode), agent=True) for mode in BURNS], indirect=True, ids=BURNS)
+@pytest.mark.parametrize("result", [Case(BURN.format(mode=mode), agent=True, is_timed=True) for mode in BURNS], indirect=True, ids=BURNS)
 def test_cpu_time_is_what_getrusage_says(kernel, result):
     assert result.status == 0, result.stderr
     record, burn = load(result, "record.json"), load(result, "burn.json")
@@ -70,7 +70,7 @@ def test_cpu_time_is_what_getrusage_says(kernel, result):
     assert result.files["left"] == b""
 
 
-@pytest.mark.parametrize("result", [Case(TEAM, agent=True)], indirect=True)
+@pytest.mark.parametrize("result", [Case(TEAM, agent=True, is_timed=True)], indirect=True)
 def test_the_busiest_process_tells_how_even_its_threads_were(kernel, result):
     assert result.status == 0, result.stderr
     threads, parts = load(result, "record.json")["threads"], [0.997, 0.498, 0.249]

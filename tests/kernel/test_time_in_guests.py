@@ -6,7 +6,7 @@ import json
 import compare
 import pytest
 
-from guest import HAVE_OWN_TIME, OPTIONAL, Case
+from guest import OPTIONAL, Case
 
 # With a file system on storage, so that pages of a mapping can be missing.
 SETUP = """set -e
@@ -20,7 +20,7 @@ MODES = {"sleep": 29, "lock": 29, "work": 29, "thread": 29, "poll": 29, "pipe": 
          "children": 29, "stopped": 29, "storage": 1009, "faults": 2003, "share": 499, "storm": 401}
 ALL = Case(SETUP +
            "".join(RUN.format(mode=mode, amount=amount, by="") for mode, amount in MODES.items()) +
-           RUN.format(mode="spin", amount=499, by="sh /bin/throttled.sh 20 /out/cpu.stat"), agent=True)
+           RUN.format(mode="spin", amount=499, by="sh /bin/throttled.sh 20 /out/cpu.stat"), agent=True, is_timed=True)
 STORM_PARENTS = 5
 
 
@@ -80,13 +80,7 @@ def test_a_storm_of_short_children_is_counted_whole(kernel, result):
     assert cpu["user_seconds"] + cpu["system_seconds"] == near(truth["wait4_ns"] / 1e9)
     assert record["coverage"]["lost_events"] == compare.not_shown(record)
     causes = causes_of(kernel, record)
-    if kernel.name in HAVE_OWN_TIME:
-        assert {cause: causes[cause] for cause in truth["waits_ns"]} == \
-            {cause: near(ns / 1e9) for cause, ns in truth["waits_ns"].items()}
-        return
-    least = MODES["storm"] * 0.001  # to look at the clocks takes as long, in emulation: the program's own are the most
-    for cause, ns in truth["waits_ns"].items():
-        assert least < causes[cause] < ns / 1e9 + 0.02
+    assert {cause: causes[cause] for cause in truth["waits_ns"]} == {cause: near(ns / 1e9) for cause, ns in truth["waits_ns"].items()}
 
 
 @pytest.mark.parametrize("result", [ALL], indirect=True, ids=["all"])
