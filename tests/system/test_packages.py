@@ -266,7 +266,10 @@ def test_an_upgrade_and_a_downgrade_while_jobs_run_lose_nothing(copy, trees, tmp
     for job in (1, 3, 4):
         groups.remove(groups.name(job))
     await_finals(1, 2, 3, 4, 5)
-    assert {job: len(texts) for job, texts in finals_of(spool).items()} == {str(job): 1 for job in range(1, 6)}
+    finals = finals_of(spool)
+    assert {job: len(texts) for job, texts in finals.items()} == {str(job): 1 for job in range(1, 6)}, \
+        [(job, *(json.loads(text)[key] for key in ("sequence", "time", "tasks", "coverage"))) for job in finals if len(finals[job]) > 1
+         for text in finals[job]] + [log.read_text()]
 
     links = [copy.root / "etc/systemd/system" / name for name in ("multi-user.target.wants/jobmeter-agent.service",
                                                                    "timers.target.wants/jobmeter-report@weekly.timer")]
