@@ -285,6 +285,9 @@ def test_a_guests_key_is_of_what_its_programs_are_made_of(build):
     assert {"test_time_in_guests.py", "compare.py", "guest.py", "init", "throttled.sh"} <= files
     assert [suites[name].group for name in ("time-6.12", "time-6.1", "systemd-6.12")] == ["daily", "older", "own"]
     assert suites["time-6.12"].key(build) != suites["time-6.1"].key(build)
+    assert "trace-6.1" in suites and "trace-5.10" not in suites
+    files = {path.name for path in suites["slurm-6.1"].files}
+    assert {"test_slurm_in_guests.py", "jobtruth.py", "slurm-init"} <= files and "test_api.py" not in files
 
 
 def test_a_key_changes_with_a_byte_and_with_no_other_place(tmp_path, monkeypatch):
