@@ -191,6 +191,17 @@ def test_a_final_record_that_nobody_wrote_before_a_kill_is_written_by_the_next(s
     assert server.of(6)[-1] == reported and [r["final"] for r in server.of(6)].count(True) == 1  # and is not reported again
 
 
+def test_a_final_record_that_an_agent_writes_as_it_ends_is_not_written_again(start, server, live):
+    agent = start(interval="1m", checkpoint_interval="1h")
+    for jobs in (range(11, 16), [16]):
+        live.short(*jobs)
+        time.sleep(0.5)  # they count as ended then, and nobody has looked since
+        agent.stop()
+        agent.start()
+    server.await_final(16)  # what waited before it has come, too
+    assert {job: [r["final"] for r in server.of(job)] for job in range(11, 17)} == {job: [True] for job in range(11, 17)}
+
+
 STEPS = {  # the other kinds are in tests/unit/test_sender.c
     "503": server_double.status(503, Retry_After=1),
     "a cut connection": server_double.cut_before,

@@ -153,8 +153,8 @@ bool job_state_write(struct state *state, struct registry *registry)
 	return is_all;
 }
 
-static int write_last(struct state *state, struct registry_job *job, uint32_t kernel_side,
-		      struct error *err)
+int job_state_write_last_one(struct state *state, struct registry_job *job, uint32_t kernel_side,
+			     struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
 	char name[STATE_NAME_SIZE];
@@ -173,7 +173,7 @@ int job_state_write_last(struct state *state, struct registry *registry, uint32_
 
 	for (struct registry_job *job = NULL; r >= 0 && (job = registry_next(registry, job));) {
 		if (registry_job_is_changed(job))
-			r = write_last(state, job, kernel_side, err);
+			r = job_state_write_last_one(state, job, kernel_side, err);
 	}
 	return r;
 }

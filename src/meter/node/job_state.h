@@ -29,5 +29,8 @@ bool job_state_write_one(struct state *state, struct registry_job *job);
  * all could be written, and it must not be. */
 int job_state_write_last(struct state *state, struct registry *registry, uint32_t kernel_side,
 			 struct error *err);
+/* One, whether it changed or not. */
+int job_state_write_last_one(struct state *state, struct registry_job *job, uint32_t kernel_side,
+			     struct error *err);
 
 void job_state_remove(struct state *state, struct registry_job *job);

@@ -825,6 +825,9 @@ void sampler_set_reported(struct sampler *s, const struct snapshot_job *job)
 	registry_job_set_reported(known);
 	if (s->state)
 		(void)job_state_write_one(s->state, known); /* else it is written again later */
+	if (s->state && s->has_last) /* which takes the other's place */
+		(void)job_state_write_last_one(s->state, known, kernel_side_pinned_id(s->kernel),
+					       NULL);
 }
 
 int sampler_keep_start(struct sampler *s, const struct snapshot_job *job)
