@@ -581,7 +581,7 @@ static __always_inline void fill(const struct hit *hit, struct trace_event *even
 		event->captures[i] = hit->thread->captures[i];
 }
 
-/* Only sleepable programs can read a string on a page that was never touched. */
+/* A program that may not sleep reads no string on a page that was never touched. */
 static __always_inline void take_text(const struct hit *hit, struct trace_event_long *event,
 				      bool may_sleep)
 {
