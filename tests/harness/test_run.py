@@ -44,7 +44,7 @@ def house(tmp_path, monkeypatch):
         (tmp_path / folder).mkdir(parents=True)
     for name in ("lane", "conftest.py"):
         shutil.copy(TESTS / name, tmp_path / "tests")
-    (tmp_path / "shaky").write_text("all of them\n")
+    monkeypatch.setenv("JOBMETER_SECOND_TRIES", "all")
     failing = FAILING.format(path=str(tmp_path))
 
     def once(text):
@@ -68,7 +68,8 @@ def test_three_failures_are_a_failure(house, failures, expected):
     assert all("test_made.test_it" in reason and "turn 0" in reason for reason in reasons)  # the first one's
 
 
-def test_only_listed_tests_run_again(house):
+def test_only_listed_tests_run_again(house, monkeypatch):
+    monkeypatch.delenv("JOBMETER_SECOND_TRIES")
     (house.path / "shaky").write_text("# why\ntests/system/test_made.py::test_listed  the cause\n")
     result = house.judge("""
 @pytest.mark.parametrize("n", range(3))
@@ -77,6 +78,13 @@ def test_other(): failing(1, "other")
 """)
     assert shape(result) == (4, 1, 1, 1, [2, 2, 2])
     assert "test_other" in result.failures[0]
+
+
+def test_at_most_ten_tests_are_listed_and_each_is_there_and_has_a_cause():
+    listed = [line.split(maxsplit=1) for line in lanes.SHAKY.read_text().splitlines() if not line.startswith("#")]
+    assert len(listed) <= 10 and all(len(words) == 2 for words in listed)
+    for path, _, name in (node.partition("::") for node, _ in listed):
+        assert f"\ndef {name}(" in (lanes.TOP / path).read_text()
 
 
 def test_each_try_has_a_limit(house, monkeypatch):
